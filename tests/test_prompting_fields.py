@@ -13,7 +13,7 @@ from debate_orchestrator.core import transcript_entries
 from debate_orchestrator.core.schema import Field, Shape, ShapeContext, check
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import fields
-from debate_orchestrator.prompting.fields import GATE, FieldPath, FormQuestion
+from debate_orchestrator.prompting.fields import WHETHER_ANY, FieldPath, FormQuestion
 from debate_orchestrator.util.errors import BadReply
 
 TERMS = ShapeContext(
@@ -265,12 +265,12 @@ def test_lists() -> None:
     assert places(pairs, rows__1__claim="So.") == ["rows/1/claim", "rows/1/sure"]
     one = {("rows", "1", "claim"): "So.", ("rows", "1", "sure"): "no", ("rows", "2", "claim"): ""}
     assert fields.value(pairs, TERMS, one) == {"rows": [{"claim": "So.", "sure": False}]}
-    gate = f"rows__1__{GATE}"
-    assert places(rows) == [f"rows/1/{GATE}"]
-    assert places(rows, **{gate: "yes"}) == [f"rows/1/{GATE}", "rows/1/claim"]
+    gate = f"rows__1__{WHETHER_ANY}"
+    assert places(rows) == [f"rows/1/{WHETHER_ANY}"]
+    assert places(rows, **{gate: "yes"}) == [f"rows/1/{WHETHER_ANY}", "rows/1/claim"]
     filled = {gate: "yes", "rows__1__claim": "It is."}
-    assert places(rows, **filled)[-1] == f"rows/2/{GATE}"
-    assert fields.value(rows, TERMS, {("rows", "1", GATE): "no"}) == {"rows": []}
+    assert places(rows, **filled)[-1] == f"rows/2/{WHETHER_ANY}"
+    assert fields.value(rows, TERMS, {("rows", "1", WHETHER_ANY): "no"}) == {"rows": []}
 
 
 def test_a_list_takes_no_yes() -> None:
@@ -292,9 +292,9 @@ def test_what_need_not_be_there() -> None:
     """Something of several parts that may be left out is asked for by a question of its own."""
     shape: Shape = {"extra": Field(kind="text", per_side=True, optional=True)}
 
-    assert places(shape) == [f"extra/{GATE}"]
-    assert fields.value(shape, TERMS, {("extra", GATE): "no"}) == {"extra": None}
-    assert places(shape, **{f"extra__{GATE}": "yes"}) == [f"extra/{GATE}", "extra/a", "extra/b"]
+    assert places(shape) == [f"extra/{WHETHER_ANY}"]
+    assert fields.value(shape, TERMS, {("extra", WHETHER_ANY): "no"}) == {"extra": None}
+    assert places(shape, **{f"extra__{WHETHER_ANY}": "yes"}) == [f"extra/{WHETHER_ANY}", "extra/a", "extra/b"]
 
 
 def test_labels() -> None:
@@ -304,4 +304,4 @@ def test_labels() -> None:
     assert fields.label(("scores", "a", "depth"), lambda part: names.get(part, transcript_entries.title(part))) == (
         "Scores: Researcher A: Depth"
     )
-    assert fields.label(("unsupported_claims", "2", GATE)) == "Unsupported claims: 2 (one more?)"
+    assert fields.label(("unsupported_claims", "2", WHETHER_ANY)) == "Unsupported claims: 2 (one more?)"

@@ -16,7 +16,7 @@ from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.reports.reviews import ReviewForm, empty, review_texts
 from debate_orchestrator.terminal.drafts import Drafts
 from debate_orchestrator.terminal.prompt import Leave
-from debate_orchestrator.terminal.review import ReplyReview, ask_name
+from debate_orchestrator.terminal.review import ReviewBallotForm, ask_name
 from debate_orchestrator.terminal.turn import Person, SpeechEditor
 from debate_orchestrator.util.errors import Paused
 
@@ -57,7 +57,7 @@ def review(form: ReviewForm, keys: tuple[str, ...]) -> None:
         async def ask() -> None:
             name = await ask_name(terminal, review_texts())
             given = empty(DIGEST, name, "2026-02-04")
-            await ReplyReview(terminal, review_texts(), form, given, lambda: None, lambda fields: None).take()
+            await ReviewBallotForm(terminal, review_texts(), form, given, lambda: None, lambda fields: None).take()
 
         with pytest.raises(Leave):
             asyncio.run(ask())

@@ -15,7 +15,7 @@ from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.fold import apply
 from debate_orchestrator.prompting.replies import parse_reply
 from debate_orchestrator.terminal.prompt import EditorWanted, Leave
-from debate_orchestrator.terminal.turn import BallotForm
+from debate_orchestrator.terminal.turn import TurnForm
 from debate_orchestrator.util.terminal_text import Back
 
 SHORT = ("7 6 8", "5 5.5 4", "a", "A was better.", "more of it, A", "more of it, B")
@@ -28,7 +28,7 @@ NOTHING = "(not given)"
 def filled(here: Path, *typed: str | Exception, turn: str = "1.verdict.judge", **more: Any) -> tuple[Any, Script]:
     issues = more.pop("issues", False)
     script = Script(*typed, **more)
-    return json.loads(run(BallotForm(taken(turn, script, here, issues=issues)).take())), script
+    return json.loads(run(TurnForm(taken(turn, script, here, issues=issues)).take())), script
 
 
 def test_a_short_ballot(here: Path) -> None:
@@ -74,7 +74,7 @@ def test_the_issues_of_a_ballot_can_be_skipped(here: Path) -> None:
     """Enter alone skips them: the ballot counts, and says of no issue that it was not dealt with."""
     state = due("1.verdict.judge", rounds=1, issues=ISSUES)
     script = Script("7 6", "5 5", "a", "A named a price.", "", "")
-    text = run(BallotForm(taken("1.verdict.judge", script, here, state)).take())
+    text = run(TurnForm(taken("1.verdict.judge", script, here, state)).take())
     reply = Reply(text=text, brief_digest="0" * 64, by="human")
     after = apply(state, parse_reply(state, state.due[0], reply, None))
 
@@ -97,7 +97,7 @@ def test_a_short_ballot_at_a_terminal(here: Path) -> None:
     keys = lines("11 6 8", "7 6 8", "9 9 9") + BACK + lines("5 5.5 4", "nobody", down + down, *SHORT[3:], "7", "a", "")
     with standing(keys) as (terminal, screen):
         at = taken("1.verdict.judge", terminal, here)
-        ballot = json.loads(run(BallotForm(at).take()))
+        ballot = json.loads(run(TurnForm(at).take()))
 
     assert ballot["winner"] == "a"
     assert ballot["scores"]["b"]["use_of_evidence"] == 5.5
@@ -195,7 +195,7 @@ def test_a_draft_is_offered_again(here: Path) -> None:
 def test_what_was_half_typed_is_kept(here: Path) -> None:
     """What was typed when a person left is in the line when the question is asked again, and is no answer before."""
     with standing(lines(*SHORT[:3]) + "half a tho" + CTRL_C) as (terminal, _), pytest.raises(Leave):
-        run(BallotForm(taken("1.verdict.judge", terminal, here)).take())
+        run(TurnForm(taken("1.verdict.judge", terminal, here)).take())
     _, script = filled(here, *SHORT[3:], "")
 
     assert script.asked[0].text == "Justification"

@@ -13,7 +13,7 @@ from reviewers import DIGEST, debated, kind, paper
 
 from debate_orchestrator.reports.reviews import ReviewForm, empty, review_texts
 from debate_orchestrator.terminal.prompt import Leave
-from debate_orchestrator.terminal.review import ReplyReview, ask_name
+from debate_orchestrator.terminal.review import ReviewBallotForm, ask_name
 
 ONE = paper(debated(rounds=1))
 WHOLE = ("no", "undecided", "here", "7 6", "5 5", "a", "a", "a", "It answered.", "")
@@ -43,7 +43,7 @@ def cast(*keys: str, asked: ReviewForm = ONE, begun: dict[str, Any] | None = Non
             terminal.tell(READ)
 
         given = (begun or {}) | empty(DIGEST, "ada", "2026-02-04")
-        review = ReplyReview(terminal, review_texts(), asked, given, read, kept.append)
+        review = ReviewBallotForm(terminal, review_texts(), asked, given, read, kept.append)
         ballot, ended = None, "filed"
         try:
             ballot = asyncio.run(review.take())

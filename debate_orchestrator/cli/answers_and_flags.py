@@ -18,7 +18,7 @@ from debate_orchestrator.cli.output import remark
 from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import DEBATING_SEATS, JUDGE
-from debate_orchestrator.core.settings import DECLARED, DEFAULT_FORMAT, MAX_COST, SOURCED, Settings
+from debate_orchestrator.core.settings import DECLARED, DEFAULT_FORMAT, MAX_COST, SETTINGS_WITH_SOURCE, Settings
 from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.formats import loader
 from debate_orchestrator.formats.source import is_path
@@ -111,7 +111,10 @@ def settings_from_arguments(
         whole["cast"] = (cast if isinstance(cast, dict) else {}) | flags["cast"]
     sources = given.get("sources")
     if flags and isinstance(sources, dict | None):
-        whole["sources"] = {**(sources or {}), **dict.fromkeys((key for key in flags if key in SOURCED), "flag")}
+        whole["sources"] = {
+            **(sources or {}),
+            **dict.fromkeys((key for key in flags if key in SETTINGS_WITH_SOURCE), "flag"),
+        }
     try:
         settings = make_settings(whole, format, REPORT, found, partial(_place_of_key, arguments.answers))
     except BadSettings as error:

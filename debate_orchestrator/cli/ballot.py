@@ -29,7 +29,7 @@ from debate_orchestrator.storage.files import write_over
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.terminal import lines, prompt
 from debate_orchestrator.terminal.prompt import Leave, Prompter
-from debate_orchestrator.terminal.review import ReplyReview, ask_name
+from debate_orchestrator.terminal.review import ReviewBallotForm, ask_name
 from debate_orchestrator.util.data import name_of, read_mapping_with_lines, to_yaml
 from debate_orchestrator.util.errors import BadSettings, short_repr
 from debate_orchestrator.util.messages import command
@@ -162,7 +162,7 @@ def _ask(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
         draft = reviews.path_of(case.folder, name, reviews.DRAFT) if begun else ""
         fields = begun | reviews.empty(case.digest, name, _today())
         show = partial(_show, prompter, _blind(case))
-        return await ReplyReview(prompter, reviews.review_texts(), case.form, fields, show, keep).take()
+        return await ReviewBallotForm(prompter, reviews.review_texts(), case.form, fields, show, keep).take()
 
     try:
         with prompter:

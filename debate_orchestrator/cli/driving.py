@@ -152,7 +152,7 @@ def write_reports(debate: OpenDebate) -> Written:
 
 
 def events_problems(cast: Mapping[str, tuple[str, ...]], arguments: argparse.Namespace) -> list[str]:
-    """An error if people have seats and `--events` would print at their terminal what they must not see."""
+    """A problem if people have seats and `--events` would print at their terminal what they must not see."""
     seats = ", ".join(seat for seat, specs in cast.items() if model_spec.HUMAN in specs)
     if not (seats and arguments.events and at_terminal(sys.stderr)):
         return []

@@ -14,7 +14,7 @@ from debate_orchestrator.cli.journals import journal_named
 from debate_orchestrator.cli.output import at_terminal, remark
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.phases import JUDGE
-from debate_orchestrator.core.settings import CALLING, VOTING
+from debate_orchestrator.core.settings import CALL_SETTINGS, VOTE_SETTINGS
 from debate_orchestrator.engine import budget, rejudge, start
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.setup.answers import judging_settings
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--judge", metavar="MODEL", action="append", help="the judge; repeat for a panel")
     parser.add_argument("--output", metavar="PATH", help="a .md file, or a folder; by default beside the source")
     parser.add_argument("--strictness", metavar="MODE", help="lenient or strict; by default as it was debated")
-    flags.add_settings(parser, *VOTING, *CALLING)
+    flags.add_settings(parser, *VOTE_SETTINGS, *CALL_SETTINGS)
     parser.add_argument("--topic", metavar="TEXT", help="what a transcript debates, if it does not say")
     parser.add_argument("--position-a", metavar="TEXT", help="what the side for it argues")
     parser.add_argument("--position-b", metavar="TEXT", help="what the side against it argues")
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise BadSettings(problems)
     sides = {"a": arguments.position_a, "b": arguments.position_b}
     positions = {side: text for side, text in sides.items() if text is not None}
-    panel = flags.given_settings(arguments, *VOTING)
+    panel = flags.given_settings(arguments, *VOTE_SETTINGS)
     judging = rejudge.of_source(path, judges, arguments.strictness, arguments.topic, positions, panel)
     if not is_quiet(arguments):
         for note in judging.notes:
@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _call_settings(arguments: argparse.Namespace, opened: Opened) -> dict[str, Any]:
     """How the judges are called, as far as flags say. Raises BadSettings with every error."""
-    given = flags.given_settings(arguments, *CALLING)
+    given = flags.given_settings(arguments, *CALL_SETTINGS)
     problems: list[str] = []
     if arguments.max_cost is not None:
         given["max_cost"] = cap(arguments.max_cost)

@@ -126,7 +126,7 @@ def _list(cases: Sequence[Case], *, as_json: bool) -> int:
 
 
 def _checked(arguments: argparse.Namespace) -> tuple[list[str], int, float | None]:
-    """The judges, the number of repeats and the cap. BadAnswers with everything that is wrong."""
+    """The judges, the number of repeats and the cap. BadSettings with everything that is wrong."""
 
     judges, times, max_cost = list(dict.fromkeys(arguments.judge or ())), arguments.times or "1", None
     reachable = tuple(

@@ -25,7 +25,7 @@ from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.util import model_spec, sanitize
 from debate_orchestrator.util.numbers import plural
 
-_FIRST_SIGN, _NEXT_SIGNS = 15.0, 60.0
+_FIRST_REPORT, _NEXT_REPORTS = 15.0, 60.0
 """Seconds after which a turn that takes long is reported for the first time, and then again and again."""
 
 
@@ -33,7 +33,7 @@ class ProgressLines:
     """Prints what happens as text; announcements that were printed before the debate paused are left out. Every minute
     it says what a slow turn is doing: a laptop takes minutes to read a long prompt."""
 
-    def __init__(self, debate: DebateState, *, signs: tuple[float, float] = (_FIRST_SIGN, _NEXT_SIGNS)):
+    def __init__(self, debate: DebateState, *, signs: tuple[float, float] = (_FIRST_REPORT, _NEXT_REPORTS)):
         """`signs` are the seconds after which a slow turn is reported for the first time, and then each time."""
         self._first_sign, self._next_signs = signs
         self._announcer = Announcer()

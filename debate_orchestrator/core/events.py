@@ -328,7 +328,7 @@ class Opened(_Journaled):
 
 
 class BriefSent(_Journaled):
-    """A brief was sent: the intent, written before the reply can cost anything."""
+    """A brief is about to be sent. It is written before the call, which may cost money; elsewhere it is called the intent."""
 
     kind: Literal["asked"] = "asked"
     turn: str

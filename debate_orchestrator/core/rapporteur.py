@@ -57,10 +57,10 @@ def issue_list(debate: DebateState) -> IssueList | None:
     return IssueList(cases=cases, issues=_numbered(debate.issues or reply.data["issues"]), unknowns=unknowns)
 
 
-def with_user_issues(debate: DebateState, turn: Turn, ballot: Mapping[str, Any]) -> Mapping[str, Any]:
+def with_user_issues(debate: DebateState, turn: Turn, fields: Mapping[str, Any]) -> Mapping[str, Any]:
     """A structured reply as others hear it: the rapporteur's list with the issues that the user changed."""
     changed = debate.issues is not None and turn.phase.option == ISSUES
-    return {**ballot, "issues": list(debate.issues or ())} if changed else ballot
+    return {**fields, "issues": list(debate.issues or ())} if changed else fields
 
 
 def without_number(question: str) -> str:

@@ -226,9 +226,9 @@ DECLARED: dict[str, Setting] = {
     name: declared for name, info in Settings.model_fields.items() if (declared := setting(info)) is not None
 }
 """Every setting by its name, in the order of an answers file."""
-SOURCED = tuple(name for name, declared in DECLARED.items() if declared.keeps_source)
-VOTING = tuple(name for name, declared in DECLARED.items() if declared.rejudge_group == "votes")
-CALLING = tuple(name for name, declared in DECLARED.items() if declared.rejudge_group == "calls")
+SETTINGS_WITH_SOURCE = tuple(name for name, declared in DECLARED.items() if declared.keeps_source)
+VOTE_SETTINGS = tuple(name for name, declared in DECLARED.items() if declared.rejudge_group == "votes")
+CALL_SETTINGS = tuple(name for name, declared in DECLARED.items() if declared.rejudge_group == "calls")
 ESTIMATED = tuple(name for name, declared in DECLARED.items() if declared.in_estimate)
 
 

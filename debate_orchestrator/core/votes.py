@@ -81,9 +81,9 @@ def leader(scores: Mapping[str, Fraction | float]) -> str:
     return ahead[0] if len(ahead) == 1 else TIE
 
 
-def score(marks: Mapping[str, float], weights: Mapping[str, Fraction]) -> Fraction:
+def score(points: Mapping[str, float], weights: Mapping[str, Fraction]) -> Fraction:
     """A side's score on one ballot: the mean of the criteria that apply, by their weights."""
-    given = sum((Fraction(str(marks[name])) * weight for name, weight in weights.items()), Fraction(0))
+    given = sum((Fraction(str(points[name])) * weight for name, weight in weights.items()), Fraction(0))
     return given / sum(weights.values())
 
 

@@ -23,7 +23,7 @@ RUN_AGAIN = "Run it again with a higher cap: replies that are saved are not paid
 
 
 def unpriced_seats(cast: Mapping[str, Iterable[str]]) -> list[str]:
-    """An error if a cap can't be held with this cast, because the price of a model in it is unknown."""
+    """A problem if a cap can't be held with this cast, because the price of a model in it is unknown."""
     specs = dict.fromkeys(spec for seat in cast.values() for spec in seat)
     unknown = [spec for spec in specs if model_spec.is_called(spec) and pricing.cost(spec, Usage()) is None]
     if not unknown:

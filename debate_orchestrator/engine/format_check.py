@@ -27,7 +27,7 @@ _LABEL_NAMES = {"round": ("round", "rounds"), "intervention": ("round",)}
 _REQUIRED = ("scores", "winner", "rows")
 """Fields that are always needed in a reply that has them."""
 
-FormatError = tuple[Keys, str]
+FormatProblem = tuple[Keys, str]
 """Where in the data, and a sentence on what is wrong there."""
 
 
@@ -113,7 +113,7 @@ def _template_problems(format_source: source.FormatSource, carried: dict[str, st
     return rendering.check_templates(texts, entries)
 
 
-def _semantic_problems(format: Format) -> Iterator[FormatError]:
+def _semantic_problems(format: Format) -> Iterator[FormatProblem]:
     """What a format may say, although no debate can be held with it."""
     rounds = format.rounds
     if not 1 <= rounds.default <= rounds.most <= rounds.insist <= MAX_ROUNDS:
@@ -133,7 +133,7 @@ def _semantic_problems(format: Format) -> Iterator[FormatError]:
     yield from _wording_problems(format)
 
 
-def _field_problems(name: str, field: Field, sides: Sequence[str]) -> Iterator[FormatError]:
+def _field_problems(name: str, field: Field, sides: Sequence[str]) -> Iterator[FormatProblem]:
     """A field that the engine needs, and can't use as it is."""
     winners = (*sides, *OUTCOMES)
     if name == "winner" and (unknown := [winner for winner in field.of if winner not in winners]):
@@ -143,7 +143,7 @@ def _field_problems(name: str, field: Field, sides: Sequence[str]) -> Iterator[F
         yield (key,), f"{name!r} can't depend on a condition: it is always needed."
 
 
-def _phase_problems(format: Format, phase: Phase) -> Iterator[FormatError]:
+def _phase_problems(format: Format, phase: Phase) -> Iterator[FormatProblem]:
     seats = ", ".join(phase.seats)
     if len(set(phase.seats)) < len(phase.seats):
         yield ("seats",), f"A seat is named twice in {seats}."
@@ -158,7 +158,7 @@ def _phase_problems(format: Format, phase: Phase) -> Iterator[FormatError]:
     yield from _condition_problems(format, phase.when, ("when",))
 
 
-def _condition_problems(format: Format, when: Condition, keys: Keys) -> Iterator[FormatError]:
+def _condition_problems(format: Format, when: Condition, keys: Keys) -> Iterator[FormatProblem]:
     modes = format.rubric.strictness
     if when.strictness is not None and when.strictness not in modes:
         yield (*keys, "strictness"), f"{short_repr(when.strictness)} should be {' or '.join(modes)}."
@@ -168,7 +168,7 @@ def _condition_problems(format: Format, when: Condition, keys: Keys) -> Iterator
             yield (*keys, key), f"{number} should be 1 to {format.rounds.insist}, the most rounds there may be."
 
 
-def _wording_problems(format: Format) -> Iterator[FormatError]:
+def _wording_problems(format: Format) -> Iterator[FormatProblem]:
     """Names, labels and reserved lines that could not be shown or recognised."""
     for seat, about in format.seats.items():
         for key in ("name", "tag"):
@@ -189,6 +189,6 @@ def _wording_problems(format: Format) -> Iterator[FormatError]:
             yield ("labels", label), f"{{{unusable[0]}}} can't be filled in; use only {allowed}."
 
 
-def _line_problems(keys: Keys, text: str) -> Iterator[FormatError]:
+def _line_problems(keys: Keys, text: str) -> Iterator[FormatProblem]:
     if not text or text != text.strip() or not text.isprintable():
         yield keys, f"{short_repr(text)} should be one line of text, with no blanks around it."

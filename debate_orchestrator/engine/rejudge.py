@@ -26,7 +26,7 @@ from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.format import Format, slots_of
 from debate_orchestrator.core.phases import JUDGE, ReservedLines, Turn
 from debate_orchestrator.core.schema import Condition
-from debate_orchestrator.core.settings import CALLING, MAX_JUDGES, VOTING, Settings, line_problems
+from debate_orchestrator.core.settings import CALL_SETTINGS, MAX_JUDGES, VOTE_SETTINGS, Settings, line_problems
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import transcript_file
 from debate_orchestrator.engine.start import new_opening
@@ -158,7 +158,7 @@ def of_journal(
     if old.format.judged_by:
         return _of_unjudged(debate, path=path, digest=digest, judges=judges, strictness=strictness, panel=panel)
     settings = old.settings.model_copy(update={"strictness": strictness or old.settings.strictness})
-    votes = {name: getattr(settings, name) for name in VOTING if name != "quorum"}
+    votes = {name: getattr(settings, name) for name in VOTE_SETTINGS if name != "quorum"}
     if len(judges) == len(old.cast.get(JUDGE, ())):
         votes["quorum"] = settings.quorum
     problems = [*panel_problems(judges), *_strictness_problems(settings, old)]
@@ -169,7 +169,7 @@ def of_journal(
     settings = settings.model_copy(update={"brief": False})  # a brief is on a verdict, and this one is still to come
     seated = old.format.seats_taken(settings.options)
     cast = {**{seat: recording for seat in seated if seat != JUDGE}, JUDGE: tuple(judges)}
-    calls = {name: Settings.model_fields[name].default for name in CALLING}
+    calls = {name: Settings.model_fields[name].default for name in CALL_SETTINGS}
     opened = new_opening(
         old.format,
         old.templates,
@@ -404,10 +404,10 @@ def _mode_problems(strictness: str, format: Format) -> list[str]:
 
 
 def _voting(given: Mapping[str, Any], format: Format, judges: Sequence[str], problems: list[str]) -> dict[str, Any]:
-    """How a panel votes; what is wrong with that goes into `errors`."""
+    """How a panel votes; what is wrong with that goes into `problems`."""
     try:
         validated = answers.judging_settings(given, format, len(judges))
-        return {name: getattr(validated, name) for name in VOTING}
+        return {name: getattr(validated, name) for name in VOTE_SETTINGS}
     except BadSettings as error:
         problems += error.problems
         return {}

@@ -34,7 +34,7 @@ FieldPath = tuple[str, ...]
 Entered = Mapping[FieldPath, str]
 """Places of fields to what was typed there."""
 
-GATE = "?"
+WHETHER_ANY = "?"
 """Ends the place of a question that the shape does not have: whether there is anything, or one more, to be said."""
 NOT_GIVEN = "(not given)"
 """Stands for a text that the schema wants and the person was not asked for."""
@@ -272,8 +272,8 @@ def hint(step: FormQuestion, shape_context: ShapeContext) -> str:
 
 def label(field_path: FieldPath, name: Callable[[str], str] = transcript_entries.title) -> str:
     """A place as people read it: `Strongest: Researcher A`. `name` gives the name of a part."""
-    ending = (" (one more?)" if field_path[-2].isdigit() else " (anything?)") if field_path[-1] == GATE else ""
-    return ": ".join(part if part.isdigit() else name(part) for part in field_path if part != GATE) + ending
+    ending = (" (one more?)" if field_path[-2].isdigit() else " (anything?)") if field_path[-1] == WHETHER_ANY else ""
+    return ": ".join(part if part.isdigit() else name(part) for part in field_path if part != WHETHER_ANY) + ending
 
 
 def _scores(shape_context: ShapeContext, text: str) -> dict[str, Any]:
@@ -378,7 +378,7 @@ def _field(
     compound = bool(keys) or field.kind == "record"
     if field.optional and compound:
         there = yield from _leaf(
-            FormQuestion((*field_path, GATE), Field(kind="flag"), field.about), shape_context, entered
+            FormQuestion((*field_path, WHETHER_ANY), Field(kind="flag"), field.about), shape_context, entered
         )
         if there is not True:
             return None if there is False else _MISSING
@@ -417,13 +417,15 @@ def _list(field: Field, shape_context: ShapeContext, entered: Entered, field_pat
             if item is None or item is _MISSING:
                 return items if item is None else _MISSING
         else:
-            step = _first(field, shape_context, here) or FormQuestion((*here, GATE), Field(kind="flag"), field.about)
+            step = _first(field, shape_context, here) or FormQuestion(
+                (*here, WHETHER_ANY), Field(kind="flag"), field.about
+            )
             step = step._replace(lacking=lacking)
             begun = _returned(_leaf(step, shape_context, entered))
             if begun is None or begun is False or begun is _MISSING:
                 yield step
                 return _MISSING if begun is _MISSING else items
-            if step.field_path[-1] == GATE:
+            if step.field_path[-1] == WHETHER_ANY:
                 yield step
             item = yield from _record(field.fields, shape_context, entered, here, step)
             if item is _MISSING:

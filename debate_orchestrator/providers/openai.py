@@ -181,7 +181,7 @@ class CompletionsReply(api.ApiReply):
         self._refusal: list[str] = []
 
     def take(self, event: Any) -> list[str]:
-        """As `Answer.take`. A completion that came at once is an event with a `message` in place of each `delta`."""
+        """As `ApiReply.take`. A completion that came at once is an event with a `message` in place of each `delta`."""
         if not isinstance(event, dict):
             return self._reject("a piece that is not an object")
         choices = event.get("choices") or []

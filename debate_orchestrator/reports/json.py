@@ -37,7 +37,7 @@ class JsonReport(ReportModel):
 
 
 _FIRST, _LAST = ("schema", "document"), ("version", "journal", "digest")
-"""Keys that a reader of the file finds by their place: `forms` looks for them there."""
+"""Keys that a reader of the file finds by their place: `report_files` looks for them there."""
 
 
 def render(report: ReportModel) -> str:

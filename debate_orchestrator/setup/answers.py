@@ -19,7 +19,7 @@ from debate_orchestrator.core.settings import (
     FORMER_NAMES,
     MAX_JUDGES,
     MODERATOR,
-    SOURCED,
+    SETTINGS_WITH_SOURCE,
     Settings,
     default_of,
     line_problems,
@@ -170,7 +170,7 @@ def make_settings(
     _seat_rapporteur(values, format)
     noted = values.get("sources") or {}
     if isinstance(noted, dict):
-        noted = {key: noted.get(key, "file" if key in given else "default") for key in SOURCED}
+        noted = {key: noted.get(key, "file" if key in given else "default") for key in SETTINGS_WITH_SOURCE}
     values["sources"] = noted
     return _validated(values, format, problems)
 

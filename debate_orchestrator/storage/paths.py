@@ -76,9 +76,9 @@ class DebateFiles(NamedTuple):
         stem, ending = os.path.splitext(journal)
         return cls._named(journal if ending in (".md", ".html") else stem)._replace(journal=journal)
 
-    def with_suffix(self, mark: str) -> DebateFiles:
-        """The files of another debate beside this one; `mark` is added to their names."""
-        return self._named(f"{self.report.removesuffix('.md')}{mark}")
+    def with_suffix(self, suffix: str) -> DebateFiles:
+        """The files of another debate beside this one; `suffix` is added to their names."""
+        return self._named(f"{self.report.removesuffix('.md')}{suffix}")
 
     def existing(self) -> list[str]:
         """Those of report, page and journal that exist."""

@@ -23,7 +23,7 @@ _HEAD = ("ballot", "journal", "reviewer", "date")
 Keep = Callable[[dict[str, Any]], None]
 
 
-class ReplyReview(Form):
+class ReviewBallotForm(Form):
     """One ballot under way: its first part, then the debate, then the second. `given` is the ballot so far, in the form
     that is filed."""
 

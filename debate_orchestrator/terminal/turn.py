@@ -197,7 +197,7 @@ class SpeechEditor:
         return Status(f"{words:,} words{asked}{over}", over=bool(dropped), notes=notes)
 
 
-class BallotForm(Form):
+class TurnForm(Form):
     """The form of one turn, while it is being filled in. A judge is asked six questions at most, unless they want
     more."""
 
@@ -365,7 +365,7 @@ class Person:
             await self._call(at)
             self._show(at)
             self._private = True
-            return await (SpeechEditor(at) if debate.shape(turn) is None else BallotForm(at)).take()
+            return await (SpeechEditor(at) if debate.shape(turn) is None else TurnForm(at)).take()
         except Leave:
             if not self.left and any(due.seat not in human_seats(debate) for due in debate.due):
                 waiting = "Waiting for answers that are already paid for; press Ctrl-C again to drop them."

@@ -339,9 +339,9 @@ class Pool:
         ]
 
 
-def _identity(spec: str) -> tuple[str, str]:
+def _identity(model: str) -> tuple[str, str]:
     """The spec of the model itself, and its vendor."""
-    real = model_spec.unrehearsed(spec)
+    real = model_spec.unrehearsed(model)
     return real, model_spec.vendor(real)
 
 

@@ -17,7 +17,7 @@ from debate_orchestrator.core import schedule
 from debate_orchestrator.core.fold import can_end_early
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import CLERK, DEBATING_SEATS, JUDGE, RAPPORTEUR
-from debate_orchestrator.core.settings import DEFAULT_FORMAT, SOURCED, Settings
+from debate_orchestrator.core.settings import DEFAULT_FORMAT, SETTINGS_WITH_SOURCE, Settings
 from debate_orchestrator.engine import format_check, rejudge, start
 from debate_orchestrator.engine.api import find_risks, open_debate
 from debate_orchestrator.engine.debate import create_debate
@@ -413,7 +413,7 @@ def answers_of(sent: Mapping[str, str], format: Format, found: FoundModels) -> d
         if text := sent.get(name, "").strip():
             answers[name] = from_text(name, text, between="\n")
     answers["output"] = str(folder.free_files(answers["topic"]).report)
-    answers["sources"] = {key: "user" for key in SOURCED if key in answers and key != "output"}
+    answers["sources"] = {key: "user" for key in SETTINGS_WITH_SOURCE if key in answers and key != "output"}
     return answers
 
 
