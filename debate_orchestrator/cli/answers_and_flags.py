@@ -105,16 +105,13 @@ def settings_from_arguments(
     if isinstance(given.get("positions"), dict) and "positions" in flags:
         whole["positions"] = given["positions"] | flags["positions"]
     if "cast" in flags:
-        cast = _by_seat(
-            given.get("cast"), [seat for seat in DEBATING_SEATS if seat in format.seats_taken(format.options)]
-        )
+        seats = [seat for seat in DEBATING_SEATS if seat in format.seats_taken(format.options)]
+        cast = _by_seat(given.get("cast"), seats)
         whole["cast"] = (cast if isinstance(cast, dict) else {}) | flags["cast"]
     sources = given.get("sources")
     if flags and isinstance(sources, dict | None):
-        whole["sources"] = {
-            **(sources or {}),
-            **dict.fromkeys((key for key in flags if key in SETTINGS_WITH_SOURCE), "flag"),
-        }
+        typed = [key for key in flags if key in SETTINGS_WITH_SOURCE]
+        whole["sources"] = (sources or {}) | dict.fromkeys(typed, "flag")
     try:
         settings = make_settings(whole, format, REPORT, found, partial(_place_of_key, arguments.answers))
     except BadSettings as error:

@@ -328,7 +328,7 @@ class Opened(_Journaled):
 
 
 class BriefSent(_Journaled):
-    """A brief is about to be sent. It is written before the call, which may cost money; elsewhere it is called the intent."""
+    """A brief is about to be sent: the intent, written before the call, which may cost money."""
 
     kind: Literal["asked"] = "asked"
     turn: str
