@@ -391,6 +391,14 @@ def test_a_place_in_a_brief_is_told_in_words(debate: Run, opened: dict[str, Any]
         assert "objections[" not in text
 
 
+def test_rejected_advice_says_why_and_quotes_nothing(debate: Run, here: Path) -> None:
+    """The advice is hidden, so a reply that is no advice is told by its kind."""
+    seats = ("--a=rehearse", "--b=rehearse", "--judge=rehearse", "--rapporteur=command:echo secretword")
+    ran = debate("run", "--topic=Should we move?", "--rounds=1", "--output=r.md", *seats)
+    lines = [line for line in ran.err.splitlines() if "start.advice.rapporteur" in line and "rejected" in line]
+    assert lines and all(line.endswith("the reply was rejected: it is not JSON.") for line in lines)
+
+
 def _page_one() -> str:
     return Path("r.md").read_text(encoding="utf-8").partition("## Final Verdict")[0]
 
