@@ -74,6 +74,26 @@ def test_questions_that_will_not_do(opened: Run, given: tuple[str, ...], said: s
     assert said in ran.err
 
 
+def test_a_question_that_waits_is_not_put_again(opened: Run) -> None:
+    """The same question is refused to a seat that has not heard it yet, and taken by other seats."""
+    opened("floor", J, WHY, "--to", "b")
+    before = Path(J).read_bytes()
+    again = opened("floor", J, WHY)
+    assert (again.code, Path(J).read_bytes()) == (2, before)
+    assert "question: it was put to Researcher B before and has not been heard yet." in again.err
+    assert opened("floor", J, WHY, "--to", "judge").code == 0
+
+
+def test_a_question_that_was_heard_may_be_put_again(opened: Run) -> None:
+    """Once the seat has heard it, it may be asked the same again."""
+    opened("floor", J, WHY, "--to", "b")
+    told = opened("step", J, "--json").json
+    while not any(turn["turn"] == "1.rebuttal.a" for turn in told["turns"]):
+        puppets.answer(told["turns"], rounds=2)
+        told = opened("step", J, "--json").json
+    assert opened("floor", J, WHY, "--to", "b").code == 0
+
+
 def test_an_early_end(opened: Run) -> None:
     """The phase under way is finished, then the verdict is due; the report tells that it was ended early."""
     ran = opened("close", J)

@@ -64,7 +64,7 @@ def test_its_mistakes_are_told(debate: Run, here: Path) -> None:
     ("given", "said"),
     [
         (["a", "b"], "`debate formats` takes one name"),
-        (["new"], "and not 'new'"),
+        (["new"], "name the folder: `debate formats new NAME`"),
         (["--from", "adversarial"], "Try: `debate formats new NAME --from ...`"),
         (["new", "x", "--rounds", "2"], "--rounds goes with a format that is shown"),
         (["./mine", "--rounds", "9"], "--rounds must be from 1 to 3"),
@@ -79,6 +79,12 @@ def test_what_formats_does_not_take(debate: Run, mine: Path, given: list[str], s
     assert ran.code == 2
     assert said in ran.err
     assert [path.name for path in mine.parent.iterdir()] == ["mine"]
+
+
+def test_a_folder_without_its_path(debate: Run, mine: Path) -> None:
+    """A run that names a folder here as if it were a shipped format is told its path, too."""
+    ran = debate("run", "--topic", "Should we move?", "--format", "mine", "--rehearse")
+    assert ran.code == 2 and "format: there is no format 'mine' that ships. Try: ./mine for the folder here." in ran.err
 
 
 # Copying

@@ -37,6 +37,8 @@ def journals(folder: str = "out") -> list[Path]:
 def test_from_new_to_all_journals(debate: Run) -> None:
     """The sample runs as it is, without a key: planned, held, and with a report and a page of every debate."""
     ran = [debate("tournament", "new"), debate("tournament", "plan", "tournament.yaml")]
+    assert "`debate tournament run tournament.yaml --rehearse`" in ran[0].err  # a folder beside that of the real one
+    assert "`debate tournament run tournament.yaml --to demo`" in ran[1].err
     run = debate("tournament", "run", "tournament.yaml", "--to", "demo", "--rehearse")
     again = debate("tournament", "resume", "demo", "--json")
 

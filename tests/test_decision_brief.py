@@ -176,7 +176,8 @@ def test_a_brief_is_sent_back_once(debate: Run, opened: dict[str, Any]) -> None:
         event.kind for event in read(told["journal"]).events if getattr(event, "turn", "") == "final.brief.rapporteur"
     ]
     assert kinds.count("spoiled") == 1 and kinds[-1] == "voted"
-    assert "Left standing although it was sent back" in Path("r.md").read_text(encoding="utf-8")
+    assert "The program found 1 problem in this brief; it was sent back for 1 of them" in _page_one()
+    assert "one and the same advice" in _behind()
 
 
 def test_a_fault_that_was_never_sent_back_is_not_said_to_have_been(debate: Run, opened: dict[str, Any]) -> None:
@@ -371,8 +372,39 @@ def test_a_brief_without_objections_is_shown(debate: Run, opened: dict[str, Any]
     finish(debate, told, say, rounds=1)
     for name in ("r.md", "r.html", "r.json"):
         assert debate("report", "r.journal.jsonl", "--to", name).code == 0
-    assert "Left standing although it was sent back: objections:" in Path("r.md").read_text(encoding="utf-8")
+    assert "objections:" not in _page_one() and "although it was sent back: Objections: it has 0 items" in _behind()
     assert json.loads(Path("r.json").read_text(encoding="utf-8"))["brief"]["objections"] == []
+
+
+def test_a_place_in_a_brief_is_told_in_words(debate: Run, opened: dict[str, Any]) -> None:
+    """Page one counts what is wrong, and the list behind it names no path of the reply."""
+    told = until(debate, opened, "final.brief.rapporteur")
+    objections = [{"heading": " ".join(["word"] * 30), "text": "It costs."}] * 2
+    for trust in ("Nothing.", "Nothing at all."):
+        puppets.hand_in(told["turns"][0], puppets.brief(objections=objections, trust=trust))
+        told = debate("step", "r.journal.jsonl", "--json").json
+    finish(debate, told, say, rounds=1)
+    debate("report", "r.journal.jsonl", "--to", "r.html")
+    assert "The program found 2 problems in this brief; it was sent back for 2 of them" in _page_one()
+    assert _behind().count("Objection 1, heading: it has 30 words") == 1
+    for text in (_page_one() + _behind(), Path("r.html").read_text(encoding="utf-8")):
+        assert "objections[" not in text
+
+
+def test_rejected_advice_says_why_and_quotes_nothing(debate: Run, here: Path) -> None:
+    """The advice is hidden, so a reply that is no advice is told by its kind."""
+    seats = ("--a=rehearse", "--b=rehearse", "--judge=rehearse", "--rapporteur=command:echo secretword")
+    ran = debate("run", "--topic=Should we move?", "--rounds=1", "--output=r.md", *seats)
+    lines = [line for line in ran.err.splitlines() if "start.advice.rapporteur" in line and "rejected" in line]
+    assert lines and all(line.endswith("the reply was rejected: it is not JSON.") for line in lines)
+
+
+def _page_one() -> str:
+    return Path("r.md").read_text(encoding="utf-8").partition("## Final Verdict")[0]
+
+
+def _behind() -> str:
+    return Path("r.md").read_text(encoding="utf-8").partition("## Behind the Decision Brief")[2]
 
 
 def test_rounds_may_be_left_to_the_judge() -> None:

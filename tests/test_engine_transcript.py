@@ -167,7 +167,7 @@ PRO_CON = "### Pro\n\nx\n\n### Con\n\ny\n\n"
         ("### Ann (Pro)\nx\n\n### No\ny\n\n### Bo (Con)\nz\n", "line 4: 'No' does not fit 'Ann'"),
         ("### Ann (Pro)\nx\n\n### Bo (Con)\ny\n\n### No\nz\n", "line 7: 'No' does not fit 'Bo'"),
         ("**FOR:** x\n\n**No:** y\n", "line 3: 'No' does not fit 'FOR'"),
-        ("### Ann (Pro)\nx\n\n### Con\ny\n\n### Ann — Con\nz\n", "line 7: 'Ann \\u2014 Con' names neither"),
+        ("### Ann (Pro)\nx\n\n### Con\ny\n\n### Ann — Con\nz\n", "line 7: 'Ann — Con' names neither"),
     ]
 )
 def test_what_is_refused(row: tuple[str, str]) -> None:

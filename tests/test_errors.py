@@ -47,7 +47,10 @@ def test_an_error_carries_all_its_complaints() -> None:
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        ("ü\n\x1b[1m", "'\\xfc\\n\\x1b[1m'"),
+        ("Käse 日本", "'Käse 日本'"),
+        ("ü\n\x1b[1m", "'ü\\n\\x1b[1m'"),
+        ("a\u202eb\u200b\u3164\u034f\ufe0f", r"'a\u202eb\u200b\u3164\u034f\ufe0f'"),
+        (["Käse\u3164"], r"['Käse\u3164']"),
         ("\ud800", "'\\ud800'"),
         (None, "None"),
         ("x" * 70, "'" + "x" * 59 + "... (72 characters)"),

@@ -281,6 +281,7 @@ class TestKept:
 
         assert "without answering anything" in nothing
         assert "`debate --answers .debate-setup.yaml`" in kept.leaving()
+        assert "The setup that you left here before is still in .debate-setup.yaml." in saving.new_file().leaving()
 
     def test_a_folder_that_can_not_be_written(self, here: Path) -> None:
         """Answers that can't be kept stop nothing, and it is said why."""

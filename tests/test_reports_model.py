@@ -14,6 +14,7 @@ from debate_orchestrator.core.events import Event, Noted, Reassigned, Spoke, Str
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.announcements import announcements
+from debate_orchestrator.reports.html import page
 from debate_orchestrator.reports.model import ReportModel, build_report, summary_line
 from debate_orchestrator.reports.provenance import cost_report, costs_report
 from debate_orchestrator.reports.sections import cost_table, money
@@ -125,6 +126,19 @@ def test_a_rehearsal_in_part() -> None:
 
     assert one.provenance[0] == "Rehearsed in part: stand-ins spoke for Judge 2."
     assert one.run.rehearsed and summary_line(one, "r.md").startswith("Debate rehearsed in part. Report")
+
+
+@pytest.mark.parametrize("side", ["human", STAND_IN])
+def test_a_debate_that_only_stand_ins_judged_has_no_winner(side: str) -> None:
+    """No matter who argues: where stand-ins alone judged, every form of the report says that there is no winner."""
+    one = told(rounds=1, cast={"a": (side,), "b": (STAND_IN,), "judge": (STAND_IN,)})
+    texts = [markdown.render(one), page.render(one)]
+
+    assert "**Winner:** none, since only stand-ins judged" in texts[0]
+    assert all("No winner: only stand-ins judged." in text for text in texts)
+    assert not any(
+        word in text for text in texts for word in ("prevailed", "argued better", "leads by", "neither leads")
+    )
 
 
 def test_people_are_told() -> None:

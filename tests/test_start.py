@@ -196,11 +196,15 @@ def test_positions_are_worded_for_people_and_wanted_of_a_host() -> None:
         asyncio.run(start.settle_positions(hosted))
 
 
-def test_a_rehearsal_words_no_positions_on_a_question() -> None:
-    """A topic that gives no plain positions needs positions in a rehearsal too."""
+def test_a_question_that_is_not_yes_or_no() -> None:
+    """In a rehearsal it gets filler for positions; where a person speaks, it is said how to give them."""
     given = settled(topic="Which CI should we use?", positions="auto", cast={"a": "rehearse", "b": "rehearse"})
-    with pytest.raises(BadSettings, match="give `positions`"):
-        asyncio.run(start.settle_positions(start.rehearsed(given)))
+    asked, _ = asyncio.run(start.settle_positions(start.rehearsed(given)))
+    assert asked.positions == {side: f'An answer of {side.upper()} to "Which CI should we use?"' for side in "ab"}
+
+    person = given.model_copy(update={"cast": {**given.cast, "a": ("human",)}})
+    with pytest.raises(BadSettings, match=r'word the topic as "Should we \.\.\.\?", give `positions`'):
+        asyncio.run(start.settle_positions(person))
 
 
 @pytest.mark.parametrize(
@@ -212,6 +216,12 @@ def test_a_rehearsal_words_no_positions_on_a_question() -> None:
         ("Should large AI companies be regulated?", "Large AI companies", "be regulated"),
         ("Should cities ban cars?", "Cities", "ban cars"),
         ("Should GitHub use fewer colours?", "GitHub", "use fewer colours"),
+        ("Should our team use Rust for the gateway?", "Our team", "use Rust for the gateway"),
+        ("should my company use rust", "My company", "use rust"),
+        ("Should the city ban cars?", "The city", "ban cars"),
+        ("Should this band stop the tour?", "This band", "stop the tour"),
+        ("Should my sister learn Rust", "My sister", "learn Rust"),
+        ("should i quit my job", "I", "quit my job"),
     ],
 )
 def test_what_is_asked(question: str, who: str, what: str) -> None:
@@ -234,6 +244,8 @@ def test_what_is_asked(question: str, who: str, what: str) -> None:
         "Should efforts to replace it end?",
         "Should they and we pay?",
         "Should land use change?",
+        "Should the company car park close?",
+        "Should our team lead resign?",
         "Should we move? And when?",
         "Should we?",
         "Should",
@@ -270,6 +282,16 @@ def test_no_word_is_lost(rest: str) -> None:
         ("Tabs are better than spaces.", "Tabs are better than spaces.", "Tabs are not better than spaces."),
         ("Is Vim better than Emacs?", "Vim is better than Emacs.", "Vim is not better than Emacs."),
         ("Do we need a CRM?", "We need a CRM.", "We do not need a CRM."),
+        ("is Vim better than Emacs", "Vim is better than Emacs.", "Vim is not better than Emacs."),
+        ("should we buy or build", "We should buy.", "We should build."),
+        ("Should we move or not", "We should move.", "We should not move."),
+        (
+            "Rust vs Go for the gateway",
+            "The better choice for the gateway is Rust.",
+            "The better choice for the gateway is Go.",
+        ),
+        ("Postgres or MySQL", "The better choice is Postgres.", "The better choice is MySQL."),
+        ("tabs vs. spaces?", "The better choice is tabs.", "The better choice is spaces."),
         ("Does our team need a CRM?", "Our team needs a CRM.", "Our team does not need a CRM."),
     ]
 )
@@ -288,6 +310,15 @@ def test_two_positions(row: tuple[str, str, str]) -> None:
         "Should we use one or two databases?",
         "Should we stop or keep the tests?",
         "Is remote work a good idea?",
+        "To be or not to be",
+        "Rust, Go or Zig",
+        "Rust or Go or Zig",
+        "We move or stay.",
+        "What is better, tea or coffee?",
+        "Which is better: tea or coffee?",
+        "How tea or coffee helps",
+        "Cats are loyal or clever",
+        "Give me liberty or give me death!",
         "Is nothing better than this?",
         "Does remote work help?",
         "Why is the sky blue?",

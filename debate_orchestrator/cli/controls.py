@@ -127,7 +127,10 @@ class Controls:
         """Puts the question to those who still have a turn; the last turn of some may have begun meanwhile."""
         left = tuple(seat for seat in to if seat in schedule.hearers(self._debate))
         if left:
-            self._record(audience_question(self._debate, question, left))
+            try:
+                self._record(audience_question(self._debate, question, left))
+            except DebateError as error:
+                self._message(str(error))
         elif to:
             self._message("The question was not asked: their last turn has already begun.")
 

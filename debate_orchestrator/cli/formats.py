@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import shlex
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ from debate_orchestrator.engine import format_check
 from debate_orchestrator.formats import loader, scaffold
 from debate_orchestrator.formats import source as source_module
 from debate_orchestrator.util import resources
-from debate_orchestrator.util.errors import BadFormat, BadSettings, short_repr
+from debate_orchestrator.util.errors import BadSettings, short_repr
 
 EXAMPLE = "debate formats new town-hall --from adversarial"
 _NEW = "new"
@@ -39,7 +38,9 @@ def run(arguments: argparse.Namespace) -> int:
     first, *rest = arguments.given or [None]
     new = first == _NEW
     problems = []
-    if len(rest) != new:
+    if new and not rest:
+        problems.append("`debate formats new` makes a folder; name the folder: `debate formats new NAME`.")
+    elif len(rest) != new:
         given = short_repr(" ".join(arguments.given))
         problems.append(f"`debate formats` takes one name, or `new` and the name of a folder to make, and not {given}.")
     problems += [
@@ -96,9 +97,6 @@ def _copy(arguments: argparse.Namespace, name: str) -> int:
 
 def _print_format(arguments: argparse.Namespace, name: str) -> int:
     """Prints a format with its turns."""
-    if name not in resources.format_names() and os.sep not in name and os.path.isdir(name):
-        problem = f"format: there is no format {short_repr(name)} that ships."
-        raise BadFormat(problem, hint=f"./{name} for the folder here")
     format = format_check.load(name)
     rounds = format.rounds.default if arguments.rounds is None else arguments.rounds
     modes = list(format.rubric.strictness)

@@ -211,8 +211,13 @@ def sent_back(debate: DebateState) -> list[str]:
     """The problems that are left of those that the rapporteur was told before."""
     written = decision_brief(debate)
     replies = debate.rejected.get(written.turn, ()) if written else ()
-    before = {problem.partition(": ")[2] for reply in replies for problem in reply.problems}
-    return [problem for problem in left_standing(debate) if problem in before]
+    before = {_unquoted(problem.partition(": ")[2]) for reply in replies for problem in reply.problems}
+    return [problem for problem in left_standing(debate) if _unquoted(problem) in before]
+
+
+def _unquoted(problem: str) -> str:
+    """A problem without the claim that it quotes: earlier versions escaped every letter beyond ASCII in it."""
+    return re.sub(r" \(.*\)", "", problem)
 
 
 def mark_problems(debate: DebateState, reason: Mapping[str, Any]) -> list[str]:

@@ -13,12 +13,21 @@ from debate_orchestrator.util.errors import BadSettings, short_repr
 
 
 def audience_question(debate: DebateState, text: str, to: Sequence[str] = ()) -> QuestionAsked:
-    """A question to these seats, or to all that have turns left. Raises BadSettings for a text that is none. Whether
-    the seats will hear it is checked when it is recorded."""
+    """A question to these seats, or to all that have turns left. Raises BadSettings for a text that is none, and if
+    a seat waits to hear it already. Whether the seats will hear it is checked when it is recorded."""
     # If no seat will hear it, it is put to every seat, so that the error names each of them.
     seats = tuple(dict.fromkeys(to)) or schedule.hearers(debate) or debate.askable
     try:
-        return QuestionAsked(question=text, to=seats)
+        asked = QuestionAsked(question=text, to=seats)
     except ValidationError:
         problem = f"question: {short_repr(text)} is not a question of 1 to {MAX_QUESTION_LENGTH:,} characters."
         raise BadSettings(problem) from None
+    if waiting := [debate.format.name_of(seat) for seat in seats if _waits(debate, asked.question, seat)]:
+        raise BadSettings(f"question: it was put to {' and '.join(waiting)} before and has not been heard yet.")
+    return asked
+
+
+def _waits(debate: DebateState, question: str, seat: str) -> bool:
+    """Whether a question was put to a seat that has begun no turn since."""
+    heard = max((asked for turn, (_, asked) in debate.begun.items() if debate.turns[turn].role == seat), default=0)
+    return any(event.question == question and seat in event.to for event in debate.questions[heard:])

@@ -116,7 +116,8 @@ async def settle_positions(
         return settings.model_copy(update={"positions": plain, "sources": sources}), ()
     if not spec:
         problem = f"positions: none can be derived from {short_repr(settings.topic)} without a model."
-        hint = "give `positions`, or `debate ask FILE`, which has an agent host derive them"
+        host = "`debate ask FILE`, which has an agent host derive them"
+        hint = f'word the topic as "Should we ...?", give `positions`, or {host}'
         raise BadSettings(problem, hint=hint)
     debate = fold([make_opened(_with_placeholders(settings))])
     provider = casting.make_provider(spec, CurrentState(debate), permissions)
@@ -140,6 +141,8 @@ def _plain_or_model(settings: Settings) -> tuple[Mapping[str, str], str]:
     made = plain_positions if models or model_spec.HOST in specs else worded_positions
     if (specs[:1] != models[:1] or not models) and (plain := made(settings.topic, _sides(settings))):
         return plain, ""
+    if model_spec.is_rehearsal(settings.cast):
+        return {side: f'An answer of {side.upper()} to "{settings.topic}"' for side in _sides(settings)}, ""
     return {}, models[0] if models else ""
 
 

@@ -92,6 +92,9 @@ def is_path(name: str) -> bool:
 def find(given: str) -> FormatFolder:
     """The folder of a format, by its name or path; BadFormat if there is none."""
     if not is_path(given):
+        if given not in resources.format_names() and os.path.isdir(given):
+            problem = f"format: there is no format {short_repr(given)} that ships."
+            raise BadFormat(problem, hint=f"./{given} for the folder here")
         return FormatFolder(given, resources.format_folder(given), f"prompts/formats/{given}", True)
     path = os.path.expanduser(given)
     if os.path.basename(path) == FILE:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any, Literal
 
 from pydantic import Field
@@ -23,8 +23,17 @@ MARKED: dict[str, str] = {
     rapporteur.NOT_ARGUED: "not argued in the debate",
 }
 """What each mark of a consideration means to a reader."""
-_REASON = re.compile(r"^why\[(\d+)\](?:\.(\w+))?")
-"""The path of a reason of a brief, or of a field of it, at the head of a shortcoming."""
+_PLACE = re.compile(r"^([a-z_]+)(?:\[(\d+)\])?(?:\.(\w+))?(?=:)")
+"""The path of a part of a brief, or of a field of it, at the head of a shortcoming."""
+_PART_NAMES = {
+    "why": "Reason",
+    "objections": "Objection",
+    "by_case": "Case",
+    "not_argued": "Point not argued",
+    "would_change": "Observation",
+    "do_next": "Step",
+}
+"""What one item of a list of a brief is called."""
 _ENDS_IN_WORD = re.compile(r"[^.!?…。！？\s\"”’')\]*_`][\"”’')\]*_`]*$")
 """A text that no full stop or other sign ends, inside quotation marks or brackets or before them."""
 _WHEN = re.compile(r"((?:[^\s:]+ ){0,5}[^\s:]+):\s+(?=\S)")
@@ -214,8 +223,8 @@ def decision_brief_report(debate: DebateState) -> DecisionBriefReport | None:
         trust=brief["trust"],
         changed=brief.get("changed", ""),
         advice=before.turn if before else None,
-        shortcomings=tuple(_by_heading(brief["why"], found) for found in rapporteur.left_standing(debate)),
-        sent_back=tuple(_by_heading(brief["why"], found) for found in rapporteur.sent_back(debate)),
+        shortcomings=tuple(_by_heading(brief, found) for found in rapporteur.left_standing(debate)),
+        sent_back=tuple(_by_heading(brief, found) for found in rapporteur.sent_back(debate)),
     )
 
 
@@ -233,15 +242,20 @@ def _consideration(debate: DebateState, row: Mapping[str, Any]) -> Consideration
     return ConsiderationReport(**{**row, "turns": tuple(spoken), "mark_problems": problems})
 
 
-def _by_heading(why: Sequence[Mapping[str, Any]], shortcoming: str) -> str:
-    """A shortcoming of the brief, with the heading of the reason that it is about in place of its path."""
+def _by_heading(brief: Mapping[str, Any], shortcoming: str) -> str:
+    """A shortcoming of the brief with words in place of its path: of a reason or an objection, with its heading."""
 
     def named(path: re.Match[str]) -> str:
-        about = one_line(str(why[int(path[1]) - 1].get("heading") or "")).rstrip(" .:")
-        reason = f'Reason {path[1]}, "{about}"' if about else f"Reason {path[1]}"
-        return f"{reason}, {path[2]}" if path[2] else reason
+        name, number, part = path.groups()
+        place = name.replace("_", " ").capitalize()
+        if number:
+            item = brief[name][int(number) - 1]
+            about = item.get("heading") if isinstance(item, Mapping) and part != "heading" else ""
+            about = one_line(str(about or "")).rstrip(" .:")
+            place = f"{_PART_NAMES.get(name, place)} {number}" + (f', "{about}"' if about else "")
+        return f"{place}, {part.replace('_', ' ')}" if part else place
 
-    return _REASON.sub(named, shortcoming)
+    return _PLACE.sub(named, shortcoming)
 
 
 def mark_text(reason: ConsiderationReport) -> str:

@@ -98,6 +98,8 @@ def headline(report: ReportModel) -> Phrase:
     verdict = report.verdict
     if verdict is None:
         return phrase("No final ballot counts." if report.status == "complete" else "Not decided yet.")
+    if report.stand_ins_judged:
+        return phrase(wording.NO_JUDGE)
     if verdict.winner in report.positions:
         position = report.positions[verdict.winner].strip()
         first, *_ = report.positions
@@ -129,7 +131,7 @@ def _finals(report: ReportModel) -> list[TurnReport]:
 
 def _sure(report: ReportModel) -> Iterator[str]:
     verdict = report.verdict
-    if verdict is None:
+    if verdict is None or report.stand_ins_judged:
         return
     if report.judging.labelled:
         yield from _label_sure(report, verdict)
@@ -201,7 +203,7 @@ def _share_of(vote: Vote, side: str, certain: Fraction) -> Fraction | None:
 def _score_bar(report: ReportModel) -> ScoreBar | None:
     """The result between its two ends; None where nothing was measured."""
     verdict = report.verdict
-    if verdict is None or len(report.positions) != 2:
+    if verdict is None or len(report.positions) != 2 or report.stand_ins_judged:
         return None
     first, second = report.positions
     if report.judging.labelled:

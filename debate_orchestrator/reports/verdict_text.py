@@ -44,6 +44,8 @@ _FIRMLY = {"decisive": " decisively", "narrow": " narrowly"}
 
 def headline(report: ReportModel) -> list[tuple[str, Phrase]]:
     """The fields at the head of the verdict, each a name and a value."""
+    if report.stand_ins_judged and report.verdict is not None:
+        return [("Label" if report.judging.labelled else "Winner", phrase("none, since only stand-ins judged"))]
     if report.verdict is not None:
         fields = _label_fields if report.judging.labelled else _winner_fields
         return list(fields(report, report.verdict))
@@ -59,7 +61,7 @@ def _label_fields(report: ReportModel, verdict: VerdictReport) -> Iterator[tuple
 
 
 def _winner_fields(report: ReportModel, verdict: VerdictReport) -> Iterator[tuple[str, Phrase]]:
-    yield "Winner", phrase(f"{winner_word(verdict.winner)}{', by stand-ins' * _only_stand_ins(report)}")
+    yield "Winner", phrase(winner_word(verdict.winner))
     if report.judging.answers and verdict.winner in report.positions:
         yield "Answer", literal(report.positions[verdict.winner])
     if verdict.win_probability is not None:
@@ -75,6 +77,8 @@ def result_line(report: ReportModel) -> str:
     """Who argued better, and whether the advice of the decision brief follows it; empty if there is no brief."""
     if report.brief is None:
         return ""
+    if report.stand_ins_judged:
+        return wording.NO_JUDGE
     winner, strength = (report.verdict.winner, report.verdict.strength) if report.verdict else (None, None)
     return decision_brief.result_line(report.brief, report.names, winner, strength)
 
@@ -84,7 +88,7 @@ def outcome(report: ReportModel) -> Phrase:
     verdict = report.verdict
     if verdict is None:
         return ()
-    if _only_stand_ins(report):
+    if report.stand_ins_judged:
         return phrase(strong(wording.NO_JUDGE), f" {wording.FILLER}")
     if report.judging.labelled:
         return _label_outcome(report, verdict)
@@ -97,10 +101,6 @@ def outcome(report: ReportModel) -> Phrase:
         gained = ", ".join(f"{report.seats[side]} {votes:+d}" for side, votes in verdict.swing.items())
         sentences.append(f"It is decided by the votes gained since the first word: {gained}.")
     return joined(" ", filter(None, sentences))
-
-
-def _only_stand_ins(report: ReportModel) -> bool:
-    return report.run.rehearsed and not report.run.in_part
 
 
 def _rounds_won(report: ReportModel, verdict: VerdictReport) -> str:
@@ -177,7 +177,7 @@ def both_sides(report: ReportModel) -> str:
 
 def remarks(report: ReportModel) -> list[str]:
     """What a reader should know of how the declarations and the numbers go together."""
-    if report.verdict is None or report.judging.labelled:
+    if report.verdict is None or report.judging.labelled or report.stand_ins_judged:
         return []
     texts = _REMARKS if "winner" in report.judging.final_fields else {**_REMARKS, **_UNDECLARED}
     return [texts[remark] for remark in report.verdict.remarks if remark in texts]
@@ -186,7 +186,7 @@ def remarks(report: ReportModel) -> list[str]:
 def worked_out(report: ReportModel) -> str:
     """How the numbers come about; empty if there are none."""
     verdict, judging = report.verdict, report.judging
-    if verdict is None or not judging.measured:
+    if verdict is None or not judging.measured or report.stand_ins_judged:
         return ""
     apart = (
         f"the totals differ by {wording.whole_percent(verdict.gap)} of the larger one. "

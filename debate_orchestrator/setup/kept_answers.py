@@ -56,7 +56,9 @@ class KeptAnswers:
         if self.lost:
             return f"You left the setup. Your answers could not be saved: {self.lost}"
         if not self.saved:
-            return "You left the setup without answering anything."
+            earlier = newest_unfinished()
+            before = f" The setup that you left here before is still in {earlier[0].path}." if earlier else ""
+            return f"You left the setup without answering anything.{before}"
         left = f"You left the setup. Your answers are in {self.path}. Continue with `debate --answers {self.path}`."
         return " ".join([left, *self.asides])
 

@@ -18,18 +18,24 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_SHOULD = re.compile(r"should\s+([^?]+)\?", re.IGNORECASE)
-_OR_NOT = re.compile(r",?\s+or\s+not\s*\?\Z", re.IGNORECASE)
+_SHOULD = re.compile(r"should\s+([^?]+)\??", re.IGNORECASE)
+_OR_NOT = re.compile(r",?\s+or\s+not\s*\??\Z", re.IGNORECASE)
+_OPTIONS = re.compile(r"([^?!,;:]+?)\s+(?:or|vs\.?|versus)\s+([^?!,;:.]+)\??", re.IGNORECASE)
+_MOST_OPTION_WORDS = 3
 _PRONOUNS = _words("i we you they he she it everyone everybody")
 _VERBS = _words(
     "abandon abolish acquire adopt allow be become choose consolidate continue create deploy deprecate develop"
-    " discontinue eliminate ensure expand forbid give go have implement impose introduce invest keep legalise legalize"
+    " discontinue eliminate encourage enforce ensure expand forbid give go have hire"
+    " implement impose introduce invest join keep learn legalise legalize"
     " maintain make migrate move postpone prefer prohibit provide reduce receive regulate reject remain remove replace"
     " require retire rewrite teach write"
 )
 """Verbs that hardly ever end a subject."""
 _NOUNS_TOO = _words("ban build pay permit stop switch use")
-"""Verbs that a subject may well end with: taken after a name or a plural alone."""
+"""Verbs that a subject may well end with: taken after a name or a plural alone, and after a determiner and one word
+where what follows is no noun that the verb could belong to."""
+_GROUPS = _words("city company country department government group organisation organization school state team")
+"""Who may do something, so that a verb follows."""
 _WITH_OBJECT = _words("adopt build buy choose develop hire keep lease rebuild refactor rent replace rewrite use")
 """Verbs that take the object of another one, as in "buy or build the tool"."""
 _DETERMINERS = _words("a an the this that these those our my your their his her its every each any no")
@@ -40,6 +46,8 @@ _NEGATIVE = _words("no nobody none nothing neither nor never not few only hardly
 """Words of a subject that can't be negated by a `not` behind its verb."""
 _JUDGED = _words("better worse worth too more less cheaper faster safer")
 """Words that a predicate after "is" begins with."""
+_CLAUSE = _words("is are was were do does did can could will would should must may might has have had me us how why")
+"""Words of a clause, which two options that are named alike do not have."""
 _NEEDS = {"need": "needs", "have": "has", "make": "makes", "improve": "improves", "deserve": "deserves"}
 """Verbs after "do" and "does", and their third person."""
 _SPLITS = re.compile(r"[,;:?!]|\b(?:or|and|but|because|unless|although|whether|if|than that)\b", re.IGNORECASE)
@@ -70,7 +78,8 @@ class ShouldQuestion(NamedTuple):
 def plain_positions(topic: str, sides: Iterable[str]) -> dict[str, str]:
     """Side to its plain position; empty if none can be made for sure."""
     topic = _OR_NOT.sub("?", one_line(topic))
-    pair = _of_should(topic) or _of_choice(topic) or _of_other_question(topic) or _of_statement(topic)
+    pair = _of_should(topic) or _of_choice(topic) or _of_options(topic) or _of_other_question(topic)
+    pair = pair or _of_statement(topic)
     return {} if pair is None else {side: pair._asdict()[side] for side in sides}
 
 
@@ -121,9 +130,26 @@ def _of_choice(topic: str) -> Pair | None:
     return Pair(a, b)
 
 
+def _of_options(topic: str) -> Pair | None:
+    """The positions on "X vs Y for Z" and "X or Y"."""
+    found = _OPTIONS.fullmatch(topic.strip().rstrip("."))
+    if found is None:
+        return None
+    first, rest = found[1].split(), found[2].split()
+    at = next((n for n, word in enumerate(rest) if word.lower() in _PREPOSITIONS), len(rest))
+    second, ending = rest[:at], rest[at:]
+    used = {word.lower() for word in (*first, *rest)}
+    if not second or used & (_UNSURE | _NEGATIVE | _PRONOUNS | _CLAUSE | {"vs", "vs.", "versus"}):
+        return None
+    if max(len(first), len(second)) > _MOST_OPTION_WORDS:
+        return None
+    choice = " ".join(["The better choice", *ending, "is"])
+    return Pair(f"{choice} {' '.join(first)}.", f"{choice} {' '.join(second)}.")
+
+
 def _of_other_question(topic: str) -> Pair | None:
     """The positions on "Is X better than Y?" and "Do we need X?"."""
-    found = re.fullmatch(r"(is|are|do|does)\s+([^?.,;:]+)\?", topic.strip(), re.IGNORECASE)
+    found = re.fullmatch(r"(is|are|do|does)\s+([^?.,;:]+)\??", topic.strip(), re.IGNORECASE)
     words = found[2].split() if found else []
     plain = [word.lower() for word in words]
     if found is None or len(words) < 2 or {"or", *_NEGATIVE} & {*plain}:
@@ -180,5 +206,14 @@ def _end(words: list[str], plain: list[str]) -> int:
     alone = plain[0] not in _DETERMINERS and (words[0][0].isupper() or plain[0].endswith("s"))
     if plain[0] in _PRONOUNS or (alone and plain[1] in _NOUNS_TOO and not _VERBS & {*plain[2:]}):
         return 1
+    if _group_does(words, plain):
+        return 2
     end = next((n for n, word in enumerate(plain) if word in _VERBS), 0)
     return 0 if end and (plain[end - 1] in _DETERMINERS or _NOUNS_TOO & {*plain[:end]}) else end
+
+
+def _group_does(words: list[str], plain: list[str]) -> bool:
+    """Whether a question is like "our team use Rust": a determiner and one word, a verb, and its object."""
+    if len(words) < 4 or plain[0] not in _DETERMINERS or plain[2] not in _NOUNS_TOO or _VERBS & {*plain[3:]}:
+        return False
+    return plain[1] in _GROUPS or plain[3] in _DETERMINERS or words[3][0].isupper()

@@ -37,7 +37,7 @@ def new(arguments: argparse.Namespace) -> int:
     name = shlex.quote(arguments.file)
     say(f"{arguments.file} is written.")
     remark(f"What it takes: `{command('tournament plan', name)}`.")
-    remark(f"All of it without a model: `{command('tournament run', name)} --to demo --rehearse`.")
+    remark(f"All of it without a model: `{command('tournament run', name)} --rehearse`.")
     return 0
 
 
