@@ -14,15 +14,16 @@ from debate_orchestrator.util.errors import BadReply, DebateError, TransientErro
 CODES = {
     "BadSettings": 2, "BadFormat": 2, "BadFile": 2, "BadReply": 2, "OutOfTurn": 2, "BadJournal": 2, "DamagedJournal": 2,
     "LockedJournal": 2, "Paused": 3, "OverBudget": 3, "TransientError": 3, "ProviderFailed": 4, "JournalWriteError": 4,
-    "ReplyPending": 3, "DiskFull": 4,
+    "ReplyPending": 3, "DiskFull": 4, "RedactionFailed": 4,
 }  # fmt: skip
 
 
 def test_exit_codes() -> None:
-    """A user's mistake ends with 2, work that can be resumed with 3, a lasting failure with 4."""
+    """A user's mistake ends with 2, work that can be resumed with 3, a lasting failure with 4, outside or in the program
+    itself."""
     assert {name: exit_code(getattr(errors, name)("problem")) for name in CODES} == CODES
     assert {name for name in CODES if not issubclass(getattr(errors, name), errors.ExternalError)} == {
-        name for name, code in CODES.items() if code == 2
+        name for name, code in CODES.items() if code == 2 or name == "RedactionFailed"
     }
 
 
