@@ -19,8 +19,8 @@ CODES = {
 
 
 def test_exit_codes() -> None:
-    """A user's mistake ends with 2, work that can be resumed with 3, a lasting failure with 4, outside or in the program
-    itself."""
+    """A user's mistake ends with 2, work that can be resumed with 3, a lasting failure with 4, be it outside or in the
+    program."""
     assert {name: exit_code(getattr(errors, name)("problem")) for name in CODES} == CODES
     assert {name for name in CODES if not issubclass(getattr(errors, name), errors.ExternalError)} == {
         name for name, code in CODES.items() if code == 2 or name == "RedactionFailed"
