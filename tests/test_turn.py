@@ -11,8 +11,10 @@ import debates
 import pytest
 from speakers import Speaker, take_turns
 
-from debate_orchestrator.core.events import BriefSent, CallFailed, Event, Opened, Reply
+from debate_orchestrator.core.costs import costs_of
+from debate_orchestrator.core.events import BriefSent, CallFailed, Event, Opened, Reply, Usage
 from debate_orchestrator.core.fold import CurrentState, fold
+from debate_orchestrator.engine.budget import Budget
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.provider import OnPiece
 from debate_orchestrator.storage.journal import JournalWriter, read
@@ -173,15 +175,21 @@ def test_a_mistake_in_the_program_loses_no_words(tmp_path: Path, watched: bool) 
 
 
 def test_a_mistake_while_a_reply_is_read_loses_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A whole answer that the program fails to read is on record too, with what it cost."""
+    """A whole answer that the program fails to read is on record too, and what it cost counts once."""
 
     def fail(*terms: object, **more: object) -> None:
         raise ZeroDivisionError
 
     monkeypatch.setattr("debate_orchestrator.prompting.replies.parse_reply", fail)
-    with pytest.raises(ZeroDivisionError):
-        run(tmp_path / "j", Speaker(lambda brief: "It is so.", cost=0.5))
-    lost = of(read(tmp_path / "j").events, CallFailed, "1.opening.a")
+    speaker = Speaker(lambda brief: "It is so.", cost=0.5, usage=Usage(fresh=1_000, output=2_000))
+    speaker.name = "anthropic:claude-opus-5-5"
+    first = debates.opening(rounds=1)
+    with JournalWriter.create(tmp_path / "j", first) as journal, pytest.raises(ZeroDivisionError):
+        asyncio.run(take_turns(journal, CurrentState(fold([first])), {"a": speaker}))
+    events = read(tmp_path / "j").events
+    lost = of(events, CallFailed, "1.opening.a")
 
     assert [(one.reply.text, one.reply.cost) for one in lost] == [("It is so.", 0.5)]  # type: ignore[attr-defined]
     assert lost[0].problem == "The program failed to read the reply, which is complete (ZeroDivisionError)."  # type: ignore[attr-defined]
+    debate = fold(events)
+    assert costs_of(debate).total.cost == Budget(CurrentState(debate)).spent() == 0.5

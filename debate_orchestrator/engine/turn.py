@@ -108,7 +108,15 @@ class TurnRunner:
                     event = self._parse(turn, reply, code, last=not left)
                 except Exception as error:
                     problem = f"The program failed to read the reply, which is complete ({type(error).__name__})."
-                    await self.record(CallFailed(turn=turn.id, by=provider.name, problem=problem, reply=reply))
+                    await self.record(
+                        CallFailed(
+                            turn=turn.id,
+                            by=provider.name,
+                            problem=problem,
+                            maybe_billed=reply.called,
+                            reply=reply,
+                        )
+                    )
                     raise
                 await self.record(event)
                 if isinstance(event, Rejected) and not left and not event.absent:
