@@ -114,7 +114,7 @@ class TurnRunner:
                             by=provider.name,
                             problem=problem,
                             maybe_billed=reply.called,
-                            reply=reply,
+                            reply=replies.stored(reply),
                         )
                     )
                     raise
@@ -238,7 +238,7 @@ class _Call:
         text, reply = "".join(self._pieces), None
         if text.strip():
             name = self._provider.name
-            reply = Reply(text=text, brief_digest=self._digest, by=name, called=self._billed)
+            reply = replies.stored(Reply(text=text, brief_digest=self._digest, by=name, called=self._billed))
         try:
             if self._billed or reply is not None:
                 event = CallFailed(
@@ -271,7 +271,7 @@ class _Call:
         if partial is not None:
             # The token count of a reply that broke off is not final, so its price is unknown.
             update = {"brief_digest": self._digest, "by": self._provider.name, "called": self._billed, "cost": None}
-            partial = partial.model_copy(update=update)
+            partial = replies.stored(partial.model_copy(update=update))
         maybe_billed = transient is not None and (transient.maybe_billed or partial is not None)
         event = CallFailed(
             turn=self._turn.id,
