@@ -9,6 +9,7 @@ import sys
 import time
 import tracemalloc
 from collections.abc import Iterator
+from typing import Any
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -201,6 +202,36 @@ def test_escapes_of_nothing_cost_no_more_than_their_length(unit: str, monkeypatc
 
     seconds(10)
     assert seconds(320) < 10 * seconds(80) + 0.02
+
+
+@pytest.mark.parametrize("unit", ["%5c", "%5cx5c", "\\x5c", "&#92;u005c", "&#92;u005c<a "])
+def test_escapes_that_come_one_character_at_a_time(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is held back of repeated escapes is searched again only when it has grown: the characters that are read
+    for each that comes stay few."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-proj-Ab3dEf6hIj9lMn2pQr5tUv8x")
+    searched, read = list[int](), list[int]()
+    begun, made, places = decoding.Search.begun, decoding.Reading.__init__, decoding.Reading.places
+
+    def count_search(self: decoding.Search, text: str, half: bool) -> Iterator[int]:
+        searched.append(len(text))
+        return begun(self, text, half)
+
+    def count_reading(self: decoding.Reading, text: str, *terms: Any) -> None:
+        read.append(len(text))
+        made(self, text, *terms)
+
+    def count_places(self: decoding.Reading) -> tuple[list[int], list[int]]:
+        read.append(len(self.text))
+        return places(self)
+
+    monkeypatch.setattr(decoding.Search, "begun", count_search)
+    monkeypatch.setattr(decoding.Reading, "__init__", count_reading)
+    monkeypatch.setattr(decoding.Reading, "places", count_places)
+    text = (unit * 4_000)[:4_000]
+
+    assert streamed(*text) == text
+    assert sum(searched) <= 10 * len(text)
+    assert len(read) <= 10 * len(text) and sum(read) <= 400 * len(text)
 
 
 @pytest.mark.parametrize("before", ["\\", "%", "&", "C:\\"])

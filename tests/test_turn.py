@@ -11,8 +11,10 @@ import debates
 import pytest
 from speakers import Speaker, take_turns
 
-from debate_orchestrator.core.events import BriefSent, CallFailed, Event, Opened, Reply
+from debate_orchestrator.core.costs import costs_of
+from debate_orchestrator.core.events import BriefSent, CallFailed, Event, Opened, Reply, Usage
 from debate_orchestrator.core.fold import CurrentState, fold
+from debate_orchestrator.engine.budget import Budget
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.provider import OnPiece
 from debate_orchestrator.storage.journal import JournalWriter, read
@@ -172,16 +174,48 @@ def test_a_mistake_in_the_program_loses_no_words(tmp_path: Path, watched: bool) 
     assert lost[0].problem == "The call was given up, since the program failed (ZeroDivisionError)."  # type: ignore[attr-defined]
 
 
-def test_a_mistake_while_a_reply_is_read_loses_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A whole answer that the program fails to read is on record too, with what it cost."""
+@pytest.mark.parametrize(("said", "kept"), [("It is so.", "It is so."), ("It is \ud83d so.", "It is \ufffd so.")])
+def test_a_mistake_while_a_reply_is_read_loses_none(
+    tmp_path: Path, said: str, kept: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A whole answer that the program fails to read is on record too, and what it cost counts once."""
 
     def fail(*terms: object, **more: object) -> None:
         raise ZeroDivisionError
 
     monkeypatch.setattr("debate_orchestrator.prompting.replies.parse_reply", fail)
-    with pytest.raises(ZeroDivisionError):
-        run(tmp_path / "j", Speaker(lambda brief: "It is so.", cost=0.5))
+    speaker = Speaker(lambda brief: said, cost=0.5, usage=Usage(fresh=1_000, output=2_000))
+    speaker.name = "anthropic:claude-opus-5-5"
+    first = debates.opening(rounds=1)
+    with JournalWriter.create(tmp_path / "j", first) as journal, pytest.raises(ZeroDivisionError):
+        asyncio.run(take_turns(journal, CurrentState(fold([first])), {"a": speaker}))
+    events = read(tmp_path / "j").events
+    lost = of(events, CallFailed, "1.opening.a")
+
+    assert [(one.reply.text, one.reply.cost) for one in lost] == [(kept, 0.5)]  # type: ignore[attr-defined]
+    assert lost[0].problem == "The program failed to read the reply, which is complete (ZeroDivisionError)."  # type: ignore[attr-defined]
+    debate = fold(events)
+    assert costs_of(debate).total.cost == Budget(CurrentState(debate)).spent() == 0.5
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError(), TransientError("no line", maybe_billed=True, tries=1)])
+def test_half_a_character_loses_no_words(tmp_path: Path, error: Exception) -> None:
+    """What had come of an answer that broke off within a character is on record, with a sign in place of that one."""
+
+    class Broken(Speaker):
+        """A speaker that says half a character."""
+
+        name = "openai:m@http://127.0.0.1:1"
+
+        async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
+            on_text("It is \ud83d")
+            if isinstance(error, TransientError):
+                error.partial = Reply(text="It is \ud83d", brief_digest="", by="")
+            raise error
+
+    first = debates.opening(rounds=1).with_settings(retry_for=1.0)
+    with JournalWriter.create(tmp_path / "j", first) as journal, pytest.raises((ZeroDivisionError, Paused)):
+        asyncio.run(take_turns(journal, CurrentState(fold([first])), {"a": Broken()}))
     lost = of(read(tmp_path / "j").events, CallFailed, "1.opening.a")
 
-    assert [(one.reply.text, one.reply.cost) for one in lost] == [("It is so.", 0.5)]  # type: ignore[attr-defined]
-    assert lost[0].problem == "The program failed to read the reply, which is complete (ZeroDivisionError)."  # type: ignore[attr-defined]
+    assert lost and {one.reply.text for one in lost} == {"It is \ufffd"}  # type: ignore[attr-defined]

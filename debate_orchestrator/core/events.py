@@ -387,7 +387,7 @@ class CallFailed(_Journaled):
     wait: float | None = Field(default=None, ge=0)
     """Seconds until it is asked again; None if the debate stops instead."""
     maybe_billed: bool = Field(default=False, alias="unsure")
-    """Whether it may have been billed all the same: the connection broke after the brief was sent."""
+    """Whether it may have been billed all the same: the line broke after the brief was sent, or the program failed."""
     reply: Reply | None = None
     """The part of the reply that had come; None if nothing had."""
 

@@ -61,8 +61,9 @@ class Budget:
         """US dollars on record, with the least that replies which broke off can have cost."""
         debate = self._current.state
         if debate is not self._known[0]:
-            failed = (call.reply for calls in debate.failed.values() for call in calls if call.reply is not None)
-            self._known = debate, costs_of(debate).total.cost + sum(map(_min_cost, failed))
+            failed = (call.reply for calls in debate.failed.values() for call in calls)
+            unpriced = (reply for reply in failed if reply is not None and reply.cost is None)
+            self._known = debate, costs_of(debate).total.cost + sum(map(_min_cost, unpriced))
         return self._known[1] + self.unseen
 
     def committed(self) -> float:

@@ -108,7 +108,15 @@ class TurnRunner:
                     event = self._parse(turn, reply, code, last=not left)
                 except Exception as error:
                     problem = f"The program failed to read the reply, which is complete ({type(error).__name__})."
-                    await self.record(CallFailed(turn=turn.id, by=provider.name, problem=problem, reply=reply))
+                    await self.record(
+                        CallFailed(
+                            turn=turn.id,
+                            by=provider.name,
+                            problem=problem,
+                            maybe_billed=reply.called,
+                            reply=replies.stored(reply),
+                        )
+                    )
                     raise
                 await self.record(event)
                 if isinstance(event, Rejected) and not left and not event.absent:
@@ -230,7 +238,7 @@ class _Call:
         text, reply = "".join(self._pieces), None
         if text.strip():
             name = self._provider.name
-            reply = Reply(text=text, brief_digest=self._digest, by=name, called=self._billed)
+            reply = replies.stored(Reply(text=text, brief_digest=self._digest, by=name, called=self._billed))
         try:
             if self._billed or reply is not None:
                 event = CallFailed(
@@ -263,7 +271,7 @@ class _Call:
         if partial is not None:
             # The token count of a reply that broke off is not final, so its price is unknown.
             update = {"brief_digest": self._digest, "by": self._provider.name, "called": self._billed, "cost": None}
-            partial = partial.model_copy(update=update)
+            partial = replies.stored(partial.model_copy(update=update))
         maybe_billed = transient is not None and (transient.maybe_billed or partial is not None)
         event = CallFailed(
             turn=self._turn.id,

@@ -345,6 +345,7 @@ async def read_stream(
         if meter.exceeded(answer.length, lambda: answer.text):
             answer.closed = True
             return
+        await asyncio.sleep(0)  # events that have come already are read without a wait, and timers and signals must run
 
 
 def http_options(server: servers.ModelServer, *, insecure: bool) -> dict[str, Any]:

@@ -27,8 +27,6 @@ from debate_orchestrator.util.decoding import MIN_LENGTH, FragmentSearch, Search
 KEY = "[key]"
 """What stands in place of a secret."""
 _MIN_KEY_LENGTH = 4
-_MUCH = 1_000
-"""Characters held back from which on they are not looked at again with each piece."""
 _MAX_HELD = 100_000
 """Characters held back from which on those that can't be seen are dropped: no text is laid out with so many."""
 _SHORT = 100
@@ -372,11 +370,11 @@ class StreamRedactor:
             self._held.append(piece)
         self._length += len(piece)
         sure = ""
-        # Much is looked at again only when it has doubled, so that the time for all pieces grows with their length.
+        # It is looked at again only when it has doubled, so that the time for all pieces grows with their length.
         if self._length >= self._enough and visible:
             sure, left = self._redact.split("".join(self._held))
             self._held, self._length = [left], len(left)
-            self._enough = 2 * self._length if self._length > _MUCH else 0
+            self._enough = 2 * self._length
         self._on_text(sure)
 
     def end(self) -> None:
