@@ -12,10 +12,12 @@ from typing import Any
 
 import contests
 import pytest
+from messages_server import Server
 from postgres import Postgres
 
-from debate_orchestrator.core.events import BriefSent, Event, Opened
-from debate_orchestrator.storage.journal import JournalWriter, read
+from debate_orchestrator.core.events import BriefSent, Event, Opened, Spoke
+from debate_orchestrator.providers import pricing
+from debate_orchestrator.storage.journal import JournalWriter, parse, read
 from debate_orchestrator.tournament.cluster import database as database_module
 from debate_orchestrator.tournament.cluster.database import Database, opened
 from debate_orchestrator.tournament.cluster.journals import DatabaseJournals, Exchange
@@ -24,6 +26,7 @@ from debate_orchestrator.tournament.cluster.queue import Rounds, enqueue
 from debate_orchestrator.tournament.cluster.worker import Worker
 from debate_orchestrator.tournament.folder import Tournament
 from debate_orchestrator.tournament.limits import Admission
+from debate_orchestrator.tournament.spec import declared_prices
 from debate_orchestrator.util.errors import BadFile, BadSettings, LockedJournal
 from debate_orchestrator.util.redact import add_secret
 
@@ -116,6 +119,53 @@ def test_the_database_names_no_file(here: Path, url: str) -> None:
 
     assert asyncio.run(play()) == [debate.id]
     assert not list(here.rglob("led-out*")) and Path(held.journal(debate)).exists()
+
+
+def test_each_tournament_counts_by_its_own_prices(here: Path, url: str, server: Server) -> None:
+    """One worker counts the calls of each tournament by the prices that this one gives. Those of a tournament that it
+    refuses count nowhere."""
+
+    server.say = contests.replied
+
+    def priced(tag: str, dollars: int) -> Tournament:
+        opus = {"name": "opus", "spec": contests.OPUS, "price": {"input": dollars, "output": dollars}}
+        return contests.tournament(tag, topics=1, tag=tag, models=[opus, contests.SONNET], rehearse=False)
+
+    every = [priced("plain", 0), priced("dear", 500), priced("refused", 5000)]
+
+    async def play() -> list[tuple[Any, ...]]:
+        async with opened(url, lambda message: None) as database:
+            for held in every:
+                exchange = Exchange(database, held, None)
+                await exchange.bring(contests.runner(held).statuses, retry_failed=False)
+                await enqueue(database, exchange.id, [(debate.id, False) for debate in held.schedule])
+
+            def find_problems(tournament: Tournament) -> list[str]:
+                return ["No."] if tournament.spec.tag == "refused" else []
+
+            await Worker(database, find_problems, at_once=2).work(until_done=True)
+            return await database.rows(
+                "SELECT tag, string_agg(line, ''::bytea ORDER BY n) FROM tournaments"
+                " JOIN journals ON tournament = tournaments.id JOIN lines ON journal = journals.id"
+                " GROUP BY tag, journals.id"
+            )
+
+    found: dict[str, list[Any]] = {}
+    for tag, text in asyncio.run(play()):
+        found.setdefault(tag, []).extend(
+            event.reply for event in parse(tag, bytes(text)).events if isinstance(event, Spoke)
+        )
+
+    assert found.keys() == {"plain", "dear"}
+    costs = {}
+    for held in every[:2]:
+        with declared_prices(held.spec):
+            replies = found[held.spec.tag]
+            assert [reply.cost for reply in replies] == [pricing.cost(reply.by, reply.usage) for reply in replies]
+            costs[held.spec.tag] = max(reply.cost for reply in replies)
+    assert costs["dear"] > 2 * costs["plain"] > 0
+    opus = pricing.known(contests.OPUS)
+    assert opus is not None and opus.input < 100
 
 
 @pytest.mark.parametrize("spec", ["{", "[" * 100_000, '{"added": 5}'], ids=["cut off", "deep", "not a spec"])

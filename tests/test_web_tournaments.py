@@ -14,6 +14,7 @@ from contests import imported, row
 from starlette.testclient import TestClient
 from web_visitor import HOST, TOKENS, Visitor, plain, visiting
 
+from debate_orchestrator.providers import pricing
 from debate_orchestrator.tournament.journal_rows import read_rows
 from debate_orchestrator.web.guard import Tokens
 from debate_orchestrator.web.server import create_app
@@ -177,3 +178,16 @@ def test_a_tournament_that_can_not_be_read_takes_no_other_away(dashboard: Visito
     assert "broken" in listing and "/tournaments/t" in dashboard.get("/tournaments").text
     assert page.status_code == 404 and "broken/tournament.json" in plain(page.text)
     assert dashboard.get("/tournaments/t").status_code == 200
+
+
+def test_looking_at_a_tournament_changes_no_price(here: Path) -> None:
+    """The prices in a stranger's folder count for none of the user's debates, whatever page is shown of it."""
+    before = pricing.known(contests.OPUS)
+    new = {"name": "new", "spec": "openai:new-9", "price": {"input": 0, "output": 0}}
+    dear = {"name": "dear", "spec": contests.OPUS, "price": {"input": 9000, "output": 9000}}
+    contests.ran(contests.tournament("stranger", topics=1, models=[new, dear]))
+    with visiting() as visitor:
+        assert "dear" in visitor.text("/tournaments/stranger")
+
+    assert before is not None and pricing.known(contests.OPUS) == before
+    assert pricing.known("openai:new-9") is None

@@ -5,6 +5,9 @@ A model that is not in the table has no price: its cost is None, which means unk
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 
@@ -89,17 +92,27 @@ def table() -> PriceTable:
         raise BadFile(f"pricing.yaml is not a valid table of models: {error}") from None
 
 
-_declared: dict[str, ModelPrice] = {}
-"""Prices that the user gave, by model spec."""
+_declared: ContextVar[Mapping[str, ModelPrice]] = ContextVar("declared")
+"""Prices that are given where the caller runs, by model spec."""
 
 
-def declare(spec: str, input: float, output: float) -> None:
-    """Makes the prices of a model known to this process, in US dollars per million tokens. They come from files, which
-    may be a stranger's: where a price is known already, the higher of both counts, so that no file weakens a cap."""
-    price, before = ModelPrice(input=input, output=output), known(spec)
-    if before is not None:
-        price = before.model_copy(update={"input": max(before.input, input), "output": max(before.output, output)})
-    _declared[model_spec.unrehearsed(spec)] = price
+@contextmanager
+def declared(prices: Iterable[tuple[str, float, float]]) -> Iterator[None]:
+    """Model specs with US dollars per million tokens of input and output, which count within this context and the tasks
+    that begin there, and nowhere else. They come from files, which may be a stranger's: where a price is known already,
+    the higher of both counts, so that no file weakens a cap."""
+    found: dict[str, ModelPrice] = {}
+    for spec, input, output in prices:
+        real = model_spec.unrehearsed(spec)
+        price, before = ModelPrice(input=input, output=output), found.get(real) or _listed(real)
+        if before is not None:
+            price = before.model_copy(update={"input": max(before.input, input), "output": max(before.output, output)})
+        found[real] = price
+    token = _declared.set(found)
+    try:
+        yield
+    finally:
+        _declared.reset(token)
 
 
 def in_table(spec: str) -> bool:
@@ -116,7 +129,7 @@ def known(spec: str) -> ModelPrice | None:
     """The prices of the model that a spec names; None if they are unknown, as for a model that is served from
     elsewhere than its vendor. A rehearsed model is priced as the real one."""
     spec = model_spec.unrehearsed(spec)
-    return _declared[spec] if spec in _declared else _listed(spec)
+    return _declared.get({}).get(spec) or _listed(spec)
 
 
 def _listed(spec: str) -> ModelPrice | None:
@@ -148,7 +161,7 @@ def free(spec: str) -> bool:
 
 def cost(spec: str, usage: Usage | None, *, batch: bool = False) -> float | None:
     """US dollars of a call with this usage, alone or in a batch; None if its price or its usage is unknown."""
-    if free(spec) and spec not in _declared:
+    if free(spec) and spec not in _declared.get({}):
         return 0.0
     model = known(spec)
     if model is None or usage is None:

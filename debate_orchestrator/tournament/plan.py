@@ -18,7 +18,7 @@ from debate_orchestrator.engine import start
 from debate_orchestrator.engine.estimate import CostEstimate, estimate, token_traits
 from debate_orchestrator.providers import pricing
 from debate_orchestrator.providers.registry import takes_batches
-from debate_orchestrator.tournament.spec import Limits, Pool, Spec, Topic, debate_settings
+from debate_orchestrator.tournament.spec import Limits, Pool, Spec, Topic, debate_settings, declared_prices
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings
 
@@ -302,7 +302,8 @@ def estimate_tournament(
                 if rehearsal or not model_spec.is_stand_in(seat_model):
                     _add(amounts.setdefault(model_spec.unrehearsed(seat_model), {}), line, count)
     batched = batch and not spec.settings.get("search")  # searches are made alone
-    loads = tuple(_load(model, total, batch=batched) for model, total in amounts.items())
+    with declared_prices(spec):
+        loads = tuple(_load(model, total, batch=batched) for model, total in amounts.items())
     side_by_side = max(1, min(at_once, len(debates)))
     running = seconds / side_by_side, f"{side_by_side} debates at once"
     needed, bound = max(_time(spec.limits, loads, spec), running, key=lambda time: time[0])

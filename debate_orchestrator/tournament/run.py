@@ -29,6 +29,7 @@ from debate_orchestrator.tournament.batches import Batches, in_batches
 from debate_orchestrator.tournament.folder import FileJournals, Tournament, read_begun
 from debate_orchestrator.tournament.limits import Limiters
 from debate_orchestrator.tournament.plan import ScheduledDebate
+from debate_orchestrator.tournament.spec import declared_prices
 from debate_orchestrator.util.errors import (
     BadFile,
     BadJournal,
@@ -148,6 +149,10 @@ class TournamentRun:
 
     def read_journals(self) -> None:
         """Reads how every debate stands from its journal in the folder."""
+        with declared_prices(self.tournament.spec):
+            self._read_journals()
+
+    def _read_journals(self) -> None:
         for debate in self.tournament.schedule:
             try:
                 entries = read_begun(self.tournament.journal(debate))
@@ -212,7 +217,8 @@ class TournamentRun:
             return self._stand(debate, before._replace(why=(why,), for_good=True))
         try:
             self._stand(debate, before._replace(status="running"))
-            await self._take_turns(debate, stop)
+            with declared_prices(self.tournament.spec):
+                await self._take_turns(debate, stop)
         except LockedJournal as error:
             self._stand(debate, before._replace(status="elsewhere", why=tuple(error.problems)))
         except (BadJournal, BadFile) as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -272,11 +273,12 @@ def _unknown(where: str, given: Any, known: Iterable[str], what: str) -> Iterato
 def check(spec: Spec) -> list[str]:
     """What is wrong with a spec whose values are right one by one."""
     problems = []
-    declare_prices(spec)
     if spec.max_cost is not None:
+        with declared_prices(spec):
+            unpriced = unpriced_seats(spec.everyone)
         problems += [
             problem.replace(" Leave the cap out", " Give a model a `price: {input, output}`, leave the cap out")
-            for problem in unpriced_seats(spec.everyone)
+            for problem in unpriced
         ]
     specs: dict[str, str] = {}
     for model in (*spec.models, *spec.judges.pool):
@@ -287,11 +289,11 @@ def check(spec: Spec) -> list[str]:
     return problems
 
 
-def declare_prices(spec: Spec) -> None:
-    """Makes the prices that a spec gives known to this process."""
-    for model in (*spec.models, *spec.judges.pool):
-        if model.price is not None:
-            pricing.declare(model.spec, model.price.input, model.price.output)
+def declared_prices(spec: Spec) -> AbstractContextManager[None]:
+    """The context in which the prices that a spec gives count: for its own plan and debates alone, since a process may
+    look at a stranger's tournament, and a worker runs several at once."""
+    models = (*spec.models, *spec.judges.pool)
+    return pricing.declared((one.spec, one.price.input, one.price.output) for one in models if one.price is not None)
 
 
 def with_budgets(rules: Format, budgets: Mapping[str, PhaseLengths]) -> Format:
@@ -348,12 +350,13 @@ def _identity(model: str) -> tuple[str, str]:
 def unlisted(spec: Spec) -> list[str]:
     """A sentence on each model whose vendor's prices are known and which is not among them: it may be misspelt."""
     found = []
-    for model in dict.fromkeys((*spec.models, *spec.judges.pool)):
-        real = model_spec.unrehearsed(model.spec)
-        known = pricing.models(model_spec.kind(real))
-        if known and "@" not in real and pricing.known(real) is None:
-            near = suggest(model_spec.rest(real), known)
-            found.append(f"{real} is not in the price table, so its cost is unknown. {near}".rstrip())
+    with declared_prices(spec):
+        for model in dict.fromkeys((*spec.models, *spec.judges.pool)):
+            real = model_spec.unrehearsed(model.spec)
+            known = pricing.models(model_spec.kind(real))
+            if known and "@" not in real and pricing.known(real) is None:
+                near = suggest(model_spec.rest(real), known)
+                found.append(f"{real} is not in the price table, so its cost is unknown. {near}".rstrip())
     return list(dict.fromkeys(found))
 
 
