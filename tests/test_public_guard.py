@@ -69,6 +69,25 @@ def test_forms_of_other_sites_start_nothing(visitor: PublicVisitor) -> None:
     assert nothing_written()
 
 
+def test_no_cookie_of_another_is_parsed(visitor: PublicVisitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the cookies sent, the one of this site is found by its name, and is taken only if this site can have set it:
+    a long quoted one would hold up the server."""
+    monkeypatch.setattr("starlette.requests.cookie_parser", lambda _: pytest.fail("a header was parsed whole"))
+    quoted = 'a="' + "\\" * 12_000 + '"'
+    token = visitor.token()
+    held, data = visitor.client.cookies[visitors.SECURE_COOKIE], {**TOPIC, "form_token": token}
+    for cookies, status in (
+        (f"{quoted}; {visitors.SECURE_COOKIE}={held}", 303),
+        (quoted, 403),
+        (f'{visitors.SECURE_COOKIE}="{held}"', 403),
+        (f"{visitors.SECURE_COOKIE}={held}x", 403),
+        (f"{visitors.COOKIE}={held}", 403),
+    ):
+        headers = {**visitor.headers, "origin": f"https://{HOST}", "cookie": cookies}
+        answer = visitor.client.post("/start", data=data, headers=headers, follow_redirects=False)
+        assert answer.status_code == status, cookies[-60:]
+
+
 def test_a_browser_without_cookies_is_told(visitor: PublicVisitor) -> None:
     """Where no cookie comes back, the page says what to allow."""
     token = visitor.token()

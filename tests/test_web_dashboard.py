@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,27 @@ def started(visitor: Visitor, **more: str) -> str:
     address = visitor.send("/new", {**SETUP, **more, "action": "start"}).headers["location"]
     visitor.until(address, "Complete")
     return str(address)
+
+
+def test_a_form_that_comes_twice_starts_one_debate(visitor: Visitor) -> None:
+    """What the page that confirms a debate sends once leads to the first debate, at the same time and later; a new page
+    starts another, and a refused start may be tried again."""
+
+    def confirmed() -> dict[str, str]:
+        found = re.search(r'name="once" value="(\w{32})"', visitor.send("/new", {**SETUP, "action": "cost"}).text)
+        assert found
+        return {**SETUP, "action": "start", "once": found[1]}
+
+    first = confirmed()
+    assert visitor.send("/new", {**first, "rounds": "none"}).status_code == 422
+    with ThreadPoolExecutor(3) as clicks:
+        answers = [click.result() for click in [clicks.submit(visitor.send, "/new", first) for _ in range(3)]]
+    assert len({answer.headers["location"] for answer in answers}) == 1
+    visitor.until(answers[0].headers["location"], "Complete")
+    assert visitor.send("/new", first).headers["location"] == answers[0].headers["location"]
+    assert len(list(Path().glob("*.journal.jsonl"))) == 1
+    visitor.until(visitor.send("/new", confirmed()).headers["location"], "Complete")
+    assert len(list(Path().glob("*.journal.jsonl"))) == 2
 
 
 def test_a_debate_from_the_form_to_its_report(visitor: Visitor) -> None:

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import h11
 import pytest
 from public_site import visiting_public
 from starlette.exceptions import HTTPException
@@ -373,6 +374,55 @@ def test_requests_in_chunks_are_refused_at_their_head(here: Path, monkeypatch: p
         assert "Data" not in events
 
     serving(visit)
+
+
+HEADS = [
+    b"A:" + b" " * 16_000 + b"\x00",
+    b"A:" + b" " * 101 + b"b",
+    b"A: b" + b"\t " * 51,
+    b"A: b\x0bc",
+    b"A: b\x0cc",
+    b"A: b\rc",
+    b"A: b\r\n c: d",
+    b"A: " + b"b" * 17_000,
+]
+
+
+@pytest.mark.parametrize("line", HEADS, ids=range(len(HEADS)))
+@pytest.mark.parametrize("at_once", [1, 300_000])
+def test_a_head_that_costs_much_to_refuse_is_not_parsed(
+    monkeypatch: pytest.MonkeyPatch, line: bytes, at_once: int
+) -> None:
+    """The pattern of h11 does not see it, in one piece or byte by byte, also after a request that was taken."""
+    parsed: list[bytes] = []
+    monkeypatch.setattr(h11._readers, "validate", lambda regex, data, *_: parsed.append(bytes(data)) or {})
+    connection = server.WholeRequests(h11.SERVER, server._MAX_HEAD_SIZE)
+    request = b"GET / HTTP/1.1\r\nHost: x\r\n" + line + b"\r\n\r\n"
+    with pytest.raises(h11.RemoteProtocolError):
+        for start in range(0, len(request), at_once):
+            connection.receive_data(request[start : start + at_once])
+            connection.next_event()
+    assert not parsed
+
+
+def test_heads_are_bounded_and_taken(here: Path) -> None:
+    """A head that is not taken is answered with 400; heads one after another, and byte by byte, are."""
+    good = b"GET /static/page.css HTTP/1.1\r\nHost: x\r\nCookie: a=" + b"b" * 8_000 + b"\r\n\r\n"
+
+    async def visit(port: int) -> None:
+        for line in HEADS:
+            reader = await opened(port, b"GET / HTTP/1.1\r\n" + line + b"\r\n\r\n")
+            assert (await reader.read()).startswith(b"HTTP/1.1 400 "), line
+        reader = await opened(port, good + b"GET / HTTP/1.1\r\n" + HEADS[0] + b"\r\n\r\n")
+        said = await reader.read()
+        assert said.startswith(b"HTTP/1.1 421 ") and b"HTTP/1.1 400 " in said
+
+    serving(visit)
+    connection = server.WholeRequests(h11.SERVER, server._MAX_HEAD_SIZE)
+    for byte in good:
+        connection.receive_data(bytes([byte]))
+        event = connection.next_event()
+    assert isinstance(event, h11.Request)
 
 
 def test_a_wrong_link_looks_at_no_other_file(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ form of a new debate, with every problem beside its field."""
 from __future__ import annotations
 
 import asyncio
+import secrets
 import time
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, NamedTuple, TypeVar
@@ -46,6 +47,8 @@ from debate_orchestrator.web.runs import Runs, must_be_among, written_here
 
 _MAX_COMPARED = 20
 """Debates side by side on one page."""
+_MAX_BEGUN = 1_000
+"""Pages of which it is known which debate they began."""
 _LOOK_AGAIN = 60.0
 """Seconds after which models and programs are looked for again: a server of the user's own may have started."""
 
@@ -63,6 +66,8 @@ class Dashboard:
         self._found: FoundModels | None = None
         """What was found when it was last looked for."""
         self._looked = 0.0
+        self._begun: dict[str, asyncio.Task[str]] = {}
+        """The journals of debates that were begun, by what their pages sent `once`: a form may come twice."""
 
     def _page(self, template: str, code: int = 200, **values: Any) -> Response:
         tokens = {"form_token": self._tokens.form, "proof": self._proof}
@@ -123,14 +128,16 @@ class Dashboard:
         if request.method != "POST":
             return self._form(found, dict(request.query_params), [])
         sent = await form(request, self._tokens.form)
-        action = sent.pop("action", "cost")
+        action, once = sent.pop("action", "cost"), sent.pop("once", "")
         if action in ("format", "back"):
             return self._form(found, sent, [])
         try:
+            if action == "start" and once in self._begun:
+                return go_to(self._address_of(await asyncio.shield(self._begun[once])))
             prepared = await self._work(lambda: prepare(sent, found))
             risks = find_risks(prepared.settings)
             if action == "start" and _agreed(sent, risks):
-                return await self._start(prepared)
+                return await self._start(prepared, once)
             problem = "Tick the box to agree to what this debate does, or go back." if action == "start" else ""
             expected = await self._work(lambda: expected_cost(prepared))
             lines = risks_module.risk_lines(risks)
@@ -153,6 +160,7 @@ class Dashboard:
             digests=[risk.digest for risk in risks],
             problem=problem,
             fields=fields,
+            once=secrets.token_hex(16),
         )
 
     def _form(self, found: FoundModels, sent: Mapping[str, str], problems: list[str]) -> Response:
@@ -180,12 +188,25 @@ class Dashboard:
             problems=by_name,
         )
 
-    async def _start(self, prepared: Prepared) -> Response:
-        """Opens the debate and runs it. What was paid for its positions is on record, however the browser leaves."""
-        opening = asyncio.ensure_future(open_debate(prepared.settings, rehearse=prepared.rehearsal, people=True))
-        files = await asyncio.shield(opening)
+    async def _start(self, prepared: Prepared, once: str) -> Response:
+        """Opens the debate and runs it, unless the page of that `once` has begun one: then it leads there. What was
+        paid for its positions is on record, however the browser leaves."""
+        begun = self._begun.get(once) or asyncio.ensure_future(self._run(prepared))
+        if once:
+            self._begun[once] = begun
+            while len(self._begun) > _MAX_BEGUN:
+                self._begun.pop(next(iter(self._begun)))
+        try:
+            return go_to(self._address_of(await asyncio.shield(begun)))
+        except DebateError:
+            self._begun.pop(once, None)  # nothing runs, and the same page may try again
+            raise
+
+    async def _run(self, prepared: Prepared) -> str:
+        """Opens a debate and runs it; its journal."""
+        files = await open_debate(prepared.settings, rehearse=prepared.rehearsal, people=True)
         self._runs.start(files.journal, written_here)
-        return go_to(self._address_of(files.journal))
+        return files.journal
 
     async def with_slash(self, request: Request) -> Response:
         """From the link of the dashboard without the slash at its end."""

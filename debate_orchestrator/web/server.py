@@ -8,6 +8,7 @@ import atexit
 import contextlib
 import errno
 import html
+import re
 import secrets
 import socket
 import threading
@@ -247,8 +248,10 @@ HEAD_SECONDS = 10.0
 MAX_UNFINISHED = 256
 """Connections at once on which no whole request has come. For one more the oldest is closed, so that a browser gets
 through however many are opened. They are not counted by address: all that come by a proxy have the same."""
-_MAX_HEAD_SIZE = 65_536
+_MAX_HEAD_SIZE = 16_384
 """Bytes of a request's head."""
+_MAX_BLANKS = 100
+"""Blanks in a row in a head."""
 BACKLOG = 100
 """Connections that are accepted at a time; fewer than may be unfinished, so that each is read before it can be the
 oldest."""
@@ -270,17 +273,42 @@ class Server(uvicorn.Server):
 
 
 _CHUNKED = "This server takes a request whole, with its Content-Length, and not in chunks (Transfer-Encoding)."
+_HEAD = f"Its head may have {_MAX_HEAD_SIZE:,} bytes, on lines without control characters and long runs of blanks."
+_BLANK_LINE = re.compile(rb"\n\r?\n")
+_MALFORMED = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|\n[ \t]")
+"""Control characters, a carriage return within a line, and a line that goes on with the one above."""
 
 
 class WholeRequests(h11.Connection):
-    """Refuses requests that come in chunks: those of a byte each cost far more to read than to send, and browsers and
-    proxies send forms whole."""
+    """Refuses requests that cost far more to read than to send. Those in chunks of a byte are, and browsers and proxies
+    send forms whole. h11 tries a header's line again from each blank in it before it refuses the line."""
+
+    _searched = 0
+    """Bytes of the next head in which its end was looked for."""
 
     def next_event(self) -> Any:
+        if self.their_state is h11.IDLE:
+            self._check_head()
         event = super().next_event()
         if isinstance(event, h11.Request) and any(name == b"transfer-encoding" for name, _ in event.headers):
             raise h11.RemoteProtocolError(_CHUNKED)
         return event
+
+    def _check_head(self) -> None:
+        """Raises RemoteProtocolError for a head that arrived whole and is not taken; h11 bounds one that has not."""
+        received = self.trailing_data[0]
+        end = _BLANK_LINE.search(received, max(0, self._searched - 2))
+        if end is None:
+            self._searched = len(received)
+            return
+        self._searched = 0
+        head = received[: end.end()]
+        if (
+            len(head) > _MAX_HEAD_SIZE
+            or _MALFORMED.search(head)
+            or b" " * (_MAX_BLANKS + 1) in head.replace(b"\t", b" ")
+        ):
+            raise h11.RemoteProtocolError(_HEAD)
 
 
 class Connection(H11Protocol):
@@ -292,7 +320,7 @@ class Connection(H11Protocol):
         self.conn = WholeRequests(h11.SERVER, _MAX_HEAD_SIZE)
 
     def send_400_response(self, msg: str) -> None:
-        super().send_400_response(f"The request can't be read. {_CHUNKED}\n")
+        super().send_400_response(f"The request can't be read. {_HEAD} {_CHUNKED}\n")
 
     _timer: asyncio.TimerHandle | None = None
     _unread_timer: asyncio.TimerHandle | None = None

@@ -4,6 +4,7 @@ There is no dashboard behind it."""
 from __future__ import annotations
 
 import contextlib
+import secrets
 from collections.abc import AsyncIterator, Hashable, Iterable
 from typing import Any, NamedTuple
 
@@ -56,8 +57,7 @@ class Views:
 
     async def start(self, request: Request) -> Response:
         """Starts a debate, or says beside the fields why not and whether to try again."""
-        https = is_https(request.scope)
-        held = request.cookies.get(visitors.cookie_name(https=https), "")
+        held = visitors.held_cookie(request.scope)
         if not held:
             hint = "allow cookies for this site, and send the form again"
             return await self._home(
@@ -73,7 +73,7 @@ class Views:
     async def _home(self, request: Request, sent: dict[str, str], error: FormError | None) -> Response:
         https, rules, visitor = is_https(request.scope), self._site.rules, self._requests.mark(request.scope)
         rows = await self._renderings.shared("recent", self._recent, visitor) if rules.listed else []
-        held = visitors.form_cookie(request.cookies, https=https)
+        held = visitors.held_cookie(request.scope) or secrets.token_urlsafe(32)
         response = html_response(
             "public/home.html.j2",
             error.status if error else 200,

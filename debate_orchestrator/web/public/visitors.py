@@ -7,20 +7,22 @@ from __future__ import annotations
 import hashlib
 import hmac
 import ipaddress
+import re
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from debate_orchestrator.util.errors import JournalWriteError, LockedJournal, OverBudget, Paused, with_hint
 from debate_orchestrator.util.numbers import plural
-from debate_orchestrator.web.guard import Headers, HttpError, Scope, stated_last
+from debate_orchestrator.web.guard import Headers, HttpError, Scope, is_https, stated_last
 from debate_orchestrator.web.public.limits import ALL_COST, DAY_COST
 
 COOKIE = "debate_visitor"
 SECURE_COOKIE = "__Host-debate_visitor"
+_COOKIE_VALUE = re.compile(rb"[A-Za-z0-9_-]{43}")
+"""32 random bytes, as `token_urlsafe` writes them."""
 _MAX_REQUESTS, _REQUEST_SECONDS = 240, 60
 """Requests that one visitor may make in so many seconds."""
 _MAX_VISITORS = 20_000
@@ -101,10 +103,16 @@ def cookie_name(*, https: bool) -> str:
     return SECURE_COOKIE if https else COOKIE
 
 
-def form_cookie(cookies: Mapping[str, str], *, https: bool) -> str:
-    """The cookie of this visitor's forms, or a new one."""
-    held = cookies.get(cookie_name(https=https), "")
-    return held if len(held) == 43 else secrets.token_urlsafe(32)
+def held_cookie(scope: Scope) -> str:
+    """The cookie of this visitor's forms; empty where none was sent that this site could have set. The header is not
+    parsed whole: Python's parser takes time with the square of a quoted value's length."""
+    name = cookie_name(https=is_https(scope)).encode()
+    for header, line in scope["headers"]:
+        for cookie in line.split(b";") if header == b"cookie" else ():
+            given, _, value = cookie.strip().partition(b"=")
+            if given == name and _COOKIE_VALUE.fullmatch(value):
+                return str(value, "ascii")
+    return ""
 
 
 def form_token(value: str) -> str:

@@ -26,8 +26,14 @@ const tell = (form, role, words = "") => {
 };
 let proving = false;
 let sending = false; // while the browser checks a form whose proof has come: it may refuse, and then no event tells so
+let underWay = null; // the form that was sent, while its answer is awaited: a double click would send it twice
+addEventListener("pageshow", () => { underWay = null; });
 document.addEventListener("submit", async (event) => {
-  if (!proof || sending) { return; }
+  if (underWay && underWay === event.target) { event.preventDefault(); return; }
+  if (!proof || sending) {
+    if (event.target.method === "post") { underWay = event.target; setTimeout(() => { underWay = null; }, PROOF_MS); }
+    return;
+  }
   event.preventDefault();
   if (proving) { return; }
   proving = true;
