@@ -358,6 +358,23 @@ def _reason(error: Exception) -> str:
     return redact_fragments(one_line(lines[-1].strip().removeprefix("- "))).rstrip(".")
 
 
+_AWAY = re.compile("08...|25006|25P03|40...|53100|53300|57P0.")
+"""SQLSTATEs of a server that is not there or takes nothing for now: the connection is lost, it is read-only, its disk
+is full, it has too many clients, it ends or begins, or transactions were in each other's way."""
+
+
+def is_away(error: Exception) -> bool:
+    """Whether an error that is `out_of_reach` is the server's for every statement, and not that of one: a lock that it
+    waited for, its time, its size."""
+    code = getattr(error, "sqlstate", None)
+    return code is None or _AWAY.fullmatch(code) is not None
+
+
+def refusal(error: Exception, where: str) -> BadFile:
+    """What to say of an error that is one statement's."""
+    return BadFile(f"{where} did not take it ({_reason(error)}).", hint="see what its log says, and resume")
+
+
 def out_of_reach() -> tuple[type[Exception], ...]:
     """The exceptions of a database that can't be reached, or not just now."""
     from procrastinate.exceptions import ConnectorException

@@ -25,7 +25,15 @@ from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.engine.turn import summary
 from debate_orchestrator.storage.files import write_bytes_atomic
 from debate_orchestrator.storage.journal import JournalWriter, now, parse
-from debate_orchestrator.tournament.cluster.database import AT_THE_END, LIVE, Database, fetched
+from debate_orchestrator.tournament.cluster.database import (
+    AT_THE_END,
+    LIVE,
+    Database,
+    fetched,
+    is_away,
+    out_of_reach,
+    refusal,
+)
 from debate_orchestrator.tournament.folder import Tournament, frozen, identity, is_begun
 from debate_orchestrator.tournament.run import DebateStatus
 from debate_orchestrator.util.data import name_of, read_regular, strict_json
@@ -189,17 +197,22 @@ class DatabaseJournals:
 
     async def _append(self, lines: list[Line]) -> dict[tuple[int, int], int]:
         """Appends lines; how many lines each journal has, under its number and the token of its holder. Lines that an
-        earlier attempt wrote without its answer coming through count as written."""
+        earlier attempt wrote without its answer coming through count as written. BadFile if they are refused."""
         journals = [line.journal.id for line in lines]
-        async with self._database.transaction() as connection:
-            values = {
-                "journals": journals,
-                "tokens": [line.journal.token for line in lines],
-                "numbers": [line.n for line in lines],
-                "lines": [line.data for line in lines],
-            }
-            await connection.execute(_APPEND, values)
-            rows = await fetched(connection, _STORED, journals=journals)
+        values = {
+            "journals": journals,
+            "tokens": [line.journal.token for line in lines],
+            "numbers": [line.n for line in lines],
+            "lines": [line.data for line in lines],
+        }
+        try:
+            async with self._database.transaction() as connection:
+                await connection.execute(_APPEND, values)
+                rows = await fetched(connection, _STORED, journals=journals)
+        except out_of_reach() as error:
+            if is_away(error):
+                raise
+            raise refusal(error, self._database.where) from None  # of one journal, and the others must not wait for it
         return {(journal, token): count for journal, token, count in rows}
 
 
