@@ -235,7 +235,9 @@ def test_what_no_request_waits_for_any_more_is_not_begun(names: list[str], at_on
             gate.set()
             assert await both == 100
             assert [await renderings.run(lambda: "next", name) for name in names] == ["next"] * len(names)
-        assert not renderings._requests and not renderings._waiting
+            while renderings._requests:  # what had begun ends in its own thread
+                await asyncio.sleep(0.01)
+        assert not renderings._waiting
         renderings.close()
 
     asyncio.run(run())
