@@ -36,8 +36,6 @@ from debate_orchestrator.providers.registry import entry
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.numbers import plural
 
-CHARACTERS_A_WORD = 6
-"""Characters of a word in a speech, with its space."""
 BALLOT_WORDS = 800
 """Words of a structured reply; those of the shipped debates have 500 to 1,300."""
 MAX_TURNS = 400
@@ -125,7 +123,7 @@ def _duration(seconds: float) -> str:
 
 def sizes(brief: Brief) -> tuple[int, int]:
     """About how many tokens a brief has, and its answer will have."""
-    return sum(_blocks(brief)), pricing.tokens(CHARACTERS_A_WORD * (brief.words or BALLOT_WORDS))
+    return sum(_blocks(brief)), pricing.tokens_of_words(brief.words or BALLOT_WORDS)
 
 
 def _blocks(brief: Brief) -> list[int]:

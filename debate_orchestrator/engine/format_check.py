@@ -14,13 +14,12 @@ from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE, MAX_ROUNDS, OUTCOMES, RAPPORTEUR, Phase
 from debate_orchestrator.core.schema import Condition, Field
+from debate_orchestrator.core.settings import DEFAULT_FORMAT
 from debate_orchestrator.formats import loader, source
 from debate_orchestrator.formats.validation import Keys
 from debate_orchestrator.prompting import briefs, rendering, templates
 from debate_orchestrator.util.errors import BadFormat, short_repr
 
-_SAMPLE = "adversarial"
-"""The format whose briefs give the names for templates while the checked one can't be loaded."""
 _LABEL_NAMES = {"round": ("round", "rounds"), "intervention": ("round",)}
 """The names that may stand in braces in a label."""
 
@@ -94,10 +93,10 @@ def _template_problems(format_source: source.FormatSource, carried: dict[str, st
     if format_source.shipped:
         home = format_source.folders[0]
         texts |= {f"formats/{home.name}/{path.name}": path.read_text("utf-8") for path in home.path.glob("*.j2")}
-    sample = format_source.format or loader.load(_SAMPLE)
+    sample = format_source.format or loader.load(DEFAULT_FORMAT)
     debate = fold([dry_run.opened(sample, {})])
     if debate.complete:  # a format without a turn has no brief to take the names from
-        sample = loader.load(_SAMPLE)
+        sample = loader.load(DEFAULT_FORMAT)
         debate = fold([dry_run.opened(sample, {})])
     names = briefs.names(debate)
     seated = [given for role, given in names.items() if role == "debater" or role in sample.seats]

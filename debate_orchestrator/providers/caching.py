@@ -21,7 +21,8 @@ from debate_orchestrator.providers.registry import entry
 
 TO_BEGIN = 5.0
 """Seconds until an answer begins; assumed, as is how fast it goes on."""
-_TOKENS_A_SECOND, _BALLOT, _CHARACTERS_A_WORD = 35.0, 1400, 6
+_TOKENS_A_SECOND = 35.0
+_BALLOT_TOKENS = 1400
 _MARGIN = 0.9
 """The part of a cache's lifetime that a gap may be expected to take, since the times are assumed."""
 
@@ -152,7 +153,7 @@ def seconds(spec: str, phase: Phase) -> float:
     provider = entry(spec)
     if provider is not None and provider.seconds is not None:
         return provider.seconds
-    tokens = pricing.tokens(_CHARACTERS_A_WORD * phase.words) if phase.words else _BALLOT
+    tokens = pricing.tokens_of_words(phase.words) if phase.words else _BALLOT_TOKENS
     return TO_BEGIN + tokens / _TOKENS_A_SECOND
 
 

@@ -23,6 +23,8 @@ from debate_orchestrator.util.errors import BadFile
 
 _TABLE = Path(__file__).parent / "pricing.yaml"
 _MILLION = 1_000_000
+_CHARACTERS_OF_A_WORD = 6
+"""Characters of a word in a speech, with its space."""
 
 
 class LongPrice(FrozenModel):
@@ -177,3 +179,8 @@ def cost(spec: str, usage: Usage | None, *, batch: bool = False) -> float | None
 def tokens(characters: int) -> int:
     """About how many tokens a text of so many characters has."""
     return -int(-characters // table().characters_per_token)
+
+
+def tokens_of_words(words: int) -> int:
+    """About how many tokens a speech of so many words has."""
+    return tokens(_CHARACTERS_OF_A_WORD * words)

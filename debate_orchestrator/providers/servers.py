@@ -21,11 +21,10 @@ from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, bu
 from debate_orchestrator.providers.registry import Api, entry
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import short_repr
-from debate_orchestrator.util.sanitize import HIDDEN, JOINER, one_line
+from debate_orchestrator.util.sanitize import UNSEEN, one_line
 
 NO_KEY = "none"
 """What is sent as a key where the API wants one and the server has none."""
-_UNSEEN = re.compile(f"[{HIDDEN}]|{JOINER}")
 _LABEL = r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
 _AUTHORITY = re.compile(
     rf"(?:\[(?P<v6>[\da-f:.]+)\]|(?P<host>{_LABEL}(?:\.{_LABEL})*))(?::(?P<port>\d{{0,5}}))?", re.ASCII | re.IGNORECASE
@@ -62,7 +61,7 @@ def without_user(url: str) -> str:
 def key(name: str, environment: Mapping[str, str] = os.environ) -> str | None:
     """The key in an environment variable, without hidden characters and the white space about it; None if there is
     none."""
-    return _UNSEEN.sub("", environment.get(name, "")).strip() or None
+    return UNSEEN.sub("", environment.get(name, "")).strip() or None
 
 
 def credentials(api: Api) -> str | None:

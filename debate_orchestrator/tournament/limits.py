@@ -16,7 +16,7 @@ from typing import Annotated, Literal, NamedTuple, get_args
 
 from pydantic import Field
 
-from debate_orchestrator.core.events import Reply, Usage
+from debate_orchestrator.core.events import Count, Reply, Usage
 from debate_orchestrator.core.settings import MAX_COUNT
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.engine.estimate import price_of, sizes
@@ -44,7 +44,6 @@ _LOOK = 0.25
 _Kind = Literal["requests", "input_tokens", "output_tokens", "tokens"]
 _KINDS: tuple[_Kind, ...] = get_args(_Kind)
 _Figure = Annotated[float, Field(ge=-1e15, le=1e15)]
-_Count = Annotated[int, Field(ge=0, le=MAX_COUNT)]
 
 _HEADERS = {
     "requests": ("anthropic-ratelimit-requests-{}", "x-ratelimit-{}-requests"),
@@ -100,9 +99,9 @@ class LimiterState(FrozenModel):
     grown_at: _Figure
     careful: bool
     paused_until: _Figure
-    throttled_in_a_row: _Count
+    throttled_in_a_row: Count
     """Throttled calls since the last one that was answered."""
-    throttled: _Count
+    throttled: Count
     buckets: dict[_Kind, tuple[Annotated[_Figure, Field(gt=0)], _Figure, _Figure]]
     """As `Bucket.state`."""
 

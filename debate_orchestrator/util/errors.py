@@ -27,17 +27,14 @@ one, what to try: `Try: name another output.` The command line maps these classe
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from debate_orchestrator.util.redact import redact
-from debate_orchestrator.util.sanitize import HIDDEN, JOINER
+from debate_orchestrator.util.sanitize import UNSEEN
 
 MAX_KNOWN, MAX_WORD_LENGTH = 1_000, 200
 """Known words that `suggest` compares with, and characters that a word may have."""
-_UNSEEN = re.compile(f"[{HIDDEN}]|{JOINER}")
-"""What `repr` leaves as it is although it is not seen."""
 MAX_LISTED = 20
 """Problems of one kind that are told."""
 
@@ -49,7 +46,7 @@ def with_hint(problem: str, hint: str = "") -> str:
 
 def short_repr(value: object, most: int = 60) -> str:
     """`value` for a message: cut to about `most` characters, and with what is not printable or hides escaped."""
-    text = _UNSEEN.sub(lambda found: ascii(found[0])[1:-1], repr(value))
+    text = UNSEEN.sub(lambda found: ascii(found[0])[1:-1], repr(value))
     # Redact before the cut: the remains of a secret behind it would not be recognised any more.
     text = redact(text) if len(text) > most else text
     return text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"
