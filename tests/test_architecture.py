@@ -204,3 +204,10 @@ def test_importing_does_nothing() -> None:
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True, timeout=60)
 
     assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_each_lock_of_a_database_has_a_number_of_its_own() -> None:
+    """Tournaments and a public site may use one database, where advisory locks are known by their numbers alone."""
+    texts = (path.read_text(encoding="utf-8") for path in SOURCES)
+    numbers = [int(one, 16) for text in texts for one in re.findall(r"^_\w*LOCK = (0x\w+)", text, re.MULTILINE)]
+    assert len(numbers) >= 3 and len({*numbers}) == len(numbers)

@@ -92,7 +92,7 @@ def full_limit(
     return None
 
 
-_LOCK = 0x64656262  # not that of tournament.cluster.database: both may use one database
+_LOCK = 0x64656263  # not one of `tournament.cluster`: both may use one database
 """The number of the lock under which limits are looked up and counted, one process after the other."""
 _SECONDS = 5
 """Seconds for a connection, and for what is done with it."""
