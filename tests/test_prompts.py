@@ -12,12 +12,14 @@ from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting.rendering import shipped
 from debate_orchestrator.prompting.templates import (
     EntryTemplate,
+    FunctionContext,
     KnownNames,
     Sandbox,
     TemplateCheck,
     error_location,
     error_text,
     find_problems,
+    functions,
 )
 from debate_orchestrator.setup.state import QuestionTexts
 from debate_orchestrator.util import resources
@@ -44,7 +46,8 @@ def briefs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def test_every_template_is_used() -> None:
-    """No template lies about unused: each is a phase's, or named by another or by the code."""
+    """No template lies about unused: each is a phase's, or named by another or by the code. Only `arbiter` is there for
+    formats of users, which may know a piece by its former name."""
     texts = [path.read_text(encoding="utf-8") for path in ROOT.rglob("*.j2")]
     code = [path.read_text(encoding="utf-8") for path in (ROOT.parent / "debate_orchestrator").rglob("*.py")]
     made = [loader.load(name) for name in resources.format_names()]
@@ -53,7 +56,8 @@ def test_every_template_is_used() -> None:
     paths = [path for path in ROOT.rglob("*.j2") if path.parent.name != "moderator"]
     unused = [path for path in paths if path.relative_to(ROOT).as_posix() not in named]
 
-    assert [path.name for path in unused if not any(f"/{path.name}" in text for text in texts + code)] == []
+    unnamed = [path.name for path in unused if not any(f"/{path.name}" in text for text in texts + code)]
+    assert unnamed == ["arbiter.md.j2"]
 
 
 def test_words_are_the_interviews() -> None:
@@ -141,6 +145,16 @@ def test_what_travels_is_found_first() -> None:
     close = {"words": 5, "search": False, "lines": {"concede": "Yes.", "decline": "No."}}
     assert "About 5 words" in own.get_template("shared/debater-close.md.j2").render(close)
     assert {"shared/motion.md.j2", "shared/turn.md.j2", "moderator/topic.md.j2"} <= set(own.list_templates())
+
+
+def test_a_former_name_of_a_piece_is_the_piece() -> None:
+    """Formats of users that include the judge's piece by the name that it had are rendered as before."""
+    former, now = (f'{{% include "shared/{name}.md.j2" -%}}\nx' for name in ("arbiter", "judge-answer"))
+    turn = {"seat": "judge", "round": 2, "phase": {"title": "Verdict"}}
+    values = functions(FunctionContext(names={"judge": "the Judge"})) | {"turn": turn, "heard": True}
+    values |= {"strictness": {"judge": "Demand support."}, "declined": [], "ballots": []}
+    texts = [Sandbox({"formats/x/a.j2": text}).get_template("formats/x/a.j2").render(values) for text in (former, now)]
+    assert texts[0] == texts[1] and "# Your seat: the Judge" in texts[0] and texts[0].endswith("after round 2\n\nx")
 
 
 def test_a_neighbour_is_found_in_the_same_folder() -> None:
