@@ -1,4 +1,4 @@
-"""`debate ballot`: a reader judges a finished debate blind, at a terminal or with a form."""
+"""`debate ballot`: a reader judges a finished debate before seeing its verdict, at a terminal or with a form."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print_reviewers(case: ReviewedDebate) -> int:
-    """Prints who has reviewed the debate, and nothing of what they wrote: the reader still judges it blind."""
+    """Prints who has reviewed the debate, and nothing of what they wrote: the reader has yet to judge it."""
     found = reviews.gather_reviews(case.folder, case.entries)
     print_json(
         {

@@ -37,7 +37,7 @@ VERBS = {
     "check": "tell whether a journal is whole, unchanged and complete, and its reports say what it says",
     "models": "list the models and programs that can be called from here, and why others can't",
     "formats": "list the formats, show the turns of one, or copy one to make your own of it",
-    "ballot": "judge a finished debate yourself, blind, before you see the verdict; the report shows your ballot too",
+    "ballot": "judge a finished debate yourself, before you see the verdict; the report shows your ballot too",
     "compare": "set several debates of one topic, or several judgings of one debate, side by side",
     "serve": "start, watch, read and compare the debates of this folder in a browser, and take seats in them",
     "tournament": "plan, run, rate, report and import many debates",

@@ -264,9 +264,9 @@ class Tokens:
         return _digest(self._secret, f"reviewer {debate.first_hash} {debate.name}/{stem}")
 
     def proof(self, page: str) -> str:
-        """What the page of a seat or a review, or those of the dashboard, hold since they were loaded, by the token in
-        its address, and what this server repeats when they ask again. They never send it, so a program that takes the
-        address later does not know it."""
+        """What a page was given when it was loaded; `page` is the token in its address. Before it sends a form, the
+        page asks for the proof again and compares. It never sends the proof itself, so a program that takes over the
+        server's address later can't answer."""
         return _digest(self._links, f"proof {page}")
 
     def tournament(self, name: str) -> str:

@@ -1,4 +1,6 @@
-"""The page on which a reviewer judges a finished debate blind, in the steps and by the form of `debate ballot`."""
+"""The page on which a reviewer judges a finished debate before seeing its verdict, in the steps and by the form
+of `debate ballot`.
+"""
 
 from __future__ import annotations
 

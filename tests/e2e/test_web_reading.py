@@ -26,7 +26,7 @@ def test_a_blind_review_on_a_phone(folder: Path, context: Any, page: Any) -> Non
         dashboard = context.new_page()
         dashboard.goto(address)
         dashboard.goto(f"{address}debates/debate-report")
-        dashboard.get_by_text("Have it reviewed blind").click()
+        dashboard.get_by_text("Have it reviewed").click()
         link = dashboard.get_by_role("link", name="this link").get_attribute("href")
         phone = page.context.browser.new_context(viewport={"width": PHONE, "height": 844}).new_page()
         phone.goto(address.partition("/dashboard/")[0] + link)
