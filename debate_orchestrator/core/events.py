@@ -247,8 +247,8 @@ class Opened(_Journaled):
     """What fences speech in every brief of this debate."""
     speech_rules: Literal[1, 2] = 1
     """The version of the rules by which its speeches are read. 1, as in journals that do not say: a reserved line
-    counts wherever it stands alone on a line, and private working is what the format's own tag marks. 2: a reserved
-    line counts as a speech's own last line, and the marks of private working that models use count too."""
+    counts wherever it stands alone on a line, and private working is what the format's own tag holds. 2: a reserved
+    line counts as a speech's own last line, and the tags of private working that models use count too."""
 
     @model_validator(mode="before")
     @classmethod

@@ -349,7 +349,7 @@ def _rescheduled(debate: DebateState, judged: dict[int, JudgedRound]) -> DebateS
 
 
 def _begin(debate: DebateState) -> None:
-    """Marks the turns of the stage that is due as begun: one of their briefs is sent, or has its reply."""
+    """Notes the turns of the stage that is due as begun: one of their briefs is sent, or has its reply."""
     for turn in debate.stages[-1] if debate.stages else ():
         if turn.id not in debate.begun:
             _own(debate.begun)[turn.id] = schedule.questions_before(debate, turn)

@@ -16,7 +16,7 @@ from debate_orchestrator.core.values import FREE_TEXT, FrozenModel, Text
 NAME_PATTERN = r"^[a-z][a-z0-9-]{0,40}$"
 """What a name may be that becomes part of a turn's id, and so of a file's name."""
 TAG_PATTERN = r"^[a-z][a-z0-9_]{0,40}$"
-"""What stands between < and > of a mark in a speech."""
+"""The name of a tag, which stands between < and > in a speech."""
 JUDGE = "judge"
 CLERK = "clerk"
 """Looks up what the sides cite; takes no part in the argument and has no vote."""
@@ -58,9 +58,7 @@ _MARKUP = frozenset("<>[]`*_|\\#~")
 def _display_name(name: str) -> str:
     """What a seat or a phase may be called: it heads speeches in prompts and reports."""
     if not name.isprintable() or len(name) > 80 or _MARKUP & set(name):
-        raise PydanticCustomError(
-            "called", "a line of text, of at most 80 characters, without marks of markdown or HTML"
-        )
+        raise PydanticCustomError("called", "a line of text, of at most 80 characters, without markdown or HTML")
     return name
 
 
@@ -173,7 +171,7 @@ class Rubric(FrozenModel):
 
 
 class Quotes(FrozenModel):
-    """How a debater marks what is quoted from the material, and how the marks are heard: names of tags."""
+    """The names of the tags in which a debater quotes the material, and of those in which others read the quotes."""
 
     tag: str = Default(default="quote", pattern=TAG_PATTERN)
     verified: str = Default(default="v_quote", pattern=TAG_PATTERN)

@@ -55,7 +55,7 @@ _KNOWN = (
         r"<\|(?:end_thinking|end_of_thought|inner_suffix)\|>",
     ),
 )
-"""The marks that models are known to use: a kind, what opens working of that kind, and what closes it."""
+"""The tags that models are known to use: a kind, what opens working of that kind, and what closes it."""
 _END = "_end"
 _OWN = "own"
 _PARTIAL = (
@@ -67,9 +67,9 @@ _PARTIAL = (
 )
 """What may be the beginning of one of these."""
 _WAITING = re.compile(rf"(?s:.?)(?:\r|{JOINER}){{1,50}}\Z")
-"""What may be half of a line break, or hide in a mark, depending on what follows."""
+"""What may be half of a line break, or hide in a tag, depending on what follows."""
 _LOOK = 4
-"""Characters after a mark that tell whether it stands in a sentence."""
+"""Characters after a tag that tell whether it stands in a sentence."""
 _SENTENCE_BEGINS = re.compile(r"(?<!\n\d)(?<!\n\d\d)(?<!  \d)[.!?…。！？][\"'”’»)\]*_]{0,4}\s{0,3}\Z")
 _MARKUP = r"(?:</?\w{1,20}>|[\W_])*+"
 _LINE_BEGINS = re.compile(rf"{_MARKUP}(?:\d{{1,9}}[.)]{_MARKUP})?(?:\w{{1,30}}(?: \w{{1,30}}){{0,2}}\W?:{_MARKUP})?\Z")
@@ -91,36 +91,36 @@ class PrivateFilter:
     """Takes a reply in pieces, as it comes, and gives what of it is for others."""
 
     def __init__(self, tag: str = "", *, known: bool = True, fences: bool = True):
-        """`tag` is the format's own; `known` says whether the marks that models use count too; `fences`, whether a
+        """`tag` is the format's own; `known` says whether the tags that models use count too; `fences`, whether a
         code fence shows them as text."""
-        self._marks, self._partial = _patterns(tag, known)
+        self._tags, self._partial = _patterns(tag, known)
         self._fences = fences
         self._raw = self._last = self._rest = ""
         """What waits for the piece after it; the character before that; and the text after that which may be part
-        of a mark."""
+        of a tag."""
         self._kind = ""
         """The kind of private working that is open."""
         self._amid = False
         """Whether it was opened within a sentence, which may be working itself then."""
         self._nested: Counter[str] = Counter()
-        """How many marks that open working of a kind stood in such working, each of which may be closed as well."""
+        """How many tags that open working of a kind stood in such working, each of which may be closed as well."""
         self.found = False
         """Whether anything was private."""
         self.ends_private = False
         """Whether nothing was said behind what was private."""
         self.passed = False
-        """Whether a mark in a code fence was taken for a mention."""
+        """Whether a tag in a code fence was taken for a mention."""
         self.restarts = 0
         """How often all that had been given turned out to be private."""
         self.unopened = 0
-        """How many marks closed working that nothing in the text had opened."""
+        """How many tags closed working that nothing in the text had opened."""
         self._reset()
 
     def _reset(self) -> None:
         """Nothing was said so far."""
         self._before, self._line, self._fence = "\n\n", "", Fence()
         self._quoting: Counter[str] = Counter()
-        """The marks of code and quotations on this line."""
+        """How often code and quotations begin and end on this line."""
         self._silent = True
 
     def feed(self, piece: str) -> str:
@@ -149,21 +149,21 @@ class PrivateFilter:
         partial = None if closed else self._partial.search(window, max(0, len(window) - 600))
         stop = partial.start() if partial else len(window)
         public, at = list[str](), 0
-        for mark in self._marks.finditer(window):
-            if mark.start() >= stop or (not closed and mark.end() + _LOOK > len(window)):
-                stop = min(stop, mark.start())
+        for tag in self._tags.finditer(window):
+            if tag.start() >= stop or (not closed and tag.end() + _LOOK > len(window)):
+                stop = min(stop, tag.start())
                 break
-            public.append(self._take_text(window[at : mark.start()]))
-            at = mark.end()
-            self._take_mark(mark, public)
+            public.append(self._take_text(window[at : tag.start()]))
+            at = tag.end()
+            self._take_tag(tag, public)
         stop = max(at, stop)
         public.append(self._take_text(window[at:stop]))
         self._rest = window[stop:]
         return "".join(public)
 
-    def _take_mark(self, mark: re.Match[str], public: list[str]) -> None:
-        """Takes a mark: it opens or closes private working, or is part of the speech."""
-        name = str(mark.lastgroup)
+    def _take_tag(self, tag: re.Match[str], public: list[str]) -> None:
+        """Takes a tag: it opens or closes private working, or is part of the speech."""
+        name = str(tag.lastgroup)
         kind, closes = name.removesuffix(_END), name.endswith(_END)
         if self._kind:
             if closes and kind == self._kind:
@@ -173,8 +173,8 @@ class PrivateFilter:
                 public.append(self._take_text("\n"))
             elif kind == self._kind:
                 self._nested[kind] += 1
-        elif kind != _OWN and not self._counts(mark, kind, closes=closes):
-            public.append(self._take_text(mark[0]))
+        elif kind != _OWN and not self._counts(tag, kind, closes=closes):
+            public.append(self._take_text(tag[0]))
         else:
             self.found = self.ends_private = True
             if closes:
@@ -189,10 +189,10 @@ class PrivateFilter:
         self._reset()
         self.restarts += 1
 
-    def _counts(self, mark: re.Match[str], kind: str, *, closes: bool) -> bool:
-        """Whether a mark that models use is meant as one here."""
-        before, after = self._before, mark.string[mark.end() : mark.end() + _LOOK]
-        if mark[0].lower() == "<|message|>" and not _BARE.search(before):
+    def _counts(self, tag: re.Match[str], kind: str, *, closes: bool) -> bool:
+        """Whether a tag that models use is meant as one here."""
+        before, after = self._before, tag.string[tag.end() : tag.end() + _LOOK]
+        if tag[0].lower() == "<|message|>" and not _BARE.search(before):
             return False
         self._amid = False
         if self._silent:
@@ -218,13 +218,13 @@ class PrivateFilter:
         )
 
     def _is_quoted(self, before: str, after: str) -> bool:
-        """Whether a mark stands in code or in a quotation that began on its line and ends behind it."""
-        marks, (left, right) = self._quoting, _QUOTED
-        within = marks["code"] % 2 or marks["opening"] > marks["closing"] or left.search(before)
+        """Whether a tag stands in code or in a quotation that began on its line and ends behind it."""
+        begun, (left, right) = self._quoting, _QUOTED
+        within = begun["code"] % 2 or begun["opening"] > begun["closing"] or left.search(before)
         return bool(within and right.match(after))
 
     def _take_text(self, text: str) -> str:
-        """Notes text that is not a mark; what of it is for others."""
+        """Notes text that is not a tag; what of it is for others."""
         if self._kind or not text:
             return ""
         first, *lines = text.split("\n")
@@ -235,15 +235,15 @@ class PrivateFilter:
         if lines:
             self._quoting.clear()
         last = f"\n{lines[-1]}" if lines else f"{self._before[-1]}{first}"
-        for mark in _QUOTING.finditer(last, 1):
-            self._quoting[str(mark.lastgroup)] += 1
+        for found in _QUOTING.finditer(last, 1):
+            self._quoting[str(found.lastgroup)] += 1
         self._before = (self._before + text[-16:])[-16:]
         self._silent = self._silent and text.isspace()
         self.ends_private = self.ends_private and text.isspace()
         return text
 
 
-@lru_cache(maxsize=1)  # a line of nothing but marks is asked about at each of them
+@lru_cache(maxsize=1)  # a line of nothing but tags is asked about at each of them
 def _opens_line(before: str) -> bool:
     """Whether what stands behind this part of a line stands at its beginning."""
     return _LINE_BEGINS.match(before) is not None
@@ -251,13 +251,13 @@ def _opens_line(before: str) -> bool:
 
 @lru_cache(maxsize=64)
 def _patterns(tag: str, known: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """What finds the marks of private working, and what may be the beginning of one at the end of a text."""
-    marks, partial = (_KNOWN, _PARTIAL) if known else ((), ())
+    """What finds the tags of private working, and what may be the beginning of one at the end of a text."""
+    tags, partial = (_KNOWN, _PARTIAL) if known else ((), ())
     if tag:
         closing = rf"<\s{{0,64}}/\s{{0,64}}{tag}\b(?:\s{{0,64}}>|[^<>\n]{{0,200}}>)?"
-        marks = ((_OWN, rf"<\s{{0,64}}{tag}\b", closing), *marks)
+        tags = ((_OWN, rf"<\s{{0,64}}{tag}\b", closing), *tags)
         partial = (rf"<\s{{0,64}}(?:/\s{{0,64}})?(?:\w{{0,41}}|{tag}\b[^<>\n]{{0,200}})", *partial)
-    either = "|".join(f"(?P<{kind}>{opening})|(?P<{kind}{_END}>{closing})" for kind, opening, closing in marks)
+    either = "|".join(f"(?P<{kind}>{opening})|(?P<{kind}{_END}>{closing})" for kind, opening, closing in tags)
     found = re.compile(rf"(?=[<◁\[])(?:{either or '(?!)'})", re.IGNORECASE)  # most characters begin none of them
     return found, re.compile(rf"(?:{'|'.join(partial) or '(?!)'})\Z", re.IGNORECASE)
 
@@ -265,7 +265,7 @@ def _patterns(tag: str, known: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
 @lru_cache(maxsize=4096)  # every brief of a debate asks for all earlier speeches again
 def without_private(text: str, tag: str = "", *, known: bool = True) -> str:
     """What of a reply, sanitized already, is meant for others; the text as it is where nothing in it is private. `tag`
-    is the format's own mark; `known` says whether those that models use count too."""
+    is the format's own; `known` says whether those that models use count too."""
     if _patterns(tag, known)[0].search(text) is None:
         return text
     kept, public = _read(text, tag, known)
@@ -273,7 +273,7 @@ def without_private(text: str, tag: str = "", *, known: bool = True) -> str:
 
 
 def may_be_quoting(text: str, tag: str = "", *, known: bool = True) -> bool:
-    """Whether the marks in a reply, sanitized already, may be words about them: it ends with private working, or one
+    """Whether the tags in a reply, sanitized already, may be words about them: it ends with private working, or one
     that was closed without being opened leaves but one line of the speech's own."""
     kept, public = _read(text, tag, known)
     above = public.strip().rpartition("\n")[0]
@@ -281,7 +281,7 @@ def may_be_quoting(text: str, tag: str = "", *, known: bool = True) -> bool:
 
 
 def closes_private(text: str) -> bool:
-    """Whether a mark in a text, sanitized already, closes private working that was opened before the text."""
+    """Whether a tag in a text, sanitized already, closes private working that was opened before the text."""
     return _patterns("", True)[0].search(text) is not None and bool(_read(text, "", True)[0].unopened)
 
 

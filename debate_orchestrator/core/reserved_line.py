@@ -15,7 +15,7 @@ HTML         tags and comments are plain, each on one line, and elements are clo
 Directives   none of other markups begins a line (`:::`, `[quote]`, `\\begin{...}`)
 Sentences    the last line of words ends one, with a full stop, question mark or exclamation mark, not an ellipsis
 Quotations   every quotation is closed that a colon announces, and every bracket that it announces or that begins a
-             paragraph. Other marks that are left open are slips
+             paragraph. Other quotation marks that are left open are slips
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _CODE = "\0"
 """Stands for code that is left out; no sanitized text holds it."""
 _CODE_SPAN = re.compile(r"(?<![`\\])(`+)(?!`)([^`\n]+)\1(?!`)")
 _AROUND = r"^(?:[ \t]|>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))*"
-"""Marks of quotations and lists before what a line of them holds."""
+"""Markers of quotations and lists before what a line of them holds."""
 _BEGINS_WITH_TAG = re.compile(rf"{_AROUND}<[A-Za-z/!?]", re.MULTILINE)
 _DIRECTIVE = re.compile(
     rf"{_AROUND}(?::::|\\begin\b|\{{[%{{]|#\+begin|\[/?(?:quote|cite|code|spoiler|hide|pre)\b)",
@@ -76,7 +76,7 @@ _PAIRS = (
 )
 """The other brackets of Unicode, each before the one that closes it."""
 _BRACKETS = {"round", "square", "curled", "wide round", "wide square", "thick", *_PAIRS[::2]}
-_MARKS = {
+_QUOTES = {
     char: (name, way)
     for name, opening, closing, either in (
         ("straight", "", "", '"＂″ʺ'),
@@ -100,16 +100,16 @@ _MARKS = {
     for char in chars
 }
 """Quotation mark or bracket to its kind, and whether it opens (1), closes (-1) or does either."""
-_CLOSING = rf"[\s{re.escape(''.join(set(_MARKS) - set('([{')))}]"
+_CLOSING = rf"[\s{re.escape(''.join(set(_QUOTES) - set('([{')))}]"
 _STOP = re.compile(rf"(?:[\w\0%°+$€£>]|{_CLOSING})[.!?。！？｡।؟։]+{_CLOSING}*+(?:\[\^?\d{{1,4}}\]\s*)*\Z")
 _ELLIPSIS = re.compile(rf"(?:…|[.。]{_CLOSING}*+[.。]){_CLOSING}*+\Z")
-_SIGN = re.compile(rf"(?P<mark>[{re.escape(''.join(_MARKS))}])|(?P<colon>[{_COLONS}])|(?P<gap>\n\n\s*)|[\w.!?\0]")
+_SIGN = re.compile(rf"(?P<quote>[{re.escape(''.join(_QUOTES))}])|(?P<colon>[{_COLONS}])|(?P<gap>\n\n\s*)|[\w.!?\0]")
 _ELISION = re.compile(r"\d|(?:t(?:is|was|were|il)|em|cause|bout|n)\b", re.IGNORECASE)
 """What follows an apostrophe that begins a word: '90s, 'tis."""
-_BEFORE = set("([{—–-/:=") | {char for char, (_, way) in _MARKS.items() if way >= 0}
-_AFTER = set(")]}—–-/.,;:!?…") | {char for char, (_, way) in _MARKS.items() if way <= 0}
+_BEFORE = set("([{—–-/:=") | {char for char, (_, way) in _QUOTES.items() if way >= 0}
+_AFTER = set(")]}—–-/.,;:!?…") | {char for char, (_, way) in _QUOTES.items() if way <= 0}
 _ONE_WAY = {"corner", "white corner", "double angle", "single angle"} | _BRACKETS
-"""Kinds whose marks look one way, wherever they stand."""
+"""Kinds whose quotation marks or brackets look one way, wherever they stand."""
 
 
 class Fence:
@@ -214,11 +214,11 @@ class _Elements:
 
 def _without_html(prose: str, tags: Container[str]) -> str | None:
     """The text without its tags and comments; None if an element is open, or may be."""
-    marked = _COMMENT.sub(_COMMENTED, prose)
-    raw = bool(_RAW.search(marked))
+    commented = _COMMENT.sub(_COMMENTED, prose)
+    raw = bool(_RAW.search(commented))
     elements = _Elements(tags, raw=raw)
-    plain = all(elements.read(line) for line in marked.split("\n"))
-    bare = _TAG.sub("", marked).replace(_COMMENTED, "")
+    plain = all(elements.read(line) for line in commented.split("\n"))
+    bare = _TAG.sub("", commented).replace(_COMMENTED, "")
     left = _LEFT_IN_RAW if raw else _LEFT
     return None if elements or not plain or left.search(bare) else bare
 
@@ -241,10 +241,10 @@ def _in_quotation(text: str) -> bool:
         if found.lastgroup == "gap":
             listing, begins = False, True
             continue
-        if found.lastgroup != "mark":
+        if found.lastgroup != "quote":
             announced, begins = found.lastgroup == "colon", False
             continue
-        name, way = _MARKS[found[0]]
+        name, way = _QUOTES[found[0]]
         if name == "single" and _ELISION.match(text, found.end()):
             continue
         before = text[max(0, found.start() - 1) : found.start()]

@@ -61,7 +61,7 @@ def _texts(value: Any) -> int:
 
 
 def visible_as_quoted(debate: DebateState, text: str, phase: Phase | None = None) -> VisibleText:
-    """What others hear of a text, with quotes as the speaker marks them: none is looked up."""
+    """What others hear of a text, with quotes in the tags that the speaker wrote: none is looked up."""
     return make_visible(text, phase, private=debate.format.private, known=debate.knows_thinking_tags)
 
 

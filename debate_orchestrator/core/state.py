@@ -185,7 +185,7 @@ class DebateState:
 
     @property
     def knows_thinking_tags(self) -> bool:
-        """Whether the marks that models use for private working count, besides the format's own."""
+        """Whether the tags that models use for private working count, besides the format's own."""
         return self.opened.speech_rules > 1
 
     @property

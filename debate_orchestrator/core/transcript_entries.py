@@ -89,12 +89,12 @@ def entry(debate: DebateState, turn: Turn, *, mirrored: bool = False) -> Transcr
     )
 
 
-def _structured(debate: DebateState, turn: Turn, ballot: Mapping[str, Any], *, mirrored: bool) -> VisibleText:
+def _structured(debate: DebateState, turn: Turn, data: Mapping[str, Any], *, mirrored: bool) -> VisibleText:
     """What is heard of a structured reply: of each of its texts what is heard of a speech; of a refusal, its reason."""
     shape = debate.shape(turn) or {}
-    fields, quotes = speech_rules.visible_fields(debate, ballot)
+    fields, quotes = speech_rules.visible_fields(debate, data)
     fields = debate.mirror.structured_reply(shape, fields) if mirrored else fields
-    text = str(fields.get("reason") or "") if ballot.get("refused") is True else as_text(shape, fields)
+    text = str(fields.get("reason") or "") if data.get("refused") is True else as_text(shape, fields)
     return VisibleText(text=text, words=len(text.split()), quotes=quotes)
 
 
@@ -127,8 +127,8 @@ def _held(field: Field, value: Any) -> list[str]:
     if field.kind == "record":
         return ["", *_fields(field.fields, value)]
     if field.kind == "scores":
-        marks = {side: ", ".join(f"{name} {mark:g}" for name, mark in given.items()) for side, given in value.items()}
-        return ["; ".join(f"{side}: {given}" for side, given in marks.items())]
+        scores = {side: ", ".join(f"{name} {n:g}" for name, n in given.items()) for side, given in value.items()}
+        return ["; ".join(f"{side}: {given}" for side, given in scores.items())]
     if field.kind == "list":
         items = [_fields(field.fields, item) if field.fields else _lines(item) for item in value]
         heads = [f"{field.numbered}{n}. " if field.numbered else "- " for n in range(1, len(items) + 1)]

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ForwardRef, Self, get_args
 from pydantic import BaseModel, ConfigDict
 
 FREE_TEXT = "free text"
-"""Marks a field whose strings are read by people and models, and by which nothing is found or decided."""
+"""Annotates a field whose strings people and models read, and by which nothing is found or decided."""
 Text = Annotated[str, FREE_TEXT]
 
 

@@ -3,10 +3,10 @@
 The journal keeps a speech word for word. What others read, in a brief or in a report, is worked out from it here,
 each time the same, and sanitized before anything else: nothing that hides in a tag makes it another tag.
 
-Private working     what stands in the format's tag, if it has one, and in marks that models use: see `private_text`.
+Private working     what stands in the format's tag, if it has one, and in tags that models use: see `private_text`.
 Length              what comes after the most words of the phase is not heard; a quote that is cut in two ends there.
 Quotes              `<quote>...</quote>` becomes `<v_quote>` where the material holds it, `<u_quote>` where it does not.
-                    Marks of that kind that a speaker writes are taken for plain quotes, and looked up like them.
+                    Such tags that a speaker writes are taken for plain quotes, and looked up like them.
                     Compared without case, punctuation and space; a quote of a few words proves nothing, and is
                     unverified. So are those after the first 200 of a speech, or fewer where the debate is long and
                     its material large: see `MAX_COMPARED`.
@@ -65,7 +65,7 @@ def make_visible(
     texts: int = 1,
 ) -> VisibleText:
     """A speech as others hear it. Quotes are looked up where there is material to look in. `private` is the format's
-    tag for private working; `known` says whether the marks that models use count too; `texts` is how many speeches the
+    tag for private working; `known` says whether the tags that models use count too; `texts` is how many speeches the
     debate may have in which quotes are looked up."""
     whole = sanitize(text)
     visible = without_private(whole, private, known=known)
@@ -75,7 +75,7 @@ def make_visible(
     visible, dropped = cut_to_length(visible, phase.most_words if phase else None)
     found: tuple[Quote, ...] = ()
     if quotes is not None:
-        visible, found = _marked(_closed(visible, quotes) if dropped else visible, quotes, tuple(material), texts)
+        visible, found = _looked_up(_closed(visible, quotes) if dropped else visible, quotes, tuple(material), texts)
     return VisibleText(text=visible, words=len(visible.split()), dropped=dropped, quotes=found, private=hidden)
 
 
@@ -90,7 +90,7 @@ def cut_to_length(text: str, maximum: int | None) -> tuple[str, int]:
 
 
 def _plain(text: str, quotes: Quotes) -> str:
-    """The text with every mark of a quote as a plain one, in one spelling: no speaker may mark a quote as looked up."""
+    """The text with every tag of a quote as the plain one, in one spelling: no speaker may say that it was found."""
     forged = "|".join(re.escape(name) for name in (quotes.verified, quotes.unverified))
     names = rf"{forged}|{re.escape(quotes.tag)}\b"
     text = re.sub(rf"<\s*(?:{names})", f"<{quotes.tag}", text, flags=re.IGNORECASE)
@@ -100,17 +100,17 @@ def _plain(text: str, quotes: Quotes) -> str:
 
 def _closed(text: str, quotes: Quotes) -> str:
     """A text that was cut short, with the quote closed in which it was cut."""
-    marks = re.findall(rf"<(/?){quotes.tag}>", text)
-    return text if not marks or marks[-1] else f"{text}</{quotes.tag}>"
+    slashes = re.findall(rf"<(/?){quotes.tag}>", text)
+    return text if not slashes or slashes[-1] else f"{text}</{quotes.tag}>"
 
 
-def _marked(text: str, quotes: Quotes, material: tuple[str, ...], texts: int) -> tuple[str, tuple[Quote, ...]]:
-    """The text with every quote marked by what was found of it; as it is where there is nothing to look in."""
+def _looked_up(text: str, quotes: Quotes, material: tuple[str, ...], texts: int) -> tuple[str, tuple[Quote, ...]]:
+    """The text with every quote in the tag that says whether it was found; unchanged without any material."""
     if not any(material):
         return text, ()
     found: list[Quote] = []
 
-    def mark(match: re.Match[str]) -> str:
+    def tagged(match: re.Match[str]) -> str:
         inner, within = match[1], _compared(material)
         maximum = min(MAX_QUOTES, MAX_COMPARED // (len(within) * texts))
         verified = len(found) < maximum and _in(inner, within, quotes.least_words)
@@ -118,8 +118,8 @@ def _marked(text: str, quotes: Quotes, material: tuple[str, ...], texts: int) ->
         name = quotes.verified if verified else quotes.unverified
         return f"<{name}>{inner}</{name}>"
 
-    marked = re.sub(rf"<{quotes.tag}>((?:(?!</?{quotes.tag}>).)*)</{quotes.tag}>", mark, text, flags=re.DOTALL)
-    return marked, tuple(found)
+    text = re.sub(rf"<{quotes.tag}>((?:(?!</?{quotes.tag}>).)*)</{quotes.tag}>", tagged, text, flags=re.DOTALL)
+    return text, tuple(found)
 
 
 @lru_cache(maxsize=4)
@@ -143,8 +143,8 @@ def normalize(text: str) -> str:
 
 
 class _Letters(dict[int, str]):
-    """What counts of a character when quotes are compared: letters and digits, with the marks that belong to them.
-    What only hides, or chooses between two looks, is nothing; everything else parts words."""
+    """What counts of a character when quotes are compared: letters and digits, with their combining marks. What only
+    hides, or chooses between two looks, is nothing; everything else parts words."""
 
     def __missing__(self, code: int) -> str:
         kind, looks = unicodedata.category(chr(code)), 0xFE00 <= code <= 0xFE0F

@@ -42,8 +42,8 @@ HOW_TO_WRITE = (
     'the speech, `### Bob (Con)`, the speech; or as JSON: [{"speaker": "Alice", "side": "pro", "text": "..."}, ...].'
 )
 MAX_MARKS = 100_000
-"""Lines, marks of lists and quotations, and borders of cells in a transcript in markdown."""
-_MARKS = re.compile(r"[\n>|]|(?:[-+*]|\d[.)])(?=\s)")
+"""Lines, list and quotation markers, and borders of cells in a transcript in markdown."""
+_MARKERS = re.compile(r"[\n>|]|(?:[-+*]|\d[.)])(?=\s)")
 _MAX_ERRORS = 20
 
 
@@ -91,8 +91,8 @@ def parse(text: str, name: str) -> Transcript:
     problems, is_json = list[str](), re.match(r"\s*(?:\{|\[\s*[\]{])", text)
     text = text if is_json else sanitize(text)
     parse_document = _parse_json if is_json else _parse_own if _own_kind(text) else _parse_markdown
-    if not is_json and (marks := len(_MARKS.findall(text))) > MAX_MARKS:
-        found = f"it has {marks:,} lines, marks of lists and quotations, and borders of cells"
+    if not is_json and (markers := len(_MARKERS.findall(text))) > MAX_MARKS:
+        found = f"it has {markers:,} lines, list and quotation markers, and borders of cells"
         raise BadFile(f"{name}: {found}. A transcript has at most {MAX_MARKS:,}.")
     transcript = parse_document(text, problems)
     if problems := problems or list(_whole(transcript)):
@@ -137,7 +137,7 @@ def _numbered(speeches: list[TranscriptSpeech]) -> list[TranscriptSpeech]:
 # Markdown
 
 
-class _Mark(NamedTuple):
+class _Labelled(NamedTuple):
     """A line that says what follows it."""
 
     first: int
@@ -166,33 +166,33 @@ _CODE = ("fence", "code_block")
 
 def _parse_markdown(text: str, problems: list[str]) -> Transcript:
     lines, blocks = text.split("\n"), markup.outline(text)
-    marks = [mark for block in blocks for mark in _marks(block, lines)]
-    headings = [mark for mark in marks if mark.level != _BOLD_LEVEL]
-    bold = [mark for mark in marks if mark.level == _BOLD_LEVEL]
-    starts = [mark.first for mark in headings if mark.level != 1 or mark.label.round is not None or mark.label.side]
-    start = min(starts or [mark.first for mark in bold if mark.label.side], default=len(lines))
+    labelled = [line for block in blocks for line in _labelled(block, lines)]
+    headings = [line for line in labelled if line.level != _BOLD_LEVEL]
+    bold = [line for line in labelled if line.level == _BOLD_LEVEL]
+    starts = [line.first for line in headings if line.level != 1 or line.label.round is not None or line.label.side]
+    start = min(starts or [line.first for line in bold if line.label.side], default=len(lines))
     reader = _Reader(lines, problems)
     reader.read_above(blocks, start)
-    levels = [mark.level for mark in headings if mark.first >= start and reader.speakers.side_of(mark.label)]
+    levels = [line.level for line in headings if line.first >= start and reader.speakers.side_of(line.label)]
     reader.level = levels[0] if levels else _BOLD_LEVEL
-    kept = [mark for mark in headings if mark.level <= reader.level] + (bold if not levels else [])
-    reader.read_speeches(sorted(mark for mark in kept if mark.first >= start))
+    kept = [line for line in headings if line.level <= reader.level] + (bold if not levels else [])
+    reader.read_speeches(sorted(line for line in kept if line.first >= start))
     reader.find_look_alikes(blocks)
     speakers, speeches = reader.speakers.names(), tuple(reader.speeches)
     return Transcript(topic=reader.topic, positions=reader.positions, speakers=speakers, speeches=speeches)
 
 
-def _marks(block: markup.MarkdownBlock, lines: list[str]) -> Iterator[_Mark]:
-    """What a block marks: a heading with `#`, a paragraph that is the name of a round, lines with a bold label."""
+def _labelled(block: markup.MarkdownBlock, lines: list[str]) -> Iterator[_Labelled]:
+    """The labels in a block: a heading with `#`, a paragraph that is the name of a round, lines with a bold label."""
     bare = block.text.strip(" -—*_:")
     if block.kind == "heading" and lines[block.first].lstrip().startswith("#"):
-        yield _Mark(block.first, block.end, block.level, block.text, read_label(block.text))
+        yield _Labelled(block.first, block.end, block.level, block.text, read_label(block.text))
     elif block.kind == "paragraph" and ROUND.fullmatch(bare):
-        yield _Mark(block.first, block.end, 0, block.text, read_label(bare))
+        yield _Labelled(block.first, block.end, 0, block.text, read_label(bare))
     elif block.kind == "paragraph":
         for number in range(block.first, block.end):
             if found := _BOLD.fullmatch(lines[number].strip()):
-                yield _Mark(number, number + 1, _BOLD_LEVEL, found[1], read_label(found[1]), found[2])
+                yield _Labelled(number, number + 1, _BOLD_LEVEL, found[1], read_label(found[1]), found[2])
 
 
 class _Reader:
@@ -233,29 +233,29 @@ class _Reader:
                     )
                     return
 
-    def read_speeches(self, marks: list[_Mark]) -> None:
-        numbered = any(mark.label.round is not None for mark in marks)
+    def read_speeches(self, labelled: list[_Labelled]) -> None:
+        numbered = any(line.label.round is not None for line in labelled)
         number, section, title = 0, 0, ""
-        for mark, following in pairwise([*marks, None]):
-            assert mark is not None
-            end, found = following.first if following else len(self.lines), short_repr(mark.text, 40)
-            text = _without_rules([mark.rest, *self.lines[mark.end : end]])
-            number = number if mark.label.round is None else mark.label.round
-            side = self.speakers.side_of(mark.label)
-            if side is not None and mark.level == self.level:
-                self._introduce(mark.label, mark.first)
+        for line, following in pairwise([*labelled, None]):
+            assert line is not None
+            end, found = following.first if following else len(self.lines), short_repr(line.text, 40)
+            text = _without_rules([line.rest, *self.lines[line.end : end]])
+            number = number if line.label.round is None else line.label.round
+            side = self.speakers.side_of(line.label)
+            if side is not None and line.level == self.level:
+                self._introduce(line.label, line.first)
                 if not text:
-                    self.add_problem(mark.first, f"{found} says nothing.")
-                own_title = self.speakers.title(mark.label) or title or ARGUMENT
+                    self.add_problem(line.first, f"{found} says nothing.")
+                own_title = self.speakers.title(line.label) or title or ARGUMENT
                 round = number if numbered else max(section, 1)
                 self.speeches.append(TranscriptSpeech(side=side, round=round, title=own_title, text=text))
-                self.places.append((mark.end, end, side))
-            elif mark.level == self.level and mark.label.round is None:
-                self.add_problem(mark.first, f"{found} names neither a round nor a side.")
+                self.places.append((line.end, end, side))
+            elif line.level == self.level and line.label.round is None:
+                self.add_problem(line.first, f"{found} names neither a round nor a side.")
             elif side is not None or text:
-                self.add_problem(mark.first, f"{found} has text below it and names no speaker as the other labels do.")
+                self.add_problem(line.first, f"{found} has text below it and names no speaker as the other labels do.")
             else:
-                title = self.speakers.title(mark.label)
+                title = self.speakers.title(line.label)
                 section += not self.speeches or self.speeches[-1].round == section
         if not numbered and section < 2:
             self.speeches = _numbered(self.speeches)
@@ -289,8 +289,8 @@ class _Reader:
             side, label = self.speakers.sides.get(key_of(found[1])), read_label(found[1])
             if side or key_of(label.word) != side_word(label.word):  # a word alone may begin a sentence: `No: ...`
                 return side or label.side
-        marked = re.match(r"#{1,6} +(.+)", line) or _BOLD.fullmatch(line)
-        return self.speakers.side_of(read_label(marked[1])) if marked else None
+        titled = re.match(r"#{1,6} +(.+)", line) or _BOLD.fullmatch(line)
+        return self.speakers.side_of(read_label(titled[1])) if titled else None
 
 
 def _without_rules(lines: list[str]) -> str:

@@ -283,14 +283,14 @@ def _scores(shape_context: ShapeContext, text: str) -> dict[str, Any]:
         raise BadReply(
             f"{len(shape_context.criteria)} numbers are needed, one for each of: {', '.join(shape_context.criteria)}."
         )
-    marks = {name: _number(part) for name, part in zip(shape_context.criteria, typed, strict=True)}
+    points = {name: _number(part) for name, part in zip(shape_context.criteria, typed, strict=True)}
     errors = check(
-        {"scores": Field(kind="scores")}, {"scores": dict.fromkeys(shape_context.sides, marks)}, shape_context
+        {"scores": Field(kind="scores")}, {"scores": dict.fromkeys(shape_context.sides, points)}, shape_context
     )
     prefix = f"scores.{shape_context.sides[0]}."
     if problems := [problem.removeprefix(prefix) for problem in errors if problem.startswith(prefix)]:
         raise BadReply(problems)
-    return marks
+    return points
 
 
 def _by_issue(step: FormQuestion, shape_context: ShapeContext, text: str) -> dict[str, str]:

@@ -76,7 +76,7 @@ def find_object(text: str) -> Found:
         value, reason = None, error
     public = _public(text, bare)
     for part in _outermost(public):
-        # A part that does not stand in the reply was joined by leaving out what stands between marks: no one wrote it.
+        # A part that does not stand in the reply was joined by leaving out what stands between tags: no one wrote it.
         if part in text and (read := _strict_or_repaired(part)) is not None:
             rest = public.replace(part, " ")
             if any(other.value not in ({}, read[0]) for other in _strict_objects(rest)) or _has_key(rest, read[0]):
@@ -98,7 +98,7 @@ def _has_key(text: str, value: Mapping[str, Any]) -> bool:
 
 def find_with_code(text: str, code: Code) -> dict[str, Found]:
     """The JSON objects of a reply that hold the code at both ends, by the text that each is written as; empty if there
-    are no such objects. Objects in private working do not count. Quoted marks of private working are ignored: see
+    are no such objects. Objects in private working do not count. Quoted tags of private working are ignored: see
     `_is_private`.
 
     Raises ValueError if one of them can't be repaired without a guess; OnlyPrivateWorking if all are in private
@@ -125,7 +125,7 @@ def find_with_code(text: str, code: Code) -> dict[str, Found]:
     if found and code.text.casefold() in outside[begun:].casefold():
         raise ValueError("the code stands behind the object that has it, too, as in another object with faults")
     if found and _has_another(text, own, [value for _, (value, _) in found.values()], begun):
-        raise ValueError("it holds objects with the code that differ, and marks of private working between them")
+        raise ValueError("it holds objects with the code that differ, and tags of private working between them")
     left = _without((part for part, _ in repaired.values()), f"{public}\n{rest[begun:]}" if found else rest)
     if (start := _start_with_code(left, code)) is not None:
         ended = code.end_field.casefold() in left[start:].casefold()
@@ -137,8 +137,8 @@ def find_with_code(text: str, code: Code) -> dict[str, Found]:
 
 
 def _has_another(text: str, own: Sequence[_Part], found: Sequence[Any], begun: int) -> bool:
-    """Whether an object with the code differs from those that count, of which the first begins at `begun`, and is no
-    draft: one is in working that the reply begins with. A mark elsewhere may be a speaker's, and hides no object."""
+    """Whether an object with the code differs from those that count, of which the first begins at `begun`. One in
+    private working that the reply begins with may differ. A tag elsewhere may be a speaker's, and hides no object."""
     first = min((part.start for part in own), default=0)
     opened = not without_private(f"{_QUOTED_LINE.sub('', text[:first])}{{}}").strip()
     others = [part.value for part in own if part.start > begun or not opened]
@@ -172,8 +172,8 @@ def _repaired_with_code(rest: str, public: str, code: Code) -> dict[tuple[int, i
 
 
 def _is_private(before: str, after: str) -> bool:
-    """Whether what stands between two texts is private working: a mark behind it closes working that was open there,
-    or the reply begins with working that is never closed. Marks on quoted lines are a speaker's."""
+    """Whether what stands between two texts is private working: a tag behind it closes working that was open there,
+    or the reply begins with working that is never closed. Tags on quoted lines are a speaker's."""
     before, after = (_QUOTED_LINE.sub("", part) for part in (before, after))
     return closes_private(after) or not without_private(f"{before}{{}}").strip()
 
@@ -262,7 +262,7 @@ def _is_repairable(text: str) -> bool:
     quotation marks."""
     if len(text) > MAX_REPAIRED_LENGTH:
         return False
-    nested = accumulate((1 if mark in "[{(" else -1 for mark in _BRACKET.findall(text)), _count_open, initial=0)
+    nested = accumulate((1 if bracket in "[{(" else -1 for bracket in _BRACKET.findall(text)), _count_open, initial=0)
     return (
         max(nested) <= _MAX_NESTED
         and len(_BARE_KEY.findall(text)) <= _MAX_BARE_KEYS
@@ -281,7 +281,7 @@ def _repaired(text: str) -> dict[str, Any] | None:
     try:
         value = repair_json(text, return_objects=True, skip_json_loads=True, strict=True)
         written = json.dumps(value, ensure_ascii=False)
-        if not isinstance(value, dict) or any(text.count(mark) != written.count(mark) for mark in "{}[]"):
+        if not isinstance(value, dict) or any(text.count(bracket) != written.count(bracket) for bracket in "{}[]"):
             return None
         return dict(strict_json(written)) if _words(text) == _words(written) else None
     except Exception:  # the text is hostile and the library no validator: whatever it raises, there is no object

@@ -216,7 +216,7 @@ class _Reading:
             case "record":
                 return self.record(field.fields, value, f"{where}.")
             case "scores":
-                return self._each(self.shape_context.sides, value, where, self._marks)
+                return self._each(self.shape_context.sides, value, where, self._points)
             case "list" | "choices" | "turns":
                 return self._list(field, value, where)
         read = self._scalar(field, value)
@@ -239,14 +239,14 @@ class _Reading:
                 return value.strip().removeprefix("<").removesuffix(">")
         return None
 
-    def _marks(self, value: Any, where: str) -> Any:
+    def _points(self, value: Any, where: str) -> Any:
         if not isinstance(value, dict):
             return value
-        marks = self._keyed(value, self.shape_context.criteria)
+        points = self._keyed(value, self.shape_context.criteria)
         for name in self.shape_context.criteria:
-            if name in marks and (read := _number(marks[name], *self.shape_context.scale(name))) is not None:
-                marks[name] = self._changed(f"{where}.{name}", marks[name], read)
-        return marks
+            if name in points and (read := _number(points[name], *self.shape_context.scale(name))) is not None:
+                points[name] = self._changed(f"{where}.{name}", points[name], read)
+        return points
 
     def _list(self, field: Field, value: Any, where: str) -> Any:
         value = self._decoded(value, list, where)
@@ -279,7 +279,7 @@ class _Reading:
             return value
         read = [self._turn(item) for item in value]
         dropped = [item for item, turn in zip(value, read, strict=True) if turn is None]
-        if any(_SEVERAL.search(item) for item in dropped):  # a mark between two of them is missing
+        if any(_SEVERAL.search(item) for item in dropped):  # a comma between two of them is missing
             return value
         for item in dropped:
             self.note(where, f"{_shown(item)} dropped, since there is no such turn")

@@ -123,11 +123,11 @@ def _may_end_early(text: str, reading: Reading, code: Code | None) -> bool:
     return bool(keys) and re.search(rf"\w[^\w\s\"]?\"\s*}}?,\s*(?:{keys})\s*:", text) is not None
 
 
-def _check_quality(debate: DebateState, turn: Turn, ballot: dict[str, Any]) -> None:
+def _check_quality(debate: DebateState, turn: Turn, structured: dict[str, Any]) -> None:
     """Raises BadReply for a rapporteur's reply that should be better. That is asked once only: what its writer
     leaves as it is has its shape, and the report says what is wrong with it."""
     first = turn.role == RAPPORTEUR and not rapporteur.was_sent_back(debate, turn)
-    if first and (found := rapporteur.quality_problems(debate, turn, ballot)):
+    if first and (found := rapporteur.quality_problems(debate, turn, structured)):
         raise BadReply(rapporteur.resend_problems(turn, found))
 
 
@@ -160,8 +160,8 @@ def _check_speech(debate: DebateState, turn: Turn, text: str) -> None:
 
 def _only_private_working(where: str, tag: str = "") -> BadReply:
     """The error for a reply that is all private working; `tag` is the format's own tag for that, if it has one."""
-    marks, them = (f"<{tag}> tag", "it") if tag else ("marks of the working", "them")
-    hint = f"close the {marks}, and write the reply after {them}"
+    tags, them = (f"<{tag}> tag", "it") if tag else ("tags of the working", "them")
+    hint = f"close the {tags}, and write the reply after {them}"
     return BadReply(f"{where}: the reply is private working alone.", hint=hint)
 
 
@@ -178,7 +178,7 @@ def _found(where: str, text: str, code: Code | None) -> list[Found]:
         if code is None:
             raise _only_private_working(where) from None
         problem = f"{where}: what you reply stands in private working."
-        raise BadReply(problem, hint="close the marks of the working, and write the JSON object after them") from None
+        raise BadReply(problem, hint="close the tags of the working, and write the JSON object after them") from None
     except ValueError as error:
         problem = f"{where}: the reply is not JSON ({error}): {short_repr(text.strip(), 40)}."
         hint = "reply with the JSON object alone" + (f", and {ESCAPE}" if code else "")

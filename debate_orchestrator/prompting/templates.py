@@ -83,7 +83,7 @@ _PLAIN = (str, int, float, list, tuple, dict, range, NoneType, Undefined)
 def _read_out(lazy: Callable[..., Any]) -> Callable[..., Any]:
     """The filter, returning a list instead of a generator."""
 
-    @wraps(lazy)  # keeps the mark by which Jinja passes its context
+    @wraps(lazy)  # keeps the attribute by which Jinja passes its context
     def eager(*given: Any, **named: Any) -> Any:
         value = lazy(*given, **named)
         return value if isinstance(value, str) else list(value)

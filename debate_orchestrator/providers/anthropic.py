@@ -158,8 +158,8 @@ class Messages(api.ApiModel):
 
 
 def request(brief: Brief, spec: str, marked: Iterable[int] = (), *, hour: bool = False) -> dict[str, Any]:
-    """A brief as the body of a request, without its options. `marked` are the blocks with a cache mark, counted from 0
-    over all messages, which lasts an hour or minutes."""
+    """A brief as the body of a request, without its options. `marked` are the blocks with a cache breakpoint,
+    counted from 0 over all messages; what is cached there lasts an hour or minutes."""
     blocks: list[dict[str, Any]] = []
     messages = []
     for message in brief.messages:

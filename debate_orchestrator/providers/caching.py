@@ -1,8 +1,8 @@
-"""Prompt caching: which calls write to the provider's cache, for how long, and which blocks they mark.
+"""Prompt caching: which calls write to the provider's cache, for how long, and at which blocks they set a breakpoint.
 
 Calls of one family (the same model, the same kind of reply, the same transcript) begin alike, and each sends more than
-the one before. A mark on the last block that will be sent again lets a later call of the family read everything up to
-it for a fraction of its price. Writing costs more than sending, so what no call will read again is not written.
+the one before. A breakpoint on the last block that will be sent again lets a later call of the family read everything
+up to it for a fraction of its price. Writing costs more than sending, so what no call will read again is not written.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ class CachePlan(NamedTuple):
     """What one call does about the cache."""
 
     write: bool = False
-    """Whether it marks all that will be sent again, because a later call will read it."""
+    """Whether it writes all that will be sent again, because a later call will read it."""
     hour: bool = False
     """Whether that must be kept for an hour instead of minutes."""
     reads: str | None = None
-    """The turn whose mark it reads, where it writes nothing itself. A call reads only up to a mark of its own, so it
-    marks that very block; a mark elsewhere would be paid for and never read."""
+    """The turn at whose breakpoint it reads, where it writes nothing itself. A call reads only up to a breakpoint of
+    its own, so it sets one on that very block; one elsewhere would be paid for and never read."""
 
 
 class _Planned(NamedTuple):
@@ -119,8 +119,8 @@ def _lifetime(*, hour: bool) -> float:
 
 
 def placed_marks(plan: CachePlan, debate: DebateState, blocks: int) -> list[int]:
-    """Which of the blocks of a brief a call marks, counted from 0. The first block is the motion, each speech that is
-    heard is one, and the last is the call's own, which is never marked."""
+    """The blocks of a brief at which a call sets breakpoints, counted from 0. The first block is the motion, each
+    speech that is heard is one, and the last is the call's own, which never has a breakpoint."""
     if plan.write:
         return marks(blocks - 1)
     if plan.reads is None:
@@ -165,7 +165,7 @@ class Call(NamedTuple):
     blocks: tuple[int, ...]
     """The tokens of each block, in order. The last is the call's own."""
     marks: tuple[int, ...]
-    """The marked blocks, counted from 0."""
+    """The blocks with a breakpoint, counted from 0."""
     hour: bool
     """Whether what it writes is kept for an hour."""
     start: float
@@ -176,7 +176,7 @@ class Call(NamedTuple):
 
 
 class _Prefix(NamedTuple):
-    """The beginning of a family's calls, up to a mark, in the cache."""
+    """The beginning of a family's calls, up to a breakpoint, in the cache."""
 
     tokens: int
     readable: float
@@ -185,25 +185,26 @@ class _Prefix(NamedTuple):
 
 
 def counted(calls: Iterable[Call], caching: Caching) -> list[Usage]:
-    """The input tokens of each call, given in the order in which they start, with marks as `placed_marks` sets them.
+    """The input tokens of each call, given in the order in which they start.
 
-    A call reads the longest cached prefix up to its last mark, which then lasts anew, and writes the rest up to it.
+    A call reads the longest cached prefix up to its last breakpoint, which then lasts anew, and writes the
+    rest up to it.
     """
     cache: dict[Hashable, list[_Prefix]] = {}
     usages: list[Usage] = []
     for call in calls:
         sums = list(accumulate(call.blocks))
-        marked = sums[max(call.marks)] if call.marks else 0
-        marked = marked if marked >= call.least else 0
+        prefix = sums[max(call.marks)] if call.marks else 0
+        prefix = prefix if prefix >= call.least else 0
         prefixes = cache.setdefault(call.family, [])
-        readable = [p for p in prefixes if p.readable <= call.start <= p.until and p.tokens <= marked]
+        readable = [p for p in prefixes if p.readable <= call.start <= p.until and p.tokens <= prefix]
         read = max(readable, default=None)
         if read is not None:
             prefixes[prefixes.index(read)] = read._replace(until=call.start + read.lasts)
         cached = read.tokens if read else 0
-        if marked > cached:
+        if prefix > cached:
             lasts = caching.keeps_hour if call.hour else caching.keeps
-            prefixes.append(_Prefix(marked, call.begun, call.start + lasts, lasts))
-        minutes, hour = (0, marked - cached) if call.hour else (marked - cached, 0)
-        usages.append(Usage(fresh=sums[-1] - marked, cached=cached, written=minutes, written_hour=hour))
+            prefixes.append(_Prefix(prefix, call.begun, call.start + lasts, lasts))
+        minutes, hour = (0, prefix - cached) if call.hour else (prefix - cached, 0)
+        usages.append(Usage(fresh=sums[-1] - prefix, cached=cached, written=minutes, written_hour=hour))
     return usages

@@ -149,7 +149,7 @@ def filled(
             if applies(field, conditions) and not field.optional:
                 chosen = prefer.get(name)
                 if name == "winner" and "scores" in wanted:
-                    chosen = leader({side: sum(marks.values()) for side, marks in value("scores").items()})
+                    chosen = leader({side: sum(points.values()) for side, points in value("scores").items()})
                 values[name] = _value(field, shape_context, f"{about}, {name}", chosen, prefer, words)
         return values[name]
 
@@ -197,11 +197,11 @@ def _value(
             return [_text(_field(f"{about} {n}"), words) for n in range(1, items + 1)]
         case "record":
             return filled(field.fields, shape_context, about, prefer, words)
-    marks = {
+    points = {
         side: [(name, f"{about} {side} {name}") for name in shape_context.criteria] for side in shape_context.sides
     }
     return {
-        side: {name: _number(key, *shape_context.scale(name)) for name, key in keys} for side, keys in marks.items()
+        side: {name: _number(key, *shape_context.scale(name)) for name, key in keys} for side, keys in points.items()
     }
 
 

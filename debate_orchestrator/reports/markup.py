@@ -28,7 +28,7 @@ shown as it is. Parsing hostile text takes seconds beyond that."""
 MAX_PARSED = 1_000_000
 """Characters that are parsed for one report, some three times what the longest debates come to; texts after those are
 shown as they are."""
-_MAX_MARKS = {"[": 300, "|": 4_000, "\n": 2_000}
+_MAX_SIGNS = {"[": 300, "|": 4_000, "\n": 2_000}
 """How many of these a text that is still parsed may have: beginnings of links, from each of which the parser looks
 ahead, borders of cells, and ends of lines."""
 _MAX_DEPTH = 16
@@ -62,7 +62,7 @@ class ParseBudget:
 
     def covers(self, text: str) -> bool:
         """Whether a text may be parsed. Its length is then taken off."""
-        if len(text) > min(MAX_LENGTH, self._left) or any(text.count(mark) > n for mark, n in _MAX_MARKS.items()):
+        if len(text) > min(MAX_LENGTH, self._left) or any(text.count(sign) > n for sign, n in _MAX_SIGNS.items()):
             return False
         self._left -= len(text)
         return True
@@ -242,7 +242,7 @@ def outline(text: str) -> list[MarkdownBlock]:
 
 
 _STARTED = re.compile(rf"^({_CONTAINERS})\\(?=#|=[=\t ]*$|-[-\t ]*$|_[_\t ]*$|\*[*\t ]*$|\[(?=!|.*\]:|[^\]]*$))")
-_MARKED = re.compile(r"\\(?=<[A-Za-z/!?]|!\[|\]\()")
+_ESCAPED = re.compile(r"\\(?=<[A-Za-z/!?]|!\[|\]\()")
 _WHOLE = re.compile(r"(`{3,})text\n(.*)\n\1", re.DOTALL)
 
 
@@ -254,13 +254,13 @@ def unescaped(markdown: str, budget: ParseBudget | None = None) -> str:
         return whole[2]
     lines, fence = [], ""
     for line in markdown.split("\n"):
-        marks = re.match(r" {0,3}(`{3,}|~{3,})", line)
-        code = bool(fence or marks)
-        if marks and not fence:
-            fence = marks[1]
+        found = re.match(r" {0,3}(`{3,}|~{3,})", line)
+        code = bool(fence or found)
+        if found and not fence:
+            fence = found[1]
         elif fence and re.fullmatch(rf" {{0,3}}{fence[0]}{{{len(fence)},}} *", line):
             fence = ""
-        lines.append(line if code else _MARKED.sub("", _STARTED.sub(r"\1", line)))
+        lines.append(line if code else _ESCAPED.sub("", _STARTED.sub(r"\1", line)))
     plain = "\n".join(lines)
     return plain if block(plain, budget) == markdown else markdown
 
@@ -295,7 +295,7 @@ def prose(text: str, budget: ParseBudget | None = None) -> str:
 
 
 def inline(text: str, budget: ParseBudget | None = None) -> str:
-    """The same after other marks, such as those of a heading."""
+    """The same after other markup, such as that of a heading."""
     line = sanitize.one_line(text)
     if not (budget or ParseBudget()).covers(line):
         return literal(line)

@@ -235,7 +235,7 @@ class JudgingReport(Part):
     criteria_about: dict[str, str] = Field(default={}, exclude=True)
     """Criterion to what it asks."""
     quotes: tuple[str, str] | None = Field(default=None, exclude=True)
-    """The tags that mark verified and other quotes, where the format has them."""
+    """The tags of verified and other quotes, where the format has them."""
 
     @property
     def measured(self) -> bool:

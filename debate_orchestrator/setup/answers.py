@@ -357,8 +357,8 @@ def sample() -> str:
 
 
 def _sample_lines(name: str, shown: SettingText) -> str:
-    mark, value = ("# ", shown.sample[2:]) if shown.sample.startswith("# ") else ("", shown.sample)
-    line = f"{mark}{name}: {value}"
+    prefix, value = ("# ", shown.sample[2:]) if shown.sample.startswith("# ") else ("", shown.sample)
+    line = f"{prefix}{name}: {value}"
     if len(line) < _SAMPLE_COLUMN:
         return f"{line.ljust(_SAMPLE_COLUMN)}# {shown.help}\n"
     return f"# {name}: {shown.help}\n{line}\n"

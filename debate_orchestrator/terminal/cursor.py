@@ -113,7 +113,7 @@ class Cursor(Prompter):
         return session
 
     def _message(self) -> FormattedText:
-        """The question where it is private, the choices, and the mark behind which is typed."""
+        """The question where it is private, the choices, and the sign behind which is typed."""
         question, columns = self._question, self._output.get_size().columns
         parts = (
             list(self._formatted(("", *question_lines(question))))
@@ -128,8 +128,8 @@ class Cursor(Prompter):
                 values.index(matching_choice(question, typed)) if matching_choice(question, typed) in values else None
             )
         for n, row in enumerate(choice_rows(question, columns)):
-            mark, style = ("* ", "class:strong") if n == selected else ("  ", "")
-            parts.append((style, f"{mark}{wrapped(row, columns - 2)}\n"))
+            sign, style = ("* ", "class:strong") if n == selected else ("  ", "")
+            parts.append((style, f"{sign}{wrapped(row, columns - 2)}\n"))
         return FormattedText([*parts, ("", "" if question.multiline else "> ")])
 
     def _toolbar(self) -> FormattedText:

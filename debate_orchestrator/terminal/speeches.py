@@ -30,16 +30,16 @@ _MAX_LENGTH = 4_000
 """Characters of a paragraph at most, so that wrapping it again takes a few milliseconds."""
 _BLANKS = re.compile(" {40,}")
 _START = re.compile(r"(?P<heading>#{1,6} +)(?=\S)|(?P<item>(?:[-*+•>]|\d{1,3}[.)]) +)(?=\S)")
-_MARK = re.compile(r"\*\*|`")
+_MARKUP = re.compile(r"\*\*|`")
 _HIDDEN = "conceal"
-"""The style of marks that are not shown, since what they mean is."""
+"""The style of markup that is not shown, since its effect is."""
 
 
 class Paragraph:
     """One line of a source text, however many rows it takes."""
 
     def __init__(self, source: str = "", style: str = "", indent: int = 0, *, markup: bool = False):
-        """With `markup`, list items hang, and headings and strong words are bold instead of marked."""
+        """With `markup`, list items hang, and headings and strong words are bold and without their markup."""
         self.source, self.style, self.indent, self._markup = source, style, indent, markup
         self.open = False
         """Whether more of it may come."""
@@ -72,15 +72,15 @@ class Paragraph:
     def _text(self) -> Text:
         text, since = Text(self.source, self.style), 0
         bold, code = self._bold, self._code
-        for mark in _MARK.finditer(self.source) if self._markup else ():
-            before = self.source[max(0, mark.start() - 1) : mark.start()]
-            after = self.source[mark.end() : mark.end() + 1]
-            if mark[0] == "`":
+        for found in _MARKUP.finditer(self.source) if self._markup else ():
+            before = self.source[max(0, found.start() - 1) : found.start()]
+            after = self.source[found.end() : found.end() + 1]
+            if found[0] == "`":
                 code = not code
             elif not code and (bold or (after.strip() and not before.isalnum())):
-                text.stylize(_HIDDEN, *mark.span())
-                text.stylize("bold" if bold else "", since, mark.start())
-                bold, since = not bold, mark.end()
+                text.stylize(_HIDDEN, *found.span())
+                text.stylize("bold" if bold else "", since, found.start())
+                bold, since = not bold, found.end()
         text.stylize("bold" if bold else "", since)
         if (start := self._start()) and start["heading"]:
             text.stylize("bold")
@@ -89,17 +89,17 @@ class Paragraph:
 
 
 def _shown(row: Text) -> Text:
-    """A row without the marks that are not shown."""
-    marks = sorted(place for span in row.spans if span.style == _HIDDEN for place in (span.start, span.end))
-    return Text().join(row.divide(marks)[::2]) if marks else row
+    """A row without the markup that is not shown."""
+    cuts = sorted(place for span in row.spans if span.style == _HIDDEN for place in (span.start, span.end))
+    return Text().join(row.divide(cuts)[::2]) if cuts else row
 
 
 class SpeechView:
     """One turn while it is taken: what came of it, attempt after attempt."""
 
     def __init__(self, turn: Turn, heading: str, style: str, since: float, tag: str = "", *, known: bool = True):
-        """`since` is when it was asked, in seconds; `tag` the format's own mark of private working; `known` says
-        whether the marks that models use count too."""
+        """`since` is when it was asked, in seconds; `tag` the format's own tag of private working; `known` says
+        whether the tags that models use count too."""
         self.turn, self.since = turn, since
         self.until: float | None = None
         """When it is asked again, in seconds; None while it is not waiting for that."""
@@ -256,9 +256,9 @@ class SpeechView:
         if self._line is None:
             self._gap = True  # blank lines count once
         else:
-            mark = self._line.source[:3]
-            if mark in ("```", "~~~") and self._fence in ("", mark):
-                self._fence = "" if self._fence else mark
+            fence = self._line.source[:3]
+            if fence in ("```", "~~~") and self._fence in ("", fence):
+                self._fence = "" if self._fence else fence
             self._line.open = False
         self._line, self._blanks = None, ""
 

@@ -2,7 +2,7 @@
 
 Escapes are those of JSON, Python, JavaScript, C and PHP (`\\u002b`, `\\x2b`, `\\053`, `\\/`), of addresses (`%2B`) and
 of HTML (`&#43;`, `&plus;`), also where they were escaped again. Markup that is not shown can be dropped too: the
-sequences with which terminals are told of colours, tags of HTML, and a line break that is marked as none.
+sequences with which terminals are told of colours, tags of HTML, and a line break that is escaped.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _DEPTH = 4
 _UNSEEN = f"[{HIDDEN}\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]|{JOINER}"
 _HEX = "[0-9a-fA-F]"
 _BACKSLASH = r"\\{1,8}"
-_MARKS = "\\%&"
+_ESCAPES_BEGIN = "\\%&"
 """What escapes begin with."""
 _ESC = rf"(?:[\x1b\u241b]|{_BACKSLASH}(?:u001[bB]|x1[bB]|033|e))"
 """The character that begins terminals' sequences: as it is, as `sanitize` shows it, and in escapes."""
@@ -44,7 +44,7 @@ _OPEN_MARKUP = re.compile(
 _TAG_BEGINS, _LINE_GOES_ON = re.compile("<[A-Za-z/!?]"), re.compile("=[ \t]{0,99}[\r\n]")
 """How markup begins in a text of ASCII without escapes."""
 _MAX_MARKUP_LENGTH = 1_200
-_MARKUP_BEGINS = f"\x1b\u241b\x90\x98\x9b\x9d\x9e\x9f\ufffd<={_MARKS}"
+_MARKUP_BEGINS = f"\x1b\u241b\x90\x98\x9b\x9d\x9e\x9f\ufffd<={_ESCAPES_BEGIN}"
 _PERCENT = "%(?:25){0,4}"
 _BYTE = rf"(?:{_PERCENT}|{_BACKSLASH}x)"
 _AMPERSAND = "&(?:amp;){0,4}"
@@ -202,7 +202,7 @@ def _decoded(reading: Reading, *, bare: bool, goes_on: bool) -> Reading | None:
     """A reading with its escapes decoded, if it has any."""
     if goes_on:
         reading = reading.cut(incomplete(reading.text))
-    if not any(mark in reading.text for mark in _MARKS):
+    if not any(sign in reading.text for sign in _ESCAPES_BEGIN):
         return None
     text = _ESCAPES[bare].sub(_char, reading.text)
     return None if text == reading.text else Reading(text, reading, ((_ESCAPES[bare], _char),))
@@ -217,8 +217,8 @@ def _all_readings(text: str, space: str, *, goes_on: bool = False) -> Iterator[R
 def _differs_bare(text: str, *, goes_on: bool) -> bool:
     """Whether a text may read otherwise without markup. Most that may hold some has only `<` and `=` of another kind,
     which is seen faster than all markup is looked for."""
-    if goes_on or not text.isascii() or any(mark in text for mark in _MARKS) or "\x1b" in text:
-        return any(mark in text for mark in _MARKUP_BEGINS)
+    if goes_on or not text.isascii() or any(sign in text for sign in _ESCAPES_BEGIN) or "\x1b" in text:
+        return any(sign in text for sign in _MARKUP_BEGINS)
     return ("<" in text and bool(_TAG_BEGINS.search(text))) or ("=" in text and bool(_LINE_GOES_ON.search(text)))
 
 
@@ -241,8 +241,8 @@ class Search:
         taken = [
             (n, reading.text.strip())
             for spelling in spellings
-            for mark in _MARKS
-            for n, reading in enumerate(readings(mark + spelling, space))
+            for sign in _ESCAPES_BEGIN
+            for n, reading in enumerate(readings(sign + spelling, space))
             if n
         ]
         self._spellings = sorted({reading for n, reading in read + taken if len(reading) >= (MIN_LENGTH if n else 1)})

@@ -74,25 +74,25 @@ class _Combining(dict[int, str]):
 
 
 _COMBINING = _Combining()
-_MARKS_TOO_MANY = re.compile(r"(?<=m{30})m+")
+_COMBINING_TOO_MANY = re.compile(r"(?<=m{30})m+")
 
 
 def normalized(text: str, form: Literal["NFC", "NFD", "NFKC", "NFKD"] = "NFKC") -> str:
     """`text` in a Unicode normalization form, with no more than 30 combining marks in a row.
 
-    Unicode sorts the marks behind a letter, which takes the square of their number. 30 is what its Stream-Safe Text
+    Unicode sorts these marks behind a letter, which takes the square of their number. 30 is what its Stream-Safe Text
     Format allows (UAX #15); no language needs more than a few.
     """
     if text.isascii():
         return text
     kept, at = list[str](), 0
-    for found in _MARKS_TOO_MANY.finditer(text.translate(_COMBINING)):
+    for found in _COMBINING_TOO_MANY.finditer(text.translate(_COMBINING)):
         kept.append(text[at : found.start()])
         at = found.end()
     return unicodedata.normalize(form, "".join([*kept, text[at:]]))
 
 
-class _Marks(dict[int, str]):
+class _DrawnOver(dict[int, str]):
     """Character to `m` where it is drawn over the one before it, to `.` elsewhere."""
 
     def __missing__(self, code: int) -> str:
@@ -100,17 +100,17 @@ class _Marks(dict[int, str]):
         return self[code]
 
 
-_MARKS = _Marks()
+_DRAWN_OVER = _DrawnOver()
 _PILED = re.compile(r"(?<=m{8})m+")
 
 
 def few_marks(text: str) -> str:
-    """`text` with no more than 8 marks on a letter. No language needs as many; hundreds cover what stands around the
-    letter, and some fonts draw each of them with a width."""
+    """`text` with no more than 8 combining marks on a letter. No language needs as many; hundreds cover what stands
+    around the letter, and some fonts draw each of them with a width."""
     if text.isascii():
         return text
     kept, at = list[str](), 0
-    for found in _PILED.finditer(text.translate(_MARKS)):
+    for found in _PILED.finditer(text.translate(_DRAWN_OVER)):
         kept.append(text[at : found.start()])
         at = found.end()
     return "".join([*kept, text[at:]])

@@ -240,8 +240,8 @@ class _Renderer(RendererHTML):
 
     def quote_close(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         seen = "found in the material" if tokens[idx].info == "held" else "not found in the material"
-        mark = "✓" if tokens[idx].info == "held" else "✗"
-        return f'</q><span class="looked-up {tokens[idx].info}">{mark}<span class="unseen"> {seen}</span></span>'
+        sign = "✓" if tokens[idx].info == "held" else "✗"
+        return f'</q><span class="looked-up {tokens[idx].info}">{sign}<span class="unseen"> {seen}</span></span>'
 
 
 def _code(text: str) -> str:
@@ -337,17 +337,17 @@ def _quoted(children: Sequence[Token], tags: tuple[str, str]) -> Iterator[Token]
     for n, part in enumerate(parts):
         if opened and part.level < opened[2]:
             opened = None
-        if part.type == "mark" and not part.content.startswith("</"):
+        if part.type == "tag" and not part.content.startswith("</"):
             opened = (n, part.info, part.level)
-        elif part.type == "mark" and opened and (part.info, part.level) == opened[1:]:
+        elif part.type == "tag" and opened and (part.info, part.level) == opened[1:]:
             closes[opened[0]] = n
             opened = None
     ends = set(closes.values())
     for n, part in enumerate(parts):
-        if part.type == "mark" and (n in closes or n in ends):
+        if part.type == "tag" and (n in closes or n in ends):
             yield Token("quote_open" if n in closes else "quote_close", "q", 0, info=part.info)
         else:
-            part.type = "text" if part.type == "mark" else part.type
+            part.type = "text" if part.type == "tag" else part.type
             yield part
 
 
@@ -359,6 +359,6 @@ def _split(token: Token, tags: tuple[str, str]) -> Iterator[Token]:
     names = {f"{edge}{tag}>": how for tag, how in zip(tags, ("held", "unheld"), strict=True) for edge in ("<", "</")}
     for part in re.split(f"({'|'.join(map(re.escape, names))})", token.content):
         if part in names:
-            yield Token("mark", "", 0, content=part, info=names[part], level=token.level)
+            yield Token("tag", "", 0, content=part, info=names[part], level=token.level)
         elif part:
             yield Token("text", "", 0, content=part, level=token.level)
