@@ -237,7 +237,7 @@ def test_a_form_that_is_not_the_journals_contradicts_it(ending: str, version: st
     found = told(report_files.by_version(changed, ending, version or __version__), short, ending)
 
     assert (found.state, found.remade, found.well) == ("contradicts", "different", False)
-    assert "names the journal's form 2, and that is 1" in found.text
+    assert "names version 2 of the journal's format, and that is 1" in found.text
 
 
 VERSIONS = [

@@ -482,6 +482,6 @@ class JournalReport(Part):
     lines: int
     """How many it had."""
     form: int
-    """The version of the journal's own form."""
+    """The version of the journal's format."""
     head: str
     """The hash of its last line, a sha256 in hex, which stands for the whole of it."""

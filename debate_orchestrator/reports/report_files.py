@@ -58,14 +58,14 @@ TRACES = (
 
 
 class ReportFileType(NamedTuple):
-    """One form of report."""
+    """One type of report file."""
 
     name: str
     """What `render` calls it."""
     module: str
     """The module whose `render(report)` makes it; imported only where it is asked for."""
     begins: tuple[bytes, ...]
-    """How files of the form begin. A file that begins otherwise is not a report, and is never overwritten."""
+    """How files of the type begin. A file that begins otherwise is not a report, and is never overwritten."""
     checksum: re.Pattern[bytes]
     """Finds the checksum where `rendered` puts it: at the end of the file, in HTML at the end of the footer."""
     traces: tuple[bytes, ...]
@@ -113,9 +113,9 @@ class Checksum(NamedTuple):
     """Of the package that made the report."""
     lines: int
     schema: int
-    """The version of the journal's schema, which reports call its form."""
+    """The version of the journal's format, `form` in reports."""
     head: str
-    """The hash of the journal's last line then."""
+    """The hash of the journal's last line then, `head` in reports."""
     digest: str
     """The checksum that the report states."""
     fits: bool
@@ -357,7 +357,7 @@ def integrity(path: str, data: bytes) -> str:
     if not checksum.fits:
         return "changed after it was written."
     lines = plural(checksum.lines, "line")
-    return f"unchanged since it was written, from a journal of {lines} with the head {checksum.head[:16]}."
+    return f"unchanged since it was written, from a journal of {lines}, the last with the hash {checksum.head[:16]}."
 
 
 def _without_checksum(path: str, data: bytes, renderings: list[bytes]) -> Verification:
@@ -400,8 +400,8 @@ def _belonging(path: str, data: bytes, lines: int, checksum: Checksum, rendering
         return Verification(path, "reviewed", "same", text, checksum)
     if checksum.schema != SCHEMA:
         text = (
-            f"does not say what the journal says: it names the journal's form {checksum.schema}, and that is {SCHEMA}. "
-            "It was changed and given a new checksum."
+            f"does not say what the journal says: it names version {checksum.schema} of the journal's format, "
+            f"and that is {SCHEMA}. It was changed and given a new checksum."
         )
         return Verification(path, "contradicts", "different", text, checksum)
     if checksum.version != __version__:

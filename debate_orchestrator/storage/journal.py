@@ -46,7 +46,7 @@ from debate_orchestrator.util.redact import Redactor, redactor, truncate
 from debate_orchestrator.util.sanitize import sanitize
 
 SCHEMA = 1
-"""The version of the journal's own form."""
+"""The version of the journal's format."""
 _SUFFIX_LENGTH = len(',"hash":""}') + 64
 _FIRST_PREV = "0" * 64
 """The `prev` of the first line."""
