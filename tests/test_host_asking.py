@@ -185,7 +185,7 @@ def test_questions_come_ready_for_a_dialog(debate: Run) -> None:
 
 
 def test_rounds_may_be_left_to_the_judges(debate: Run) -> None:
-    """`auto` is offered and taken where judges say when a debate has run dry, and nowhere else."""
+    """`auto` is offered and taken where judges say when a debate finds no new ground, and nowhere else."""
     told = debate(
         "ask", "auto.yaml", "topic=Is tea better than coffee?", "rounds=auto", "strictness=strict", "output=r.md"
     ).json

@@ -197,8 +197,8 @@ def test_a_cast_of_ordinary_words(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 STRUCTURE = (
-    "BriefSent.brief_digest BriefSent.by BriefSent.turn Recording.ended_after Recording.conceded Recording.digest"
-    " Recording.interventions Recording.root"
+    "BriefSent.brief_digest BriefSent.by BriefSent.turn Recording.ended_after Recording.conceded"
+    " Recording.digest Recording.interventions Recording.root"
     " Recording.winner Recording.strength Declined.turn RecordedRound.winner EndedEarly.after Field.of"
     " Field.only_if Field.unless Field.numbered"
     " Format.context_heard_by Format.judged_by Format.name Format.private Format.winner_of Opened.nonce"

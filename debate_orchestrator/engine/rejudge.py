@@ -165,10 +165,10 @@ def of_journal(
     settings = settings.model_copy(update=_voting(votes | dict(panel or {}), old.format, judges, problems))
     if problems:
         raise BadSettings(problems)
-    recording = (f"replay:{path}",)
+    replayed = (f"replay:{path}",)
     settings = settings.model_copy(update={"brief": False})  # a brief is on a verdict, and this one is still to come
     seated = old.format.seats_taken(settings.options)
-    cast = {**{seat: recording for seat in seated if seat != JUDGE}, JUDGE: tuple(judges)}
+    cast = {**{seat: replayed for seat in seated if seat != JUDGE}, JUDGE: tuple(judges)}
     calls = {name: Settings.model_fields[name].default for name in CALL_SETTINGS}
     opened = new_opening(
         old.format,

@@ -61,13 +61,13 @@ def form_remarks(debate: DebateState, turn: Turn, text: str) -> list[str]:
         event = replies.parse_reply(debate, turn, Reply(text=text, brief_digest="", by=model_spec.HUMAN), None)
     except BadReply:
         return []
-    ballot = event.data if isinstance(event, StructuredReplyGiven) else {}
+    structured = event.data if isinstance(event, StructuredReplyGiven) else {}
     if turn.role == RAPPORTEUR:
-        found = rapporteur.quality_problems(debate, turn, ballot)
+        found = rapporteur.quality_problems(debate, turn, structured)
         return [*found, "What stays as it is stands in the report."] if found else []
-    if not turn.judging or "scores" not in ballot or "winner" not in ballot:
+    if not turn.judging or "scores" not in structured or "winner" not in structured:
         return []
-    reading = read_ballot(ballot, debate.format.sides, debate.weights, debate.format.winner_of)
+    reading = read_ballot(structured, debate.format.sides, debate.weights, debate.format.winner_of)
     ahead = leader(reading.scores)
     if reading.winner not in reading.scores or ahead in (reading.winner, TIE):
         return []

@@ -113,9 +113,9 @@ class Checksum(NamedTuple):
     """Of the package that made the report."""
     lines: int
     schema: int
-    """The version of the journal's format, `form` in reports."""
+    """The version of the journal's format, which reports call form."""
     head: str
-    """The hash of the journal's last line then, `head` in reports."""
+    """The hash of the journal's last line then, which reports call head."""
     digest: str
     """The checksum that the report states."""
     fits: bool

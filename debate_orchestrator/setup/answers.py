@@ -115,7 +115,7 @@ SETTING_TEXTS = {
     "until_dry": SettingText(
         "end the debate after the round in which the judge finds no new ground; rounds: auto does this too",
         "# true",
-        label="Until dry",
+        label="Until no new ground",
     ),
     "issues": SettingText(
         "draw up a list of issues before round 1; in a file, also a list of your own, the weightiest first",

@@ -1,5 +1,5 @@
-"""The list of issues and the decision brief in the core: who is asked what, when a debate has run dry, and which marks
-of a brief the record bears out."""
+"""The list of issues and the decision brief in the core: who is asked what, when a debate finds no new ground, and
+which marks of a brief the record bears out."""
 
 from __future__ import annotations
 
