@@ -247,6 +247,17 @@ def test_unknown_seconds_are_unknown() -> None:
     assert found == {"x": None, "y": None, "z": 10}
 
 
+def test_turns_in_which_a_side_declined_are_refusals_in_files() -> None:
+    """Rows that were written before are read, and rows are written as before: with `refusals` in what a side took."""
+    work = '{"pro":{"refusals":2},"con":{}}'
+    line = f'{{"kind":"debate","id":"d1","topic":"t","pro":"x","con":"y","winner":"pro","work":{work}}}'
+    rows = load(line, "rows.jsonl")
+    (refused,) = (row for row in tables_of([*rows.debates], [])["refusals"] if row["model"] == "x")
+
+    assert (refused["debates_with_refusal"], refused["turns"]) == (1, 2)
+    assert json.loads(dump(rows))["work"]["pro"]["refusals"] == 2
+
+
 @pytest.mark.slow
 def test_a_hundred_thousand_rows_take_seconds(debate: Run) -> None:
     """Import, ratings and tables of 100,000 rows each end within 10 s of this process's own time."""
