@@ -19,18 +19,16 @@ import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from speakers import take_turns
-
-from debate_orchestrator.core.fold import CurrentState, fold
-
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from caching import CASTS, Sent, opened, paid, simulated
 from messages_cache import tokens
 from messages_server import Server, serving
+from speakers import take_turns
 
 from debate_orchestrator.core.costs import Costs, costs_of
 from debate_orchestrator.core.events import Opened, Usage
+from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.estimate import estimate
 from debate_orchestrator.providers import casting, pricing

@@ -20,17 +20,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from speakers import take_turns
-
-from debate_orchestrator.core import schedule
-from debate_orchestrator.core.fold import CurrentState, fold
-
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from messages_cache import Cache, Counted, tokens
 from reply_codes import coded
+from speakers import take_turns
 
+from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Event, Opened, Reply
+from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.phases import Turn, judge_seats
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import start
@@ -128,8 +126,7 @@ def said(debate: DebateState, turn: Turn, words: int | None) -> str:
     """What every seat says: a speech of `words` words, or as long as asked for; all judges of a panel the same."""
     if words is not None and not turn.judging:
         return f"{turn.id} says: " + " ".join(f"word{n % 97}" for n in range(words - 2))
-    alike = turn.id.removesuffix(turn.seat) + turn.role
-    return rehearse.reply_for(debate, turn.model_copy(update={"id": alike}))
+    return rehearse.reply_for(debate, turn).replace(turn.id, turn.id.removesuffix(turn.seat) + turn.role)
 
 
 def opened(cast: tuple[str, str, str], rounds: int, panel: int, *, leader_first: bool) -> Opened:

@@ -67,7 +67,7 @@ async def lines(url: str, tournament: Tournament, debates: list[str]) -> int:
     async with opened(url, print) as database:
         exchange = Exchange(database, tournament)
         store = DatabaseJournals(database, exchange.id, await database.app.job_manager.register_worker())
-        journals = [DatabaseJournal(store, debate, *await store.take(debate), b"") for debate in debates]
+        journals = [DatabaseJournal(store, debate, *await store.take(debate)) for debate in debates]
         text, end = b"x" * 4_500 + b"\n", time.monotonic() + SECONDS
 
         async def one(journal: DatabaseJournal) -> int:
@@ -94,7 +94,7 @@ async def calls(url: str, tournament: Tournament, debates: list[str]) -> int:
             while time.monotonic() < end:
                 await gate.admitted(call, debate, stop)
                 await asyncio.sleep(0)
-                gate.ended(call, None, 0.005)
+                gate.ended(call, None, 0.005, failed=False)
                 count += 1
             return count
 

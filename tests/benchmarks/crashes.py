@@ -49,6 +49,10 @@ START = 2.0
 """Seconds before which a process is rarely killed, since it has only begun to load its libraries."""
 
 
+COSTS_OR_CHECKSUM = re.compile(r"^\|.*\| (unknown|\*{0,2}\$[\d.]+\*{0,2}) \|$|^\*(Prices are|Made by) ")
+"""Rows of a report that differ where calls were repeated."""
+
+
 class Kill(NamedTuple):
     """What one kill left."""
 
@@ -115,7 +119,7 @@ def play(folder: Path, kills: int, chance: random.Random) -> Played:
                 now = record(journal)
                 gained = now.answers - before.answers
                 lost = len(server.requests) - requests - gained
-                done.append(Kill(lost, now.briefs_sent - before.briefs_sent - gained, now.torn))
+                done.append(Kill(lost, now.asked - before.asked - gained, now.torn))
             elif process.wait() == 0:
                 now = record(journal)
                 return Played(done, len(server.requests), now.answers, now.complete)
@@ -140,9 +144,7 @@ def told(folder: Path) -> str:
     text = (folder / "r.md").read_text(encoding="utf-8")
     nonce = fold(read(folder / "r.journal.jsonl").events).opened.nonce
     text = re.sub(r"\d{4}-\d\d-\d\d[T ]?[\d:.]*Z?( UTC)?", "DATE", text.replace(nonce, "NONCE"))
-    return "\n".join(
-        row for row in text.split("\n") if not re.search(r"^\|.*\| (unknown|\*{0,2}\$[\d.]+\*{0,2}) \|$", row)
-    )
+    return "\n".join(row for row in text.split("\n") if not COSTS_OR_CHECKSUM.search(row))
 
 
 def one(n: int, kills: int, seed: int, root: Path) -> Played:

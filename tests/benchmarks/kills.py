@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
@@ -80,16 +81,20 @@ def tournament() -> Iterator[Server]:
         os.chdir("/")
 
 
+def _asked_or_ended(run: subprocess.Popen[bytes], server: Server, requests: int) -> bool:
+    return len(server.requests) > requests or run.poll() is not None
+
+
 def machine(count: int, chance: random.Random) -> None:
     """Kills a run on one machine so many times; each is resumed."""
     with tournament() as server:
         kills: list[Calls] = []
         flags = ("--no-reports", "--quiet", "--at-once", str(AT_ONCE))
         for n in range(count):
-            before = len(server.requests)
+            enough = len(server.requests) + AT_ONCE // 2
             words = ("resume", "out") if n else ("run", "spec.yaml", "--to", "out")
             run = start("tournament", *words, *flags)
-            wait(lambda run=run, before=before: len(server.requests) > before + AT_ONCE // 2 or run.poll() is not None)
+            wait(partial(_asked_or_ended, run, server, enough))
             time.sleep(chance.uniform(0.5, 2.5))
             assert run.poll() is None, "the tournament has ended before so many kills"
             run.kill()

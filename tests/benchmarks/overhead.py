@@ -25,23 +25,24 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from speakers import take_turns
-
-from debate_orchestrator.core import schedule
-from debate_orchestrator.core.fold import CurrentState, apply, fold
-
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import anthropic
 from caching import CASTS, opened
 from messages_server import answer
+from reply_codes import coded
+from speakers import take_turns
 
+from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import CallFailed, Opened, Spoke, StructuredReplyGiven
+from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.prompting.briefs import Brief, brief
+from debate_orchestrator.prompting.reply_code import code_for
 from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.anthropic import options_of, request
 from debate_orchestrator.providers.options import UnsupportedOptions
+from debate_orchestrator.storage import reply_secret
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.errors import ExternalError
 
@@ -252,7 +253,9 @@ def _wrong(begun: Opened, events: list[Any]) -> int:
     for event in events[1:]:
         if isinstance(event, Spoke | StructuredReplyGiven):
             turn = schedule.turn(debate, event.turn)
-            meant = answer(body(_brief(debate, event.turn), spec_in(debate, turn.seat)))
+            spec = spec_in(debate, turn.seat)
+            asked = brief(debate, turn, code=code_for(debate, turn, spec, reply_secret.secret))
+            meant = coded(asked.messages[-1].parts[-1], answer(body(asked, spec)))
             wrong += event.reply.text != meant and event.reply.ended == "whole"
         debate = apply(debate, event)
     return wrong
