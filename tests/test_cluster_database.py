@@ -27,7 +27,7 @@ from debate_orchestrator.tournament.cluster.worker import Worker
 from debate_orchestrator.tournament.folder import Tournament
 from debate_orchestrator.tournament.limits import Admission
 from debate_orchestrator.tournament.spec import declared_prices
-from debate_orchestrator.util.errors import BadFile, BadSettings, LockedJournal, ProviderFailed
+from debate_orchestrator.util.errors import BadFile, BadSettings, DamagedJournal, LockedJournal, ProviderFailed
 from debate_orchestrator.util.redact import add_secret
 
 pytestmark = pytest.mark.slow
@@ -197,6 +197,29 @@ def test_lines_that_are_counted_and_not_there(here: Path, url: str) -> None:
                 await Exchange(database, held).bring(standings, retry_failed=False)
 
     asyncio.run(play())
+
+
+@pytest.mark.parametrize("damage", ["DELETE FROM lines WHERE n = 3", "DELETE FROM lines"])
+def test_a_journal_whose_last_lines_are_missing_is_not_taken(here: Path, url: str, damage: str) -> None:
+    """What is left of a journal is not gone on with: lines after a hole would spoil it."""
+    held = contests.tournament()
+    debate = held.schedule[0]
+
+    async def play() -> None:
+        async with brought(url, held) as (database, exchange):
+            store = DatabaseJournals(database, exchange.id, await registered(database))
+            async with store.open(debate.id, lambda: held.make_opened(debate)) as journal:
+                for n in range(1, 3):
+                    journal.append(asked(n))
+                await journal.synced()
+            await database.execute(damage)
+            before = await database.rows("SELECT n, line FROM lines")
+            with pytest.raises(DamagedJournal, match="the database counts 3"):
+                async with store.open(debate.id, lambda: held.make_opened(debate)):
+                    pass
+            assert await database.rows("SELECT n, line FROM lines") == before
+
+    asyncio.run(asyncio.wait_for(play(), 15))
 
 
 @pytest.mark.parametrize("code", ["53400", "54000", "55P03", "57014", "58030"])

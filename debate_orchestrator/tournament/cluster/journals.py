@@ -44,7 +44,7 @@ _TAKE = f"""
 UPDATE journals SET token = token + 1, holder = %(holder)s
 WHERE tournament = %(id)s AND debate = %(debate)s
   AND (holder IS NULL OR holder = %(holder)s OR holder NOT IN ({LIVE}))
-RETURNING id, token
+RETURNING id, token, lines
 """
 _APPEND = """
 WITH given AS (
@@ -94,11 +94,11 @@ class DatabaseJournals:
 
     @asynccontextmanager
     async def open(self, debate: str, make_opened: Callable[[], Opened]) -> AsyncIterator[JournalWriter]:
-        number, token = await self._database.persistent(lambda: self.take(debate))
+        number, token, count, lines = await self._database.persistent(lambda: self.take(debate))
         journal = DatabaseJournal(self, f"{self._database.where}: {debate}", number, token)
         patience: float | None = None
         try:
-            journal.load(b"".join(await self._database.persistent(lambda: self._lines(number))))
+            journal.load(lines, count)
             if not journal.entries:
                 journal.append(make_opened())
                 await journal.handed_over()
@@ -113,20 +113,20 @@ class DatabaseJournals:
     def archive(self, debate: str) -> str | None:
         return None
 
-    async def _lines(self, journal: int) -> list[bytes]:
+    async def take(self, debate: str) -> tuple[int, int, int, list[bytes]]:
+        """Takes a journal: its number, the token of its holder, how many lines are counted, and those that are there.
+        LockedJournal if another worker has it. This worker may take it again, with another token: the answer to an
+        earlier attempt may not have come through."""
         query = "SELECT line FROM lines WHERE journal = %(journal)s ORDER BY n"
-        return [bytes(line) for (line,) in await self._database.rows(query, journal=journal)]
-
-    async def take(self, debate: str) -> tuple[int, int]:
-        """Takes a journal: its number, and the token of its holder. LockedJournal if another worker has it. This worker
-        may take it again, with another token: the answer to an earlier attempt may not have come through."""
         names = {"id": self._tournament, "debate": debate}
         async with self._database.transaction() as connection:
             await connection.execute(_BEGIN, names)
             taken = await fetched(connection, _TAKE, **names, holder=self._holder)
-        if not taken:
-            raise LockedJournal(f"Another worker holds the debate {debate}; nothing was changed.")
-        return int(taken[0][0]), int(taken[0][1])
+            if not taken:
+                raise LockedJournal(f"Another worker holds the debate {debate}; nothing was changed.")
+            number, token, count = taken[0]
+            lines = await fetched(connection, query, journal=number)
+        return number, token, count, [bytes(line) for (line,) in lines]
 
     async def _close(self, journal: DatabaseJournal, patience: float | None) -> None:
         """Lets go of a journal, and names the answers in it that are lost."""
@@ -229,9 +229,12 @@ class DatabaseJournal(JournalWriter):
         """Lines that are in the database."""
         self._store = store
 
-    def load(self, data: bytes) -> None:
-        """Takes in the lines that the database has. BadJournal if they are damaged."""
-        self.entries = parse(self.path, data).entries if data else []
+    def load(self, lines: list[bytes], count: int) -> None:
+        """Takes in the lines that the database has. BadJournal if they are damaged, or are not as many as it counts:
+        lines would be appended after a hole."""
+        if len(lines) != count:
+            raise DamagedJournal(f"{self.path} has {len(lines):,} lines, and the database counts {count:,}.")
+        self.entries = parse(self.path, b"".join(lines)).entries if lines else []
         self.stored = len(self.entries)
 
     def _write(self, line: bytes) -> None:
