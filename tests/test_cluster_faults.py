@@ -21,8 +21,10 @@ from test_cluster_workers import LEASE, coordinator, until, worker, write_spec, 
 
 from debate_orchestrator.core.events import Spoke, StructuredReplyGiven
 from debate_orchestrator.tournament.cluster import database as database_module
+from debate_orchestrator.tournament.cluster import journals as journals_module
 from debate_orchestrator.tournament.cluster.database import opened
 from debate_orchestrator.tournament.cluster.journals import DatabaseJournals
+from debate_orchestrator.util.errors import BadFile, ProviderFailed
 
 pytestmark = pytest.mark.slow
 
@@ -137,6 +139,61 @@ def test_all_lines_are_refused(server: Server, postgres_server: Postgres, databa
     assert (working.code, run.code) == (4, 3), working.err + run.err
     assert len(server.requests) == 6 and working.err.count("Lost: start.") == 6, working.err
     assert json.loads(working.out)["status"] == "stopped" and json.loads(working.out)["lost"] == 6
+
+
+@pytest.mark.parametrize("code", ["53400", "54000", "55P03", "57014", "58030"])
+@pytest.mark.parametrize("times", [3, 1_000], ids=["passes", "stays"])
+def test_lines_of_one_debate_hold_up_no_others(
+    here: Path, postgres_server: Postgres, database: str, code: str, times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the database fails at the lines of one debate, by a lock, its time or a size, only that debate stops. A
+    lock and a statement's time may pass, and are waited for a few times."""
+    monkeypatch.setattr(journals_module, "_BLOCKED_WAITS", (0.1,) * 4)
+    held = contests.tournament()
+    refuse = f"""
+        CREATE SEQUENCE refused;
+        CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            IF new.n >= 3 AND new.journal = (SELECT min(id) FROM journals) AND nextval('refused') <= {times} THEN
+                RAISE EXCEPTION USING errcode = '{code}', message = 'no';
+            END IF;
+            RETURN new;
+        END $$;
+        CREATE TRIGGER refuse BEFORE INSERT ON lines FOR EACH ROW EXECUTE FUNCTION refuse()
+    """
+
+    async def play() -> list[Any]:
+        async with brought(postgres_server.url(database), held) as (found, exchange):
+            async with found.transaction() as connection:
+                await connection.execute(refuse.encode())
+            store = DatabaseJournals(found, exchange.id, await registered(found))
+
+            async def written(debate: str) -> int:
+                async with store.open(debate, lambda: held.make_opened(held.schedule[0])) as journal:
+                    for n in range(1, 4):
+                        journal.append(asked(n))
+                        await asyncio.sleep(0.01)  # lines of all debates wait together
+                    await journal.synced()
+                    return journal.stored
+
+            debates = [debate.id for debate in held.schedule[:3]]
+            return await asyncio.gather(*map(written, debates), return_exceptions=True)
+
+    ended = asyncio.run(asyncio.wait_for(play(), 15))
+    stopped = 0 if times == 3 and code in ("55P03", "57014") else 1
+    assert ended.count(4) == 3 - stopped, ended
+    assert sum(isinstance(one, ProviderFailed) for one in ended) == stopped, ended
+
+
+def test_a_statement_that_is_too_large_is_not_waited_for(here: Path, postgres_server: Postgres, database: str) -> None:
+    """What the server refuses to one statement is told at once, whatever the statement is for."""
+
+    async def play() -> None:
+        raises = "DO $$ BEGIN RAISE EXCEPTION USING errcode = '54000', message = 'too large'; END $$"
+        async with opened(postgres_server.url(database), print) as found:
+            with pytest.raises(BadFile, match="did not take it \\(too large\\)"):
+                await found.persistent(lambda: found.execute(raises))
+
+    asyncio.run(asyncio.wait_for(play(), 10))
 
 
 def test_a_run_waits_for_a_database_that_takes_writes(

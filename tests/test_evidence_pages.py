@@ -304,6 +304,30 @@ def test_no_quote_stands_in_what_is_hidden(element: str) -> None:
     assert reader_process.read(page, "html", "utf-8", QUOTE)["state"] == "verified"
 
 
+HIDING = [
+    "style='display:none'", "style=' DISPLAY : None '", "style='color:red;visibility:hidden;'", "hidden",
+    "style='visibility: collapse'", "style='display:block;display:none'", "style='display:none!important;display:flex'",
+    "style='display:none;display:nothing'", "style='/* ; */display/**/:none'", "hidden style='color:red'",
+    "style='background:url(data:image/png;base64,x);display:none'", """style="content:';';display:none" """,
+    "style='display:none;--x:(;display:block;)'", "hidden style='display:none'",
+]  # fmt: skip
+SHOWING = [
+    "style='backface-visibility:hidden'", "style='--menu-display:none'", "style='display:none;display:block'",
+    "style='visibility:hidden;visibility:visible'", "style='display:none;display:inline flex'", "style='color:none'",
+    "style='display:none;display:block!important;display:none'", "style='/*display:none*/'",
+    """style="content:';display:none'" """, "style='background:url(x;display:none)'", "style='display:none-such'",
+    "hidden style='display:flex'",
+]  # fmt: skip
+
+
+@for_each(HIDING + SHOWING)
+def test_an_element_is_hidden_as_in_a_browser(attributes: str) -> None:
+    """The last declaration of a whole property counts, and outranks the attribute."""
+    seen = HIDDEN_TEXT in read(f"<p>Before.</p><p {attributes}>{HIDDEN_TEXT}.</p>").whole
+
+    assert seen is (attributes in SHOWING)
+
+
 @for_each(["", "<p>Short.</p>", "<article><p>A few words that are seen by all who come here.</p></article>"])
 def test_no_quote_stands_in_what_programs_are_told(body: str) -> None:
     """Data for search engines may hold a text that is not on the page: title and date are taken from them, no words."""

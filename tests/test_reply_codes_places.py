@@ -362,6 +362,20 @@ ATTACKS: dict[str, tuple[str, dict[str, Any], tuple[str, ...], list[str], str]] 
 """A turn, how its writer's reply differs from the plain one, what it leaves out, what it quotes, and how it writes."""
 
 
+@settings(many)
+@given(st.sampled_from(sorted(TURNS)), st.sampled_from(["JSON", "indented", "a Python dictionary"]), st.data())
+def test_no_draft_counts_before_a_damaged_reply(name: str, form: str, data: st.DataObject) -> None:
+    """Where a reply breaks off in its last object, before the whole code stands there, what stands before it is a
+    draft, and the reply is asked for again."""
+    debate, turn = TURNS[name]
+    code = code_of(debate, turn)
+    draft = WRITING[form](signed(meant(name)[2], code))
+    at = draft.index(code.text) + data.draw(st.integers(0, len(code.text) - 1))
+    assert read(name, f"{draft}\n\nThat is all.")
+    with pytest.raises(BadReply):
+        read(name, f"{draft}\n\nNo, rather:\n{draft[:at]}")
+
+
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_a_quotation_decides_nothing(attack: str) -> None:
     """A reply that leaves a field out, or has its fields out of order, is asked for again with what is wrong, so that

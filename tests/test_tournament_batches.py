@@ -6,7 +6,7 @@ import asyncio
 import json
 import time
 from collections import Counter
-from itertools import cycle
+from itertools import count, cycle
 from pathlib import Path
 from typing import Any, cast
 
@@ -24,7 +24,7 @@ from started import started
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import BriefSent, CallFailed, Event, Usage
 from debate_orchestrator.core.fold import CurrentState, fold
-from debate_orchestrator.providers import pricing
+from debate_orchestrator.providers import api, pricing
 from debate_orchestrator.providers.casting import make_provider
 from debate_orchestrator.providers.provider import BatchApi
 from debate_orchestrator.storage.journal import read
@@ -345,6 +345,37 @@ def test_an_answer_that_is_no_batch(here: Path, monkeypatch: pytest.MonkeyPatch,
     assert isinstance(created, TransientError), created
     assert isinstance(found, TransientError) or found == [], found
     assert isinstance(ended, TransientError) or ended is False, ended
+
+
+@pytest.mark.parametrize("kind", ["anthropic", "openai"])
+@pytest.mark.parametrize("new", [False, True], ids=["the same", "new ones"])
+def test_a_list_of_batches_that_never_ends(here: Path, monkeypatch: pytest.MonkeyPatch, kind: str, new: bool) -> None:
+    """A list whose pages come again is read once. One that goes on with new batches is given up, without a word on
+    whether the batch was created, since it would be paid for again."""
+    monkeypatch.setattr(api, "MAX_LISTED", 50)
+    pages = count()
+
+    def page(asked: local_http.Asked) -> local_http.Answer:
+        first = next(pages) * 20 if new else 0
+        batches = [
+            {"id": f"b{n}", "created_at": "2999-01-01T00:00:00Z" if kind == "anthropic" else 2**35, "metadata": {},
+             "request_counts": {"processing": 1}}
+            for n in range(first, first + 20)
+        ]  # fmt: skip
+        body = {"data": batches, "has_more": True, "first_id": "a", "last_id": batches[-1]["id"]}
+        return 200, {"content-type": "application/json"}, [json.dumps(body).encode()]
+
+    with local_http.answering(page) as url:
+        monkeypatch.setenv(f"{kind.upper()}_BASE_URL", url)
+        monkeypatch.setenv(f"{kind.upper()}_API_KEY", "sk-test")
+        provider = cast(BatchApi, make_provider(f"{kind}:x", CurrentState(debated())))
+        if new:
+            with pytest.raises(TransientError, match="more than 50 batches") as refused:
+                asyncio.run(asyncio.wait_for(provider.find_batches("n", 4, 0), 20))
+            assert refused.value.tries == 1
+        else:
+            assert asyncio.run(asyncio.wait_for(provider.find_batches("n", 4, 0), 20)) == []
+    assert next(pages) <= 4
 
 
 @pytest.mark.slow

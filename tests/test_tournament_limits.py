@@ -209,20 +209,34 @@ def test_a_count_of_tokens_is_believed_as_far_as_it_can_be() -> None:
     assert took(lying, "input_tokens") <= len("sp") and took(lying, "output_tokens") < 200_000
 
 
-def test_what_a_server_counts_costs_a_minute_at_most() -> None:
+@pytest.mark.parametrize("used", [100, 800, 6_400, 32_000])
+def test_a_limit_that_was_given_is_kept(used: int) -> None:
+    """Whatever calls take beyond what was expected of them, an hour's calls take what an hour allows and what the first
+    calls took, which were under way before any count was known."""
+    clock, limit, expected = Clock(), 10_000, 800
+    limiter, ends, taken = Limiter(Limits(output_tokens=limit), clock), list[float](), 0
+    while clock.now < 3_700:
+        while ends and ends[0] <= clock.now:
+            ends.pop(0)
+            limiter.done()
+            limiter.correct({"output_tokens": used - expected})
+        for _ in range(admitted(limiter, output_tokens=expected)):
+            ends.append(clock.now + 5)
+            taken += used
+        clock.now += 0.25
+
+    assert taken <= limit * 60 + used * FIRST_AT_ONCE
+    assert taken >= limit * 60 * 0.9 * min(1, used / expected)
+
+
+def test_what_a_server_counts_costs_a_minute_of_a_limit_that_it_stated() -> None:
     """Counts beyond what was expected hold calls back for a minute, however large they are and however often they
-    come; what was expected of the calls counts in full."""
-    clock = Clock()
-    limiter = Limiter(Limits(tokens=60_000), clock)
+    come."""
+    limiter = Limiter(Limits(), Clock())
+    limiter.on_response(200, {"x-ratelimit-limit-tokens": "60000", "x-ratelimit-remaining-tokens": "0"})
     for _ in range(3):
         limiter.correct({"tokens": 1e12})
     assert limiter.wait() == pytest.approx(60)
-
-    clock.now += 61
-    limiter.take({"tokens": 120_000})
-    assert limiter.wait() == pytest.approx(119)
-    limiter.correct({"tokens": 1e12})
-    assert limiter.wait() == pytest.approx(119)
 
 
 def test_a_limit_that_a_server_states_holds_for_a_minute() -> None:

@@ -189,10 +189,12 @@ def test_what_a_tournament_takes() -> None:
     assert free.bound == "12 debates at once"
 
 
-def test_each_debate_is_counted_at_its_own_prices() -> None:
+@pytest.mark.parametrize("changes", [{}, {"sides": "fixed", "first": "random"}, {"sides": "random", "first": "both"}])
+def test_each_debate_is_counted_at_its_own_prices(changes: dict[str, Any]) -> None:
     """A plan has the calls and tokens of the estimates of all its debates, model by model, though it makes only one
-    estimate for debates that are alike: seats for which the spec names no model are the first judge's."""
-    made = contests.spec(3, format="adversarial", rounds=2, rehearse=False)
+    estimate for debates that are alike: seats for which the spec names no model are the first judge's. The side that
+    speaks second reads more."""
+    made = contests.spec(3, format="adversarial", rounds=2, rehearse=False, **changes)
     held = make_schedule(made)
     calls: Counter[str] = Counter()
     tokens: Counter[str] = Counter()

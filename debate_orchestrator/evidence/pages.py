@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from debate_orchestrator.util import sanitize
@@ -28,7 +29,21 @@ _INLINE = {
     "kbd", "label", "mark", "nobr", "q", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "time", "tt",
     "u", "var", "wbr",
 }  # fmt: skip
-_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
+_STYLE_MARK = re.compile(
+    rf"""{_COMMENT.pattern}|"(?:[^"\\]|\\.)*(?:"|\Z)|'(?:[^'\\]|\\.)*(?:'|\Z)|\\.|[;()\[\]{{}}]""", re.DOTALL
+)
+"""What decides in a style where a declaration ends; a semicolon in a comment, a string or brackets ends none."""
+_ANY = r"inherit|initial|unset|revert|revert-layer|var\(.*\)"
+_SHOWING = {
+    "display": re.compile(
+        r"none|inline|contents|list-item|flow-root|run-in|(-webkit-|-ms-)?(inline-)?(block|flex|flexbox|grid|table|box)|"
+        rf"table-[a-z-]+|ruby[a-z-]*|(block|inline) [a-z-]+|{_ANY}",
+        re.DOTALL,
+    ),
+    "visibility": re.compile(rf"visible|hidden|collapse|{_ANY}", re.DOTALL),
+}
+"""The properties that hide an element, and their values: browsers ignore a declaration with another one."""
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _TITLE = 300
 
@@ -133,10 +148,34 @@ def _leave_out_unseen(tree: Any) -> None:
     empty elements stay: to take out each would copy the text around it."""
     for node in list(tree.iter()):
         kept = node.tag == "head" or (node.tag == "script" and node.get("type") == "application/ld+json")
-        silent = node.tag in _SILENT or node.get("hidden") is not None or _HIDDEN.search(node.get("style") or "")
-        if silent and not kept:
+        if not kept and (node.tag in _SILENT or _is_hidden(node)):
             node.clear(keep_tail=True)
             node.tag = "span"
+
+
+def _is_hidden(node: Any) -> bool:
+    """Whether an element hides itself, by the attribute `hidden` or by its own style, which outranks that."""
+    values, important = {"display": "none" if node.get("hidden") is not None else ""}, set[str]()
+    for declaration in _declarations(node.get("style") or ""):
+        name, _, text = _COMMENT.sub(" ", declaration).lower().partition(":")
+        value, mark, _ = map(str.strip, text.partition("!"))
+        name = name.strip()
+        if name in _SHOWING and _SHOWING[name].fullmatch(value) and (mark or name not in important):
+            values[name] = value
+            important |= {name} if mark else set()
+    return values["display"] == "none" or values.get("visibility") in ("hidden", "collapse")
+
+
+def _declarations(style: str) -> Iterator[str]:
+    """The declarations of a style attribute, such as "color: red"."""
+    begin = depth = 0
+    for mark in _STYLE_MARK.finditer(style):
+        if mark[0] == ";" and not depth:
+            if begin < mark.start():
+                yield style[begin : mark.start()]
+            begin = mark.end()
+        depth = max(0, depth + (mark[0] in "([{") - (mark[0] in ")]}"))
+    yield style[begin:]
 
 
 def _seen(tree: Any) -> str:

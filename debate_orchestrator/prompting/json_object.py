@@ -41,6 +41,7 @@ _BRACKET = re.compile(r"[][{}()]")
 _BARE_KEY = re.compile(r"[{,]\s{0,20}[^\W\d]\w{0,80}\s{0,20}:")
 _BEHIND_BRACE = re.compile(r"\{[^{}]*")
 _KEY_END = re.compile(r"""(?<!\w)(\w*)["'”’]?\s{0,20}:""")
+_FIRST_KEY = re.compile(r"""\{\s{0,100}["'“”‘’]?(\w{1,80})["'“”‘’]?\s{0,20}:""")
 _NO_WORD = re.compile(r"\W")
 _STRAY_QUOTE = re.compile(r"""(?<![\s{[,:\\])["'](?!\s{0,20}[,:\]}])""")
 _ESCAPED_SIGN = re.compile(r"""\\(["'/\\])""")
@@ -124,6 +125,8 @@ def find_with_code(text: str, code: Code) -> dict[str, Found]:
         outside = outside[:first] + " " * (last - first) + outside[last:]
     if found and code.text.casefold() in outside[begun:].casefold():
         raise ValueError("the code stands behind the object that has it, too, as in another object with faults")
+    if found and _is_begun_again(outside, max(found)[1], strict, code):
+        raise ValueError("behind the object with the code stands the beginning of another one, which has faults")
     if found and _has_another(text, own, [value for _, (value, _) in found.values()], begun):
         raise ValueError("it holds objects with the code that differ, and tags of private working between them")
     left = _without((part for part, _ in repaired.values()), f"{public}\n{rest[begun:]}" if found else rest)
@@ -134,6 +137,14 @@ def find_with_code(text: str, code: Code) -> dict[str, Found]:
     if not found and (own or not public.strip()):
         raise OnlyPrivateWorking("the reply is private working alone")
     return {part: (value, [*_changes(text, part, text), *changes]) for part, (value, changes) in found.values()}
+
+
+def _is_begun_again(text: str, end: int, whole: Sequence[_Part], code: Code) -> bool:
+    """Whether an object that is not JSON begins behind a place of a text with the field of the code, as the writer's
+    own do: what stands before it is a draft then. The `whole` objects without the code are quoted and decide nothing,
+    and so is a damaged one that begins with another field."""
+    begun = (first for first in _FIRST_KEY.finditer(text, end) if first[1].casefold() == code.field.casefold())
+    return any(not any(part.start <= first.start() < part.stop for part in whole) for first in begun)
 
 
 def _has_another(text: str, own: Sequence[_Part], found: Sequence[Any], begun: int) -> bool:

@@ -83,7 +83,8 @@ class Messages(api.ApiModel):
 
         async def found(client: Any) -> list[str]:
             batches = []
-            async for batch in client.messages.batches.list(limit=api.LISTED):  # the newest first
+            pages = client.messages.batches.list(limit=api.LISTED)  # the newest first
+            async for batch in api.listed_batches(self.name, pages):
                 if batch.created_at.timestamp() < since:
                     break
                 if sum(batch.request_counts.to_dict().values()) == size:

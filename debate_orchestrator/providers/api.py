@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextvars import ContextVar
 from functools import partial
@@ -36,6 +36,8 @@ MAX_FIELD_LENGTH = 10_000
 """Characters of what a server says of itself and of how an answer ended, and of a page that it found."""
 LISTED = 20
 """Batches of one page of a list: each takes up to 40 lines of JSON, and a response may have 1,000."""
+MAX_LISTED = 5_000
+"""Batches of all pages of a list that are looked at."""
 ResponseListener = Callable[[int, Mapping[str, str]], None]
 """Gets the status and the headers of each response to a call."""
 
@@ -409,6 +411,20 @@ def batch_id(batch: Any) -> str:
     if not isinstance(batch.id, str) or not batch.id:
         raise TypeError("a batch without an id")
     return batch.id
+
+
+async def listed_batches(name: str, batches: AsyncIterable[Any]) -> AsyncIterator[Any]:
+    """The batches of a list whose pages are fetched as they are needed, until one of them comes again: a server may
+    send the same page for ever. TransientError after `MAX_LISTED`: it is open whether the batch that is looked for was
+    created, and it must not be paid for twice."""
+    seen = set[str]()
+    async for batch in batches:
+        if (id := batch_id(batch)) in seen:
+            return
+        if len(seen) == MAX_LISTED:
+            raise TransientError(f"{name} lists more than {MAX_LISTED:,} batches, and no more are looked at.", tries=1)
+        seen.add(id)
+        yield batch
 
 
 def batch_lines(text: str) -> Iterator[tuple[str, dict[str, Any]]]:

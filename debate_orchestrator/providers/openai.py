@@ -68,7 +68,8 @@ class Completions(api.ApiModel):
 
     async def find_batches(self, name: str, size: int, since: float) -> list[str]:
         async def found(client: Any) -> list[str]:
-            async for batch in client.batches.list(limit=api.LISTED):  # the newest first
+            pages = client.batches.list(limit=api.LISTED)  # the newest first
+            async for batch in api.listed_batches(self.name, pages):
                 if batch.created_at < since:
                     break
                 if (batch.metadata or {}).get("name") == name:

@@ -77,11 +77,6 @@ class Bucket:
     def take(self, amount: float) -> None:
         self._level -= amount
 
-    def correct(self, amount: float) -> None:
-        """Takes what a server counted beyond what was expected, or gives back. However much it counts, no call waits
-        for longer than a minute because of that."""
-        self._level = max(self._level - amount, min(self._level, -self.a_minute))
-
     def hold_to(self, remaining: float) -> None:
         """Takes note of what the provider says is left."""
         self._level = min(self._level, remaining)
@@ -156,7 +151,7 @@ class Limiter:
     def correct(self, amounts: Mapping[str, float]) -> None:
         """Takes from the allowances what calls took beyond that; negative amounts give back."""
         for name in amounts.keys() & self.buckets.keys():
-            self.buckets[name].correct(amounts[name])
+            self.buckets[name].take(amounts[name])
 
     def done(self) -> None:
         """A call has ended."""

@@ -341,7 +341,8 @@ def _shapes(spec: Spec, debates: Sequence[ScheduledDebate]) -> list[_Shape]:
         first, others = debate.judges[:1], debate.judges[1:]
         names = (debate.pro, debate.con, *first, *sorted(others, key=order.__getitem__))
         cast = tuple(specs[name] for name in names)
-        key = tuple((cast.index(one), traits[name]) for one, name in zip(cast, names, strict=True))
+        models = tuple((cast.index(one), traits[name]) for one, name in zip(cast, names, strict=True))
+        key = debate.first, models  # the second speaker reads more than the first
         shape = found.setdefault(key, _Shape(debate, names, tuple(Counter() for _ in cast), Counter()))
         shape.topics[debate.topic] += 1
         for place, one in zip(shape.models, cast, strict=True):

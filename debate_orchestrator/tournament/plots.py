@@ -59,8 +59,8 @@ def draw(tables: Sequence[Table], order: Sequence[str]) -> list[Plot]:
         if rows and (chart := make(rows, [one_line(model) for model in order])) is not None:
             spec = {"$schema": _SCHEMA, "width": _WIDTH, "height": {"step": _STEP}, "config": _CONFIG, **chart}
             reading = f"{how} {of[table].about}{f' The first {_MAX_SHOWN} are shown.' if cut else ''}"
-            svg, png = vl_convert.vegalite_to_svg(spec), vl_convert.vegalite_to_png(spec, scale=_SCALE)
-            found.append(Plot(name, of[table].title, reading, svg, png))
+            svg = vl_convert.vegalite_to_svg(spec)
+            found.append(Plot(name, of[table].title, reading, svg, vl_convert.svg_to_png(svg, scale=_SCALE)))
     return found
 
 

@@ -126,15 +126,17 @@ CREATE VIEW finished_ballots AS SELECT ballots.*, ballots.rowid AS place
 FROM ballots JOIN debates USING (debate) WHERE complete;
 CREATE VIEW votes AS SELECT debate, judge, winner, lead FROM finished_ballots WHERE is_vote AND winner IS NOT NULL;
 
--- The means of a panel.
-CREATE VIEW panel_points AS
-SELECT debate, dimension, avg(points.pro) AS pro, avg(points.con) AS con, min(points.rowid) AS place
-FROM points JOIN debates USING (debate) WHERE complete GROUP BY debate, dimension;
-
 -- The panel counts as one model.
 CREATE VIEW worked AS SELECT work.*, complete, winner,
     CASE role WHEN 'pro' THEN pro WHEN 'con' THEN con ELSE 'all judges' END AS model
 FROM work JOIN debates USING (debate);
+"""
+
+_PANEL_POINTS = """
+-- The means of a panel: a table, since two queries read all of it.
+CREATE TABLE panel_points AS
+SELECT debate, dimension, avg(points.pro) AS pro, avg(points.con) AS con, min(points.rowid) AS place
+FROM points JOIN debates USING (debate) WHERE complete GROUP BY debate, dimension;
 """
 
 
@@ -159,10 +161,11 @@ def _database(rows: Rows) -> sqlite3.Connection:
             for row in rows.ballots
         ),
     )
-    points = ((row.debate, *pair) for row in rows.ballots if row.is_vote for pair in row.scores.items())
-    database.executemany(
-        "INSERT INTO points VALUES (?, ?, ?, ?)", ((debate, name, *pair) for debate, name, pair in points)
+    points = (
+        (row.debate, name, pro, con) for row in rows.ballots if row.is_vote for name, (pro, con) in row.scores.items()
     )
+    database.executemany("INSERT INTO points VALUES (?, ?, ?, ?)", points)
+    database.executescript(_PANEL_POINTS)
     work = ((row.id, role, *(value for _, value in done)) for row in rows.debates for role, done in row.work.items())
     database.executemany(f"INSERT INTO work VALUES (?, ?{', ?' * len(RoleUsage.model_fields)})", work)
     database.create_function("wilson_low", 2, lambda part, total: wilson_interval(part, total)[0])

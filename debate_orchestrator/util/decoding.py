@@ -61,7 +61,7 @@ def _escapes(octal: str) -> re.Pattern[str]:
     return re.compile(
         rf"(?=[\\%&])(?:(?P<pair>{_BACKSLASH}u[dD][89abAB]{_HEX}{{2}}{_BACKSLASH}u[dD][c-fC-F]{_HEX}{{2}})"
         rf"|(?:{_BACKSLASH}|{_PERCENT})(?:u(?P<four>{_HEX}{{4}})|[ux]\{{0{{0,9}}(?P<any>{_HEX}{{1,6}})\}}|U(?P<eight>{_HEX}{{8}}))"
-        rf"|(?P<bytes>{_BYTE}[c-fC-F]{_HEX}(?:{_BYTE}[89abAB]{_HEX}){{1,3}}|{_BYTE}{_HEX}{{2}})"
+        rf"|(?P<bytes>{_BYTE}[c-fC-F]{_HEX}(?:{_BYTE}[89abAB]{_HEX}){{1,3}})|{_BYTE}(?P<byte>{_HEX}{{2}})"
         rf"|{_BACKSLASH}(?:(?P<octal>{octal})|(?P<control>[abfnrtv])|(?P<char>[^\\]))"
         rf"|{_AMPERSAND}(?:#[xX]0{{0,9}}(?P<point>{_HEX}{{1,6}});?|#0{{0,9}}(?P<decimal>\d{{1,7}});?|(?P<name>{'|'.join(_NAMES)})))"
     )
@@ -69,7 +69,7 @@ def _escapes(octal: str) -> re.Pattern[str]:
 
 _ESCAPES = {False: _escapes("[0-3][0-7]{2}"), True: _escapes("0?[0-3][0-7]{2}|[0-7]{1,2}")}
 """Escapes as they are read with markup, and without it: `\\55` may be octal, or `55` in the hexadecimal of CSS."""
-_BASES = {"four": 16, "any": 16, "eight": 16, "point": 16, "octal": 8, "decimal": 10}
+_BASES = {"four": 16, "any": 16, "eight": 16, "byte": 16, "point": 16, "octal": 8, "decimal": 10}
 _INCOMPLETE = re.compile(
     rf"(?:{_BYTE}[c-fC-F]{_HEX}(?:{_BYTE}[89abAB]{_HEX}){{0,2}})?"
     rf"(?:{_PERCENT}(?:2|{_HEX}|u{_HEX}{{0,3}}|x|[ux]\{{0{{0,9}}{_HEX}{{0,6}}|U{_HEX}{{0,7}})?"

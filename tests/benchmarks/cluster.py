@@ -67,7 +67,7 @@ async def lines(url: str, tournament: Tournament, debates: list[str]) -> int:
     async with opened(url, print) as database:
         exchange = Exchange(database, tournament)
         store = DatabaseJournals(database, exchange.id, await database.app.job_manager.register_worker())
-        journals = [DatabaseJournal(store, debate, *await store.take(debate)) for debate in debates]
+        journals = [DatabaseJournal(store, debate, *(await store.take(debate))[:2]) for debate in debates]
         text, end = b"x" * 4_500 + b"\n", time.monotonic() + SECONDS
 
         async def one(journal: DatabaseJournal) -> int:

@@ -215,8 +215,9 @@ class Database:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[AsyncConnection]:
-        """A connection, in a transaction that is committed at the end. BadFile if a statement can't work with what the
-        database holds or does, in its own words without parts of keys."""
+        """A connection, in a transaction that is committed at the end. One of `out_of_reach` if the server can't be
+        reached or takes nothing for now. BadFile if a statement can't work with what the database holds or does, in its
+        own words without parts of keys."""
         from psycopg import Error
         from psycopg.errors import InsufficientPrivilege
 
@@ -224,8 +225,10 @@ class Database:
         try:
             async with connector.pool.connection() as connection:
                 yield connection
-        except out_of_reach():
-            raise
+        except out_of_reach() as error:
+            if _is_away(error):
+                raise
+            raise refusal(error, self.where) from None
         except InsufficientPrivilege as error:
             problem = f"This user may not do what it has to in {self.where} ({_reason(error)})."
             raise BadFile(problem, hint=f"grant it all of the schema {SCHEMA}") from None
@@ -361,18 +364,24 @@ def _reason(error: Exception) -> str:
 _AWAY = re.compile("08...|25006|25P03|40...|53100|53300|57P0.")
 """SQLSTATEs of a server that is not there or takes nothing for now: the connection is lost, it is read-only, its disk
 is full, it has too many clients, it ends or begins, or transactions were in each other's way."""
-
-
-def is_away(error: Exception) -> bool:
-    """Whether an error that is `out_of_reach` is the server's for every statement, and not that of one: a lock that it
-    waited for, its time, its size."""
-    code = getattr(error, "sqlstate", None)
-    return code is None or _AWAY.fullmatch(code) is not None
+_BLOCKED = ("55P03", "57014")
+"""SQLSTATEs of a statement that waited too long for a lock, or took too long. Both pass."""
 
 
 def refusal(error: Exception, where: str) -> BadFile:
     """What to say of an error that is one statement's."""
     return BadFile(f"{where} did not take it ({_reason(error)}).", hint="see what its log says, and resume")
+
+
+def is_blocked(error: Exception) -> bool:
+    """Whether a statement waited too long, and may be taken when it is tried again."""
+    return getattr(error, "sqlstate", None) in _BLOCKED
+
+
+def _is_away(error: Exception) -> bool:
+    """Whether an error of the `out_of_reach` kinds passes, and is not that of one statement, such as its size."""
+    code = getattr(error, "sqlstate", None)
+    return code is None or is_blocked(error) or _AWAY.fullmatch(code) is not None
 
 
 def out_of_reach() -> tuple[type[Exception], ...]:

@@ -30,8 +30,7 @@ from debate_orchestrator.tournament.cluster.database import (
     LIVE,
     Database,
     fetched,
-    is_away,
-    out_of_reach,
+    is_blocked,
     refusal,
 )
 from debate_orchestrator.tournament.folder import Tournament, frozen, identity, is_begun
@@ -44,7 +43,7 @@ _TAKE = f"""
 UPDATE journals SET token = token + 1, holder = %(holder)s
 WHERE tournament = %(id)s AND debate = %(debate)s
   AND (holder IS NULL OR holder = %(holder)s OR holder NOT IN ({LIVE}))
-RETURNING id, token
+RETURNING id, token, lines
 """
 _APPEND = """
 WITH given AS (
@@ -64,6 +63,10 @@ SELECT given.journal, given.n, given.line FROM given JOIN held ON held.id = give
 _STORED = """
 SELECT id, token, lines FROM journals WHERE id = ANY(%(journals)s::bigint[])
 """
+
+
+_BLOCKED_WAITS = (1.0, 2.0, 4.0, 8.0)
+"""Seconds after which lines are tried again whose statement waited too long for a lock, or took too long."""
 
 
 class Line(NamedTuple):
@@ -94,11 +97,11 @@ class DatabaseJournals:
 
     @asynccontextmanager
     async def open(self, debate: str, make_opened: Callable[[], Opened]) -> AsyncIterator[JournalWriter]:
-        number, token = await self._database.persistent(lambda: self.take(debate))
+        number, token, count, lines = await self._database.persistent(lambda: self.take(debate))
         journal = DatabaseJournal(self, f"{self._database.where}: {debate}", number, token)
         patience: float | None = None
         try:
-            journal.load(b"".join(await self._database.persistent(lambda: self._lines(number))))
+            journal.load(lines, count)
             if not journal.entries:
                 journal.append(make_opened())
                 await journal.handed_over()
@@ -113,20 +116,20 @@ class DatabaseJournals:
     def archive(self, debate: str) -> str | None:
         return None
 
-    async def _lines(self, journal: int) -> list[bytes]:
+    async def take(self, debate: str) -> tuple[int, int, int, list[bytes]]:
+        """Takes a journal: its number, the token of its holder, how many lines are counted, and those that are there.
+        LockedJournal if another worker has it. This worker may take it again, with another token: the answer to an
+        earlier attempt may not have come through."""
         query = "SELECT line FROM lines WHERE journal = %(journal)s ORDER BY n"
-        return [bytes(line) for (line,) in await self._database.rows(query, journal=journal)]
-
-    async def take(self, debate: str) -> tuple[int, int]:
-        """Takes a journal: its number, and the token of its holder. LockedJournal if another worker has it. This worker
-        may take it again, with another token: the answer to an earlier attempt may not have come through."""
         names = {"id": self._tournament, "debate": debate}
         async with self._database.transaction() as connection:
             await connection.execute(_BEGIN, names)
             taken = await fetched(connection, _TAKE, **names, holder=self._holder)
-        if not taken:
-            raise LockedJournal(f"Another worker holds the debate {debate}; nothing was changed.")
-        return int(taken[0][0]), int(taken[0][1])
+            if not taken:
+                raise LockedJournal(f"Another worker holds the debate {debate}; nothing was changed.")
+            number, token, count = taken[0]
+            lines = await fetched(connection, query, journal=number)
+        return number, token, count, [bytes(line) for (line,) in lines]
 
     async def _close(self, journal: DatabaseJournal, patience: float | None) -> None:
         """Lets go of a journal, and names the answers in it that are lost."""
@@ -161,39 +164,56 @@ class DatabaseJournals:
     async def write(self, journal: DatabaseJournal, upto: int) -> None:
         """Returns when the first `upto` lines of a journal are in the database, or are refused. All lines that wait are
         written with them, so that debates share a writing."""
-        await self._database.persistent(lambda: self._write_once(journal, upto))
+        for wait in (*_BLOCKED_WAITS, None):
+            await self._database.persistent(lambda: self._write_once(journal, upto))
+            if journal.stored >= upto or journal.failure is not None or journal.blocked is None:
+                return
+            if wait is None:
+                self._refuse(journal, journal.blocked)
+            else:
+                await asyncio.sleep(wait)
 
     async def _write_once(self, journal: DatabaseJournal, upto: int) -> None:
         async with self._writing:
             if journal.stored >= upto or journal.failure is not None:
                 return  # another task has written them
-            lines, self._waiting = self._waiting, []
+            # A journal that is blocked is tried again alone: the lines of the others must not wait for it.
+            alone = journal.blocked is not None
+            lines = [one for one in self._waiting if one.journal is journal or not (alone or one.journal.blocked)]
+            self._waiting = [one for one in self._waiting if one not in lines]
             try:
                 await self._write_lines(lines)
-            except BaseException:
+            finally:
                 left = [line for line in lines if line.n > line.journal.stored and line.journal.failure is None]
                 self._waiting = left + self._waiting
-                raise
 
     async def _write_lines(self, lines: list[Line]) -> None:
-        """Writes lines; where the database refuses one of them, those of each journal alone."""
+        """Writes lines; where the database does not take them together, those of each journal alone."""
         journals = list(dict.fromkeys(line.journal for line in lines))
         try:
             stored = await self._append(lines)
-        except BadFile as error:
-            if len(journals) == 1:
-                journals[0].failure = ProviderFailed([f"Lines of a journal were refused. {error.problems[0]}"])
-                self._on_refusal(journals[0].path, error.problems[0])
-                return
-            for journal in journals:
-                await self._write_lines([line for line in lines if line.journal is journal])
+        except Exception as error:
+            if not (isinstance(error, BadFile) or is_blocked(error)):
+                raise
+            if len(journals) > 1:
+                for journal in journals:
+                    await self._write_lines([line for line in lines if line.journal is journal])
+            elif isinstance(error, BadFile):
+                self._refuse(journals[0], error)
+            else:
+                journals[0].blocked = refusal(error, self._database.where)
             return
         for line in lines:
             if stored.get((line.journal.id, line.journal.token), 0) >= line.n:
-                line.journal.stored = line.n
+                line.journal.stored, line.journal.blocked = line.n, None
             else:
                 problem = f"{line.journal.path}: another worker has taken this debate over; "
                 line.journal.failure = LockedJournal(f"{problem}its own answers are kept, and no others.")
+
+    def _refuse(self, journal: DatabaseJournal, error: BadFile) -> None:
+        """Lets a journal take no more lines."""
+        journal.failure = ProviderFailed([f"Lines of a journal were refused. {error.problems[0]}"])
+        self._on_refusal(journal.path, error.problems[0])
 
     async def _append(self, lines: list[Line]) -> dict[tuple[int, int], int]:
         """Appends lines; how many lines each journal has, under its number and the token of its holder. Lines that an
@@ -205,14 +225,9 @@ class DatabaseJournals:
             "numbers": [line.n for line in lines],
             "lines": [line.data for line in lines],
         }
-        try:
-            async with self._database.transaction() as connection:
-                await connection.execute(_APPEND, values)
-                rows = await fetched(connection, _STORED, journals=journals)
-        except out_of_reach() as error:
-            if is_away(error):
-                raise
-            raise refusal(error, self._database.where) from None  # of one journal, and the others must not wait for it
+        async with self._database.transaction() as connection:
+            await connection.execute(_APPEND, values)
+            rows = await fetched(connection, _STORED, journals=journals)
         return {(journal, token): count for journal, token, count in rows}
 
 
@@ -224,14 +239,19 @@ class DatabaseJournal(JournalWriter):
         self.id, self.token = journal, token
         self.failure: LockedJournal | ProviderFailed | None = None
         """Why nothing more can be written: another worker has taken the journal meanwhile, or a line was refused."""
+        self.blocked: BadFile | None = None
+        """Why lines of this journal were not taken for now, while they are tried again."""
         self.entries = []
         self.stored = 0
         """Lines that are in the database."""
         self._store = store
 
-    def load(self, data: bytes) -> None:
-        """Takes in the lines that the database has. BadJournal if they are damaged."""
-        self.entries = parse(self.path, data).entries if data else []
+    def load(self, lines: list[bytes], count: int) -> None:
+        """Takes in the lines that the database has. BadJournal if they are damaged, or are not as many as it counts:
+        lines would be appended after a hole."""
+        if len(lines) != count:
+            raise DamagedJournal(f"{self.path} has {len(lines):,} lines, and the database counts {count:,}.")
+        self.entries = parse(self.path, b"".join(lines)).entries if lines else []
         self.stored = len(self.entries)
 
     def _write(self, line: bytes) -> None:
