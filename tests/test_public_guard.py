@@ -480,6 +480,7 @@ def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         PostgresLimits("postgresql:///x")
 
 
+@pytest.mark.slow
 def test_debates_that_are_over_take_no_memory(here: Path) -> None:
     """A site that runs for months holds nothing of a debate that has ended, well or not, but why it failed."""
     program = here / "speaker"

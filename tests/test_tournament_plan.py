@@ -189,6 +189,7 @@ def test_what_a_tournament_takes() -> None:
     assert free.bound == "12 debates at once"
 
 
+@pytest.mark.slow
 def test_each_debate_is_counted_at_its_own_prices() -> None:
     """A plan has the calls and tokens of the estimates of all its debates, model by model, though it makes only one
     estimate for debates that are alike: seats for which the spec names no model are the first judge's."""
@@ -207,6 +208,7 @@ def test_each_debate_is_counted_at_its_own_prices() -> None:
     assert {model: load.usage.input + load.usage.output for model, load in found.items()} == tokens
 
 
+@pytest.mark.slow
 def test_motions_of_different_lengths_are_counted() -> None:
     """A plan has the tokens of the estimates of all its debates also where one motion of eight is much longer."""
     rows = [
