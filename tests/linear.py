@@ -37,8 +37,8 @@ SHORT, LONG = 1024, 4 * 1024
 """Characters of the two texts that choose."""
 MOST = 8
 """How many times as long a text that is four times as long takes, from which on it is tried; a square takes sixteen."""
-LEAST, NOISE = 0.0005, 0.005
-"""Seconds that any short text may take, and seconds that do not count. A square with a step of 1 ns takes longer."""
+LEAST, NOISE = 0.0002, 0.001
+"""Seconds that any short text may take, and seconds that do not count. A square with a step of 0.3 ns takes longer."""
 SECRET = "x<>\"'|`[](*_#-=.:1a&{x/1a\\ %41 &x"
 NONCE = "0123456789abcdef"
 PIECES = (
