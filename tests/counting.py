@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+from debate_orchestrator.util.decoding import Reading, Search
 
 
 def calls(work: Callable[[], object]) -> int:
@@ -20,3 +25,40 @@ def calls(work: Callable[[], object]) -> int:
     finally:
         sys.setprofile(None)
     return counted
+
+
+class Redaction(NamedTuple):
+    """What looking for secrets took: the characters of the texts that were searched, and of those that were decoded on
+    the way, one number for each time."""
+
+    searched: list[int]
+    read: list[int]
+
+
+@contextmanager
+def redaction() -> Iterator[Redaction]:
+    """Counts the work of looking for secrets."""
+    work = Redaction([], [])
+    spans, begun, made, places = Search.spans, Search.begun, Reading.__init__, Reading.places
+
+    def count_spans(self: Search, text: str) -> Iterator[tuple[int, int]]:
+        work.searched.append(len(text))
+        return spans(self, text)
+
+    def count_begun(self: Search, text: str, half: bool) -> Iterator[int]:
+        work.searched.append(len(text))
+        return begun(self, text, half)
+
+    def count_made(self: Reading, text: str, *terms: Any) -> None:
+        work.read.append(len(text))
+        made(self, text, *terms)
+
+    def count_places(self: Reading) -> tuple[list[int], list[int]]:
+        work.read.append(len(self.text))
+        return places(self)
+
+    with (
+        patch.multiple(Search, spans=count_spans, begun=count_begun),
+        patch.multiple(Reading, __init__=count_made, places=count_places),
+    ):
+        yield work

@@ -1,11 +1,15 @@
-"""How the time that a function takes grows with its text: run as a program, since a bad one may not come to an end.
+"""Gives functions long texts: run as a program, since one that looks through its text again and again does not end.
 
-`python linear.py NAME ...` prints a line of JSON for each function: its name, and the texts that take it too long.
+`python linear.py NAME ...` prints each function and, before it is tried, each long text that it has to come to the end
+of. Where that takes more than `LIMIT` seconds, the program ends there, and says on standard error where it stood.
+
+What a short text takes only chooses the long texts. A text that seems to take the square of its length comes again,
+so long that it would take `HANGING` seconds if it did; in proportion to its length it is done in a few.
 """
 
 from __future__ import annotations
 
-import json
+import faulthandler
 import sys
 import time
 from collections.abc import Callable
@@ -28,16 +32,17 @@ from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.errors import DebateError
 from debate_orchestrator.util.redact import Redactor, StreamRedactor, spellings
 
+LIMIT, HANGING = 60, 900
 SHORT, LONG = 1024, 4 * 1024
-"""Characters of the two texts that are compared."""
+"""Characters of the two texts that choose."""
 MOST = 8
-"""How many times as long a text that is four times as long may take; a square takes sixteen times."""
-LEAST, NOISE = 0.0005, 0.005
-"""Seconds that any short text may take, and seconds that do not count. A square with a step of 1 ns takes longer."""
+"""How many times as long a text that is four times as long takes, from which on it is tried; a square takes sixteen."""
+LEAST, NOISE = 0.0002, 0.001
+"""Seconds that any short text may take, and seconds that do not count. A square with a step of 0.3 ns takes longer."""
 SECRET = "x<>\"'|`[](*_#-=.:1a&{x/1a\\ %41 &x"
 NONCE = "0123456789abcdef"
 PIECES = (
-    *" \n\t\r<>\"'|`[](*_#-=.:1a“「\u0301\u200d\\&{◁",
+    "[ - ", " - ]x", *" \n\t\r<>\"'|`[](*_#-=.:1a“「\u0301\u200d\\&{◁",
     "\u0315\u0300", "\uff9e\u0334", "\u0f73",
     "< ", "> ", "- ", "* ", "1. ", "a ", "a\u200d", " \"", "\"a", "` ``", "\n```", "[a](", "[...]", "**a:** ", "Ab. ",
     "<think>", "\n<think>", "</think>", "\n</think>\n", "`<think>` ", "<thinking ", "<quote>", "</quote>", "<quote ",
@@ -132,26 +137,33 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
 
 
 def seconds(function: Callable[[str], object], text: str) -> float:
-    """What it takes of this process's own time."""
+    """What it takes of this process's own time; the program ends where that is too long."""
+    faulthandler.dump_traceback_later(LIMIT, exit=True)
     began = time.process_time()
     function(text)
-    return time.process_time() - began
+    taken = time.process_time() - began
+    faulthandler.cancel_dump_traceback_later()
+    return taken
 
 
-def too_slow(function: Callable[[str], object], piece: str, edge: str) -> str | None:
-    """Where it takes too long for a text of these pieces between those edges; None where it does not."""
-    short, long = (f"{edge}{(piece * size)[:size]}{edge}" for size in (SHORT, LONG))
-    most = MOST * max(seconds(function, short), LEAST) + NOISE
-    taken = 0.0
-    for _ in range(3):  # other work on the machine makes some runs slower, and none faster
-        taken = seconds(function, long)
-        if taken <= most:
-            return None
-    return f"{piece!r} between {edge!r}, {LONG:,} characters: {taken:.2f} s, at most {most:.2f} s"
+def try_longer(function: Callable[[str], object], piece: str, edge: str) -> None:
+    """Tries it with a text of these pieces between those edges, and with a longer one if it seems to take too long."""
+
+    def text(size: int) -> str:
+        return f"{edge}{(piece * size)[:size]}{edge}"
+
+    most = MOST * max(seconds(function, text(SHORT)), LEAST) + NOISE
+    taken = min(seconds(function, text(LONG)) for _ in range(2)) if seconds(function, text(LONG)) > most else 0.0
+    if taken > most:
+        size = int(LONG * (HANGING / taken) ** 0.5)
+        print(f"  {size:,} characters: {piece!r} between {edge!r}", flush=True)
+        seconds(function, text(size))
 
 
 if __name__ == "__main__":
-    tries = [(piece, edge) for piece in PIECES for edge in ("", "x")]
     for name in sys.argv[1:]:
-        ends = [too_slow(FUNCTIONS[name], piece, edge) for piece, edge in tries]
-        print(json.dumps([name, [end for end in ends if end is not None]]), flush=True)
+        print(name, flush=True)
+        for piece in PIECES:
+            for edge in ("", "x"):
+                try_longer(FUNCTIONS[name], piece, edge)
+    print("done")

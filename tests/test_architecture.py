@@ -158,6 +158,44 @@ def test_modules_say_what_they_are_for() -> None:
     assert [f"{named(path)}: {one.name}" for path, one in tests if not ast.get_docstring(one)] == []
 
 
+_CLOCK = re.compile(r"\btime\.(?:monotonic|perf_counter|process_time|thread_time|time)(?:_ns)?\(")
+DURATIONS = {
+    "linear.py": "which long texts are tried",
+    "npm.py": "how much longer an installation may take",
+    "public_server.py": "what a benchmark prints",
+    "test_crashes.py": "when a process is killed",
+}
+"""The files that measure how long something takes, and what depends on that there. No test passes or fails by it."""
+
+
+def durations(path: Path) -> list[int]:
+    """The lines of a file in which one moment is taken from another."""
+    text = path.read_text(encoding="utf-8")
+    if not _CLOCK.search(text):
+        return []
+    nodes = list(ast.walk(parsed(path)))
+    moments = {
+        ast.unparse(target)
+        for node in nodes
+        if isinstance(node, ast.Assign) and _CLOCK.search(ast.unparse(node.value))
+        for target in (name for each in node.targets for name in ast.walk(each))
+        if isinstance(target, ast.Name)
+    }
+    differences = [node for node in nodes if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub)]
+    sides = [(node.lineno, ast.unparse(side)) for node in differences for side in (node.left, node.right)]
+    return [line for line, side in sides if side in moments or _CLOCK.search(side)]
+
+
+def test_no_test_measures_time() -> None:
+    """No test asserts how long something takes, which depends on what else the machine does: work is counted, what
+    comes first is waited for, and work that must end ends within the limit of every test."""
+    assert "timeout" in tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["pytest"]["ini_options"]
+    files = [path for path in TESTS if "benchmarks" not in path.parts]
+
+    assert {path.name: found for path in files if path.name not in DURATIONS and (found := durations(path))} == {}
+    assert all(durations(path) for path in files if path.name in DURATIONS)
+
+
 _FLAG = re.compile(r"(?<![\w`-])--[a-z]")
 _COMMAND = re.compile(r"`debate [^`]*`?")
 _NO_MESSAGES = ("--position-{}", "answers --from")

@@ -235,6 +235,7 @@ def test_every_form_of_report_has_the_reviewers(debate: Run, journal: Path) -> N
     assert debate("check", J).code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("before", "told"),
     [

@@ -218,6 +218,7 @@ def test_plain_answers_ask_nothing(debate: Run, here: Path) -> None:
     assert debate("run", "--answers", "a.yaml", "--rehearse", "--output=s.md").code == 0
 
 
+@pytest.mark.slow
 def test_what_is_typed_is_wanted(debate: Run, here: Path, outside: Path, server: Server) -> None:
     """Values given as flags need no consent, also where the file has others in their place."""
     answers(f'context: [/etc/passwd]\noutput: /etc/x.md\ncast: "{MARKS}"\n')
@@ -352,6 +353,7 @@ def test_a_seat_that_is_recast(debate: Run) -> None:
     assert not Path("marker").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", ["resume", "step", "judge"])
 def test_templates_of_a_journal(debate: Run, here: Path, verb: str) -> None:
     """Prompts that travel in a stranger's journal are not sent without consent; for one's own debate no question is

@@ -248,6 +248,7 @@ RESTATED = {"ambiguous": False, "recommended": None, "alternative": None}
 """A moderator's reply on a topic, but for the topic."""
 
 
+@pytest.mark.slow
 def test_a_setting_is_declared_in_two_places(here: Path) -> None:
     """The documented setting, added to the model and to the table of texts, refuses values outside of its choices. It
     has a flag, a line in the sample, one in the block that confirms the setup, and a place in the journal, from which

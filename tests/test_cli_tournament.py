@@ -113,6 +113,7 @@ def test_what_a_spec_may_do_is_asked_once(debate: Run, spec: Path) -> None:
     assert (planned.code, agreed.code, rehearsed.code) == (0, 0, 0)
 
 
+@pytest.mark.slow
 def test_a_folder_from_elsewhere_is_asked_about(debate: Run, spec: Path, server: Server) -> None:
     """A folder that was copied here with a server in its spec is gone on with only after consent."""
     given = contests.given(1, models=[f"anthropic:m@{server.url}", *contests.given()["models"][:1]])

@@ -95,6 +95,7 @@ round:
 """A format in which the side b acts only where a list of issues is asked for."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("named", ["typed", "in the file"])
 @pytest.mark.parametrize("cast", [f'{{b: "{MARKS}"}}', f'"{MARKS}"'], ids=["a seat", "every seat"])
 def test_a_typed_model_takes_the_seats_of_options_too(debate: Run, here: Path, cast: str, named: str) -> None:
@@ -157,6 +158,7 @@ ADVISES = (
 """What is done with files in which stand-ins take the place of a program, and then says what to do next."""
 
 
+@pytest.mark.slow
 def test_no_verb_advises_a_files_program(debate: Run, here: Path) -> None:
     """The commands that verbs end with name no program of an answers file, a journal or a tournament."""
     seats = f'{{a: "{RISKY}", b: "{RISKY}", judge: "{RISKY}"}}'

@@ -100,19 +100,18 @@ def test_a_second_interrupt_leaves_them(server: Server) -> None:
 
 
 def test_a_termination_keeps_what_was_streamed(server: Server) -> None:
-    """SIGTERM: the process ends within two seconds and says how to go on; what had been streamed is on record, and
-    `resume` asks for that turn again."""
+    """SIGTERM: the process does not wait for the rest of an answer, and says how to go on; what had been streamed is on
+    record, and `resume` asks for that turn again."""
     server.between = lambda request: 0.2
     with started(*RUN) as process:
         until(1, server)
         time.sleep(1.5)
-        begun = time.monotonic()
+        server.between = lambda request: 600.0
         process.signal(signal.SIGTERM)
-        ended = process.end(within=25)
-        took = time.monotonic() - begun
+        ended = process.end()
     (left,) = (event for event in read(J).events if isinstance(event, CallFailed))
 
-    assert ended.code == 130 and took < 2
+    assert ended.code == 130
     assert f"debate resume {J}" in ended.err and "Traceback" not in ended.err
     assert left.maybe_billed and left.reply is not None and left.reply.text.startswith("This is what is said")
     assert (left.reply.cost, left.reply.called) == (None, True)

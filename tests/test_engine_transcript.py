@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -476,15 +475,8 @@ def test_the_name_above_a_speech(tag: str, text: str) -> None:
 
 @pytest.mark.parametrize("piece", [" - ", "x", " - ]x", "[ - "])
 def test_a_bracket_that_is_never_closed(piece: str) -> None:
-    """A speech that begins with a bracket which is not closed is read in time that grows with its length."""
+    """A bracket which is not closed at the beginning of a speech is a part of it, however long it is."""
+    speech = "[" + (piece * 200_000)[:200_000]
+    found = parse(REPORT.replace("[Alpha]", speech), "x.md").speeches
 
-    def seconds(size: int) -> float:
-        text = REPORT.replace("[Alpha]", "[" + (piece * size)[:size])
-        began = time.process_time()
-        found = parse(text, "x.md").speeches
-        taken = time.process_time() - began
-        assert found[0].text.startswith("[") and found[1].text == "Two."
-        return taken
-
-    seconds(10)
-    assert seconds(20_000) < 8 * seconds(5_000) + 0.1
+    assert found[0].text.startswith(speech.rstrip()) and found[1].text == "Two."

@@ -9,6 +9,7 @@ import time
 
 import pytest
 from corpus import for_each
+from counting import calls
 from evidence_site import ARTICLE, HERE, NAME, Names, Site, answer, moved, run
 from hypothesis import given
 from hypothesis import strategies as st
@@ -210,12 +211,10 @@ def test_robots_that_can_not_be_read_forbid_everything(site: Site, said: bytes, 
 
 def test_a_host_that_hangs_is_unreachable(site: Site) -> None:
     """Where the robots.txt itself takes too long, the page is unreachable, and the time holds for both together."""
-    site.says["/robots.txt"] = lambda line: time.sleep(30)
-    begun = time.monotonic()
+    site.says["/robots.txt"] = lambda line: time.sleep(600)
     trouble = refused(site, seconds=0.6)
 
     assert (trouble.state, trouble.why, trouble.at) == ("unreachable", "timed out after 0.6 s", site.url("/"))
-    assert time.monotonic() - begun < 10
 
 
 def test_a_resolver_that_hangs_is_given_up() -> None:
@@ -380,22 +379,20 @@ def test_a_path_may_begin_with_two_slashes() -> None:
 
 
 def test_a_pattern_can_not_run_for_ever() -> None:
-    """A pattern of many stars, which would keep a regular expression busy for years, is done at once."""
+    """A pattern of many stars, which would keep a regular expression busy for years, comes to an end."""
     rules = RobotsRules("User-agent: *\nDisallow: /" + "*a" * 5_000 + "$")
-    begun = time.process_time()
 
     assert rules.allow("/" + "a" * 4_000 + "b")
-    assert time.process_time() - begun < 5
 
 
 @for_each(["\n", "\r\n", "\t\n", " ", "user-agent", "user-agent ", "user-agent:\n", "user-agent: a"])
 def test_no_text_takes_long_to_read(piece: str) -> None:
-    """As long a robots.txt as is read is read at once, whatever it is made of."""
-    text = (piece * MAX_ROBOTS_SIZE)[: MAX_ROBOTS_SIZE // 2]
-    begun = time.process_time()
+    """A robots.txt twice as long as any that is read comes to its end, whatever it is made of; looked through again
+    from each place it would take many minutes."""
+    size = 2 * MAX_ROBOTS_SIZE
+    text = (piece * size)[:size]
 
     assert not RobotsRules(f"{text}\nUser-agent: *\nDisallow: /a\n").allow("/a/b")
-    assert time.process_time() - begun < 5
 
 
 def test_robots_may_be_elsewhere(site: Site) -> None:
@@ -410,10 +407,10 @@ def test_robots_may_be_elsewhere(site: Site) -> None:
     ["user-agent: x{}\n", "User agent x{}\n", "useragent:x{}*\n", "user-agent: x{}/1 # y\n", "\tuser-agent:x{}\r"]
 )
 def test_rules_for_many_programs_are_read_once(name: str) -> None:
-    """A group of 3,000 programs with as many rules would be nine million; what is said to others changes nothing."""
-    names, rules = (name.format(n) for n in range(3_000)), (f"allow:/{n}\n" for n in range(3_000))
-    begun = time.process_time()
-    read = RobotsRules("".join(["user-agent: *\ndisallow: /private\n", *names, "allow:/\nuser-agentx: y\n", *rules]))
+    """A group of 500 programs with as many rules would be 250,000; what is said to others changes nothing."""
+    names, rules = (name.format(n) for n in range(500)), (f"allow:/{n}\n" for n in range(500))
+    text = "".join(["user-agent: *\ndisallow: /private\n", *names, "allow:/\nuser-agentx: y\n", *rules])
+    read = RobotsRules(text)
 
+    assert calls(lambda: RobotsRules(text)) < 100 * len(text.splitlines())
     assert not read.allow("/private") and read.allow("/open")
-    assert time.process_time() - begun < 5

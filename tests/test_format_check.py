@@ -189,6 +189,7 @@ def test_sizes_that_a_condition_tells_apart() -> None:
     assert dry_run.sizes(Format.model_validate(data))[9:] == [19, 20, 29, 30, 39, 40, 49, 50, 90]
 
 
+@pytest.mark.slow
 def test_every_brief_is_rendered(monkeypatch: pytest.MonkeyPatch) -> None:
     """In the trials of a format each of its templates is rendered, those that answer convergence too."""
     seen: set[str] = set()

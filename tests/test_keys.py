@@ -454,6 +454,7 @@ def test_the_environment_of_a_program(given: Callable[..., dict[str, str]]) -> N
     assert KEY not in json.dumps(got)
 
 
+@pytest.mark.slow
 def test_what_the_user_names_is_given(given: Callable[..., dict[str, str]], monkeypatch: pytest.MonkeyPatch) -> None:
     """A variable that the user names, by a flag or in the environment, is given to programs too."""
     assert given("--command-env=ANTHROPIC_API_KEY")["ANTHROPIC_API_KEY"] == KEY

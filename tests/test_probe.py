@@ -164,6 +164,7 @@ def test_malformed_data(
 # Judges
 
 
+@pytest.mark.slow
 def test_each_weakness_is_found(tmp_path: Path) -> None:
     """A judge with one weakness falls for its probe in every case and for no other; an honest judge falls for none.
     The shift says by how much: three points for seat A, and all that an emptied speech was worth."""

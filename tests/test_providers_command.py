@@ -338,6 +338,7 @@ def test_what_can_not_be_run(tmp_path: Path) -> None:
             ask(spec)
 
 
+@pytest.mark.slow
 def test_a_whole_debate(program: Callable[[str], str], tmp_path: Path) -> None:
     """A debate of one round between programs runs to its end: each is told all that it needs."""
     replies = {"winner": puppets.ballot(rounds=1), "strength": puppets.final(), "rows": puppets.dissent()}

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from email.utils import formatdate
 from types import SimpleNamespace
 
@@ -12,7 +11,9 @@ import pytest
 from core.folding import many
 from hypothesis import given
 from hypothesis import strategies as st
+from leap import Leap
 
+from debate_orchestrator.providers import call_errors
 from debate_orchestrator.providers.api import http_options, read_stream
 from debate_orchestrator.providers.call_errors import (
     SilenceClock,
@@ -92,35 +93,43 @@ def test_what_had_come_goes_with_trouble_alone() -> None:
     assert not hasattr(with_partial(ProviderFailed("no"), "half"), "partial")
 
 
-def listened(clock: SilenceClock, words: int, between: float = 0.1) -> float:
-    """Seconds until so many words, after which nothing comes, are given up."""
+@pytest.fixture
+def leaping(monkeypatch: pytest.MonkeyPatch) -> Iterator[asyncio.Runner]:
+    """An event loop that leaps over every wait; its time is that of clocks for answers, too."""
+    with asyncio.Runner(loop_factory=Leap) as runner:
+        monkeypatch.setattr(call_errors, "time", SimpleNamespace(monotonic=runner.get_loop().time))
+        yield runner
+
+
+def listened(leaping: asyncio.Runner, clock: SilenceClock, words: int, between: float = 0.1) -> float:
+    """Seconds of that loop until so many words, after which nothing comes, are given up."""
 
     async def heard() -> float:
-        begun = time.monotonic()
+        begun = asyncio.get_running_loop().time()
         with pytest.raises(TimeoutError):
             async with clock.listening():
                 for _ in range(words):
                     await asyncio.sleep(between)
                     clock.heard()
                 await asyncio.sleep(5)
-        return time.monotonic() - begun
+        return asyncio.get_running_loop().time() - begun
 
-    return asyncio.run(heard())
+    return leaping.run(heard())
 
 
-def test_silence_ends_an_answer() -> None:
+def test_silence_ends_an_answer(leaping: asyncio.Runner) -> None:
     """An answer that says nothing for half of the time for retries is given up; each word gives it as long again."""
     clock = SilenceClock(retry_for=0.4)
 
-    assert 0.45 < listened(clock, 3) < 4
+    assert listened(leaping, clock, 3) == pytest.approx(0.5, abs=0.001)
     assert clock.verdict() == "silence for 0.2 s"
 
 
-def test_the_first_word_has_its_own_limit() -> None:
+def test_the_first_word_has_its_own_limit(leaping: asyncio.Runner) -> None:
     """The first word may take three times as long as the next ones; with another time for retries all times change."""
     clock = SilenceClock(retry_for=0.4)
 
-    assert 0.55 < listened(clock, 0) < 4
+    assert listened(leaping, clock, 0) == pytest.approx(0.6, abs=0.001)
     assert clock.verdict() == "no word for 0.6 s, in which it may still have been reading the prompt"
     assert "--retry-for" in clock.hint
     usual, long = SilenceClock(LIMITS.retry_for), SilenceClock(2 * LIMITS.retry_for)
@@ -128,13 +137,13 @@ def test_the_first_word_has_its_own_limit() -> None:
     assert (long.first, long.silence) == (2 * LIMITS.first, 2 * LIMITS.silence)
 
 
-def test_an_answer_has_an_end() -> None:
+def test_an_answer_has_an_end(leaping: asyncio.Runner) -> None:
     """However lively, an answer may take only so long in all, and one in several requests no longer."""
     clock = SilenceClock(60, LIMITS._replace(total=0.3))
 
-    assert 0.25 < listened(clock, 1_000, between=0.02) < 4
+    assert listened(leaping, clock, 1_000, between=0.02) == pytest.approx(0.3, abs=0.001)
     assert clock.verdict().startswith("no end after")
-    assert listened(clock, 1_000, between=0.02) < 0.2
+    assert listened(leaping, clock, 1_000, between=0.02) == pytest.approx(0, abs=0.001)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import gzip
 import subprocess
 import sys
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import repeat
@@ -17,6 +18,7 @@ from typing import Any
 import debates
 import pytest
 from conftest import STATED, Run
+from counting import calls
 from hostile import KINDS, begun, delta, ended, event, raw, said, sending
 from messages_server import Server, serving
 
@@ -31,8 +33,6 @@ from debate_orchestrator.util.errors import ExternalError, ProviderFailed, Trans
 pytestmark = pytest.mark.slow
 
 SETUP = (*STATED, "--output=r.md", "--rounds=1")
-SECONDS = 25.0
-"""What stopping an endless answer may take here, on a busy machine."""
 
 
 def ask(spec: str, retry_for: float = 600.0, **changes: Any) -> Reply:
@@ -43,8 +43,7 @@ def ask(spec: str, retry_for: float = 600.0, **changes: Any) -> Reply:
     async def asked() -> Reply:
         try:
             put = brief(debate, debate.due[0]).model_copy(update=changes)
-            async with asyncio.timeout(SECONDS):
-                return await provider.reply(put, lambda piece: None)
+            return await provider.reply(put, lambda piece: None)
         finally:
             await provider.close()
 
@@ -94,16 +93,17 @@ def crowded(kind: str, values: int) -> bytes:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("values", [6_000, 1_000_000])
-def test_an_event_of_many_values(kind: str, values: int) -> None:
-    """An event of far more values than any answer has is refused before it is parsed, within seconds; what had come
-    before it is kept."""
-    with sending(lambda: [begun(kind), said(kind, "Half"), crowded(kind, values), ended(kind)]) as server:
-        began = time.process_time()
-        fault = fails(server.spec(kind), "an event of more than 5,000 values")
+def test_an_event_of_many_values(kind: str) -> None:
+    """An event of far more values than any answer has is refused before it is parsed: the work is not that of parsing.
+    What had come before it is kept."""
 
-    assert time.process_time() - began < 10
-    assert isinstance(fault, TransientError) and isinstance(fault.partial, Reply) and fault.partial.text == "Half"
+    def refuse(values: int) -> None:
+        with sending(lambda: [begun(kind), said(kind, "Half"), crowded(kind, values), ended(kind)]) as server:
+            fault = fails(server.spec(kind), "an event of more than 5,000 values")
+        assert isinstance(fault, TransientError) and isinstance(fault.partial, Reply) and fault.partial.text == "Half"
+
+    refuse(6_000)
+    assert calls(lambda: refuse(1_000_000)) < 500_000
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -272,10 +272,8 @@ def test_an_error_in_an_encoding_that_is_none(kind: str, charset: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_error_that_comes_slowly(kind: str) -> None:
     """An error whose body does not end is taken after a few seconds as far as it has come: its status decides."""
-    began = time.monotonic()
     with sending(forever(b" ", first=b'{"error": {"message": "No."}}', pause=0.2), status=400) as server:
         fails(server.spec(kind), "HTTP 400", ProviderFailed)
-    assert time.monotonic() - began < 15
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -299,14 +297,16 @@ def bomb() -> bytes:
 def test_a_body_that_unpacks_to_far_more(kind: str, status: int) -> None:
     """A packed body counts as what it unpacks to, while it is unpacked: it is never held whole."""
     packed = [bomb()]
+    expected: tuple[str, type[ExternalError]] = (
+        ("an event of more", TransientError) if status == 200 else ("HTTP 400", ProviderFailed)
+    )
     with sending(lambda: packed, status=status, content_encoding="gzip") as server:
-        began = time.process_time()
-        expected: tuple[str, type[ExternalError]] = (
-            ("an event of more", TransientError) if status == 200 else ("HTTP 400", ProviderFailed)
-        )
-        fails(server.spec(kind), *expected)
-
-    assert time.process_time() - began < 10
+        tracemalloc.start()
+        try:
+            fails(server.spec(kind), *expected)
+            assert tracemalloc.get_traced_memory()[1] < 100_000_000
+        finally:
+            tracemalloc.stop()
 
 
 @pytest.mark.parametrize("kind", KINDS)

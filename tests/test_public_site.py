@@ -265,6 +265,7 @@ def test_a_debate_may_begin_while_a_visitor_opens_its_stream(here: Path, monkeyp
         monkeypatch.undo()
 
 
+@pytest.mark.slow
 def test_the_queue_says_how_long(here: Path) -> None:
     """Once debates have ended, a place in the queue has a time: that of the usual debate, for each batch before it."""
     speaker = speaking(here, "time.sleep(0.2); print('A reason is given here, and another one.')")
@@ -295,6 +296,7 @@ def test_every_failure_says_what_to_do(error: Exception, words: str) -> None:
     assert words in told and "secret" not in told
 
 
+@pytest.mark.slow
 def test_a_debate_goes_on_in_the_next_server(here: Path) -> None:
     """A debate that waited or ran when its server ended is complete after the next one has begun."""
     speaker = speaking(here, "time.sleep(0.1); print('A reason is given here, and another one.')")
@@ -332,6 +334,7 @@ def test_failures_are_told_without_what_is_the_owners(here: Path) -> None:
         assert any(str(program) in line for line in visitor.log)
 
 
+@pytest.mark.slow
 def test_a_paused_debate_goes_on_by_itself(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After a failure that may pass, the page says when the debate goes on, and it does."""
     monkeypatch.setattr("debate_orchestrator.web.public.site.RETRY_SECONDS", (1.0, 1.0, 1.0, 1.0))

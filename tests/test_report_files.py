@@ -133,6 +133,7 @@ def whole(ending: str) -> bytes:
     return made(told(rounds=1), ending)
 
 
+@pytest.mark.slow
 def test_every_shape_has_a_checksum() -> None:
     """The report of any debate names its version and its journal, and has the checksum that it states."""
     for ending in ENDINGS:

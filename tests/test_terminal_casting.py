@@ -78,6 +78,7 @@ def test_a_seat_at_a_time(here: Path) -> None:
     assert "rapporteur" not in cast("seats", "", "", "", "no", "judge")
 
 
+@pytest.mark.slow
 def test_back_through_the_seats(here: Path) -> None:
     """Back goes from a seat to the one before, takes a judge from a panel, and leads from the first to the start."""
     assert cast("seats", "ollama:glm", BACK, "ollama:qwen", "", "", "", "")["a"] == "ollama:qwen"

@@ -104,6 +104,7 @@ def test_the_cost_is_half(server: Server) -> None:
     assert total == pytest.approx(sum(price or 0 for price in usual) / 2)
 
 
+@pytest.mark.slow
 def test_the_cap_counts_half(server: Server) -> None:
     """Under a cap a call counts with the price of a batch: what is too little for live calls is enough."""
     held = contests.tournament("one", topics=1, rehearse=False)
@@ -116,6 +117,7 @@ def test_the_cap_counts_half(server: Server) -> None:
     assert sum(standing.cost for standing in run.statuses.values()) == pytest.approx(price)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cancel", [False, True])
 def test_a_run_that_was_stopped_takes_its_batches(server: Server, cancel: bool) -> None:
     """A run that leaves while its batches are under way is gone on with by one that takes their results: no call is

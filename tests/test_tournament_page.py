@@ -79,6 +79,7 @@ def test_no_name_leaves_its_place(debate: Run) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_page_of_something_else_is_not_overwritten(debate: Run) -> None:
     """An index.html that is no tournament's page stays, and the command says so."""
     imported(debate, [row(f"d{n}", "a", "b", "pro") for n in range(3)])
@@ -90,6 +91,7 @@ def test_a_page_of_something_else_is_not_overwritten(debate: Run) -> None:
     assert Path("t/index.html").read_text(encoding="utf-8") == "<p>mine"
 
 
+@pytest.mark.slow
 def test_only_own_files_are_replaced(debate: Run) -> None:
     """Tables, plots and ratings that were there before or were changed since are moved aside, which a note says. Those
     that this program wrote are replaced, and `SHA256SUMS` lists them as they are."""
@@ -127,6 +129,7 @@ def written() -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in Path("t").rglob("*") if path.is_file()}
 
 
+@pytest.mark.slow
 def test_a_report_made_again_keeps_a_list_of_checksums_of_the_user(debate: Run) -> None:
     """A list that another program made is moved aside, and believed in nothing: a file that was changed before it was
     made is kept too. The program's own list is read by `sha256sum -c`, and replaced without a word: a report of the
@@ -150,6 +153,7 @@ def test_a_report_made_again_keeps_a_list_of_checksums_of_the_user(debate: Run) 
     assert names >= {"index.html", "ratings.json", "elo.csv", "judge_agreement.csv", "strengths.png"}
 
 
+@pytest.mark.slow
 def test_models_that_no_vote_tells_apart(debate: Run) -> None:
     """Strengths that differ by rounding errors alone look equal: on the axis of their plot, and in figures."""
     pairs = [(pro, con) for pro in "mno" for con in "mno" if pro != con]

@@ -189,6 +189,7 @@ def test_what_a_tournament_takes() -> None:
     assert free.bound == "12 debates at once"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changes", [{}, {"sides": "fixed", "first": "random"}, {"sides": "random", "first": "both"}])
 def test_each_debate_is_counted_at_its_own_prices(changes: dict[str, Any]) -> None:
     """A plan has the calls and tokens of the estimates of all its debates, model by model, though it makes only one
@@ -209,6 +210,7 @@ def test_each_debate_is_counted_at_its_own_prices(changes: dict[str, Any]) -> No
     assert {model: load.usage.input + load.usage.output for model, load in found.items()} == tokens
 
 
+@pytest.mark.slow
 def test_motions_of_different_lengths_are_counted() -> None:
     """A plan has the tokens of the estimates of all its debates also where one motion of eight is much longer."""
     rows = [

@@ -251,6 +251,7 @@ def test_folders_that_are_not_as_they_were(here: Path, file: str, text: str, exp
         folder.load("held")
 
 
+@pytest.mark.slow
 def test_a_folder_is_enough_elsewhere(here: Path) -> None:
     """The folder holds all that a run needs: format, prompts' digests and topics. A format of one's own may be gone."""
     from debate_orchestrator.formats import scaffold

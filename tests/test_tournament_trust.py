@@ -73,6 +73,7 @@ def recast(path: Path, one: str, other: str) -> None:
     change(path, models=[{"name": "one", "spec": one}, {"name": "other", "spec": other}], pairs=[["one", "other"]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", ["resume", "add"])
 def test_a_folder_reads_no_file(debate: Run, frozen: Path, outside: Path, verb: str) -> None:
     """A frozen spec whose settings name a file is refused, and nothing of that file is put anywhere."""

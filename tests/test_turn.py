@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -27,11 +26,11 @@ class Failing(Speaker):
     def __init__(self, fail: Callable[[Brief, int], Exception | None], caches: bool = False):
         super().__init__(rounds=1)
         self.fail, self.caches = fail, caches
-        self.begun: list[tuple[str, float]] = []
+        self.begun: list[str] = []
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         n = sum(one.turn == brief.turn for one in self.briefs)
-        self.begun.append((brief.turn, time.monotonic()))
+        self.begun.append(brief.turn)
         if (error := self.fail(brief, n)) is not None:
             self.briefs.append(brief)
             raise error
@@ -75,12 +74,10 @@ def test_a_call_that_came_to_nothing_is_made_again(tmp_path: Path) -> None:
 def test_trouble_is_bounded(tmp_path: Path) -> None:
     """Trouble that outlasts the time for retries pauses the debate; the last word on record is that it stopped."""
     speaker = Failing(lambda brief, n: TransientError("no line") if brief.turn == "1.opening.b" else None)
-    begun = time.monotonic()
     with pytest.raises(Paused, match="after 1 s of failed or silent calls") as raised:
         run(tmp_path / "j", speaker)
     events = read(tmp_path / "j").events
 
-    assert time.monotonic() - begun < 10
     assert "no line" in str(raised.value)
     last = events[-1]
     assert isinstance(last, CallFailed) and last.wait is None
@@ -104,10 +101,8 @@ def test_a_wait_ends_when_told_to_stop(tmp_path: Path) -> None:
         asyncio.get_running_loop().call_later(0.1, stop.set)
         return TransientError("later", after=500)
 
-    begun = time.monotonic()
     events = run(tmp_path / "j", Failing(fail), stop=stop, retry_for=1_000.0)
 
-    assert time.monotonic() - begun < 10
     assert len([event for event in events if isinstance(event, BriefSent)]) == 1
 
 
@@ -136,7 +131,7 @@ def test_the_leader_goes_first(tmp_path: Path) -> None:
     together = Failing(lambda brief, n: None)
     run(tmp_path / "k", together, share_cache=True)
 
-    judges = [turn for turn, _ in speaker.begun if turn.startswith("1.verdict")]
+    judges = [turn for turn in speaker.begun if turn.startswith("1.verdict")]
     assert judges[0] == "1.verdict.judge-1"
     assert (speaker.most_at_once, together.most_at_once) == (2, 3)
 

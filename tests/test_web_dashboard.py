@@ -238,6 +238,7 @@ def test_what_was_agreed_to_is_what_runs(visitor: Visitor, monkeypatch: pytest.M
     assert journal.read_bytes() == other.read_bytes()
 
 
+@pytest.mark.slow
 def test_what_was_agreed_to_is_what_is_judged(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
     """A journal that brings prompts of its own by the time that it is opened is not judged again."""
     Path("own").mkdir()
@@ -259,6 +260,7 @@ def test_what_was_agreed_to_is_what_is_judged(visitor: Visitor, monkeypatch: pyt
     assert sorted(os.listdir()) == sorted(there)
 
 
+@pytest.mark.slow
 def test_compare_search_and_judge_again(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
     """Debates are compared side by side, found by what was said, and judged again by others. A second debate of a topic
     has a name of its own. A page that can't show everything says so."""

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import selectors
 import statistics
 import sys
 from collections.abc import Iterable, Iterator
@@ -22,6 +21,7 @@ from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from leap import Leap
 from messages_cache import Cache, Counted, tokens
 from reply_codes import coded
 from speakers import take_turns
@@ -59,26 +59,6 @@ class Sent(NamedTuple):
     request: dict[str, Any]
     counted: Counted
     reply: str
-
-
-class Leap(asyncio.SelectorEventLoop):
-    """An event loop that leaps over every wait."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-        chosen = selectors.DefaultSelector()
-        select = chosen.select
-
-        def leap(timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-            assert timeout is not None, "all tasks wait for something that never comes"
-            self.now += timeout
-            return select(0)
-
-        chosen.select = leap  # type: ignore[method-assign]
-        super().__init__(chosen)
-
-    def time(self) -> float:
-        return self.now
 
 
 class Unwritten(JournalWriter):
