@@ -29,7 +29,7 @@ from debate_orchestrator.util import resources
 from debate_orchestrator.util.sanitize import few_marks
 from debate_orchestrator.web import blocks, folder, pages, reviewing, runs, seats, server
 from debate_orchestrator.web import renderings as web_renderings
-from debate_orchestrator.web.guard import Guard, LinkedDebate
+from debate_orchestrator.web.guard import FormLimit, Guard, LinkedDebate
 from debate_orchestrator.web.kept import Kept
 from debate_orchestrator.web.renderings import THIS_USER, Renderings
 from debate_orchestrator.web.server import create_app
@@ -337,7 +337,7 @@ def test_a_request_whose_sender_is_gone_is_given_up(method: str) -> None:
     async def receive() -> Any:
         return messages.pop()
 
-    guarded = Guard(app, hosts=[HOST], admit=lambda scope, headers: None)
+    guarded = Guard(app, hosts=[HOST], admit=lambda scope, headers: FormLimit(0))
     assert asyncio.run(answer(guarded, method, "/", receive)) == []
     assert ended == [{"GET": "given up", "POST": "done"}[method]]
 

@@ -27,9 +27,13 @@ from debate_orchestrator.web import blocks, folder, form_fields
 from debate_orchestrator.web.form_fields import ReplyField
 from debate_orchestrator.web.guard import Tokens
 from debate_orchestrator.web.live import AGAIN, EventStream, message
-from debate_orchestrator.web.pages import form, go_to, own_page, render, report_page
+from debate_orchestrator.web.pages import go_to, own_page, render, report_page
 from debate_orchestrator.web.renderings import Renderings
 from debate_orchestrator.web.runs import NOT_WAITING, AwaitedTurn, People, Run, Runs
+from debate_orchestrator.web.sent_form import form
+
+_FIELDS = re.compile(rf"turn|text|action|sure|{form_fields.NAME}")
+"""The names of the fields that the page of a seat has."""
 
 
 class Visit(NamedTuple):
@@ -81,7 +85,7 @@ class Seats:
             key = ("seat", request.url.path, version, run is not None, asking and asking.turn.id)
             page = await self._renderings.get(key, lambda: self._rendered(visit, {}, [], (), ""), token)
             return HTMLResponse(page)
-        sent = await form(request, token)
+        sent = await form(request, token, partial(self._renderings.run, visitor=token), _FIELDS)
         size = sum(len(text) for name, text in sent.items() if name == "text" or name.startswith("field/"))
         if size > MAX_SIZE:
             problem = f"The reply has {size:,} characters; at most {MAX_SIZE:,} are taken. Go back to what you wrote."
