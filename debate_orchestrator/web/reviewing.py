@@ -75,9 +75,9 @@ class Reviews:
         if request.method == "POST":
             sent = await form(request, token, partial(self._renderings.run, visitor=token), _FIELDS)
             return await self._renderings.run(lambda: self._taken(request, self._case(path), sent), token)
-        given = [request.query_params.get(part, "") for part in ("as", "key")]
-        key = ("review", folder.version(path), request.url.path, *given)
-        page = await self._renderings.get(key, lambda: self._shown(request, self._case(path)), token)
+        name = await self._renderings.run(lambda: self._reviewer(request, self._case(path)), token)
+        key = ("review", folder.version(path), request.url.path, name)
+        page = await self._renderings.get(key, lambda: self._shown(request, self._case(path), name), token)
         return HTMLResponse(page)
 
     def _taken(self, request: Request, case: ReviewedDebate, sent: Mapping[str, str]) -> Response:
@@ -85,8 +85,7 @@ class Reviews:
             return self._begin(request, case, sent)
         return self._file(request, case, self._reviewer(request, case), sent)
 
-    def _shown(self, request: Request, case: ReviewedDebate) -> str:
-        name = self._reviewer(request, case)
+    def _shown(self, request: Request, case: ReviewedDebate, name: str) -> str:
         if name and self._filed(case, name):
             return self._page(request, case, "filed", name=name)
         if name and (draft := reviews.read_draft(case.folder, name, case.digest)).get(_READ):
