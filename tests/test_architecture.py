@@ -34,6 +34,7 @@ PLACES = {
         "web/renderings.py",
         "web/reviewing.py",
         "web/seats.py",
+        "web/sent_form.py",
         "web/server.py",
         "web/tournaments.py",
     ),

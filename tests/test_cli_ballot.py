@@ -15,6 +15,7 @@ from test_cli_converse import Person
 from test_cli_settings import pipe
 from viewer import watching
 
+from debate_orchestrator.reports.report_files import without_checksum
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.data import read_mapping, to_yaml
@@ -267,3 +268,22 @@ def test_a_ballot_excuses_no_changed_report(debate: Run, journal: Path) -> None:
     report.write_text(report.read_text().replace("**Winner:** B", "**Winner:** A"))
 
     assert debate("check", J).code == 2
+
+
+@pytest.mark.parametrize("ending", [".md", ".html"])
+def test_a_missing_checksum_hides_no_ballot(debate: Run, journal: Path, ending: str) -> None:
+    """A report whose checksum was cut off is well only if it tells of the ballots that there are now."""
+    report = Path(f"debate-report{ending}")
+
+    def check_without_checksum() -> Run:
+        report.write_bytes(without_checksum(report.read_bytes(), ending))
+        return debate("check", J, str(report))
+
+    debate("report", J)
+    debate("ballot", J, "--take", ballot("ada"))
+    earlier = check_without_checksum()
+    debate("report", J)
+    now = check_without_checksum()
+
+    assert earlier.code == 3 and "Reviewers have filed ballots since, which it does not include" in earlier.out
+    assert now.code == 0, now.out

@@ -33,7 +33,6 @@ from debate_orchestrator.web.public.limits import (
     PostgresLimits,
 )
 from debate_orchestrator.web.public.site import charged, spent_before
-from debate_orchestrator.web.public.views import MAX_FORM_SIZE
 from debate_orchestrator.web.runs import Run
 
 FORM = "application/x-www-form-urlencoded"
@@ -138,14 +137,14 @@ def test_no_slash_leads_to_an_address_without_https(visitor: PublicVisitor) -> N
 
 def test_forms_have_a_size_and_a_type(visitor: PublicVisitor) -> None:
     """A form over the limit is refused before it is read, and anything that is no form too."""
-    visitor.token()  # the browser has the cookie of the form
+    token = visitor.token()
     sent = {**visitor.headers, "origin": f"https://{HOST}", "content-type": FORM}
-    large = b"topic=" + b"x" * MAX_FORM_SIZE
+    large = b"topic=" + b"x" * visitors.MAX_FORM_SIZE
     assert visitor.client.post("/start", content=large, headers=sent).status_code == 413
     assert visitor.client.post("/start", content=iter([large]), headers=sent).status_code == 413
     as_json = {**sent, "content-type": "application/json"}
     assert visitor.client.post("/start", content=json.dumps(TOPIC), headers=as_json).status_code == 415
-    assert visitor.client.post("/start", content=b"topic=%ff", headers=sent).status_code == 400
+    assert visitor.client.post("/start", content=f"form_token={token}&topic=%ff", headers=sent).status_code == 400
     assert visitor.start({**TOPIC, **{f"field{n}": "" for n in range(600)}}).status_code == 400
     assert visitor.client.delete("/start", headers=visitor.headers).status_code == 405
     assert nothing_written()

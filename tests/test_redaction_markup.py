@@ -26,6 +26,8 @@ MARKUP = (
     "\\\n", "&shy;<wbr>", "\u200b<b>\x1b[m",
 )  # fmt: skip
 
+ESCAPES = ("\\u{:04x}", "\\x{:02x}", "%{:02x}", "&#{};", "&#x{:X};")
+
 
 @pytest.fixture(autouse=True)
 def one_key(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,6 +53,24 @@ def test_a_key_in_markup(around: str) -> None:
     for mark in "\x1b\x9b\x9d=":
         assert redact(f"{mark}{KEY}") == streamed(mark, *KEY) == f"{mark}[key]"
         assert redact(f"{KEY[:12]}\x1b{KEY[12:]}") == "[key]"
+
+
+@for_each(["\x1b[{}", "\x1b[1{}", "\x9b{}", "\u241b[{}"])
+def test_a_sequence_without_its_end_hides_no_key(around: str) -> None:
+    """It takes the first letter of a key with markup in it, and the rest is found."""
+    said = around.format(f"{KEY[:9]}<b>{KEY[9:]}")
+    for shown in (redact(said), streamed(*said), redact(said.encode("unicode_escape").decode())):
+        assert shown.endswith("[key]") and not any(part in shown for part in (KEY[2:9], KEY[9:]))
+
+
+@for_each([(first, then) for first in ESCAPES for then in ESCAPES])
+def test_a_key_that_is_escaped_twice_and_coloured(escapes: tuple[str, str]) -> None:
+    """Its letters come one by one, each between colours: what is an escape once it is decoded is waited for."""
+    said = KEY
+    for escape in escapes:
+        said = "".join(escape.format(ord(letter)) for letter in said)
+    said = "".join(f"\x1b[31m{letter}\x1b[0m" for letter in said)
+    assert streamed(*said) == redact(said) == "\x1b[31m[key]\x1b[0m"
 
 
 @for_each(["\x1b", "\x1b[", "\x1b[31;", "\x1b]0;a", "<", "<span class='", "="])

@@ -295,6 +295,15 @@ def test_a_report_without_a_seal(short: list[Entry]) -> None:
     assert other.data["version"] is None
 
 
+@pytest.mark.parametrize("ending", [".md", ".html"])
+@pytest.mark.parametrize("before", ["\ufeff", "\n", "<!DOCTYPE html>\n"])
+def test_what_only_has_the_name_of_a_report(ending: str, before: str, short: list[Entry]) -> None:
+    """A forged one without a checksum and with another beginning is told, and is not well."""
+    bare = report_files.without_checksum(report(short, ending), ending)
+    found = told(before.encode() + bare.replace(b"narrow", b"decisive"), short, ending)
+    assert (found.state, found.well, found.undecided) == ("not a report", False, False)
+
+
 def test_a_seal_that_was_cut_short(short: list[Entry]) -> None:
     """What is left of a seal tells that there was one; what is no longer a report at all is told as changed too."""
     data = report(short)
@@ -305,7 +314,7 @@ def test_a_seal_that_was_cut_short(short: list[Entry]) -> None:
 
 
 def test_the_reports_beside_a_journal(tmp_path: Path, short: list[Entry]) -> None:
-    """Those that are there, damaged ones among them; what only has the name of a report is not one of them."""
+    """Those that are there, and what people may take for one by its name; another JSON file may hold answers."""
     paths = [tmp_path / f"r{ending}" for ending in report_files.FILE_TYPES]
     for path in paths:
         path.write_bytes(report(short, path.suffix))
@@ -317,7 +326,7 @@ def test_the_reports_beside_a_journal(tmp_path: Path, short: list[Entry]) -> Non
 
     for path in paths:
         path.write_text('{"topic": "my answers"}')
-    assert reports_beside(str(paths[0])) == []
+    assert reports_beside(str(paths[0])) == [str(path) for path in paths if path.suffix != ".json"]
     assert reports_beside(str(tmp_path / "none.md")) == []
 
 

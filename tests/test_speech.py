@@ -166,3 +166,11 @@ def test_normalizing_changes_nothing_else(form: Literal["NFC", "NFD", "NFKC", "N
     assert sanitize.normalized(usual, form) == unicodedata.normalize(form, usual)
     many = "a" + "\u0315\u0300" * 100_000 + "b"
     assert sanitize.normalized(many, form) == unicodedata.normalize(form, "a" + "\u0315\u0300" * 15 + "b")
+
+
+@pytest.mark.parametrize("undrawn", ["\u200c", "\u200d", "\ufe0f", "\U000e0041", "\u180b", "\u200d\ufe0f" * 3])
+def test_what_is_not_drawn_parts_no_marks(undrawn: str) -> None:
+    """The ninth mark on a letter goes with all behind it, whatever stands between; after eight, what joins stays."""
+    marks = "\u0301" * 8
+    assert sanitize.few_marks(f"Is e{(marks + undrawn) * 30} so?") == f"Is e{marks}{undrawn} so?"
+    assert sanitize.few_marks(f"e{marks}{undrawn}x") == f"e{marks}{undrawn}x"

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import io
 import json
 import math
 import sqlite3
+import threading
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,8 +21,11 @@ from contests import HAIKU, OPUS, SONNET, row, spec, tournament, write_rows
 from corpus import for_each
 from counting import calls
 
+from debate_orchestrator.formats import validation
 from debate_orchestrator.tournament import bradley_terry, folder, importing, plan, ratings, rows, spec_file
 from debate_orchestrator.tournament.bradley_terry import fit
+from debate_orchestrator.tournament.cluster import worker
+from debate_orchestrator.tournament.cluster.worker import Worker
 from debate_orchestrator.tournament.ratings import Ratings
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows
 from debate_orchestrator.tournament.spec import model_of
@@ -386,3 +392,43 @@ def test_a_changed_format_is_told_once(here: Path) -> None:
         folder.create(held.folder, changed)
 
     assert "\n".join(refused.value.problems).count("format: its content has changed.") == 1
+
+
+def test_of_many_wrong_values_the_first_are_worked_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A spec of thousands of wrong models is refused without a search for what each of them may mean."""
+    looked = list[str]()
+    monkeypatch.setattr(validation, "suggest", lambda word, _: looked.append(word) or "")
+    wrong = folder.frozen(spec()) | {"models": [{"nam": f"m{n}"} for n in range(5_000)]}
+
+    with pytest.raises(BadFile, match=r"models\[0\]: the key 'name' is missing") as caught:
+        folder.unfrozen(wrong, "x")
+
+    assert "and 14,900 more" in str(caught.value) and len(looked) <= validation.MAX_LISTED
+
+
+def test_a_model_is_added_once() -> None:
+    """Each time that it stands there, it would meet all models before it once more."""
+    twice = folder.frozen(spec()) | {"added": [spec().models[1].name] * 2}
+    with pytest.raises(BadFile, match="added: a model is listed twice"):
+        folder.unfrozen(json.loads(json.dumps(twice, default=str)), "x")
+
+
+def test_a_worker_schedules_beside_its_debates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A large schedule takes seconds, in which the debates of other tournaments go on."""
+    text, threads = json.dumps(folder.frozen(spec())), list[threading.Thread]()
+    schedule = worker.make_schedule
+
+    def scheduled(given: Any) -> Any:
+        threads.append(threading.current_thread())
+        return schedule(given)
+
+    async def rows(*_: Any, **__: Any) -> list[tuple[str]]:
+        return [(text,)]
+
+    monkeypatch.setattr(worker, "make_schedule", scheduled)
+    monkeypatch.setattr(worker.queue, "register", lambda *_: None)
+    found = Worker(SimpleNamespace(rows=rows, where="db", app=None), lambda _: [], at_once=1)
+    held, problems = asyncio.run(found._loaded("t"))
+
+    assert held is not None and held.schedule == schedule(spec()) and not problems
+    assert threading.main_thread() not in threads

@@ -215,29 +215,30 @@ def test_a_reply_over_the_limit_is_not_read(
     assert turn not in state().replies
 
 
-def test_a_reply_is_taken_once(
-    visitor: Visitor,  # noqa: F811
-    stranger: Visitor,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Of two that are sent for one turn at the same time the first counts; the other is told, and does no harm."""
+@pytest.mark.parametrize("same", [True, False])
+def test_a_reply_is_taken_once(visitor: Visitor, stranger: Visitor, same: bool) -> None:  # noqa: F811
+    """Of two that are sent for one turn at the same time the first counts. The other is told that it does not, unless
+    it is the same form once more: then its writer is told that the reply was received."""
     _, links = begun(visitor, **{"cast.a": "human"})
     (link,) = links.values()
-    fields = {"turn": turn_of(stranger, link), "text": SPEECH}
-    token, codes = link.rpartition("/")[2], list[int]()
+    turn, token, codes = turn_of(stranger, link), link.rpartition("/")[2], list[int]()
     clients = [stranger, Visitor(type(stranger.client)(stranger.client.app, base_url=stranger.client.base_url))]
     clients[1].client.portal = stranger.client.portal
 
-    def send(client: Visitor) -> None:
-        codes.append(client.send(link, fields, token=token).status_code)
+    def send(client: Visitor, more: str) -> None:
+        codes.append(client.send(link, {"turn": turn, "text": f"{SPEECH}{more}"}, token=token).status_code)
 
-    sending = [threading.Thread(target=send, args=(client,)) for client in clients]
+    sending = [
+        threading.Thread(target=send, args=(client, "" if same else more))
+        for client, more in zip(clients, ("One.", "Two."), strict=True)
+    ]
     for thread in sending:
         thread.start()
     for thread in sending:
         thread.join(PATIENCE)
 
-    assert sorted(codes) == [303, 422]
+    assert sorted(codes) == [303, 303 if same else 422]
+    assert state().replies[turn].reply.text.startswith(SPEECH.strip())
 
 
 def test_a_seat_that_waits_sees_what_it_handed_in(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811

@@ -6,6 +6,7 @@ import asyncio
 import json
 import shutil
 import threading
+import tracemalloc
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -29,7 +30,7 @@ from debate_orchestrator.util import resources
 from debate_orchestrator.util.sanitize import few_marks
 from debate_orchestrator.web import blocks, folder, pages, reviewing, runs, seats, server
 from debate_orchestrator.web import renderings as web_renderings
-from debate_orchestrator.web.guard import Guard, LinkedDebate
+from debate_orchestrator.web.guard import FormLimit, Guard, LinkedDebate
 from debate_orchestrator.web.kept import Kept
 from debate_orchestrator.web.renderings import THIS_USER, Renderings
 from debate_orchestrator.web.server import create_app
@@ -154,6 +155,36 @@ def test_a_value_above_the_bound_takes_the_place_of_no_other() -> None:
     kept.put("a", "X", 101)
     kept.put("c", "C", 40)
     assert kept_of("a", "b", "larger", "c") == ["X", "B", "S", "C"]
+
+
+def test_what_is_kept_stays_within_its_bound() -> None:
+    """However long the keys and however short the pages are."""
+    renderings, bound = Renderings(), 2_000_000
+
+    async def run() -> int:
+        renderings._kept = Kept(bound)
+        tracemalloc.start()
+        before = tracemalloc.get_traced_memory()[0]
+        for n in range(6_000):
+            await renderings.get(("x", f"{n}" + "k" * 2_000), lambda n=n: f"page {n}", "v")
+        return tracemalloc.get_traced_memory()[0] - before
+
+    try:
+        assert asyncio.run(run()) < bound * 1.2
+    finally:
+        tracemalloc.stop()
+        renderings.close()
+
+
+def test_no_page_is_made_for_a_wrong_key_of_a_review(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any number of wrong ones is answered with the one page that the link without a key has."""
+    shutil.copy(EXAMPLE, REVIEWED)
+    token = TOKENS.review(LinkedDebate("debate-report", read_journal(REVIEWED).entries[0].hash))
+    made = counted(monkeypatch, reviewing, "render")
+    with visiting(enter=False) as reviewer:
+        link = f"/review/debate-report/{token}"
+        assert len({reviewer.get(f"{link}{query}").text for query in ("", "?as=x&key=1", "?as=y&key=2", "?as=y")}) == 1
+    assert made.total() == 1
 
 
 def test_a_slow_journal_holds_up_no_other(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -337,7 +368,7 @@ def test_a_request_whose_sender_is_gone_is_given_up(method: str) -> None:
     async def receive() -> Any:
         return messages.pop()
 
-    guarded = Guard(app, hosts=[HOST], admit=lambda scope, headers: None)
+    guarded = Guard(app, hosts=[HOST], admit=lambda scope, headers: FormLimit(0))
     assert asyncio.run(answer(guarded, method, "/", receive)) == []
     assert ended == [{"GET": "given up", "POST": "done"}[method]]
 

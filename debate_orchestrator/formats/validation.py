@@ -55,14 +55,17 @@ def validate(
     """The model made of `data`, or None and every error; `where` gives the place of some keys.
 
     Checks over the whole model (InvalidFormat) can only run on a valid one. If single values are wrong, they run on a
-    copy with stand-ins, and their errors about the stand-ins are left out.
+    copy with stand-ins, and their errors about the stand-ins are left out. With more wrong values than are listed they
+    don't run, and nothing is worked out for the others.
     """
     try:
         return model.model_validate(data), []
     except ValidationError as error:
         found = error.errors()
-    problems = [*_values(model, data, found, where), *_model_problems(found, where)]
-    repaired = _repaired(model, data, found)
+    listed = found[:MAX_LISTED]
+    rest = {(_keys_to(data, item["loc"]), item["type"] == "missing" and item["loc"]) for item in found[MAX_LISTED:]}
+    problems = [*_values(model, data, listed, where), *_model_problems(listed, where)]
+    repaired = _repaired(model, data, found) if not rest else None
     if repaired is not None:
         copied, changed = repaired
         try:
@@ -70,7 +73,7 @@ def validate(
         except ValidationError as error:
             problems += _model_problems(error.errors(), where, changed)
     problems = list(dict.fromkeys(problems))
-    left_out = len(problems) - MAX_LISTED
+    left_out = max(0, len(problems) - MAX_LISTED) + len(rest)
     return None, [*problems[:MAX_LISTED], *([f"{where(())}: and {left_out:,} more."] if left_out > 0 else [])]
 
 

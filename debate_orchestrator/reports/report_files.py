@@ -238,14 +238,24 @@ def endings() -> str:
 
 
 State = Literal[
-    "unchanged", "earlier", "longer", "another", "changed", "no checksum", "contradicts", "reviewed", "other version"
+    "unchanged",
+    "earlier",
+    "longer",
+    "another",
+    "changed",
+    "no checksum",
+    "not a report",
+    "contradicts",
+    "reviewed",
+    "other version",
 ]
 """Made of this journal as it is; of this journal some lines ago; of a journal with more lines; of another; changed
-after it was written; without a checksum; with one, and not saying what the journal says; the same where there are
-reviewers' ballots, so that it may have been made before one of them; or naming another version of this program, so that
-only that version can tell."""
+after it was written; without a checksum; without one and without the beginning of a report; with one, and not saying
+what the journal says; the same, or without a checksum, where there are reviewers' ballots, so that it may have been
+made before one of them; or naming another version of this program, so that only that version can tell."""
 Remade = Literal["same", "different", "not compared"]
 _ONLY = "Only that version can tell whether it says what the journal says: anyone can give a report a new checksum."
+_FILED_SINCE = "Reviewers have filed ballots since, which it does not include: `debate report` makes it with them."
 _JUDGED_HERE = "of another journal: that of the debate which is judged again in this one."
 
 
@@ -290,17 +300,19 @@ class Verification(NamedTuple):
 
 
 def reports_beside(report: str) -> list[str]:
-    """The reports beside a journal: `report` and those that differ from it in their ending alone. A file that was never
-    a report is not among them, though it has the name of one."""
+    """The reports beside a journal: `report` and those that differ from it in their ending alone. What is there under
+    the name of a report that people read is among them, whatever it is: they may take it for one. A JSON file is only
+    where it was a report; it may be an answers file."""
     stem = os.path.splitext(report)[0]
-    return [path for path in (f"{stem}{ending}" for ending in FILE_TYPES) if _was_a_report(path)]
+    there = [path for path in (f"{stem}{ending}" for ending in FILE_TYPES) if os.path.lexists(path)]
+    return [path for path in there if FILE_TYPES[os.path.splitext(path)[1]].around is not None or _was_a_report(path)]
 
 
 def _was_a_report(path: str) -> bool:
     try:
         data = read_regular(path, follow=True)
     except OSError:
-        return os.path.lexists(path)
+        return True
     ending = os.path.splitext(path)[1]
     return data.startswith(FILE_TYPES[ending].begins) or has_traces(data, ending)
 
@@ -363,11 +375,21 @@ def integrity(path: str, data: bytes) -> str:
 def _without_checksum(path: str, data: bytes, renderings: list[bytes]) -> Verification:
     """A report without a checksum that can be read."""
     ending = os.path.splitext(path)[1]
-    if FILE_TYPES[ending].around is not None and data in [without_checksum(text, ending) for text in renderings]:
+    bare = [without_checksum(text, ending) for text in renderings] if FILE_TYPES[ending].around is not None else []
+    if bare and data == bare[-1]:
         return Verification(path, "no checksum", "same", "has no checksum, and says what this journal says.")
+    if data in bare:
+        text = f"has no checksum, and says what this journal says. {_FILED_SINCE}"
+        return Verification(path, "reviewed", "same", text)
     if has_traces(data, ending):
         text = "changed after it was written: its checksum is damaged, or is not where it was put."
         return Verification(path, "changed", "not compared", text)
+    if not data.startswith(FILE_TYPES[ending].begins):
+        text = (
+            "has the name of this journal's report, and is not a report as this program writes one. Nothing shows that "
+            "it says what the journal says. If it is yours, give it another name."
+        )
+        return Verification(path, "not a report", "not compared", text)
     text = (
         "has no checksum: an older version made it, or the checksum was cut off. This version renders the "
         "journal differently, so it can't be told whether the report was changed."
@@ -396,7 +418,7 @@ def _belonging(path: str, data: bytes, lines: int, checksum: Checksum, rendering
         )
         return Verification(path, state, "same", f"{text}; made again, it is the same {same}.", checksum)
     if data in remade:
-        text += ". Reviewers have filed ballots since, which it does not include: `debate report` makes it with them."
+        text += f". {_FILED_SINCE}"
         return Verification(path, "reviewed", "same", text, checksum)
     if checksum.schema != SCHEMA:
         text = (

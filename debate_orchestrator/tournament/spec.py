@@ -239,6 +239,8 @@ def _name_problems(data: Mapping[str, Any]) -> Iterator[str]:
     if len({frozenset(map(str, pair)) for pair in pairs}) < len(pairs):
         yield "pairs: a pair is listed twice. (x, y) and (y, x) are the same pair; `sides` decides who is pro."
     yield from _unknown("added", data.get("added"), names, "a name in models")
+    if isinstance(added := data.get("added"), list) and len(set(map(str, added))) < len(added):
+        yield "added: a model is listed twice."
     everyone = [*models, *_pool(data)]
     limited = [*registry.ENTRIES, *(model["name"] for model in everyone)]
     limited += [model_spec.unrehearsed(model["spec"]) for model in everyone]

@@ -181,7 +181,10 @@ def _cleaned(reading: Reading, space: str, bare: bool, goes_on: bool) -> Iterato
 def _before_markup(reading: Reading) -> Iterator[Reading]:
     """A text that continues, up to each place where markup may begin that is not complete, and as a whole: markup may
     begin within what may be markup, and that may turn out to be none."""
-    reading = reading.cut(incomplete(reading.text))  # an escape that continues may be the rest of markup
+    certain = incomplete(reading.text)
+    if certain < len(reading.text):
+        yield reading
+        reading = reading.cut(certain)  # an escape that continues may be the rest of markup
     text = reading.text
     at = _open_markup(text, len(text) - _MAX_MARKUP_LENGTH)
     complete = [found.span() for found in _MARKUP.finditer(text)] if at < len(text) else []
@@ -244,6 +247,12 @@ class Search:
             for sign in _ESCAPES_BEGIN
             for n, reading in enumerate(readings(sign + spelling, space))
             if n
+        ]
+        # A sequence for the terminal that stands there without its end takes them.
+        taken += [
+            (1, clean(_MARKUP.sub("", f"{begin}{spelling}", count=1), space).strip())
+            for spelling in spellings
+            for begin in ("\x1b", "\x1b[")
         ]
         self._spellings = sorted({reading for n, reading in read + taken if len(reading) >= (MIN_LENGTH if n else 1)})
         self._heads = {spelling[:size] for spelling in self._spellings for size in (1, 2, 3)}

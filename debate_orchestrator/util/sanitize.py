@@ -73,8 +73,28 @@ class _Combining(dict[int, str]):
         return self[code]
 
 
-_COMBINING = _Combining()
-_COMBINING_TOO_MANY = re.compile(r"(?<=m{30})m+")
+class _Drawn(dict[int, str]):
+    """Character to `m` where it is drawn over the one before it, to `u` where nothing is drawn, to `.` elsewhere."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        mark = unicodedata.category(char) in ("Mn", "Me")
+        self[code] = "u" if UNSEEN.match(char) else "m" if mark else "."
+        return self[code]
+
+
+_COMBINING, _DRAWN = _Combining(), _Drawn()
+_MARKS_TOO_MANY, _PILED = (re.compile(rf"(?:mu*+){{{most}}}(m[mu]*+)") for most in (30, 8))
+"""Marks in a row, with what is not drawn between them: the first so many, and the rest."""
+
+
+def _cut(text: str, kinds: dict[int, str], runs: re.Pattern[str]) -> str:
+    """`text` without the rest of each run of marks, in one pass over it. `kinds` says what each character is."""
+    kept, at = list[str](), 0
+    for found in runs.finditer(text.translate(kinds)):
+        kept.append(text[at : found.start(1)])
+        at = found.end()
+    return "".join([*kept, text[at:]])
 
 
 def normalized(text: str, form: Literal["NFC", "NFD", "NFKC", "NFKD"] = "NFKC") -> str:
@@ -83,37 +103,13 @@ def normalized(text: str, form: Literal["NFC", "NFD", "NFKC", "NFKD"] = "NFKC") 
     Unicode sorts these marks behind a letter, which takes the square of their number. 30 is what its Stream-Safe Text
     Format allows (UAX #15); no language needs more than a few.
     """
-    if text.isascii():
-        return text
-    kept, at = list[str](), 0
-    for found in _COMBINING_TOO_MANY.finditer(text.translate(_COMBINING)):
-        kept.append(text[at : found.start()])
-        at = found.end()
-    return unicodedata.normalize(form, "".join([*kept, text[at:]]))
-
-
-class _DrawnOver(dict[int, str]):
-    """Character to `m` where it is drawn over the one before it, to `.` elsewhere."""
-
-    def __missing__(self, code: int) -> str:
-        self[code] = "m" if unicodedata.category(chr(code)) in ("Mn", "Me") else "."
-        return self[code]
-
-
-_DRAWN_OVER = _DrawnOver()
-_PILED = re.compile(r"(?<=m{8})m+")
+    return text if text.isascii() else unicodedata.normalize(form, _cut(text, _COMBINING, _MARKS_TOO_MANY))
 
 
 def few_marks(text: str) -> str:
-    """`text` with no more than 8 combining marks on a letter. No language needs as many; hundreds cover what stands
-    around the letter, and some fonts draw each of them with a width."""
-    if text.isascii():
-        return text
-    kept, at = list[str](), 0
-    for found in _PILED.finditer(text.translate(_DRAWN_OVER)):
-        kept.append(text[at : found.start()])
-        at = found.end()
-    return "".join([*kept, text[at:]])
+    """`text` with no more than 8 marks on a letter, whatever stands between them and is not drawn, such as a joiner. No
+    language needs as many; hundreds cover what stands around the letter, and some fonts draw each with a width."""
+    return text if text.isascii() else _cut(text, _DRAWN, _PILED)
 
 
 def sanitize(text: str) -> str:

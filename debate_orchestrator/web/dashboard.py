@@ -41,9 +41,10 @@ from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.web import blocks, folder, reviewing
 from debate_orchestrator.web.guard import DASHBOARD, LinkedDebate, Tokens, of_this_machine
 from debate_orchestrator.web.live import EventStream, message
-from debate_orchestrator.web.pages import form, go_to, html_response, own_page, report_page
+from debate_orchestrator.web.pages import go_to, html_response, own_page, report_page
 from debate_orchestrator.web.renderings import THIS_USER, Renderings
 from debate_orchestrator.web.runs import Runs, must_be_among, written_here
+from debate_orchestrator.web.sent_form import form
 
 _MAX_COMPARED = 20
 """Debates side by side on one page."""
@@ -127,7 +128,7 @@ class Dashboard:
         found = self._found
         if request.method != "POST":
             return self._form(found, dict(request.query_params), [])
-        sent = await form(request, self._tokens.form)
+        sent = await form(request, self._tokens.form, self._work)
         action, once = sent.pop("action", "cost"), sent.pop("once", "")
         if action in ("format", "back"):
             return self._form(found, sent, [])
@@ -277,7 +278,7 @@ class Dashboard:
         """What the buttons of a debate do."""
         name, action = request.path_params["name"], request.path_params["action"]
         path = folder.journal_of(name)
-        sent = await form(request, self._tokens.form)
+        sent = await form(request, self._tokens.form, self._work)
         here = self._address_of(path)
         match action:
             case "pause":

@@ -14,6 +14,8 @@ from debate_orchestrator.util.errors import BadReply
 
 _PREFIX = "field/"
 """How the names of these fields begin, so that no other field of the form is taken for one."""
+NAME = rf"{_PREFIX}.{{1,200}}"
+"""A regular expression of these names."""
 
 
 class ReplyField(NamedTuple):

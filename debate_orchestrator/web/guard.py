@@ -11,14 +11,15 @@ import hashlib
 import hmac
 import os
 import secrets
-from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, MutableMapping
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 from debate_orchestrator.providers.servers import is_loopback
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.paths import state_folder
-from debate_orchestrator.util.errors import BadFile
+from debate_orchestrator.util.errors import BadFile, with_hint
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -26,12 +27,25 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 Headers = Mapping[str, str]
-Admit = Callable[[Scope, Headers], None]
+
+
+class FormLimit(NamedTuple):
+    """What a form may take that is let in."""
+
+    size: int
+    """Bytes."""
+    counted_by: str = ""
+    """The link that it was sent with: so many of its forms are in memory at once. Empty where they are not counted."""
+
+
+Admit = Callable[[Scope, Headers], FormLimit]
 
 DASHBOARD = "/dashboard/"
 """Before the key of the dashboard in the addresses of its pages."""
-MAX_BODY_SIZE = 2_000_000
-"""Bytes of a request; a speech may have up to a million characters."""
+MAX_FORM_SIZE = 2_000_000
+"""Bytes of a form of the dashboard."""
+MAX_FORMS = 10
+"""Forms of one link that are in memory at once."""
 BODY_SECONDS = 20.0
 """Seconds in which a request has to arrive whole."""
 UNREAD_SECONDS = 10.0
@@ -39,6 +53,9 @@ UNREAD_SECONDS = 10.0
 _SECRET_SIZE = 32
 """Bytes of the secret of a user."""
 _FORM = "application/x-www-form-urlencoded"
+MULTIPART = "multipart/form-data"
+"""The type of forms that may be long: a character takes as many bytes as in UTF-8, where percent-encoding takes three
+times as many."""
 _OPEN = ("/static/", "/seat/", "/review/", "/tournament/")
 """Where the key of the dashboard is not needed: seats, reviews and the pages of tournaments have tokens of their
 own."""
@@ -71,10 +88,12 @@ class HttpError(Exception):
 class Guard:
     """Lets requests through to the app if they are for this server and `admit` raises no error for them."""
 
-    def __init__(self, app: App, *, hosts: Iterable[str], admit: Admit, largest_body: int = MAX_BODY_SIZE):
+    def __init__(self, app: App, *, hosts: Iterable[str], admit: Admit):
         """`hosts` are the values of the Host header that are this server's; `admit` raises HttpError for a request
-        whose sender may not open its path; `largest_body` is in bytes."""
-        self._app, self._admit, self._largest = app, admit, largest_body
+        whose sender may not open its path."""
+        self._app, self._admit = app, admit
+        self._forms = Counter[str]()
+        """Forms that are read or worked on, by what they are counted by."""
         self._origins = {host: _origin(host) for host in map(str.lower, hosts)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -95,16 +114,30 @@ class Guard:
             await send(message)
 
         try:
-            self._check(scope, headers)
+            limit = self._check(scope, headers)
             if scope["method"] == "POST":
-                receive = await _whole(receive, headers, self._largest)
+                with self._counted(limit.counted_by):
+                    whole = await _whole(receive, headers, limit.size)
+                    await self._app(scope, whole, send_with_headers)
+                return
         except HttpError as error:
             await _send_error(send_with_headers, error)
             return
-        if scope["method"] == "POST":
-            await self._app(scope, receive, send_with_headers)
-        else:
-            await self._answer(scope, receive, send_with_headers, lambda: begun)
+        await self._answer(scope, receive, send_with_headers, lambda: begun)
+
+    @contextmanager
+    def _counted(self, link: str) -> Iterator[None]:
+        """Counts a form until it is answered. Raises HttpError where too many of its link are not answered yet."""
+        if link and self._forms[link] >= MAX_FORMS:
+            sentence = f"This link has sent {MAX_FORMS} forms that are not answered yet. Nothing was saved."
+            raise HttpError(429, with_hint(sentence, "go back, and send it again in some seconds"), retry_after=5)
+        self._forms[link] += 1
+        try:
+            yield
+        finally:
+            self._forms[link] -= 1
+            if not self._forms[link]:
+                del self._forms[link]
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, begun: Callable[[], bool]) -> None:
         """Answers a request that only asks. What is done for it ends when the other side is gone before the answer
@@ -126,7 +159,7 @@ class Guard:
             with suppress(asyncio.CancelledError):
                 await answering
 
-    def _check(self, scope: Scope, headers: dict[str, str]) -> None:
+    def _check(self, scope: Scope, headers: dict[str, str]) -> FormLimit:
         """Raises HttpError for a request that is not for this server, or that another site sent."""
         host = headers.get("host", "").lower()
         if host not in self._origins:
@@ -138,18 +171,19 @@ class Guard:
             other_site = headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
             if other_site or (origin and origin.lower() != self._origins[host]):
                 raise HttpError(403, "This form was sent from another site.")
-            if headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
-                raise HttpError(415, f"This server takes only forms ({_FORM}).")
-        self._admit(scope, headers)
+            if headers.get("content-type", "").partition(";")[0].strip().lower() not in (_FORM, MULTIPART):
+                raise HttpError(415, f"This server takes only forms ({_FORM}, {MULTIPART}).")
+        return self._admit(scope, headers)
 
 
 def dashboard_alone(tokens: Tokens) -> Admit:
     """Admits requests whose path has the key of the dashboard. Paths of `_OPEN` need none."""
 
-    def admit(scope: Scope, headers: Headers) -> None:
+    def admit(scope: Scope, headers: Headers) -> FormLimit:
         path = scope["path"]
         if not path.startswith(_OPEN) and not same(f"{DASHBOARD}{tokens.dashboard}", dashboard_of(path)):
             raise HttpError(401, "Open the dashboard with the link that `debate serve` printed at its start.")
+        return FormLimit(MAX_FORM_SIZE)
 
     return admit
 

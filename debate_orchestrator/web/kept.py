@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Hashable
@@ -10,37 +11,44 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
+def _digest(key: Hashable) -> bytes:
+    """What stands for a key, which may be as long as an address: its size is always the same."""
+    return hashlib.blake2b(repr(key).encode(), digest_size=16).digest()
+
+
 class Kept(Generic[T]):
-    """Values by their keys. Above the bound, the one last asked for longest ago is dropped. The newest value that is
-    above it by itself is kept beside the others. Threads share them."""
+    """Values by their keys, which are told apart by their `repr`. Above the bound, the one last asked for longest ago
+    is dropped. The newest value that is above it by itself is kept beside the others. Threads share them."""
 
     def __init__(self, most: int) -> None:
         """`most` is in bytes, of the sizes that `put` is given."""
         self._most, self._size = most, 0
-        self._values: OrderedDict[Hashable, tuple[T, int]] = OrderedDict()
-        self._large: tuple[Hashable, T] | None = None
+        self._values: OrderedDict[bytes, tuple[T, int]] = OrderedDict()
+        self._large: tuple[bytes, T] | None = None
         self._lock = threading.Lock()
 
     def get(self, key: Hashable) -> T | None:
         """The value of a key; None where it is not kept."""
+        digest = _digest(key)
         with self._lock:
-            if self._large and self._large[0] == key:
+            if self._large and self._large[0] == digest:
                 return self._large[1]
-            if key not in self._values:
+            if digest not in self._values:
                 return None
-            self._values.move_to_end(key)
-            return self._values[key][0]
+            self._values.move_to_end(digest)
+            return self._values[digest][0]
 
     def put(self, key: Hashable, value: T, size: int) -> None:
         """Keeps a value in place of the former one."""
+        digest = _digest(key)
         with self._lock:
-            self._size -= self._values.pop(key, (None, 0))[1]
+            self._size -= self._values.pop(digest, (None, 0))[1]
             if size > self._most:
-                self._large = key, value
+                self._large = digest, value
                 return
-            if self._large and self._large[0] == key:
+            if self._large and self._large[0] == digest:
                 self._large = None
-            self._values[key] = value, size
+            self._values[digest] = value, size
             self._size += size
             while self._size > self._most:
                 self._size -= self._values.popitem(last=False)[1][1]

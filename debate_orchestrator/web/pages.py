@@ -1,4 +1,4 @@
-"""What views answer with: templates as pages, reports, pictures, errors; and how they read a form."""
+"""What views answer with: templates as pages, reports, pictures, errors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, quote
+from urllib.parse import quote
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -27,7 +27,7 @@ from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadFile, DebateError
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import few_marks
-from debate_orchestrator.web.guard import dashboard_of, same
+from debate_orchestrator.web.guard import dashboard_of
 
 STATIC = {"page.js": "text/javascript; charset=utf-8", "page.css": "text/css; charset=utf-8"}
 """The files that pages load, and their types."""
@@ -75,7 +75,6 @@ _environment = cache(
     )
 )
 
-_MAX_FIELDS = 500
 _REPORT_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'"
@@ -106,26 +105,6 @@ def of_dashboard(request: Request) -> dict[str, Any]:
 def go_to(address: str) -> RedirectResponse:
     """What follows a form that was taken."""
     return RedirectResponse(address, 303)
-
-
-async def form(request: Request, token: str) -> dict[str, str]:
-    """The fields of a form; of several with one name, their values with commas between. Raises HTTPException where it
-    lacks the `token` that forms have here, so that no other site can have sent it; with an empty one none is taken."""
-    try:
-        body = (await request.body()).decode("utf-8")
-        pairs = parse_qsl(body, keep_blank_values=True, max_num_fields=_MAX_FIELDS, errors="strict")
-    except ValueError:
-        raise HTTPException(400, "This form can't be read.") from None
-    fields: dict[str, str] = {}
-    for name, sent in pairs:
-        value = sent.replace("\r\n", "\n")
-        fields[name] = f"{fields[name]}, {value}" if name in fields else value
-    if not token or not same(token, fields.pop("form_token", "")):
-        raise HTTPException(
-            403,
-            "This form is not from a page of this server, or the page is too old. Reload it and send it again.",
-        )
-    return fields
 
 
 def report_page(path: str) -> str:

@@ -22,6 +22,8 @@ _AT_ONCE = 2
 """How many things are worked on at once for all visitors and links together; as many more for the dashboard."""
 _KEPT = 100_000_000
 """Bytes of memory that the renderings that are kept may take."""
+_ENTRY_SIZE = 500
+"""Bytes that each of them takes besides."""
 _MAX_WAITING = 100
 """Requests of one visitor or link that wait at once."""
 
@@ -73,7 +75,7 @@ class Renderings:
 
         def kept_then() -> Rendering:
             rendering = make()
-            self._kept.put(key, rendering, getsizeof(rendering))
+            self._kept.put(key, rendering, getsizeof(rendering) + _ENTRY_SIZE)
             return rendering
 
         return await self.shared(key, kept_then, visitor)

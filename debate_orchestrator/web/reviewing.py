@@ -4,8 +4,10 @@ of `debate ballot`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import date
+from functools import partial
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -24,9 +26,12 @@ from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.web import blocks, folder, form_fields
 from debate_orchestrator.web.guard import LinkedDebate, Tokens, same
-from debate_orchestrator.web.pages import form, go_to, own_page, render, report_page
+from debate_orchestrator.web.pages import go_to, own_page, render, report_page
 from debate_orchestrator.web.renderings import Renderings
+from debate_orchestrator.web.sent_form import form
 
+_FIELDS = re.compile(rf"action|reviewer|seen|before|{form_fields.NAME}")
+"""The names of the fields that the pages of a review have."""
 _READ = "read"
 """The key of a draft that says that the debate was shown; from then on the vote before it stands."""
 _ASKED = ("rounds", "final", "why", "after")
@@ -70,11 +75,11 @@ class Reviews:
         """The vote before reading; then the debate with the ballot; then that it was filed."""
         path, token = self._path(request), request.path_params["token"]
         if request.method == "POST":
-            sent = await form(request, token)
+            sent = await form(request, token, partial(self._renderings.run, visitor=token), _FIELDS)
             return await self._renderings.run(lambda: self._taken(request, self._case(path), sent), token)
-        given = [request.query_params.get(part, "") for part in ("as", "key")]
-        key = ("review", folder.version(path), request.url.path, *given)
-        page = await self._renderings.get(key, lambda: self._shown(request, self._case(path)), token)
+        name = await self._renderings.run(lambda: self._reviewer(request, self._case(path)), token)
+        key = ("review", folder.version(path), request.url.path, name)
+        page = await self._renderings.get(key, lambda: self._shown(request, self._case(path), name), token)
         return HTMLResponse(page)
 
     def _taken(self, request: Request, case: ReviewedDebate, sent: Mapping[str, str]) -> Response:
@@ -82,8 +87,7 @@ class Reviews:
             return self._begin(request, case, sent)
         return self._file(request, case, self._reviewer(request, case), sent)
 
-    def _shown(self, request: Request, case: ReviewedDebate) -> str:
-        name = self._reviewer(request, case)
+    def _shown(self, request: Request, case: ReviewedDebate, name: str) -> str:
         if name and self._filed(case, name):
             return self._page(request, case, "filed", name=name)
         if name and (draft := reviews.read_draft(case.folder, name, case.digest)).get(_READ):

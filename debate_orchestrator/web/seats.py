@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import re
 from collections.abc import Hashable, Mapping, Sequence
@@ -27,9 +28,13 @@ from debate_orchestrator.web import blocks, folder, form_fields
 from debate_orchestrator.web.form_fields import ReplyField
 from debate_orchestrator.web.guard import Tokens
 from debate_orchestrator.web.live import AGAIN, EventStream, message
-from debate_orchestrator.web.pages import form, go_to, own_page, render, report_page
+from debate_orchestrator.web.pages import go_to, own_page, render, report_page
 from debate_orchestrator.web.renderings import Renderings
 from debate_orchestrator.web.runs import NOT_WAITING, AwaitedTurn, People, Run, Runs
+from debate_orchestrator.web.sent_form import form
+
+_FIELDS = re.compile(rf"turn|text|action|sure|{form_fields.NAME}")
+"""The names of the fields that the page of a seat has."""
 
 
 class Visit(NamedTuple):
@@ -49,6 +54,8 @@ class Seats:
         self._tokens, self._runs, self._renderings = tokens, runs, renderings
         self._locks = WeakValueDictionary[str, asyncio.Lock]()
         """By the token of a seat, what lets one reply be worked on at a time, however many come."""
+        self._handed_in: dict[str, bytes] = {}
+        """By the token of a seat, the digest of the reply that was taken last: its form may come twice."""
 
     def _lock(self, key: str) -> asyncio.Lock:
         return self._locks.setdefault(key, asyncio.Lock())
@@ -81,13 +88,15 @@ class Seats:
             key = ("seat", request.url.path, version, run is not None, asking and asking.turn.id)
             page = await self._renderings.get(key, lambda: self._rendered(visit, {}, [], (), ""), token)
             return HTMLResponse(page)
-        sent = await form(request, token)
+        sent = await form(request, token, partial(self._renderings.run, visitor=token), _FIELDS)
         size = sum(len(text) for name, text in sent.items() if name == "text" or name.startswith("field/"))
         if size > MAX_SIZE:
             problem = f"The reply has {size:,} characters; at most {MAX_SIZE:,} are taken. Go back to what you wrote."
             raise HTTPException(413, problem)
         async with self._lock(token):
-            if asking is None or run is None or sent.get("turn") != asking.turn.id:
+            if asking is None or run is None or sent.get("turn") != asking.turn.id or asking.reply.done():
+                if self._handed_in.get(token) == _reply_digest(sent):
+                    return go_to(request.url.path)
                 return await self._page(visit, {}, [NOT_WAITING], late=_written(sent))
             return await self._take(visit, run.people, asking, sent)
 
@@ -110,6 +119,7 @@ class Seats:
             if problems := await self._renderings.run(lambda: reply_problems(*asking[:3], text), token):
                 raise BadReply(problems)
             people.hand_in(asking, text)
+            self._handed_in[token] = _reply_digest(sent)
         except BadReply as error:
             return await self._page(visit, sent, error.problems)
         return go_to(visit.request.url.path)
@@ -190,6 +200,11 @@ def _written(sent: Mapping[str, str]) -> str:
     """What a form holds of a reply, as text: the speech, or the fields that were filled in."""
     fields = ((name.removeprefix("field/"), text) for name, text in sent.items() if name.startswith("field/"))
     return sent.get("text", "") or "\n".join(f"{name}: {text}" for name, text in fields if text)
+
+
+def _reply_digest(sent: Mapping[str, str]) -> bytes:
+    """What tells the reply of a form from others: its turn, and what was written."""
+    return hashlib.sha256(f"{sent.get('turn')}\n{_written(sent)}".encode()).digest()
 
 
 def _heard(debate: DebateState, turn: Turn) -> list[dict[str, Any]]:

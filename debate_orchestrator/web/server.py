@@ -28,6 +28,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Mount, Route, Router
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from debate_orchestrator.prompting.replies import MAX_SIZE
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.paths import state_folder
 from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError
@@ -37,6 +38,7 @@ from debate_orchestrator.web.guard import (
     DASHBOARD,
     Admit,
     App,
+    FormLimit,
     Guard,
     Headers,
     HttpError,
@@ -106,16 +108,24 @@ def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -
     return Guard(app, hosts=hosts, admit=_with_link_alone(tokens))
 
 
+_MAX_REPLY_FORM = 4 * MAX_SIZE + 100_000
+"""Bytes of a form with a reply: four for each character that a reply may have, and what stands around its fields."""
+_MAX_BALLOT_FORM = 100_000
+"""Bytes of a form with a reviewer's ballot, whose reason is a sentence."""
+
+
 def _with_link_alone(tokens: Tokens) -> Admit:
     """Admits what `dashboard_alone` does, and forms only at the dashboard, or with the link of a seat or a review:
     nothing is read of another."""
     dashboard = dashboard_alone(tokens)
 
-    def admit(scope: Scope, headers: Headers) -> None:
-        dashboard(scope, headers)
-        path = scope["path"]
-        if scope["method"] == "POST" and not path.startswith(DASHBOARD) and not _is_link(path, tokens):
+    def admit(scope: Scope, headers: Headers) -> FormLimit:
+        limit, path = dashboard(scope, headers), scope["path"]
+        if scope["method"] != "POST" or path.startswith(DASHBOARD):
+            return limit
+        if not _is_link(path, tokens):
             raise HttpError(404, "There is no such page.")
+        return FormLimit(_MAX_BALLOT_FORM if path.startswith("/review/") else _MAX_REPLY_FORM, path)
 
     return admit
 

@@ -318,9 +318,14 @@ class Worker:
         """A tournament of the database, and what speaks against it here. Its cap is held there, not by this worker."""
         ((text,),) = await self._database.rows("SELECT spec FROM tournaments WHERE id = %(id)s", id=tournament)
         name = f"The tournament {tournament} in {self._database.where}"
-        try:
+
+        def scheduled() -> Tournament:
             spec = unfrozen(strict_json(text), name).model_copy(update={"max_cost": None})
-            held = Tournament(name, spec, make_schedule(spec), topics_by_id(spec.topics))
+            return Tournament(name, spec, make_schedule(spec), topics_by_id(spec.topics))
+
+        try:
+            # A large schedule takes seconds, in which the debates that run must not stand still.
+            held = await asyncio.to_thread(scheduled)
         except UserError as error:
             return None, error.problems
         except ValueError as error:

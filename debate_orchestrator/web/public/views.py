@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import secrets
 from collections.abc import AsyncIterator, Hashable, Iterable
+from functools import partial
 from typing import Any, NamedTuple
 
 from starlette.applications import Starlette
@@ -20,12 +21,13 @@ from debate_orchestrator.util.errors import DebateError, with_hint
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.web import blocks, card, folder, live, pages
 from debate_orchestrator.web.guard import Guard, is_https
-from debate_orchestrator.web.pages import form, go_to, html_response, own_page, png
+from debate_orchestrator.web.pages import go_to, html_response, own_page, png
 from debate_orchestrator.web.public import report, visitors
 from debate_orchestrator.web.public.site import MAX_TOPIC_LENGTH, Site
 from debate_orchestrator.web.public.visitors import FormError, Requests
 from debate_orchestrator.web.renderings import Renderings
 from debate_orchestrator.web.runs import Run
+from debate_orchestrator.web.sent_form import form
 
 _LISTED = 20
 """Debates that the front page shows."""
@@ -63,7 +65,9 @@ class Views:
             return await self._home(
                 request, {}, FormError(403, {"": [with_hint("Your browser sent no cookie.", hint)]})
             )
-        sent = await form(request, visitors.form_token(held))
+        visitor = self._requests.mark(request.scope)
+        work = partial(self._renderings.run, visitor=visitor)
+        sent = await form(request, visitors.form_token(held), work)
         try:
             name = await self._site.start(sent, visitors.address(request.scope))
         except FormError as error:
@@ -250,10 +254,6 @@ def _card(path: str, site: str) -> bytes:
     return card.draw(one_line(debate.opened.settings.topic), positions, result, site)
 
 
-MAX_FORM_SIZE = 20_000
-"""Bytes of a visitor's form."""
-
-
 def create_app(site: Site, hosts: Iterable[str]) -> Guard:
     """The application for the public debates of the working folder. `hosts` are the names under which it is asked for,
     with their ports; the debates of `site` are ended with it."""
@@ -288,4 +288,4 @@ def create_app(site: Site, hosts: Iterable[str]) -> Guard:
     ]
     handlers: dict[Any, Any] = {DebateError: failed, HTTPException: failed}
     app = pages.application(routes, lifespan, handlers)
-    return Guard(app, hosts=hosts, admit=requests.admit, largest_body=MAX_FORM_SIZE)
+    return Guard(app, hosts=hosts, admit=requests.admit)

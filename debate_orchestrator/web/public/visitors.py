@@ -16,7 +16,7 @@ from typing import Any
 
 from debate_orchestrator.util.errors import JournalWriteError, LockedJournal, OverBudget, Paused, with_hint
 from debate_orchestrator.util.numbers import plural
-from debate_orchestrator.web.guard import Headers, HttpError, Scope, is_https, stated_last
+from debate_orchestrator.web.guard import FormLimit, Headers, HttpError, Scope, is_https, stated_last
 from debate_orchestrator.web.public.limits import ALL_COST, DAY_COST
 
 COOKIE = "debate_visitor"
@@ -25,6 +25,8 @@ _COOKIE_VALUE = re.compile(rb"[A-Za-z0-9_-]{43}")
 """32 random bytes, as `token_urlsafe` writes them."""
 _MAX_REQUESTS, _REQUEST_SECONDS = 240, 60
 """Requests that one visitor may make in so many seconds."""
+MAX_FORM_SIZE = 20_000
+"""Bytes of a visitor's form."""
 _MAX_VISITORS = 20_000
 """Visitors whose requests are counted at once; the earliest are forgotten first."""
 
@@ -82,7 +84,7 @@ class Requests:
             self._counts.clear()
         return mark(self._key, address(scope))
 
-    def admit(self, scope: Scope, headers: Headers) -> None:
+    def admit(self, scope: Scope, headers: Headers) -> FormLimit:
         """Raises HttpError for a visitor who asks too often, and for a form that no page of this site has sent."""
         if scope["method"] == "POST" and not (headers.get("origin") or headers.get("sec-fetch-site")):
             raise HttpError(403, "This form does not say which page it was sent from. Send it with a browser.")
@@ -96,6 +98,7 @@ class Requests:
         if count >= _MAX_REQUESTS:
             wait = max(1, round(began + _REQUEST_SECONDS - now))
             raise HttpError(429, f"Too many requests came from your network. Try again in {wait} s.", retry_after=wait)
+        return FormLimit(MAX_FORM_SIZE)
 
 
 def cookie_name(*, https: bool) -> str:

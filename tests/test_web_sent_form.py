@@ -1,0 +1,147 @@
+"""Forms: what is read of one, when, and how many of one link are held in memory."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_web_dashboard import visitor  # noqa: F401
+from test_web_seats import begun, state, turn_of
+from web_visitor import HOST, PATIENCE, TOKENS, Visitor
+
+from debate_orchestrator import read_journal
+from debate_orchestrator.prompting.replies import MAX_SIZE
+from debate_orchestrator.util import resources
+from debate_orchestrator.web import guard, sent_form, server
+from debate_orchestrator.web.guard import LinkedDebate
+from debate_orchestrator.web.server import create_app
+
+JOURNAL = "debate-report.journal.jsonl"
+FORM = "application/x-www-form-urlencoded"
+
+
+def review_link() -> str:
+    """The link of a review of a finished debate, which is put into the working folder."""
+    shutil.copy(resources.folder("examples") / "friday-deploys" / JOURNAL, JOURNAL)
+    return (
+        f"/review/debate-report/{TOKENS.review(LinkedDebate('debate-report', read_journal(JOURNAL).entries[0].hash))}"
+    )
+
+
+def in_parts(fields: dict[str, str], boundary: str = "----WebKitFormBoundaryAaB03x") -> tuple[bytes, str]:
+    """A form as browsers send one in parts, and its type."""
+    heads = [f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n' for name in fields]
+    sent = "".join(f"{head}{value}\r\n" for head, value in zip(heads, fields.values(), strict=True))
+    return f"{sent}--{boundary}--\r\n".encode(), f"multipart/form-data; boundary={boundary}"
+
+
+def test_the_longest_reply_is_taken_in_every_script(visitor: Visitor) -> None:  # noqa: F811
+    """The form of a seat sends a character as its UTF-8, so that the limit of a reply is the only one that counts."""
+    _, links = begun(visitor, **{"cast.a": "human"})
+    (link,) = links.values()
+    turn, page = turn_of(visitor, link), visitor.get(link).text
+    assert re.search(r'<form method="post" enctype="multipart/form-data"[^>]* data-draft', page)
+    speech = ("討論" * 50 + "。\r\n") * (MAX_SIZE // 103)
+    token = link.rpartition("/")[2]
+    body, kind = in_parts({"form_token": token, "turn": turn, "text": speech, "sure": "yes"})
+
+    answer = visitor.client.post(link, content=body, headers={"content-type": kind}, follow_redirects=False)
+
+    assert answer.status_code == 303, answer.text[:300]
+    assert state().replies[turn].reply.text.strip() == speech.replace("\r\n", "\n").strip()
+
+
+@pytest.mark.parametrize("damage", [b"", b"x", b"\r\n--"])
+def test_a_form_in_parts_that_is_cut_off_is_refused(visitor: Visitor, damage: bytes) -> None:  # noqa: F811
+    """Nothing counts of it: the end of what was typed may be missing."""
+    body, kind = in_parts({"form_token": TOKENS.form, "topic": "Is this whole?", "action": "start"})
+    cut = body[: body.index(b"start")] + damage
+    answer = visitor.client.post(visitor.at("/new"), content=cut, headers={"content-type": kind})
+    assert answer.status_code == 400 and list(Path().iterdir()) == []
+
+
+@pytest.mark.parametrize("in_pieces", [True, False])
+def test_the_token_comes_first(visitor: Visitor, monkeypatch: pytest.MonkeyPatch, in_pieces: bool) -> None:  # noqa: F811
+    """Nothing is decoded of a form without the token of its page."""
+    monkeypatch.setattr(sent_form, "_fields", lambda *_, **__: pytest.fail("it was decoded"))
+    body, kind = in_parts({"form_token": "0" * 40, "topic": "x"}) if in_pieces else (b"topic=%41&form_token=0", FORM)
+    assert visitor.client.post(visitor.at("/new"), content=body, headers={"content-type": kind}).status_code == 403
+
+
+def test_a_form_is_decoded_beside_the_server(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    """Other pages are served while one is decoded, and of a ballot only the fields that its page has."""
+    link, seen = review_link(), list[Any]()
+    token = link.rpartition("/")[2]
+    real = server.Reviews._taken
+
+    def taken(self: Any, request: Any, case: Any, sent: dict[str, str]) -> Any:
+        seen.append((sent, threading.current_thread()))
+        return real(self, request, case, sent)
+
+    decoding = list[threading.Thread]()
+    decode = sent_form._fields
+    monkeypatch.setattr(server.Reviews, "_taken", taken)
+    monkeypatch.setattr(
+        sent_form,
+        "_fields",
+        lambda *given, **named: (decoding.append(threading.current_thread()), decode(*given, **named))[1],
+    )
+    sent = {
+        "action": "begin",
+        "reviewer": "ad%61",
+        "seen": "no",
+        "before": "a",
+        "junk": "x",
+        f"field/{'1/' * 200}": "x",
+    }
+    assert visitor.send(link, {**sent, "field/why": "a+b"}, token=token).status_code == 303
+
+    assert seen[0][0] == {**{name: sent[name] for name in ("action", "reviewer", "seen", "before")}, "field/why": "a+b"}
+    assert decoding[0].name.startswith("visitors")
+
+
+def test_a_ballot_has_a_small_form(visitor: Visitor) -> None:  # noqa: F811
+    """A reviewer writes a sentence, so a form of megabytes is refused before it is read."""
+    answer = visitor.client.post(review_link(), content=b"x" * 200_000, headers={"content-type": FORM})
+    assert answer.status_code == 413
+
+
+def test_one_link_has_few_forms_at_once(here: Path) -> None:
+    """One more is refused unread, with what to try; once they are answered, the link takes forms again."""
+    link = review_link()
+    app, arrive = create_app(TOKENS, [HOST]), asyncio.Event()
+    head = {"host": HOST, "content-type": FORM}
+    scope = {"type": "http", "method": "POST", "path": link, "raw_path": link.encode(), "query_string": b""}
+    scope |= {"headers": [(name.encode(), value.encode()) for name, value in head.items()], "root_path": ""}
+    read = 0
+
+    async def receive() -> Any:
+        nonlocal read
+        read += 1
+        await arrive.wait()
+        return {"type": "http.request", "body": b"form_token=0", "more_body": False}
+
+    async def status() -> int:
+        sent: list[Any] = []
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        await app({**scope}, receive, send)
+        return int(sent[0]["status"])
+
+    async def run() -> None:
+        held = [asyncio.ensure_future(status()) for _ in range(guard.MAX_FORMS)]
+        await asyncio.sleep(0)
+        async with asyncio.timeout(PATIENCE):
+            assert await status() == 429
+            arrive.set()
+            assert set(await asyncio.gather(*held)) == {403} and read == guard.MAX_FORMS
+            assert await status() == 403
+
+    asyncio.run(run())
