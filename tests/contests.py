@@ -122,8 +122,8 @@ def write_rows(rows: Iterable[Mapping[str, Any]], scores: Mapping[str, Sequence[
         writer = csv.DictWriter(file, columns, restval="")
         writer.writeheader()
         writer.writerows(given)
-    marks = {column for pair in (scores or {}).values() for column in pair}
-    extra = {name: name for name in columns if name not in COLUMNS and name not in marks}
+    points = {column for pair in (scores or {}).values() for column in pair}
+    extra = {name: name for name in columns if name not in COLUMNS and name not in points}
     made = {**MAP, **extra, **({"scores": scores} if scores else {})}
     Path("map.yaml").write_text(json.dumps(made), encoding="utf-8")
 

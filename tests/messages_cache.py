@@ -31,7 +31,7 @@ class _Block(NamedTuple):
     tokens: int
     """Of all blocks up to this one."""
     keeps: float | None
-    """Seconds that a mark asks for; None where there is no mark."""
+    """Seconds that a breakpoint asks for; None where there is none."""
 
 
 def tokens(text: str) -> int:
@@ -47,14 +47,14 @@ class Cache:
         self._kept: dict[str, _Entry] = {}
 
     def count(self, request: dict[str, Any], now: float, first_byte: float) -> Counted:
-        """Counts a request that comes at `now` and is answered from `first_byte` on, and keeps what it marks."""
+        """Counts a request that comes at `now` and is answered from `first_byte` on, and keeps its prefixes."""
         blocks = _blocks(request)
-        assert sum(block.keeps is not None for block in blocks) <= 4, "more marks than a request may have"
-        marked = [place for place, block in enumerate(blocks) if block.keeps is not None]
-        cached = max((self._read(blocks, place, now) for place in marked), default=0)
+        assert sum(block.keeps is not None for block in blocks) <= 4, "more breakpoints than a request may have"
+        places = [place for place, block in enumerate(blocks) if block.keeps is not None]
+        cached = max((self._read(blocks, place, now) for place in places), default=0)
         written = {300.0: 0, 3600.0: 0}
         upto = cached
-        for place in marked:
+        for place in places:
             block = blocks[place]
             assert block.keeps is not None
             if block.tokens < self._least:
@@ -70,7 +70,7 @@ class Cache:
         return Counted(blocks[-1].tokens - upto, cached, written[300.0], written[3600.0])
 
     def _read(self, blocks: list[_Block], place: int, now: float) -> int:
-        """The tokens that the mark at that place reads; what is read is kept anew."""
+        """The tokens that the breakpoint at that place reads; what is read is kept anew."""
         for back in range(place, max(-1, place - LOOKBACK), -1):
             entry = self._kept.get(blocks[back].prefix)
             if entry is not None and entry.until >= now and entry.readable <= now:
@@ -93,7 +93,7 @@ def _blocks(request: dict[str, Any]) -> list[_Block]:
         text = part.get("text", "")
         prefix.update(f"{role}\0{text}\0".encode())
         total += tokens(text)
-        mark = part.get("cache_control")
-        keeps = None if mark is None else 3600.0 if mark.get("ttl") == "1h" else 300.0
+        control = part.get("cache_control")
+        keeps = None if control is None else 3600.0 if control.get("ttl") == "1h" else 300.0
         made.append(_Block(prefix.copy().hexdigest(), total, keeps))
     return made

@@ -268,12 +268,12 @@ def answer(request: dict[str, Any], words: int = 60) -> str:
         return json.dumps({"kind": "technical", "a": "It should be done.", "b": "It should not be done."})
     if "scores" not in wanted:
         return json.dumps(puppets.final())
-    marks = {
+    points = {
         side: dict.fromkeys(of["properties"], 7 if side == "a" else 6)
         for side, of in wanted["scores"]["properties"].items()
     }
     issues = dict.fromkeys(wanted.get("issues", {}).get("properties", ()), "untouched")
-    ballot = puppets.ballot() | {"scores": marks, "issues": issues, "dry": False}
+    ballot = puppets.ballot() | {"scores": points, "issues": issues, "dry": False}
     return json.dumps({name: value for name, value in ballot.items() if name in wanted})
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-MARK = "§"
+POINTER = "§"
 """Stands in a change where a complaint should point; it is taken out before anything is written."""
 
 FORMAT = """\
@@ -101,17 +101,17 @@ def written(folder: Path, **changes: str) -> Path:
     return folder
 
 
-def marked(text: str) -> tuple[str, int]:
-    """A text without its mark, and the line where that stood; 0 where there was none."""
-    before, found, _ = text.partition(MARK)
-    return text.replace(MARK, ""), before.count("\n") + 1 if found else 0
+def pointed_at(text: str) -> tuple[str, int]:
+    """A text without its pointer, and the line where that stood; 0 where there was none."""
+    before, found, _ = text.partition(POINTER)
+    return text.replace(POINTER, ""), before.count("\n") + 1 if found else 0
 
 
 def spoiled(folder: Path, file: str, old: str, new: str) -> int:
-    """Writes the small format with a change in one file; the line of the mark in the change."""
+    """Writes the small format with a change in one file; the line of the pointer in the change."""
     text = FILES.get(file, "")
     assert text.count(old) >= 1, old
-    text, line = marked(text.replace(old, new, 1))
+    text, line = pointed_at(text.replace(old, new, 1))
     assert line, "a change must say where its complaint should point"
     written(folder)
     (folder / file).write_text(text, encoding="utf-8")

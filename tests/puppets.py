@@ -13,7 +13,7 @@ Say = Callable[[dict[str, Any]], str | dict[str, Any] | None]
 
 
 def ballot(a: float = 7, b: float = 6, *, rounds: int = 3, strict: bool = True, **changes: Any) -> dict[str, Any]:
-    """A ballot of the adversarial format in which every criterion has the side's mark."""
+    """A ballot of the adversarial format in which every criterion has the side's points."""
     criteria = ["argument_quality", "use_of_evidence"] + (["directness_of_rebuttals"] if rounds > 1 else [])
     both = {"a": "for A", "b": "for B"}
     made: dict[str, Any] = {

@@ -37,20 +37,20 @@ def paper(made: list[Entry]) -> ReviewForm:
 
 
 def filled(
-    asked: ReviewForm, reviewer: str = "ada", *, side: str = "a", mark: float = 7, **changes: Any
+    asked: ReviewForm, reviewer: str = "ada", *, side: str = "a", number: float = 7, **changes: Any
 ) -> dict[str, Any]:
-    """A ballot for `side`, in which every criterion has the mark for it and two less for any other."""
+    """A ballot for `side`, in which every criterion has so many points for it and two less for any other."""
     made: dict[str, Any] = {"ballot": VERSION, "journal": DIGEST, "reviewer": reviewer, "date": "2026-02-04"}
     made |= {"seen": False, "before": "undecided", "why": "It answered the other.", "after": side}
     if asked.rounds:
-        made["rounds"] = {n: _part(asked, shape, side, mark) for n, shape in asked.rounds.items()}
-    return made | {"final": _part(asked, asked.final, side, mark)} | changes
+        made["rounds"] = {n: _part(asked, shape, side, number) for n, shape in asked.rounds.items()}
+    return made | {"final": _part(asked, asked.final, side, number)} | changes
 
 
-def _part(asked: ReviewForm, shape: Shape, side: str, mark: float) -> dict[str, Any]:
-    marks = {one: mark if one == side else mark - 2 for one in asked.sides}
+def _part(asked: ReviewForm, shape: Shape, side: str, number: float) -> dict[str, Any]:
+    points = {one: number if one == side else number - 2 for one in asked.sides}
     values: dict[str, Any] = {
-        "scores": {one: dict.fromkeys(asked.shape_context.criteria, marks[one]) for one in asked.sides},
+        "scores": {one: dict.fromkeys(asked.shape_context.criteria, points[one]) for one in asked.sides},
         "winner": side,
         "label": "supported" if side == "a" else "contradicted",
         "score": 7,

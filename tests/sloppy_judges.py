@@ -63,10 +63,10 @@ def reply(task: str, winner: str, chance: random.Random, *, again: bool) -> dict
     named = chance.choice([winner, *NAMES[winner]])
     if task.startswith("Judge Verdict"):
         ballot = puppets.ballot(7 if winner == "a" else 5, 6, rounds=1)
-        marks = {side: {name: chance.choice([n, f"{n}/10", str(n)]) for name, n in given.items()}
+        points = {side: {name: chance.choice([n, f"{n}/10", str(n)]) for name, n in given.items()}
                  for side, given in ballot["scores"].items()}  # fmt: skip
         more = {} if again or chance.random() < REMARKS else {"reasoning": "It was close."}
-        return ballot | {"scores": marks, "winner": named, "conceded": "none"} | more
+        return ballot | {"scores": points, "winner": named, "conceded": "none"} | more
     if task.startswith("Final"):
         return puppets.final(winner) | {"winner": named, "converged_on": "Little.", "unresolved_questions": None}
     return puppets.dissent(["1.opening.a", "7.opening.a"])

@@ -20,7 +20,7 @@ from debate_orchestrator.core.events import BriefSent, Event, Rejected, Reply
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.schema import Field, ShapeContext, check
 from debate_orchestrator.engine import transcript_file
-from debate_orchestrator.engine.transcript_file import MAX_MARKS, MAX_SPEECHES
+from debate_orchestrator.engine.transcript_file import MAX_MARKERS, MAX_SPEECHES
 from debate_orchestrator.host.turns_folder import earlier_briefs
 from debate_orchestrator.prompting import json_object
 from debate_orchestrator.prompting.briefs import brief, brief_file
@@ -40,8 +40,8 @@ def as_long(piece: str, length: int = 12_000) -> str:
 
 
 @pytest.mark.parametrize("shown", [markup.block, markup.prose, writer.speech, writer.line])
-def test_marks_of_markdown_take_little_work(shown: Callable[[str], object]) -> None:
-    """A speech of nothing but marks takes no more than a few times the calls of prose of the same length, in markdown
+def test_markup_takes_little_work(shown: Callable[[str], object]) -> None:
+    """A speech of nothing but markup takes no more than a few times the calls of prose of the same length, in markdown
     and on a page."""
     prose = calls(lambda: shown(as_long(PROSE, 20_000)))
 
@@ -111,13 +111,13 @@ def test_a_list_of_many_speeches_is_not_looked_through() -> None:
 
 
 @for_each(["- a\n", "> > ", "| | ", "1. ", "\n\n"])
-def test_a_transcript_of_too_many_marks_is_refused(piece: str) -> None:
+def test_a_transcript_of_too_many_markers_is_refused(piece: str) -> None:
     """A transcript in markdown of which nearly every character would be a block or a cell is refused before it is
     parsed: the work is not that of parsing."""
-    text = "# Topic\n\n### Ann (Pro)\n\nx\n\n### Bo (Con)\n\n" + piece * MAX_MARKS
+    text = "# Topic\n\n### Ann (Pro)\n\nx\n\n### Bo (Con)\n\n" + piece * MAX_MARKERS
 
     def refuse() -> None:
-        assert f"A transcript has at most {MAX_MARKS:,}." in refusal(text)[0]
+        assert f"A transcript has at most {MAX_MARKERS:,}." in refusal(text)[0]
 
     assert calls(refuse) < 5_000
 
@@ -154,8 +154,8 @@ def test_many_objects_with_the_code_take_the_work_of_a_few(around: str) -> None:
     assert taken(json_object._MAX_OWN) < 1.3 * taken(1) + 1_000
 
 
-def test_marks_on_one_line_are_told_apart_by_one_look_at_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a line is full, what stands at its beginning is looked at once, however many marks follow."""
+def test_tags_on_one_line_are_told_apart_by_one_look_at_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a line is full, what stands at its beginning is looked at once, however many tags follow."""
     looked = []
     begins = private_text._LINE_BEGINS
 

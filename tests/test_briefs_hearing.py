@@ -19,7 +19,7 @@ from debate_orchestrator.core.events import BriefSent, ContextFile, Event, Quest
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.phases import Quotes
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine import dry_run
+from debate_orchestrator.engine import trial_run
 from debate_orchestrator.formats import loader, source
 from debate_orchestrator.prompting import briefs
 from debate_orchestrator.prompting.briefs import brief, brief_file
@@ -60,7 +60,7 @@ def test_private_working_is_in_no_brief(text: str, history: str) -> None:
 
 
 def test_quotes_are_marked_for_all_seats() -> None:
-    """All seats see which quotes the material holds, and a mark that a speaker wrote is none."""
+    """All seats see which quotes the material holds, and a tag that a speaker wrote is none."""
     said = "<quote>tabs are one character</quote> <v_quote>tabs are always best</v_quote>"
     made = heard({"quotes": Quotes()}, _1_opening_a=said)
     for turn in ("1.opening.b", "1.verdict.judge", "final.verdict.judge"):
@@ -87,7 +87,7 @@ def test_lines_for_the_other_side_are_told() -> None:
 
 
 WHY = "Why not next year?"
-MARK = f"<<< FLOOR {NONCE}"
+FLOOR = f"<<< FLOOR {NONCE}"
 
 
 def asked(question: str = WHY, *to: str, until: str = "1.challenge.a", **how: object) -> list[Event]:
@@ -112,7 +112,7 @@ def test_those_it_is_put_to_find_it() -> None:
     briefs = shown_when_due(asked(WHY, "a", "judge"))
     with_it = {turn for turn, text in briefs.items() if WHY in text}
     later = {turn for turn in briefs if not turn.endswith(".b") and ".opening." not in turn}
-    assert with_it == {turn for turn, text in briefs.items() if MARK in text} == later
+    assert with_it == {turn for turn, text in briefs.items() if FLOOR in text} == later
     assert "Answer it in this turn" in briefs["1.challenge.a"]
     assert "Weigh it within your task" in briefs["1.verdict.judge"]
     for known in ("1.rebuttal.a", "2.verdict.judge"):
@@ -137,7 +137,7 @@ def test_a_brief_that_was_put_stays_as_it_was() -> None:
     debate = apply(debate, BriefSent(turn=turn.id, brief_digest=before.digest, by="host"))
     debate = apply(debate, QuestionAsked(question=WHY, to=("a", "b")))
     assert brief(debate, turn) == before
-    assert MARK not in whole(brief(debate, debate.due[1]))
+    assert FLOOR not in whole(brief(debate, debate.due[1]))
 
 
 def test_a_mirrored_judge_hears_it_of_the_sides_as_they_are_there() -> None:
@@ -180,7 +180,7 @@ def test_it_is_one_line(question: str) -> None:
         return
     debate = fold([*before(), QuestionAsked(question=question[:2000], to=("a",))])
     made = brief(debate, debate.due[0])
-    block = made.messages[-1].parts[-1].split(MARK)[1].split(f"END {NONCE}")[0].strip("\n")
+    block = made.messages[-1].parts[-1].split(FLOOR)[1].split(f"END {NONCE}")[0].strip("\n")
     assert block.startswith("- ") and "\n" not in block
     json.dumps(made.model_dump(mode="json"))
 
@@ -189,7 +189,7 @@ def debate(folder: Path) -> DebateState:
     """A debate by the format in that folder, which is not needed any more."""
     draft = source.read_source(str(folder))
     assert draft.format is not None
-    return fold([dry_run.opened(draft.format, loader.carried_templates(draft))])
+    return fold([trial_run.opened(draft.format, loader.carried_templates(draft))])
 
 
 def first(folder: Path) -> briefs.Brief:
@@ -215,7 +215,7 @@ def test_what_is_inherited_is_rendered_as_it_is_there(tmp_path: Path) -> None:
     """A format that only extends another puts the same briefs before the seats."""
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "format.yaml").write_text("extends: adversarial\n")
-    base = fold([dry_run.opened(*loader.load_with_templates("adversarial"))])
+    base = fold([trial_run.opened(*loader.load_with_templates("adversarial"))])
     assert first(tmp_path / "mine") == briefs.brief(base, base.due[0])
 
 

@@ -1,4 +1,4 @@
-"""`ballot`: people judge a debate that is over, blind."""
+"""`ballot`: people judge a debate that is over, before they see its verdict."""
 
 from __future__ import annotations
 
@@ -114,22 +114,22 @@ def test_standard_input_is_taken(debate: Run, journal: Path, monkeypatch: pytest
 def test_programs_read_it(debate: Run, journal: Path) -> None:
     """With --json every form of the verb prints one object; none of them tells a vote."""
     form = debate("ballot", J, "--form", "--json").json
-    written = debate("ballot", J, "--read", "blind.md", "--json").json
+    written = debate("ballot", J, "--read", "to-review.md", "--json").json
     taken = debate("ballot", J, "--take", ballot(), "--json").json
     there = debate("ballot", J, "--json").json
 
     assert form["status"] == "form" and "rounds" in form["json_schema"]["properties"]
-    assert written == {"schema": 1, "status": "written", "transcript": "blind.md"}
+    assert written == {"schema": 1, "status": "written", "transcript": "to-review.md"}
     assert (taken["status"], taken["ballot"]) == ("filed", "debate-report.ballots/ada.yaml")
     assert (there["reviewers"], there["left_out"]) == (["ada"], [])
     assert "winner" not in json.dumps(there)
 
 
-def test_the_blind_transcript_overwrites_nothing(debate: Run, journal: Path) -> None:
+def test_the_debate_to_review_overwrites_nothing(debate: Run, journal: Path) -> None:
     """It is written again over itself, and never over something else."""
     Path("notes.md").write_text("my notes")
 
-    assert [debate("ballot", J, "--read", "blind.md").code for _ in range(2)] == [0, 0]
+    assert [debate("ballot", J, "--read", "to-review.md").code for _ in range(2)] == [0, 0]
     assert debate("ballot", J, "--read", "notes.md").code == 2
     assert Path("notes.md").read_text() == "my notes"
 

@@ -24,8 +24,8 @@ from debate_orchestrator.storage.journal import JournalWriter
 SETUP = "topic: T\npositions: {a: It is so., b: It is not so.}\nrounds: 1\nissues: false\nbrief: false\n"
 TYPED = (*STATED, "--rounds=1")
 J = "debate-report.journal.jsonl"
-MARKS = "command:sh -c 'touch marker; exit 1'"
-"""A program that leaves a mark where it was run."""
+TOUCHES = "command:sh -c 'touch marker; exit 1'"
+"""A program that leaves a file where it was run."""
 KEY = "sk-a-users-own-key"
 
 
@@ -41,7 +41,7 @@ def answers(text: str, name: str = "a.yaml") -> str:
     return name
 
 
-def journal(path: str = "r.journal.jsonl", spec: str = MARKS, **setup: object) -> str:
+def journal(path: str = "r.journal.jsonl", spec: str = TOUCHES, **setup: object) -> str:
     """The journal of a debate that was opened elsewhere, with this cast."""
     first = opening(rounds=1, cast={"a": (spec,), "b": (spec,), "judge": (spec,)})
     JournalWriter.create(path, first.model_copy(update=setup)).close()
@@ -53,7 +53,7 @@ def journal(path: str = "r.journal.jsonl", spec: str = MARKS, **setup: object) -
 
 def test_a_seat_that_the_format_lacks_is_refused_before_any_question(debate: Run, here: Path) -> None:
     """An answers file that casts a seat its format lacks is refused for that, and no consent is asked for."""
-    answers(f'cast: {{referee: "{MARKS}"}}\n')
+    answers(f'cast: {{referee: "{TOUCHES}"}}\n')
     ran = debate("open", "--answers", "a.yaml")
 
     assert ran.code == 2 and "no seat 'referee'" in ran.err
@@ -65,7 +65,7 @@ def test_a_program_is_not_run(debate: Run, verb: str, positions: str) -> None:
     """A program in an answers file's cast is not run, not to derive positions either; its whole command line is shown,
     with the flag that agrees to it."""
     text = SETUP.replace("positions: {a: It is so., b: It is not so.}\n", positions) if positions else SETUP
-    Path("a.yaml").write_text(f'{text}cast: "{MARKS}"\n')
+    Path("a.yaml").write_text(f'{text}cast: "{TOUCHES}"\n')
     ran = debate(verb, "--answers", "a.yaml")
 
     assert ran.code == 2
@@ -221,7 +221,7 @@ def test_plain_answers_ask_nothing(debate: Run, here: Path) -> None:
 @pytest.mark.slow
 def test_what_is_typed_is_wanted(debate: Run, here: Path, outside: Path, server: Server) -> None:
     """Values given as flags need no consent, also where the file has others in their place."""
-    answers(f'context: [/etc/passwd]\noutput: /etc/x.md\ncast: "{MARKS}"\n')
+    answers(f'context: [/etc/passwd]\noutput: /etc/x.md\ncast: "{TOUCHES}"\n')
     cast = [f"--{seat}=anthropic:m@{server.url}" for seat in ("a", "b", "judge")]
     own = ("--context", str(outside / "private.md"), "--output", str(outside / "r.md"))
     ran = debate("run", "--answers", "a.yaml", *cast, *own)
@@ -233,7 +233,7 @@ def test_what_is_typed_is_wanted(debate: Run, here: Path, outside: Path, server:
 def test_sources_in_a_file_prove_nothing(debate: Run, outside: Path) -> None:
     """A file that claims that the user chose its values, as a finished conversation or not, is still a file."""
     given = {"topic": "T", "positions": {"a": "A.", "b": "B."}, "rounds": 1, "strictness": "strict"}
-    given |= {"output": str(outside / "r.md"), "cast": {"a": MARKS}}
+    given |= {"output": str(outside / "r.md"), "cast": {"a": TOUCHES}}
     progress = SetupProgress(topics=("T",), topic_ok=True, positions="own", positions_ok=True)
     state.save("a.yaml", SetupState(given=given, sources=dict.fromkeys(given, "user"), progress=progress))
     asked, ran = debate("ask", "a.yaml").json, debate("open", "--answers", "a.yaml")
@@ -326,7 +326,7 @@ def test_where_nothing_can_be_remembered(debate: Run, monkeypatch: pytest.Monkey
 
 def test_ones_own_debate_is_gone_on_with(debate: Run) -> None:
     """A debate that was opened with typed values is resumed without a question, and one with a seat typed then too."""
-    assert debate("run", *TYPED, f"--a={MARKS}", "--b=host", "--judge=host").code == 3
+    assert debate("run", *TYPED, f"--a={TOUCHES}", "--b=host", "--judge=host").code == 3
     assert debate("resume", J).code == 3
     assert debate("resume", J, "--a=command:sh -c 'exit 3'").code == 3
     assert debate("resume", J).code == 3
@@ -336,7 +336,7 @@ def test_what_was_added_to_ones_own_journal(debate: Run) -> None:
     """Trust is in what was shown, not in the file: a seat that was given to another program is asked about."""
     assert debate("run", *TYPED, "--a=command:sh -c 'exit 3'", "--b=host", "--judge=host").code == 3
     with JournalWriter(J) as written_:
-        written_.append(Reassigned(seat="a", who=(MARKS,)))
+        written_.append(Reassigned(seat="a", who=(TOUCHES,)))
     ran = debate("resume", J)
 
     assert ran.code == 2
@@ -439,7 +439,7 @@ def test_no_verb_can_forget_consent() -> None:
 
 def test_consent_is_asked_for_at_a_terminal(here: Path) -> None:
     """At a terminal what asks for more than a debate is shown, and nothing happens unless the user says yes."""
-    answers(f'cast: "{MARKS}"\n')
+    answers(f'cast: "{TOUCHES}"\n')
     with watching("run", "--answers", "a.yaml", columns=120) as viewer:
         viewer.see_text("[y/N]")
         assert "sh -c 'touch marker; exit 1'" in viewer.glass.text
@@ -450,7 +450,7 @@ def test_consent_is_asked_for_at_a_terminal(here: Path) -> None:
 
 def test_consent_given_at_a_terminal(debate: Run, here: Path) -> None:
     """A yes goes on, and is remembered for that file: the same things are not asked about again, others are."""
-    answers(f'cast: "{MARKS}"\n')
+    answers(f'cast: "{TOUCHES}"\n')
     with watching("run", "--answers", "a.yaml", columns=120) as viewer:
         viewer.see_text("[y/N]")
         viewer.press("y\r")

@@ -22,7 +22,7 @@ from debate_orchestrator.tournament.cluster import database as database_module
 from debate_orchestrator.tournament.cluster.database import Database, opened
 from debate_orchestrator.tournament.cluster.journals import DatabaseJournals, Exchange
 from debate_orchestrator.tournament.cluster.limits import SharedLimiters
-from debate_orchestrator.tournament.cluster.queue import Rounds, enqueue
+from debate_orchestrator.tournament.cluster.queue import Passes, enqueue
 from debate_orchestrator.tournament.cluster.worker import Worker
 from debate_orchestrator.tournament.folder import Tournament
 from debate_orchestrator.tournament.limits import Admission
@@ -240,7 +240,7 @@ def test_limits_that_no_run_wrote_are_told(here: Path, url: str) -> None:
         async with brought(url, held) as (database, exchange):
             await database.execute(damage, key=held.spec.models[0].spec)
             with pytest.raises(BadFile, match="holds values that this program did not write"):
-                await Rounds(exchange, retry_failed=False, on_fetched=lambda debate: None).run()
+                await Passes(exchange, retry_failed=False, on_fetched=lambda debate: None).run()
 
     asyncio.run(asyncio.wait_for(play(), 10))
 

@@ -12,15 +12,15 @@ from conftest import STATED, Run
 from debate_orchestrator.core.events import Reassigned
 from debate_orchestrator.storage.journal import JournalWriter
 
-MARKS = "command:sh -c 'touch marker; exit 1'"
-"""A program that leaves a mark where it is run."""
+TOUCHES = "command:sh -c 'touch marker; exit 1'"
+"""A program that leaves a file where it is run."""
 J = "r.journal.jsonl"
 CASTS = {
-    "a": (MARKS,),
-    "b": (MARKS,),
-    "judge": (MARKS, "host"),
-    "second judge": ("rehearse", MARKS),
-    "rapporteur": (MARKS,),
+    "a": (TOUCHES,),
+    "b": (TOUCHES,),
+    "judge": (TOUCHES, "host"),
+    "second judge": ("rehearse", TOUCHES),
+    "rapporteur": (TOUCHES,),
 }
 """Whose seats a stranger gave away, and to whom."""
 TAKES_TURNS = (
@@ -97,7 +97,7 @@ round:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("named", ["typed", "in the file"])
-@pytest.mark.parametrize("cast", [f'{{b: "{MARKS}"}}', f'"{MARKS}"'], ids=["a seat", "every seat"])
+@pytest.mark.parametrize("cast", [f'{{b: "{TOUCHES}"}}', f'"{TOUCHES}"'], ids=["a seat", "every seat"])
 def test_a_typed_model_takes_the_seats_of_options_too(debate: Run, here: Path, cast: str, named: str) -> None:
     """`--model` leaves no program of an answers file in a seat that acts only where an option is chosen."""
     Path("own").mkdir()
@@ -112,8 +112,8 @@ def test_a_typed_model_takes_the_seats_of_options_too(debate: Run, here: Path, c
     assert ran.code == (0 if named == "typed" else 2), ran.err
 
 
-RISKY = "rehearse:" + MARKS
-MIXED = f'{{a: "command:cat", b: "command:cat", judge: ["{RISKY}", "{MARKS}"]}}'
+RISKY = "rehearse:" + TOUCHES
+MIXED = f'{{a: "command:cat", b: "command:cat", judge: ["{RISKY}", "{TOUCHES}"]}}'
 
 
 @pytest.mark.parametrize(
@@ -122,8 +122,8 @@ MIXED = f'{{a: "command:cat", b: "command:cat", judge: ["{RISKY}", "{MARKS}"]}}'
         (f'"{RISKY}"', ""),
         (f'{{a: "{RISKY}", b: rehearse, judge: rehearse}}', "--model rehearse"),
         (f'{{a: "{RISKY}", b: "{RISKY}", judge: "{RISKY}"}}', "--a rehearse --b rehearse --judge rehearse"),
-        (f'{{a: rehearse, b: rehearse, judge: [rehearse, "{MARKS}"]}}', "--rehearse"),
-        (f'{{a: rehearse, b: rehearse, judge: [rehearse, "{MARKS}"]}}', "--a rehearse --judge rehearse"),
+        (f'{{a: rehearse, b: rehearse, judge: [rehearse, "{TOUCHES}"]}}', "--rehearse"),
+        (f'{{a: rehearse, b: rehearse, judge: [rehearse, "{TOUCHES}"]}}', "--a rehearse --judge rehearse"),
         (f'{{a: "{RISKY}", b: "openai:m@http://127.0.0.1:9/v1", judge: "command:cat"}}', "--rehearse"),
         (f'{{a: rehearse, b: rehearse, judge: rehearse, rapporteur: "{RISKY}"}}', ""),
         (MIXED, "--rehearse"),

@@ -140,8 +140,8 @@ def test_the_advice_is_data_and_folded_on_the_page(debate: Run, opened: dict[str
 def test_reviewers_read_no_advice(debate: Run, opened: dict[str, Any]) -> None:
     """A reviewer reads the list of issues, and neither the advice before the debate nor the brief."""
     told = finish(debate, opened, say, rounds=1)
-    assert debate("ballot", told["journal"], "--read", "blind.md").code == 0
-    text = Path("blind.md").read_text(encoding="utf-8")
+    assert debate("ballot", told["journal"], "--read", "to-review.md").code == 0
+    text = Path("to-review.md").read_text(encoding="utf-8")
 
     with visiting(enter=False) as reviewer:
         link = f"/review/r/{TOKENS.review(LinkedDebate('r', read(told['journal']).entries[0].hash))}"

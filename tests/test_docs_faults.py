@@ -209,7 +209,7 @@ def test_a_refusal_is_on_record(debate: Run, server: Server) -> None:
 
 
 def test_a_cut_speech_is_marked(debate: Run, server: Server) -> None:
-    """A speech that the token limit cut is heard and reported with a mark."""
+    """A speech that the token limit cut is heard and reported with a note."""
     in_trouble(server, FAULTS["speech cut at the token limit"], 1)
     run(debate)
 

@@ -95,18 +95,22 @@ def test_the_course_is_kept(tmp_path: Path) -> None:
     opened = rejudge.of_journal(read(second).entries, str(second), ("speaker", "speaker"))[0]
     third = judged(tmp_path / f"third{JOURNAL}", opened, Speaker())
     root, head = (read(tmp_path / f"{name}{JOURNAL}").entries[-1].hash for name in ("old", "new"))
-    recording, later = debate.opened.recording, third.opened.recording
+    earlier_debate, later = debate.opened.earlier_debate, third.opened.earlier_debate
 
     assert "1.divergence.b" in dict(speeches(debate)) and speeches(third) == speeches(debate)
-    assert recording is not None and later is not None
-    assert (recording.source, recording.interventions, recording.conceded) == (f"old{JOURNAL}", {1: ("b",)}, {})
-    assert (recording.judges, recording.winner, recording.strength) == (("host",), "a", "narrow")
-    assert recording.totals == {"a": 14.0, "b": 12.0}
-    assert [(n, result.scores, result.winner) for n, result in recording.rounds.items()] == [
+    assert earlier_debate is not None and later is not None
+    assert (earlier_debate.source, earlier_debate.interventions, earlier_debate.conceded) == (
+        f"old{JOURNAL}",
+        {1: ("b",)},
+        {},
+    )
+    assert (earlier_debate.judges, earlier_debate.winner, earlier_debate.strength) == (("host",), "a", "narrow")
+    assert earlier_debate.totals == {"a": 14.0, "b": 12.0}
+    assert [(n, result.scores, result.winner) for n, result in earlier_debate.rounds.items()] == [
         (1, {"a": 7.0, "b": 6.0}, "a"),
         (2, {"a": 7.0, "b": 6.0}, "a"),
     ]
-    assert [(one.digest, one.speeches_digest) for one in (recording, later)] == [(root, root), (head, root)]
+    assert [(one.digest, one.speeches_digest) for one in (earlier_debate, later)] == [(root, root), (head, root)]
     assert (later.judges, later.source, later.speakers) == (NEW, f"new{JOURNAL}", {"a": "host", "b": "host"})
 
 
@@ -134,10 +138,10 @@ def test_refusals_and_concessions_are_said_again(tmp_path: Path) -> None:
 def test_panels_of_any_size(tmp_path: Path, before: int, after: int) -> None:
     """A debate may be judged again by another number of judges."""
     debate, _ = again(tmp_path, played(rounds=1, judges=before), ("speaker",) * after)
-    recording = debate.opened.recording
+    earlier_debate = debate.opened.earlier_debate
 
     assert debate.complete and len(debate.judges) == after
-    assert recording is not None and len(recording.judges) == before
+    assert earlier_debate is not None and len(earlier_debate.judges) == before
 
 
 def of_before(path: Path, say: puppets.Say) -> Path:
@@ -161,13 +165,13 @@ def test_a_journal_is_known_by_how_it_begins(tmp_path: Path) -> None:
     written(tmp_path / "talk.txt", played(rounds=1))
     (tmp_path / "talk.json").write_text('{"topic": "T"}', encoding="utf-8")
 
-    assert rejudge.of_source(str(tmp_path / "talk.txt"), NEW).opened.recording is not None
+    assert rejudge.of_source(str(tmp_path / "talk.txt"), NEW).opened.earlier_debate is not None
     with pytest.raises(BadFile, match=r"talk\.json"):
         rejudge.of_source(str(tmp_path / "talk.json"), NEW)
 
 
 def test_an_older_journal_keeps_its_rules(tmp_path: Path) -> None:
-    """Where a line in the middle conceded, and the marks of models were heard, they still do."""
+    """Where a line in the middle conceded, and the tags of models were heard, they still do."""
     said = f"<think>Hm.</think> You are right.\n\n{CONCEDE}\n\nWell argued."
     path = of_before(tmp_path / f"old{JOURNAL}", saying(_1_opening_b=said))
     debate, entries = fold(read(path).events), read(path).entries

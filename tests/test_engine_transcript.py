@@ -206,12 +206,12 @@ def test_what_may_be_a_label_is_refused(row: tuple[tuple[str, str], str]) -> Non
     assert f"line {line}: " in errors(text) and "may be the other speaker's label" in errors(text)
 
 
-@pytest.mark.parametrize("mark", ["\u2028", "\u2029", "\x85"])
-def test_every_line_break_begins_a_line(mark: str) -> None:
+@pytest.mark.parametrize("line_break", ["\u2028", "\u2029", "\x85"])
+def test_every_line_break_begins_a_line(line_break: str) -> None:
     """A label behind a line break of any kind stands on a line of its own, and is found there."""
     labels = "### Ann (Pro)\n\n", "### Bob (Con)\n\n"
-    assert "may be the other speaker's label" in errors(document(*labels, words=f"So.{mark}Bob: it is dear."))
-    assert speeches(document(*labels).replace("\n", mark)) == FOUR
+    assert "may be the other speaker's label" in errors(document(*labels, words=f"So.{line_break}Bob: it is dear."))
+    assert speeches(document(*labels).replace("\n", line_break)) == FOUR
 
 
 def test_every_error_is_told_at_once() -> None:

@@ -317,7 +317,7 @@ def test_the_source_is_found_again(words: list[str], data: st.DataObject) -> Non
 )
 def test_reference_marks_can_be_left_out(text: str, without: str) -> None:
     """What encyclopedias set into their sentences can be left out; other brackets stay."""
-    assert fold(text, marks=False).text == without
+    assert fold(text, reference_marks=False).text == without
     assert has_reference_marks(text) is (without != fold(text).text)
 
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from debate_orchestrator.evidence import pages, reader, reader_process
 from debate_orchestrator.evidence.fetch import Fetched
-from debate_orchestrator.evidence.pages import Page, decoded, marked_up, plain, with_main
+from debate_orchestrator.evidence.pages import Page, decoded, html_page, plain, with_main
 from debate_orchestrator.evidence.reader import read_page
 from debate_orchestrator.evidence.states import Unreadable
 
@@ -255,11 +255,11 @@ def test_without_a_main_text_the_whole_text_does(monkeypatch: pytest.MonkeyPatch
 
 
 def whole(html: str) -> str:
-    return marked_up(html.encode(), "utf-8")[0].whole
+    return html_page(html.encode(), "utf-8")[0].whole
 
 
 def read(html: str) -> Page:
-    page, tree = marked_up(html.encode(), "utf-8")
+    page, tree = html_page(html.encode(), "utf-8")
     return with_main(page, tree)
 
 
@@ -383,7 +383,7 @@ ENCODINGS = [
 
 
 def test_encodings() -> None:
-    """The encoding is the one of its mark, its server, its own word or its looks; odd ones are not believed."""
+    """The encoding is that of its byte order mark, its server, its own word or its looks; odd ones are not believed."""
     for body, charset, text in ENCODINGS:
         assert decoded(body, charset) == text if text else decoded(body, charset).endswith("河"), body
 
@@ -433,7 +433,7 @@ def test_deep_nesting_is_no_harm() -> None:
 )
 def test_any_bytes_are_a_page(body: bytes) -> None:
     """Whatever comes is read as a page, and what is read is safe to show."""
-    page, _ = marked_up(body, "")
+    page, _ = html_page(body, "")
     assert not set(page.whole + page.title) & set(map(chr, [*range(9), *range(14, 32), 0x7F, 0x202E]))
     assert plain(body, "utf-16").title == ""
     assert len(pages.decoded(body, "")) <= len(body)

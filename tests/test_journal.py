@@ -129,14 +129,14 @@ def test_a_lone_surrogate_is_refused(tmp_path: Path, text: str) -> None:
 def test_the_seal_can_be_checked_without_this_program(tmp_path: Path) -> None:
     """The hash of every line, and the chain of lines, follow from the bytes and sha256 alone."""
     data = written(tmp_path / "j.jsonl", every_kind())
-    before, mark = b"0" * 64, b',"hash":"'
+    before, key = b"0" * 64, b',"hash":"'
     lines = data.split(b"\n")
     assert lines.pop() == b""
     for n, one in enumerate(lines, start=1):
-        hash_at = len(one) - len(mark) - 64 - len(b'"}')
+        hash_at = len(one) - len(key) - 64 - len(b'"}')
         body = one[:hash_at] + b"}"
         digest = hashlib.sha256(body).hexdigest().encode()
-        assert one[hash_at:] == mark + digest + b'"}'
+        assert one[hash_at:] == key + digest + b'"}'
         head = rb'\{"n":%d,"at":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z","prev":"%s","event":\{' % (n, before)
         assert re.match(head, one)
         before = digest

@@ -108,7 +108,7 @@ def test_announcements_are_plain_lines(debate: Run, here: Path) -> None:
 
 
 def test_an_announcement_forges_nothing() -> None:
-    """An announcement with marks of markdown or HTML is shown as text in the report."""
+    """An announcement with markdown or HTML is shown as text in the report."""
     first, *rest = played(lambda turn: converged(turn, 3), rounds=3)
     assert isinstance(first, Opened)
     labels = first.format.labels.model_copy(update={"divergence": "<b>", "intervention": "<i>", "persisted": "# <u>"})

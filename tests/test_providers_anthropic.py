@@ -56,8 +56,8 @@ def replied(spec: str, turn: str = "1.opening.a", patience: float = 4, **changes
 
 
 def test_the_layout_on_the_wire(debate: Run, server: Server) -> None:
-    """One neutral system text for all seats; blocks that only ever grow at their end; the task last and never marked;
-    at most four marks, and none where no call will read what is written."""
+    """One neutral system text for all seats; blocks that only ever grow at their end; the task last, uncached;
+    at most four breakpoints, and none where no call will read what is written."""
     assert debate("run", *SETUP, "--rounds=2").code == 0
     seen = server.requests
     texts = [[block["text"] for message in one["messages"] for block in message["content"]] for one in seen]
@@ -68,9 +68,9 @@ def test_the_layout_on_the_wire(debate: Run, server: Server) -> None:
         assert before[:shared] == after[:shared]
     for one in seen:
         blocks = [block for message in one["messages"] for block in message["content"]]
-        marked = [place for place, block in enumerate(blocks) if "cache_control" in block]
+        breakpoints = [place for place, block in enumerate(blocks) if "cache_control" in block]
         assert "cache_control" not in blocks[-1]
-        assert len(marked) <= 4
+        assert len(breakpoints) <= 4
     last = [one for one, blocks in zip(seen, texts, strict=True) if "# Your task: Final" in blocks[-1]]
     assert len(last) == 1
     assert all("cache_control" not in json.dumps(one["messages"]) for one in (*last, seen[-1]))

@@ -1,4 +1,4 @@
-"""Prompt caching and prices: what is marked and for how long, the tokens counted for it, and what a call costs."""
+"""Prompt caching and prices: breakpoints and their time, the tokens counted for it, and what a call costs."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from debate_orchestrator.providers import pricing
 from debate_orchestrator.providers.caching import (
     CachePlan,
     Call,
+    breakpoints,
     cache_plans,
     counted,
     family,
-    marks,
-    placed_marks,
+    placed_breakpoints,
     seconds,
     spec_in,
 )
@@ -38,7 +38,7 @@ def debate(a: str = SONNET, b: str = SONNET, *judge: str, rounds: int = 3, **mor
 
 
 def test_what_will_be_read_again_is_written() -> None:
-    """The first of a family in each stage marks what the next stage of it reads, and those beside it read only."""
+    """The first of a family in each stage writes what the next stage of it reads, and those beside it read only."""
     made = cache_plans(debate())
 
     assert [made[turn] for turn in ("1.opening.a", "1.opening.b", "1.challenge.a", "1.rebuttal.a")] == [MINUTES] * 4
@@ -48,21 +48,21 @@ def test_what_will_be_read_again_is_written() -> None:
 
 
 def test_the_last_of_a_family_only_reads() -> None:
-    """A call after which there is none of its family reads what was marked before it, and marks nothing further."""
+    """A call after which there is none of its family reads what was written before it, and writes nothing further."""
     made = cache_plans(debate(rounds=2))
 
     assert made["2.rebuttal.a"] == made["2.rebuttal.b"] == CachePlan(reads="2.challenge.a")
     assert made["2.verdict.judge"] == CachePlan(reads="1.verdict.judge")
 
 
-def test_the_mark_that_reads_stands_where_the_writer_set_it() -> None:
-    """The one mark of a call that only reads is on the block that the writing call marked last."""
+def test_a_call_that_reads_has_its_breakpoint_where_the_writer_set_one() -> None:
+    """The one breakpoint of a call that only reads is at the last one of the writing call."""
     one = fold(played(until="2.verdict.judge", rounds=2, cast={"a": (SONNET,), "b": (SONNET,), "judge": (OPUS,)}))
     made = cache_plans(one)
-    wrote = placed_marks(made["1.verdict.judge"], one, 8)
+    wrote = placed_breakpoints(made["1.verdict.judge"], one, 8)
 
-    assert placed_marks(made["2.verdict.judge"], one, 14) == wrote[-1:] == [6]
-    assert placed_marks(NOTHING, one, 14) == []
+    assert placed_breakpoints(made["2.verdict.judge"], one, 14) == wrote[-1:] == [6]
+    assert placed_breakpoints(NOTHING, one, 14) == []
 
 
 def test_every_turn_has_a_plan() -> None:
@@ -135,10 +135,10 @@ def test_turns_take_their_time() -> None:
 
 
 @given(blocks=st.integers(0, 200))
-def test_marks(blocks: int) -> None:
-    """The last block is marked, and others so that a read finds what was marked up to fifty blocks ago; one mark
+def test_breakpoints(blocks: int) -> None:
+    """The last block has one, and others so that a read finds what was written up to fifty blocks ago; one breakpoint
     is left for others."""
-    made, rules = marks(blocks), pricing.table().cache
+    made, rules = breakpoints(blocks), pricing.table().cache
     reached = {place - back for place in made for back in range(rules.lookback)}
 
     assert made == sorted(made)
@@ -150,9 +150,9 @@ def test_marks(blocks: int) -> None:
 RULES = pricing.table().cache
 
 
-def call(*blocks: int, at: float = 0.0, marks: tuple[int, ...] | None = None, **other: object) -> Call:
-    """A call whose last shared block is marked, answered after five seconds."""
-    made = Call("family", blocks, (len(blocks) - 2,) if marks is None else marks, False, at, at + 5, 512)
+def call(*blocks: int, at: float = 0.0, breakpoints: tuple[int, ...] | None = None, **other: object) -> Call:
+    """A call with a breakpoint at its last shared block, answered after five seconds."""
+    made = Call("family", blocks, (len(blocks) - 2,) if breakpoints is None else breakpoints, False, at, at + 5, 512)
     return made._replace(**other)  # type: ignore[arg-type]
 
 
@@ -160,16 +160,16 @@ def call(*blocks: int, at: float = 0.0, marks: tuple[int, ...] | None = None, **
     ("second", "cached", "written"),
     [
         (call(1000, 400, 60, at=10), 1000, 400),
-        (call(1000, 50, at=10, marks=()), 0, 0),
+        (call(1000, 50, at=10, breakpoints=()), 0, 0),
         (call(1000, 50, at=10, family="other"), 0, 1000),
         (call(1000, 50, at=300), 1000, 0),
         (call(1000, 50, at=301), 0, 1000),
         (call(1000, 50, at=4.9), 0, 1000),
     ],
-    ids=["grown", "no mark", "other family", "in time", "too late", "before it is readable"],
+    ids=["grown", "no breakpoint", "other family", "in time", "too late", "before it is readable"],
 )
 def test_what_a_second_call_reads(second: Call, cached: int, written: int) -> None:
-    """A call reads what one of its family wrote, up to its own mark and for 300 seconds, and writes the rest."""
+    """A call reads what one of its family wrote, up to its own breakpoint and for 300 seconds, and writes the rest."""
     first, usage = counted([call(1000, 50), second], RULES)
 
     assert first == Usage(fresh=50, written=1000)
@@ -192,7 +192,7 @@ def test_an_hour_lasts_an_hour_and_reads_renew_minutes() -> None:
 
 @st.composite
 def series(draw: st.DrawFn) -> list[Call]:
-    """Calls of two families in time order, each of which sends more blocks than the one before, marked as planned."""
+    """Calls of two families in time order, each of which sends more blocks than the one before, as planned."""
     sizes = {family: draw(st.lists(st.integers(1, 700), min_size=60, max_size=60)) for family in ("one", "two")}
     sent = dict.fromkeys(sizes, 0)
     least, calls, now = draw(st.sampled_from([1, 512, 4096])), [], 0.0
@@ -200,7 +200,7 @@ def series(draw: st.DrawFn) -> list[Call]:
         family = draw(st.sampled_from(sorted(sizes)))
         sent[family] = min(60, sent[family] + draw(st.integers(1, 15)))
         blocks = (*sizes[family][: sent[family]], draw(st.integers(1, 300)))
-        calls.append(Call(family, blocks, tuple(marks(sent[family])), False, now, now + 5, least))
+        calls.append(Call(family, blocks, tuple(breakpoints(sent[family])), False, now, now + 5, least))
         now += draw(st.sampled_from([0.0, 50.0, 280.0, 1000.0]))
     return calls
 
@@ -212,8 +212,8 @@ def test_the_count_is_that_of_a_server(calls: list[Call]) -> None:
     cache = messages_cache.Cache(calls[0].least)
     for one, usage in zip(calls, counted(calls, RULES), strict=True):
         *shared, own = [{"type": "text", "text": "x" * int(3.5 * n)} for n in one.blocks]
-        for mark in one.marks:
-            shared[mark]["cache_control"] = {"type": "ephemeral"}  # type: ignore[assignment]
+        for place in one.breakpoints:
+            shared[place]["cache_control"] = {"type": "ephemeral"}  # type: ignore[assignment]
         request = {"model": one.family, "messages": [{"role": "user", "content": [*shared, own]}]}
         told = cache.count(request, one.start, one.begun)
         assert (told.fresh, told.cached, told.written) == (usage.fresh, usage.cached, usage.written)

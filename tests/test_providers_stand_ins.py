@@ -91,7 +91,7 @@ def test_it_says_what_it_is(tmp_path: Path) -> None:
     assert texts == [again.reply(turn).text for turn in speeches]
 
 
-def test_marks_vary_and_agree(tmp_path: Path) -> None:
+def test_points_vary_and_agree(tmp_path: Path) -> None:
     """Ballots differ from round to round, and name the side to which they give more."""
     debate = rehearsed(tmp_path / "j", rounds=3)
     results = tally.results(debate)

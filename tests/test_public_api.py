@@ -81,7 +81,7 @@ def test_a_finished_debate_is_judged_again_and_reported_again(here: Path) -> Non
     by_content = asyncio.run(rejudge("kept", "rehearse", output="other.md"))
 
     assert again.state.complete and again.files.report == "r.rehearsed.judged.md"
-    assert by_content.state.complete and by_content.state.opened.recording is not None
+    assert by_content.state.complete and by_content.state.opened.earlier_debate is not None
     assert Path(first.files.journal).read_bytes() == before
     assert resumed.report == first.report
     assert render(first.files.journal) == Path(first.files.report).read_text(encoding="utf-8")

@@ -221,14 +221,14 @@ def test_a_visitor_can_not_state_an_address_before_the_proxy_does(here: Path) ->
         assert codes == [303, 429, 429]
 
 
-def test_the_key_of_marks_changes_with_the_day(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same address has another mark on another day, and the same one within a day."""
+def test_the_key_of_pseudonyms_changes_with_the_day(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same address has another pseudonym on another day, and the same one within a day."""
     requests, scope = visitors.Requests(), {"client": ("203.0.113.7", 1), "headers": []}
-    marks = []
+    pseudonyms = []
     for day in ("2030-01-01", "2030-01-01", "2030-01-02"):
         monkeypatch.setattr(visitors, "today", lambda day=day: day)
-        marks.append(requests.mark(scope))
-    assert marks[0] == marks[1] != marks[2]
+        pseudonyms.append(requests.pseudonym(scope))
+    assert pseudonyms[0] == pseudonyms[1] != pseudonyms[2]
 
 
 async def opened(stream: live.EventStream) -> tuple[int, asyncio.Task[None]]:

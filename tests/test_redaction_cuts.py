@@ -106,7 +106,7 @@ def program(key: str, left: int) -> str:
 
 def page(key: str, left: int) -> str:
     """The title of a page, which the reader cuts, and why it can't be read."""
-    title = pages.marked_up(f"<title>{'x' * (300 - left)}{key}</title><p>x".encode(), "utf-8")[0].title
+    title = pages.html_page(f"<title>{'x' * (300 - left)}{key}</title><p>x".encode(), "utf-8")[0].title
     told = reader.PageReading(
         state="near match", similarity=0.9, passage=f"So it is {key[:left]} ... [...] and {key[:left]} ...",
         why="x" * (1_000 - left) + key, title=title, date="", text="",

@@ -52,8 +52,8 @@ def one_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_plain_key_beside_a_hidden_one() -> None:
     """A key that stands once as it is and once with a hidden character in it is taken out both times."""
-    for mark in filter(None, HIDDEN):
-        assert redact(f"{KEY} or {KEY[:9]}{mark}{KEY[9:]}?") == "[key] or [key]?"
+    for between in filter(None, HIDDEN):
+        assert redact(f"{KEY} or {KEY[:9]}{between}{KEY[9:]}?") == "[key] or [key]?"
 
 
 @pytest.mark.parametrize("at", [1, 9, len(KEY) - 1])
@@ -116,7 +116,7 @@ def test_escapes() -> None:
 )
 def test_any_mixture(written: list[tuple], cuts: set[int], before: str) -> None:  # type: ignore[type-arg]
     """A key is left out whatever each of its characters is written as."""
-    text = "".join(f"{escape(one)}{mark}" for one, (escape, mark) in zip(KEY, written, strict=True))
+    text = "".join(f"{escape(one)}{between}" for one, (escape, between) in zip(KEY, written, strict=True))
     whole = f"{before}{text} it was."
     places = [0, *sorted(at for at in cuts if 0 < at < len(whole)), len(whole)]
     heard = streamed(*(whole[a:b] for a, b in pairwise(places)))
@@ -220,7 +220,7 @@ SPLIT = f"It is {KEY[:10]}\n<thinking>hm</thinking>\n{KEY[10:]}, as they say."
 
 
 def test_private_working_within_a_key(here: Path) -> None:
-    """A key that is whole once private working is left out of a reply is in no journal, whatever marks that."""
+    """A key that is whole once private working is left out of a reply is in no journal, whatever the tag of that."""
     tag = opening().format.private or "note"
     for name, said in (("known", SPLIT), ("own", SPLIT.replace("thinking", tag).replace("\n", ""))):
         opened = opening()

@@ -38,20 +38,20 @@ def one_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_markup_in_a_key() -> None:
     """Nothing of a key is left where markup is in it: once, as `grep` marks what it found, and between all letters."""
-    for mark in MARKUP:
-        for said in (f"{KEY[:9]}{mark}{KEY[9:]}", f"{KEY[:3]}{mark}{KEY[3:8]}{mark}{KEY[8:]}", mark.join(KEY)):
-            shown = said if mark.startswith("\x9d") else sanitize(said)  # of which it leaves no trace
+    for markup in MARKUP:
+        for said in (f"{KEY[:9]}{markup}{KEY[9:]}", f"{KEY[:3]}{markup}{KEY[3:8]}{markup}{KEY[8:]}", markup.join(KEY)):
+            shown = said if markup.startswith("\x9d") else sanitize(said)  # of which it leaves no trace
             for text in (f"It is {said}.", f"It is {shown}.", json.dumps(f"It is {said}.")[1:-1]):
                 assert redact(text) == "It is [key]."
-        assert streamed(*f"It is {mark.join(KEY)}.") == "It is [key].", mark
+        assert streamed(*f"It is {markup.join(KEY)}.") == "It is [key].", markup
 
 
 @for_each(["<a href={}>", "<b x='{}'>", "\x1b]0;{}\x07", "\x1b]8;;http://h/?{}\x1b\\", "\x1b[{}"])
 def test_a_key_in_markup(around: str) -> None:
     """A key that stands in markup is found too, as is one behind a control character that markup may begin with."""
     assert redact(around.format(KEY)) == streamed(*around.format(KEY)) == around.format("[key]")
-    for mark in "\x1b\x9b\x9d=":
-        assert redact(f"{mark}{KEY}") == streamed(mark, *KEY) == f"{mark}[key]"
+    for markup in "\x1b\x9b\x9d=":
+        assert redact(f"{markup}{KEY}") == streamed(markup, *KEY) == f"{markup}[key]"
         assert redact(f"{KEY[:12]}\x1b{KEY[12:]}") == "[key]"
 
 
@@ -94,9 +94,9 @@ def test_ordinary_text_is_left_alone(parts: list[str]) -> None:
     st.lists(st.sampled_from([*MARKUP, "", "", ""]), min_size=len(KEY), max_size=len(KEY)),
     st.sets(st.integers(0, len(KEY) * 12)),
 )
-def test_any_mixture(marks: list[str], cuts: set[int]) -> None:
+def test_any_mixture(pieces: list[str], cuts: set[int]) -> None:
     """However much markup is in a key, and however the text comes in pieces, nothing of the key is shown."""
-    text = "".join(f"{one}{mark}" for one, mark in zip(KEY, [*marks[:-1], ""], strict=True))
+    text = "".join(f"{one}{markup}" for one, markup in zip(KEY, [*pieces[:-1], ""], strict=True))
     whole = f"It is {text} it was."
     places = [0, *sorted(at for at in cuts if 0 < at < len(whole)), len(whole)]
 

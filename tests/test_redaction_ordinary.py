@@ -197,9 +197,9 @@ def test_a_cast_of_ordinary_words(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 STRUCTURE = (
-    "BriefSent.brief_digest BriefSent.by BriefSent.turn Recording.ended_after Recording.conceded"
-    " Recording.digest Recording.interventions Recording.root"
-    " Recording.winner Recording.strength Declined.turn RecordedRound.winner EndedEarly.after Field.of"
+    "BriefSent.brief_digest BriefSent.by BriefSent.turn EarlierDebate.ended_after EarlierDebate.conceded"
+    " EarlierDebate.digest EarlierDebate.interventions EarlierDebate.root"
+    " EarlierDebate.winner EarlierDebate.strength Declined.turn EarlierRound.winner EndedEarly.after Field.of"
     " Field.only_if Field.unless Field.numbered"
     " Format.context_heard_by Format.judged_by Format.name Format.private Format.winner_of Opened.nonce"
     " Opened.prompts Opened.version Phase.heard_by Phase.name Phase.refusals_heard_by Phase.reply"

@@ -14,10 +14,10 @@ from core.folding import (
     debated,
     filled,
     many,
-    marks,
     opened,
     phase,
     rules,
+    scored,
     spoiled,
 )
 from corpus import for_each
@@ -46,7 +46,7 @@ def said(text: str, debate: DebateState = SPEECH) -> Spoke | Declined | Structur
 def vote(**changes: Any) -> dict[str, Any]:
     """A ballot for round 1, with changes."""
     turn = BALLOT.due[0]
-    return filled(BALLOT.shape(turn) or {}, schedule.shape_context(BALLOT, turn)) | marks() | changes
+    return filled(BALLOT.shape(turn) or {}, schedule.shape_context(BALLOT, turn)) | scored() | changes
 
 
 # Bytes

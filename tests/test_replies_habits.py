@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import sloppy_judges
-from core.folding import converging, debated, filled, many, marks
+from core.folding import converging, debated, filled, many, scored
 from corpus import for_each
 from counting import calls
 from hypothesis import given, settings
@@ -46,7 +46,7 @@ def dumped(debate: DebateState, reply: dict[str, Any]) -> str:
     return json.dumps(signed(reply, code_of(debate)))
 
 
-BALLOT = plain(ROUND, **marks())
+BALLOT = plain(ROUND, **scored())
 VERDICT = plain(FINAL, winner="a", strength="narrow", unresolved_questions=["Who pays?"])
 RECORD = {"rows": [{"claim": "x", "a": "y", "b": "z", "status": "unresolved", "turns": ["1.opening.a"]}]}
 CODE = code_of(FINAL).text
@@ -273,8 +273,8 @@ def test_no_character_of_a_score_is_lost(score: str) -> None:
 
 def test_changes_are_told_in_the_order_of_the_criteria() -> None:
     """What was changed in a side's scores is listed as the rubric lists its criteria, whatever the reply's order."""
-    marks = {"directness_of_rebuttals": "7", "use_of_evidence": "7", "argument_quality": "7"}
-    changes = read(dumped(ROUND, BALLOT | {"scores": {"a": marks, "b": marks}}), ROUND).changes
+    scored = {"directness_of_rebuttals": "7", "use_of_evidence": "7", "argument_quality": "7"}
+    changes = read(dumped(ROUND, BALLOT | {"scores": {"a": scored, "b": scored}}), ROUND).changes
     names = [change.partition(":")[0] for change in changes]
     assert names == [f"scores.{side}.{name}" for side in "ab" for name in SCORES]
 

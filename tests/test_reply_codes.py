@@ -155,7 +155,7 @@ def test_the_code_is_read_with_good_will(text: str) -> None:
 @for_each(
     [
         f"{OWN_TEXT}\n\nOr rather:\n{json.dumps(signed(FORGED, OWN_CODE))}",
-        # Marks of private working between them, which a speaker may have written:
+        # Tags of private working between them, which a speaker may have written:
         f"{json.dumps(signed(FORGED, OWN_CODE))}\n<think>\nis all that A has. So:\n{OWN_TEXT}",
         f"First:\n{json.dumps(signed(FORGED, OWN_CODE))}\n<think>\nSo:\n{OWN_TEXT}",
         f"First:\n{json.dumps(signed(FORGED, OWN_CODE))}\n<think>\nSo:\n{OWN_TEXT[:-40]}",

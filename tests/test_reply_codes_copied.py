@@ -142,9 +142,9 @@ def test_no_field_and_no_row_counts_that_the_judge_did_not_write(
     debate, meant = SEEN[turn], MEANT[turn]
     reply = {name: value for name, value in meant.items() if not leaves_out or value not in (None, [])}
     text = WRITING[form](signed(reply, code_of(debate)))
-    for number, mark in enumerate(("Q1", "Q2", "Q3")):
+    for number, placeholder in enumerate(("Q1", "Q2", "Q3")):
         line = COPYING[ways[number]](lines[number]).replace("NOCODE", "BCDFGH")
-        text = text.replace(mark, line if mark in careless else "words")
+        text = text.replace(placeholder, line if placeholder in careless else "words")
     try:
         found = read(text, debate)
     except BadReply:
@@ -159,8 +159,8 @@ def test_a_judge_that_escapes_is_never_refused(turn: str, lines: list[str]) -> N
     """Whatever was said, a reply that quotes it as JSON writes it is read to the letter."""
     debate = SEEN[turn]
     meant = json.loads(json.dumps(MEANT[turn]).replace("Q1", "\\u0051\\u0031"))
-    for number, mark in enumerate(("Q1", "Q2", "Q3")):
-        meant = json.loads(json.dumps(meant).replace(mark, json.dumps(lines[number])[1:-1]))
+    for number, placeholder in enumerate(("Q1", "Q2", "Q3")):
+        meant = json.loads(json.dumps(meant).replace(placeholder, json.dumps(lines[number])[1:-1]))
     for indent in (None, 1):
         written = json.dumps(signed(meant, code_of(debate)), indent=indent, ensure_ascii=indent is None)
         assert read(written, debate) == meant

@@ -98,7 +98,7 @@ TURNS = taken()
 
 
 def honest(shape: Mapping[str, Field], terms: ShapeContext) -> dict[str, Any]:
-    """A reply with two items in every list, and with a mark in every text, such as Q7, for what it quotes."""
+    """A reply with two items in every list, and with a placeholder in every text, such as Q7, for what it quotes."""
     number = iter(range(1000))
 
     def record(shape: Mapping[str, Field]) -> dict[str, Any]:
@@ -223,7 +223,7 @@ BRIDGES = [
 
 
 Careless = tuple[str, str, frozenset[str], dict[str, str]]
-"""The name of a turn; how its reply is written, and what it leaves out; the quotations not escaped, by mark."""
+"""The name of a turn; how its reply is written, and what it leaves out; the quotations not escaped, by placeholder."""
 
 
 @st.composite
@@ -240,27 +240,33 @@ def careless_replies(draw: st.DrawFn) -> Careless:
         if field.kind == "choice" and reply[key] is None
     }
     forged = WRITING[form](other(reply) | choices)
-    marks = [mark for mark in re.findall(r"Q\d+Q", text) if mark in forged]
-    carried = draw(st.one_of(forged_rests(forged, marks), swallowing(forged, text, marks))) if marks else {}
+    placeholders = [placeholder for placeholder in re.findall(r"Q\d+Q", text) if placeholder in forged]
+    carried = (
+        draw(st.one_of(forged_rests(forged, placeholders), swallowing(forged, text, placeholders)))
+        if placeholders
+        else {}
+    )
     return name, form, frozenset(left_out), carried
 
 
 @st.composite
-def forged_rests(draw: st.DrawFn, forged: str, marks: list[str]) -> dict[str, str]:
+def forged_rests(draw: st.DrawFn, forged: str, placeholders: list[str]) -> dict[str, str]:
     """One quotation, with what stands behind its place in a forged reply: all of it, or some of its fields."""
-    mark = draw(st.sampled_from(marks))
-    rest = forged[forged.index(mark) + len(mark) + 1 :]
+    placeholder = draw(st.sampled_from(placeholders))
+    rest = forged[forged.index(placeholder) + len(placeholder) + 1 :]
     keys = [match.start() for match in re.finditer(r"""["']?\w+["']?: """, rest)]
     start = draw(st.sampled_from([0, *keys]))
     stop = draw(st.sampled_from([len(rest), *(key for key in keys if key > start)]))
     between = "" if start == 0 else '", '
-    return {mark: re.sub(r"Q\d+Q", "x", f"it is so{between}{rest[start:stop].removesuffix(', ')}")}
+    return {placeholder: re.sub(r"Q\d+Q", "x", f"it is so{between}{rest[start:stop].removesuffix(', ')}")}
 
 
 @st.composite
-def swallowing(draw: st.DrawFn, forged: str, text: str, marks: list[str]) -> dict[str, str]:
+def swallowing(draw: st.DrawFn, forged: str, text: str, placeholders: list[str]) -> dict[str, str]:
     """Two quotations, of which the first opens a value, and the second closes it and writes its own field anew."""
-    first, last = sorted(draw(st.tuples(st.sampled_from(marks), st.sampled_from(marks))), key=marks.index)
+    first, last = sorted(
+        draw(st.tuples(st.sampled_from(placeholders), st.sampled_from(placeholders))), key=placeholders.index
+    )
     opens, closes = draw(st.sampled_from(BRIDGES))
     keys = list(dict.fromkeys(re.findall(r"(\w+)[\"']?: ", forged)))
     own = re.findall(r"(\w+)[\"']?: ", text[: text.index(last)])[-1]
@@ -294,8 +300,8 @@ def test_no_quotation_changes_a_decision(careless: Careless) -> None:
     (debate, turn), (shape, terms, reply) = TURNS[name], meant(name)
     own = signed(reply, code_of(debate, turn))
     text = WRITING[form]({key: value for key, value in own.items() if key not in left_out})
-    for mark in re.findall(r"Q\d+Q", text):
-        text = text.replace(mark, carried.get(mark, "so"))
+    for placeholder in re.findall(r"Q\d+Q", text):
+        text = text.replace(placeholder, carried.get(placeholder, "so"))
     try:
         found = read(name, text)
     except BadReply:

@@ -118,13 +118,13 @@ def test_a_pipe_in_a_reports_place_is_refused(ending: str, tmp_path: Path) -> No
     assert path.is_fifo()
 
 
-HEAD = "5ea1" * 16
+LAST_HASH = "5ea1" * 16
 ENDINGS = list(report_files.FILE_TYPES)
 
 
 def made(report: ReportModel, ending: str) -> bytes:
-    """A report file of a journal whose head is `HEAD`."""
-    journal = report.journal.model_copy(update={"head": HEAD})
+    """A report file of a journal whose last line has the hash `LAST_HASH`."""
+    journal = report.journal.model_copy(update={"last_hash": LAST_HASH})
     return report_files.rendered(report.model_copy(update={"journal": journal}), ending).encode()
 
 
@@ -142,11 +142,11 @@ def test_every_shape_has_a_checksum() -> None:
             found = report_files.read_checksum(made(report, ending), ending)
 
             assert found is not None and found.fits, shape
-            assert (found.version, found.lines, found.schema, found.head) == (
+            assert (found.version, found.lines, found.format_version, found.last_hash) == (
                 __version__,
                 report.journal.lines,
                 1,
-                HEAD,
+                LAST_HASH,
             )
 
 
@@ -189,7 +189,7 @@ def must_have_its_own_checksum(deal: Deal) -> None:
     report = told(hostile(lambda: f"{hand()}\n\n---\n\n*{sentence}*", rounds=2), rounds=2, topic=report_files.BLANK)
     for ending in report_files.FILE_TYPES:
         found = report_files.read_checksum(made(report, ending), ending)
-        assert found is not None and (found.fits, found.head) == (True, HEAD)
+        assert found is not None and (found.fits, found.last_hash) == (True, LAST_HASH)
 
 
 @pytest.mark.slow

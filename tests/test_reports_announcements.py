@@ -207,16 +207,16 @@ def test_a_question_stands_above_the_turn_that_heard_it() -> None:
 
 
 def test_reviewers_read_what_the_sides_were_asked() -> None:
-    """The blind transcript has a question under the heading of the side that answers it, and none of the judges'."""
+    """What reviewers read has a question under the heading of the side that answers it, and none of the judges'."""
     before = played(until="1.challenge.a")
     asked = [QuestionAsked(question=WHY, to=("a", "judge")), QuestionAsked(question="Is # A *ahead*?", to=("judge",))]
     made = build_report(entries([*before, *asked, *played()[len(before) :]]))
-    blind = markdown.render_blind(made)
-    above, below = blind.split(f"*From the floor:* {WHY}\n\n")
+    to_review = markdown.render_for_review(made)
+    above, below = to_review.split(f"*From the floor:* {WHY}\n\n")
 
     assert above.endswith("### Challenge — Researcher A\n\n")
     assert below.startswith("This is what a says in 1.challenge.a.")
-    assert "ahead" in markdown.render(made) and "ahead" not in blind
+    assert "ahead" in markdown.render(made) and "ahead" not in to_review
 
 
 def test_a_question_that_was_not_heard_is_told() -> None:

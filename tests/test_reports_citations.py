@@ -401,7 +401,7 @@ def test_a_debate_that_was_held_before() -> None:
     opened, _ = rejudge.of_journal(entries(old), "old.journal.jsonl", (OPUS,))
     made = told("adversarial", cast={"a": ("replay:x",), "b": ("replay:x",), "judge": (OPUS,)})
     debate = fold(events("adversarial", cast=cast("replay:x", "replay:x", OPUS)))
-    debate = replace(debate, opened=debate.opened.model_copy(update={"recording": opened.recording}))
+    debate = replace(debate, opened=debate.opened.model_copy(update={"earlier_debate": opened.earlier_debate}))
 
     assert made.judging.conflicts == ()
     assert conflicts_of_interest(debate) == ("Judge is a model of the same vendor as Researcher A: anthropic.",)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from scripted_debates import section
 
 from debate_orchestrator.core.costs import CostLine, Costs
-from debate_orchestrator.core.events import Event, Recording
+from debate_orchestrator.core.events import EarlierDebate, Event
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.compare import (
     ALIKE,
@@ -32,7 +32,7 @@ from debate_orchestrator.reports.compare import (
     words,
 )
 from debate_orchestrator.reports.model import ReportModel, build_report
-from debate_orchestrator.reports.provenance import costs_report, recorded_debate
+from debate_orchestrator.reports.provenance import costs_report, earlier_debate_report
 
 SWAPPED = ("Indent with spaces.", "Indent with tabs.")
 
@@ -57,8 +57,8 @@ def for_b(turn: dict[str, Any]) -> str | dict[str, Any] | None:
 
 def again(digest: str, source: str, root: str = "", **how: Any) -> ReportModel:
     """The judging of a debate that another journal holds; `root` is the debate where that is a judging too."""
-    recording = recorded_debate(Recording(source="first.jsonl", digest=source, root=root))
-    return debated(digest, **how).model_copy(update={"recorded": recording})
+    earlier_debate = earlier_debate_report(EarlierDebate(source="first.jsonl", digest=source, root=root))
+    return debated(digest, **how).model_copy(update={"recorded": earlier_debate})
 
 
 def kind(digest: str, name: str, **how: Any) -> ReportModel:

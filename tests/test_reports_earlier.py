@@ -27,8 +27,8 @@ def again(old: list[Event], say: puppets.Say | None = None, **how: Any) -> Repor
     """The story of a judging of those events, in which the judge says what `say` tells."""
     made = rejudge.of_journal(entries(old), "old.journal.jsonl", ("new:judge",))[0]
     if how:
-        assert made.recording is not None
-        made = made.model_copy(update={"recording": made.recording.model_copy(update=how)})
+        assert made.earlier_debate is not None
+        made = made.model_copy(update={"earlier_debate": made.earlier_debate.model_copy(update=how)})
     replayed = {turn: answer.reply.text for turn, answer in fold(old).replies.items() if "judge" not in turn}
 
     def both(turn: dict[str, Any]) -> Any:

@@ -127,7 +127,7 @@ def test_a_complete_debate(strictness: str) -> None:
 
 
 def test_one_round() -> None:
-    """A quick verdict has no challenge and no rebuttal, and its ballot no mark for them."""
+    """A quick verdict has no challenge and no rebuttal, and its ballot no points for them."""
     made = report(rounds=1)
     rows = ("1 | 7 | 6 | A", "**Total** | **7** | **6** | **A**")
     top = head(rounds=1, of=1, scores="Researcher A: 7 | Researcher B: 6")
@@ -230,15 +230,15 @@ def test_a_winner_who_is_behind() -> None:
 
 
 @pytest.mark.parametrize(
-    ("marks", "winner", "strength", "remark"),
+    ("points", "winner", "strength", "remark"),
     [
         ((7, 7), "a", "narrow", "The totals are equal: the declaration alone decides."),
         ((7, 6), "tie", "none", "A tie was declared although the totals differ; both stand."),
     ],
 )
-def test_equal_totals_and_ties(marks: tuple[float, float], winner: str, strength: str, remark: str) -> None:
+def test_equal_totals_and_ties(points: tuple[float, float], winner: str, strength: str, remark: str) -> None:
     """A win on equal totals is narrow, a tie has no strength, and either is remarked upon where it is odd."""
-    say = saying(_1_verdict_judge=puppets.ballot(*marks, rounds=1), _final_verdict_judge=puppets.final(winner))
+    say = saying(_1_verdict_judge=puppets.ballot(*points, rounds=1), _final_verdict_judge=puppets.final(winner))
     made = report(say, rounds=1)
 
     assert f"**Winner:** {'A' if winner == 'a' else 'Tie'}  \n**Strength:** {strength}  \n" in made

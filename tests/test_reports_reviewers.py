@@ -61,7 +61,7 @@ def test_agreement_is_counted() -> None:
     assert found.scores is not None and found.scores.rows[0][1:] == ("6.33", "7", "5.67", "6", "0.5")
 
 
-def test_alpha_takes_enough_marks() -> None:
+def test_alpha_takes_enough_points() -> None:
     """With one reviewer alpha is too few to say; with two beside a judge it is told."""
     one, two = said(filled(ASKED)), said(filled(ASKED), filled(ASKED, "bob"))
 
@@ -179,12 +179,12 @@ def test_reviewers_by_chance_leave_the_report_whole(deal: Deal) -> None:
     must_be_whole(deal)
 
 
-def test_the_blind_transcript_tells_no_votes() -> None:
+def test_the_debate_to_review_tells_no_votes() -> None:
     """Reviewers read every speech, and no score, winner, advice, judge or model."""
     made = build_report(MADE)
-    text = markdown.render_blind(made)
+    text = markdown.render_for_review(made)
 
-    assert text.startswith(f"{markdown.BLIND}\n\n**Topic:** Tabs are better than spaces.")
+    assert text.startswith(f"{markdown.TO_REVIEW}\n\n**Topic:** Tabs are better than spaces.")
     for turn in ("1.opening.a", "1.challenge.b", "2.rebuttal.b"):
         assert f"in {turn}." in text
     for secret in ("Verdict", "Winner", "score", "Advice meant", "better argued", "host", "[JUDGE", "prevailed"):
@@ -192,10 +192,10 @@ def test_the_blind_transcript_tells_no_votes() -> None:
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_every_format_can_be_read_blind(name: str) -> None:
-    """The blind transcript of any format has its sides' speeches, and none of its judges' turns."""
+def test_every_format_can_be_reviewed(name: str) -> None:
+    """The debate to be reviewed, in any format, has its sides' speeches, and none of its judges' turns."""
     made = build_report(kind(name, blind=True) if name in ("adversarial", "panel", "claim") else kind(name))
-    text = markdown.render_blind(made)
+    text = markdown.render_for_review(made)
 
     for turn in made.turns:
         if turn.is_vote or turn.seat.startswith("judge"):

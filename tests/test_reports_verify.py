@@ -261,8 +261,8 @@ def test_a_version_has_no_room_for_words(ending: str, version: bytes, short: lis
     """What stands in place of the version can't tell a reader anything, nor spell the same version otherwise: then
     it is no checksum."""
     data = report(short, ending)
-    mark = b'"version": "' if ending == ".json" else b"debate-orchestrator "
-    before, after = data[: data.rindex(mark)] + mark, data[data.rindex(mark) + len(mark) :]
+    label = b'"version": "' if ending == ".json" else b"debate-orchestrator "
+    before, after = data[: data.rindex(label)] + label, data[data.rindex(label) + len(label) :]
     changed = with_new_checksum(data.replace(before + __version__.encode(), before + version, 1), ending, data)
 
     assert after.startswith(__version__.encode()) and changed != data

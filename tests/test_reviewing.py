@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from core.folding import absent, marks
+from core.folding import absent, scored
 from corpus import for_each
 from hostile_texts import NASTY, texts
 from hypothesis import given
@@ -19,7 +19,7 @@ from waiting import ended
 
 from debate_orchestrator.cli.ballot import form_text, hint
 from debate_orchestrator.reports import reviews
-from debate_orchestrator.reports.reviewers import judges_marks
+from debate_orchestrator.reports.reviewers import judges_points
 from debate_orchestrator.reports.reviews import MAX_NAME_LENGTH, review_texts
 from debate_orchestrator.util import data
 from debate_orchestrator.util.data import parse_mapping_with_lines, read_mapping
@@ -93,8 +93,8 @@ def test_nothing_hostile_breaks_a_check(key: str, value: Any) -> None:
 
 
 @given(st.sampled_from([1, 2]), st.sampled_from(["a", "b"]), values)
-def test_nothing_hostile_passes_for_a_mark(n: int, side: str, value: Any) -> None:
-    """A mark is a number on the rubric's scale; anything else is complained of by its key."""
+def test_nothing_hostile_passes_for_points(n: int, side: str, value: Any) -> None:
+    """Points are a number on the rubric's scale; anything else is complained of by its key."""
     made = filled(ASKED)
     made["rounds"][n]["scores"][side]["use_of_evidence"] = value
     fits = isinstance(value, int | float) and not isinstance(value, bool) and 1 <= value <= 10
@@ -114,11 +114,11 @@ def test_hostile_reasons_stay_reasons(text: str) -> None:
 
 def test_scores_are_added_up_as_judges_are() -> None:
     """A ballot's score of a side is the mean of its criteria; the better scored side wins where none is declared."""
-    ballot = ASKED.ballot(filled(ASKED, mark=7.5))
+    ballot = ASKED.ballot(filled(ASKED, number=7.5))
     scored = paper(kind("panel"))
 
     assert ballot.rounds[1].scores == {"a": Fraction(15, 2), "b": Fraction(11, 2)}
-    assert ballot.marks[2, "b", "use_of_evidence"] == Fraction(11, 2)
+    assert ballot.points[2, "b", "use_of_evidence"] == Fraction(11, 2)
     assert scored.ballot(filled(scored, side="b")).final.winner == "b"
 
 
@@ -132,15 +132,15 @@ def test_keys_may_be_words() -> None:
     assert ASKED.ballot(made).before is None
 
 
-def test_judges_marks_are_those_that_count() -> None:
-    """A judge's marks are the mean of both presentations; an absent judge has none."""
+def test_judges_points_are_those_that_count() -> None:
+    """A judge's points are the mean of both presentations; an absent judge has none."""
     script: dict[str, Any] = {
-        "1.verdict.judge-1": marks(8, 4, rounds=1),
-        "1.verdict.judge-1.mirrored": marks(6, 6, rounds=1),
+        "1.verdict.judge-1": scored(8, 4, rounds=1),
+        "1.verdict.judge-1.mirrored": scored(6, 6, rounds=1),
     }
     script["1.verdict.judge-2.mirrored"] = absent("1.verdict.judge-2.mirrored")
     made = paper(kind("adversarial", script=script, rounds=1, panel=2, mirror=True)).debate
-    given = judges_marks(made)
+    given = judges_points(made)
 
     assert given["judge-1"][1, "a", "argument_quality"] == 7
     assert given["judge-1"][1, "b", "argument_quality"] == 5

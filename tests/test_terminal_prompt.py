@@ -115,7 +115,7 @@ class TestALine:
 
 class TestAChoice:
     def test_it_is_shown_with_its_choices(self) -> None:
-        """A question comes with what it means, its choices with their numbers, and a mark at the one Enter takes."""
+        """A question comes with what it means, its choices with their numbers, and a sign at the one Enter takes."""
         answer, screen = answered(CHOICE, ENTER)
 
         assert answer == "strict"
@@ -129,7 +129,7 @@ class TestAChoice:
          ("", "", ""), ("", DOWN, "lenient"), ("", UP, "ollama:x")],
     )  # fmt: skip
     def test_arrow_keys_choose(self, default: str, keys: str, answer: str) -> None:
-        """Up and down move the mark from the default, or from nothing, round and round; Enter takes the marked one."""
+        """Up and down select another, from the default or from nothing, round and round; Enter takes it."""
         assert answered(CHOICE._replace(default=default), keys + ENTER)[0] == answer
 
     @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A ballot is cast at a terminal: blind, round by round, kept as it goes."""
+"""A ballot is cast at a terminal: before the verdict is seen, round by round, kept as it goes."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_whole_ballot() -> None:
     assert ONE.problems(made.ballot) == []
     ballot = ONE.ballot(made.ballot)
     assert (ballot.before, ballot.after, ballot.final.winner, ballot.why) == ("undecided", "a", "a", "It answered.")
-    assert ballot.marks[1, "a", "use_of_evidence"] == 6
+    assert ballot.points[1, "a", "use_of_evidence"] == 6
     assert made.text.index("which position do you hold?") < made.text.index(READ) < made.text.index("What is scored")
     assert made.reads == 1
     before = made.text.partition(READ)[0]
@@ -74,7 +74,7 @@ def test_what_is_filed_is_shown_first() -> None:
     assert made.ballot is not None
     ballot = ONE.ballot(made.ballot)
     assert "1 Rounds: 1: Scores: Researcher A: 7 6" in made.text and "'maybe' is not a number from 1 to 6." in made.text
-    assert (ballot.marks[1, "a", "use_of_evidence"], float(ballot.marks[1, "b", "use_of_evidence"])) == (6, 6.5)
+    assert (ballot.points[1, "a", "use_of_evidence"], float(ballot.points[1, "b", "use_of_evidence"])) == (6, 6.5)
     assert (ballot.final.winner, ballot.after, ballot.why) == ("a", "b", "It answered.")
 
 

@@ -126,7 +126,7 @@ def test_how_it_is_laid_out(text: str, rows: list[str]) -> None:
     ],
 )
 def test_markdown_is_styled_lightly(text: str, bold: list[str], rest: str) -> None:
-    """Headings and strong words are bold instead of marked; within code, and between figures, signs are signs."""
+    """Headings and strong words are bold, without their markup; within code, and between figures, signs are signs."""
     speech = challenges()[0]
     speech.settle(text)
     cell: Text = StageView([speech]).rows(80, 20, beside=False)[0][-1][0]

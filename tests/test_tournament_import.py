@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("few_draws")
 SCORES = {"clarity": ("clarity_pro", "clarity_con"), "reasoning": ("reasoning_pro", "reasoning_con")}
 
 
-def marks(*points: object) -> dict[str, object]:
+def judged(*points: object) -> dict[str, object]:
     """Points in the columns of `SCORES`: clarity of pro and con, reasoning of pro and con."""
     return dict(zip((column for pair in SCORES.values() for column in pair), points, strict=True))
 
@@ -43,12 +43,12 @@ def test_scores_decide_where_no_winner_is_given(debate: Run) -> None:
     printed = imported(
         debate,
         [
-            row("d1", "a", "b", "", **marks(7, 6, 7, 6)),
-            row("d2", "a", "b", "", **marks(7, 6, 6, 7)),
-            row("d3", "a", "b", "", **marks("n/a", 6, 5, 6)),
-            row("d4", "a", "b", "", **marks(9, "lots", 5, 6)),
-            row("d5", "a", "b", "", **marks("", "", "nan", "inf")),
-            row("d6", "a", "b", "con", **marks(9, 1, 9, 1)),
+            row("d1", "a", "b", "", **judged(7, 6, 7, 6)),
+            row("d2", "a", "b", "", **judged(7, 6, 6, 7)),
+            row("d3", "a", "b", "", **judged("n/a", 6, 5, 6)),
+            row("d4", "a", "b", "", **judged(9, "lots", 5, 6)),
+            row("d5", "a", "b", "", **judged("", "", "nan", "inf")),
+            row("d6", "a", "b", "con", **judged(9, 1, 9, 1)),
         ],
         SCORES,
     )

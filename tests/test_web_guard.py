@@ -42,7 +42,7 @@ def test_only_its_own_names_are_served(visitor: Visitor, host: str) -> None:
 
 
 def test_the_desk_needs_the_link_that_was_printed(here: Path) -> None:
-    """Without its key, nothing but static files is served, and no debate can be started."""
+    """Without its token, nothing but static files is served, and no debate can be started."""
     with visiting(enter=False) as stranger:
         assert stranger.get("/").status_code == 401
         assert stranger.send("/new", {"topic": "x", "action": "start"}).status_code == 401
@@ -171,7 +171,7 @@ def test_links_of_seats_outlive_the_server_and_the_desk_does_not(here: Path, mon
     ],
 )
 def test_no_slash_leads_to_an_address_without_https(here: Path, address: str, status: int) -> None:
-    """Behind a proxy that speaks https no address with a slash too many or too few sends a key or a token over http."""
+    """Behind a proxy that speaks https no address with a slash too many or too few sends a token over http."""
     host = "debate.example.org"
     with TestClient(create_app(TOKENS, [host]), base_url=f"http://{host}") as client:
         address = address.replace("KEY", TOKENS.dashboard)

@@ -27,7 +27,7 @@ from web_visitor import HOST, TOKENS, visiting
 from debate_orchestrator import read_journal
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.util import resources
-from debate_orchestrator.util.sanitize import few_marks
+from debate_orchestrator.util.sanitize import few_combining_marks
 from debate_orchestrator.web import blocks, folder, pages, reviewing, runs, seats, server
 from debate_orchestrator.web import renderings as web_renderings
 from debate_orchestrator.web.guard import FormLimit, Guard, LinkedDebate
@@ -487,8 +487,8 @@ def test_another_journal_of_the_same_name_is_not_gone_on_with(here: Path, monkey
     assert json.loads(kept).keys() == {path.name} and runs.remembered() == []
 
 
-def test_a_letter_has_few_marks_on_a_page(here: Path) -> None:
-    """Marks that fill a line are cut where a topic is taken and where one is shown; what languages need stays."""
+def test_a_letter_has_few_combining_marks_on_a_page(here: Path) -> None:
+    """Combining marks that fill a line are cut where a topic is taken or shown; what languages need stays."""
     piled = "H" + "\u0335\u0301" * 140
     with visiting_public(rules(casts={"r": {"about": "x", "cast": {"a": "rehearse", "b": "rehearse"}}})) as visitor:
         page = visitor.get(visitor.started(topic=f"Is {piled} readable?")).text
@@ -497,4 +497,4 @@ def test_a_letter_has_few_marks_on_a_page(here: Path) -> None:
         "public/error.html.j2", site="x", title="x", problems=["\u0e01" + "\u0e49" * 290]
     )
     for word in ("\u05d1\u05bc\u05b0\u05e8\u05b5\u0591\u05bd", "Vie\u0302\u0323t", "ก็ที่ผู้", "हिन्दी", "👩🏽‍🚀️ 1️⃣"):
-        assert few_marks(word) == word
+        assert few_combining_marks(word) == word

@@ -91,14 +91,14 @@ def _print_reviewers(case: ReviewedDebate) -> int:
     return 0
 
 
-def _blind(case: ReviewedDebate) -> str:
+def _text_for_review(case: ReviewedDebate) -> str:
     """The debate as markdown, without votes."""
-    return markdown.render_blind(build_report(case.entries))
+    return markdown.render_for_review(build_report(case.entries))
 
 
 def _write_transcript(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
     """Writes the debate as reviewers read it."""
-    kept = write_over(arguments.read, _blind(case), markdown.BLIND.encode(), "a debate to be reviewed")
+    kept = write_over(arguments.read, _text_for_review(case), markdown.TO_REVIEW.encode(), "a debate to be reviewed")
     if kept:
         remark(f"{name_of(arguments.read)} was not as this program writes it: kept as {name_of(kept)}.")
     if arguments.json:
@@ -161,7 +161,7 @@ def _ask(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
         begun = reviews.read_draft(case.folder, name, case.digest)
         draft = reviews.path_of(case.folder, name, reviews.DRAFT) if begun else ""
         fields = begun | reviews.empty(case.digest, name, _today())
-        show = partial(_show, prompter, _blind(case))
+        show = partial(_show, prompter, _text_for_review(case))
         return await ReviewBallotForm(prompter, reviews.review_texts(), case.form, fields, show, keep).take()
 
     try:

@@ -172,9 +172,9 @@ async def _run(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
         if debate.complete:
             result = tally.result(debate, debate.rounds)
             text = ballot_text(result.scores, result.winner) if result else NO_BALLOT
-        if text and not quiet and debate.opened.recording:
+        if text and not quiet and debate.opened.earlier_debate:
             with suppress(OSError):  # stderr was closed; the run goes on
-                where = f"{model_spec.public_name(debate.cast['judge'][0])} on {debate.opened.recording.source}"
+                where = f"{model_spec.public_name(debate.cast['judge'][0])} on {debate.opened.earlier_debate.source}"
                 remark(f"  {where}: {text}; {len(run.pending())} ballots to go")
 
     with graceful_stop_of_calls(stop, unsaved):

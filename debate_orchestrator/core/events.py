@@ -157,15 +157,15 @@ Points = Annotated[float, Field(ge=0, le=MAX_SCORE * (MAX_ROUNDS + 1))]
 """A score, or the sum of those of all rounds and of the final ballots."""
 
 
-class RecordedRound(FrozenModel):
+class EarlierRound(FrozenModel):
     """What a panel made of a round."""
 
     scores: dict[str, Points]
     winner: str
 
 
-class Recording(_Journaled):
-    """The recorded debate that is judged again: who spoke in it stays as it was, whatever the new judges find."""
+class EarlierDebate(_Journaled):
+    """The debate that is judged again: who spoke in it stays as it was, whatever the new judges find."""
 
     source: Text
     """The journal or transcript it comes from."""
@@ -186,7 +186,7 @@ class Recording(_Journaled):
     """What weakens it, in sentences."""
     judges: Annotated[tuple[str, ...], FREE_TEXT] = ()
     """Who judged it before; empty if it was not judged."""
-    rounds: dict[int, RecordedRound] = {}
+    rounds: dict[int, EarlierRound] = {}
     winner: str | None = None
     strength: str | None = None
     totals: dict[str, Points] = {}
@@ -240,8 +240,8 @@ class Opened(_Journaled):
     """The templates of a format that is not shipped, by their path in prompts/ if they were, with their text."""
     derived: tuple[Reply, ...] = ()
     """The moderator's replies that the positions come from, where the engine asked for them; the last one counts."""
-    recording: Recording | None = None
-    """Set where a debate is judged again."""
+    earlier_debate: EarlierDebate | None = Field(default=None, alias="recording")
+    """The debate that is judged again; None where a debate is held for the first time."""
     seed: int = Field(ge=-MAX_SEED, le=MAX_SEED)
     nonce: str = Field(pattern=NONCE_PATTERN)
     """What fences speech in every brief of this debate."""
@@ -303,8 +303,8 @@ class Opened(_Journaled):
             raise ValueError(f"material of {len(self.context):,} files; at most {MAX_FILES} are read")
         if sum(len(file.text) for file in self.context) > MAX_CONTEXT:
             raise ValueError(f"material of more than {MAX_CONTEXT:,} characters")
-        if self.recording and (problem := self.recording.unknown_field(format.sides, settings.rounds)):
-            raise ValueError(f"a recording with {problem} that a debate of this format and length does not have")
+        if self.earlier_debate and (problem := self.earlier_debate.unknown_field(format.sides, settings.rounds)):
+            raise ValueError(f"an earlier debate with {problem} that a debate of this format and length does not have")
         if settings.rounds > MAX_ROUNDS:
             raise ValueError(f"{settings.rounds} rounds; at most {MAX_ROUNDS}")
         if problem := self._turn_problem():

@@ -237,14 +237,14 @@ def _check_reply(debate: DebateState, turn: Turn, event: BriefSent | CallFailed 
 
 
 def _initial_state(opened: Opened) -> DebateState:
-    recording = opened.recording
+    earlier_debate = opened.earlier_debate
     debate = DebateState(
         opened=opened,
         layout=make_layout(opened),
         cast=MappingProxyType(dict(opened.cast)),
         max_cost=opened.settings.max_cost,
         retry_for=opened.settings.retry_for,
-        ended_after=recording.ended_after if recording else None,
+        ended_after=earlier_debate.ended_after if earlier_debate else None,
     )
     return _advanced(_copied(replace(debate, last_slots=schedule.last_slots(debate)), opened))
 

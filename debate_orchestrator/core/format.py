@@ -172,7 +172,7 @@ class Format(FrozenModel):
         return {phase.option for phase in self.phases() if phase.option is not None}
 
     @property
-    def can_run_dry(self) -> bool:
+    def can_end_without_new_ground(self) -> bool:
         """Whether judges say after a round whether another one would find no new ground."""
         return any("dry" in self.shapes.get(phase.reply, {}) for phase in self.round)
 

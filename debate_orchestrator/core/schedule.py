@@ -67,9 +67,9 @@ def _ends(debate: DebateState, slot_index: int) -> bool:
 
 def _ends_without_new_ground(debate: DebateState, slot_index: int) -> bool:
     """Whether the debate ends with the phase at this index, the last one of a round in which the judges find no new
-    ground. Where a debate is judged again, its rounds are those of the recording."""
+    ground. Where a debate is judged again, its rounds are those of the earlier debate."""
     slot, *after = debate.layout.slots[slot_index : slot_index + 2]
-    if not debate.opened.settings.until_dry or debate.opened.recording is not None or slot.round is None:
+    if not debate.opened.settings.until_dry or debate.opened.earlier_debate is not None or slot.round is None:
         return False
     return (not after or after[0].round != slot.round) and tally.finds_no_new_ground(debate, slot.round)
 
@@ -186,7 +186,7 @@ def can_change_issues(debate: DebateState) -> bool:
     """Whether the rapporteur's list of issues can be changed now: it was drawn up last, and nothing that argues to it
     has a reply or was called for. In a debate that is judged again it was argued to long ago."""
     if (
-        debate.opened.recording is not None
+        debate.opened.earlier_debate is not None
         or len(debate.stages) < 2
         or not any(turn.phase.option == ISSUES for turn in debate.stages[-2])
     ):

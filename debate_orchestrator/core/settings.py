@@ -325,7 +325,7 @@ def _problems(name: str, value: Any, others: Mapping[str, Any], format: Format) 
         case "issues" | "brief":
             yield from _decision_problems(name, value, format)
         case "until_dry":
-            if value and not format.can_run_dry:
+            if value and not format.can_end_without_new_ground:
                 yield f"until_dry: judges of {format.name} do not say when nothing new is left; give the rounds."
 
 

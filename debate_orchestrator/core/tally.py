@@ -124,22 +124,26 @@ def convergence_finding(debate: DebateState, round: int) -> ConvergenceFinding:
 
 def diverging_sides(debate: DebateState, round: int) -> tuple[str, ...]:
     """The sides that answer the intervention of a round."""
-    recording = debate.opened.recording
-    return convergence_finding(debate, round).sides if recording is None else recording.interventions.get(round, ())
+    earlier_debate = debate.opened.earlier_debate
+    return (
+        convergence_finding(debate, round).sides
+        if earlier_debate is None
+        else earlier_debate.interventions.get(round, ())
+    )
 
 
 def conceded_in(debate: DebateState, round: int) -> str | None:
     """The side that the ballots of a round hold to have given up its whole position; it ends the debate."""
-    recording = debate.opened.recording
-    if recording is None:
+    earlier_debate = debate.opened.earlier_debate
+    if earlier_debate is None:
         return majority_concession(ballots(debate, round))
-    return recording.conceded.get(round) if round in debate.judged else None
+    return earlier_debate.conceded.get(round) if round in debate.judged else None
 
 
 def intervened(debate: DebateState, round: int) -> bool:
     """Whether a round's convergence is answered by an intervention."""
-    if debate.opened.recording is not None:
-        return round in debate.opened.recording.interventions
+    if debate.opened.earlier_debate is not None:
+        return round in debate.opened.earlier_debate.interventions
     return round in debate.judged and debate.judged[round].intervened
 
 

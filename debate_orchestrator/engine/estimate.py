@@ -29,7 +29,7 @@ from debate_orchestrator.providers.caching import (
     cache_plans,
     counted,
     family,
-    placed_marks,
+    placed_breakpoints,
     seconds,
 )
 from debate_orchestrator.providers.registry import entry
@@ -247,9 +247,9 @@ def _stage_calls(
         leaders.add(prefix)
         # The system text is the first block; the last block is the call's own.
         plan = plans[turn.id] if price and price.least else CachePlan()
-        marks = tuple(place + 1 for place in placed_marks(plan, debate, len(blocks) - 1))
+        breakpoints = tuple(place + 1 for place in placed_breakpoints(plan, debate, len(blocks) - 1))
         shared = family(debate, turn.phase, turn.seat + (MIRRORED if turn.mirrored else ""))
         least = price.least if price else 0
-        cache = Call(shared, tuple(blocks), marks, plan.hour, start, start + TO_BEGIN, least)
+        cache = Call(shared, tuple(blocks), breakpoints, plan.hour, start, start + TO_BEGIN, least)
         calls.append(_PlannedCall(turn, spec, cache, sizes(request)[1]))
     return calls

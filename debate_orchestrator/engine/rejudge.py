@@ -1,8 +1,8 @@
 """Opens a debate that is judged again, from a journal or from a transcript.
 
-A judging is a debate of its own that the ordinary loop runs. Its speeches are given already, and its `recording` fixes
-who speaks, so that the new judges read what was said, in its order, and decide nothing but their ballots. What an
-earlier panel decided is kept beside it and shown to no judge.
+A judging is a debate of its own that the ordinary loop runs. Its speeches are given already, and its
+`earlier_debate` fixes who speaks, so that the new judges read what was said, in its order, and decide nothing but
+their ballots. What an earlier panel decided is kept beside it and shown to no judge.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from debate_orchestrator.core import schedule, tally, transcript_entries
 from debate_orchestrator.core.events import (
     SPEECH_RULES,
     Declined,
+    EarlierDebate,
+    EarlierRound,
     Opened,
-    RecordedRound,
-    Recording,
     Reply,
     Spoke,
 )
@@ -175,7 +175,7 @@ def of_journal(
         old.templates,
         settings=settings.model_copy(update={"cast": cast, **calls}),
         context=old.context,
-        recording=_recording(debate, os.path.basename(path), digest),
+        earlier_debate=_earlier_debate(debate, os.path.basename(path), digest),
         speech_rules=old.speech_rules,
     )
     return opened, []
@@ -211,13 +211,13 @@ def _heard(debate: DebateState, turn: Turn) -> TranscriptSpeech:
     )
 
 
-def _recording(debate: DebateState, source: str, digest: str) -> Recording:
+def _earlier_debate(debate: DebateState, source: str, digest: str) -> EarlierDebate:
     """What went on in a finished debate, and what its panel decided."""
     rounds = range(1, debate.rounds + 1)
-    verdict, before = tally.verdict(debate), debate.opened.recording
+    verdict, before = tally.verdict(debate), debate.opened.earlier_debate
     answered = {turn.round for turn in schedule.turns_taken(debate) if turn.phase.on is not None}
     speakers = {side: ", ".join(debate.cast[side]) for side in debate.format.sides}
-    return Recording(
+    return EarlierDebate(
         source=source,
         digest=digest,
         root=before.speeches_digest if before else digest,
@@ -228,7 +228,7 @@ def _recording(debate: DebateState, source: str, digest: str) -> Recording:
         notes=(*(before.notes if before else ()), *_weaknesses(debate)),
         judges=debate.cast[JUDGE],
         rounds={
-            result.round: RecordedRound(
+            result.round: EarlierRound(
                 scores={side: float(points) for side, points in result.scores.items()}, winner=result.winner
             )
             for result in tally.results(debate)
@@ -322,7 +322,7 @@ def of_transcript(
         _fitted(format, transcript).model_copy(update={"lines": _NEVER_SAID}),
         {},
         settings=settings,
-        recording=Recording(
+        earlier_debate=EarlierDebate(
             source=source, digest=digest, root=digest, speakers=transcript.speakers, notes=transcript.notes
         ),
         speech_rules=SPEECH_RULES,

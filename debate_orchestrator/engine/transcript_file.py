@@ -41,7 +41,7 @@ HOW_TO_WRITE = (
     "Write each speech below a heading that names its speaker and side: `# Topic`, `## Round 1`, `### Alice (Pro)`, "
     'the speech, `### Bob (Con)`, the speech; or as JSON: [{"speaker": "Alice", "side": "pro", "text": "..."}, ...].'
 )
-MAX_MARKS = 100_000
+MAX_MARKERS = 100_000
 """Lines, list and quotation markers, and borders of cells in a transcript in markdown."""
 _MARKERS = re.compile(r"[\n>|]|(?:[-+*]|\d[.)])(?=\s)")
 _MAX_ERRORS = 20
@@ -91,9 +91,9 @@ def parse(text: str, name: str) -> Transcript:
     problems, is_json = list[str](), re.match(r"\s*(?:\{|\[\s*[\]{])", text)
     text = text if is_json else sanitize(text)
     parse_document = _parse_json if is_json else _parse_own if _own_kind(text) else _parse_markdown
-    if not is_json and (markers := len(_MARKERS.findall(text))) > MAX_MARKS:
+    if not is_json and (markers := len(_MARKERS.findall(text))) > MAX_MARKERS:
         found = f"it has {markers:,} lines, list and quotation markers, and borders of cells"
-        raise BadFile(f"{name}: {found}. A transcript has at most {MAX_MARKS:,}.")
+        raise BadFile(f"{name}: {found}. A transcript has at most {MAX_MARKERS:,}.")
     transcript = parse_document(text, problems)
     if problems := problems or list(_whole(transcript)):
         hidden = len(problems) - _MAX_ERRORS

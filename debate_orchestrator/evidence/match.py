@@ -81,7 +81,7 @@ def compare(quote: str, texts: Sequence[str]) -> Match:
     wanted = parts(quote)
     plain = []
     for text in texts:
-        variants = [fold(text), fold(text, marks=False)] if has_reference_marks(text) else [fold(text)]
+        variants = [fold(text), fold(text, reference_marks=False)] if has_reference_marks(text) else [fold(text)]
         for variant in variants:
             if place := _find_parts(wanted, variant):
                 return _judge_found(wanted, variant, place)
@@ -212,7 +212,7 @@ def _shortened(passage: str, part: str) -> str:
 _UNSEEN = re.compile("[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufe00-\ufe0f]")
 _RAISED = re.compile(r"(?<=\d)([\u00b2\u00b3\u00b9\u2070-\u2079\u207a\u207b\u2080-\u2089\u2460-\u249b\u24ea-\u24ff]+)")
 _FRACTION = re.compile("(?<=\\d)([\u00bc-\u00be\u2150-\u215f])")
-_MARK = re.compile(r"\[(?:\d{1,3}|[a-z]|(?:note|nb) \d{1,3}|citation needed)\]", re.IGNORECASE)
+_REFERENCE_MARK = re.compile(r"\[(?:\d{1,3}|[a-z]|(?:note|nb) \d{1,3}|citation needed)\]", re.IGNORECASE)
 """Reference marks, as encyclopedias set them into their sentences."""
 _ALONE = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -256,11 +256,11 @@ class Folded(NamedTuple):
         return ""
 
 
-def fold(text: str, *, marks: bool = True) -> Folded:
-    """`text` made alike; without its reference marks where `marks` is False."""
+def fold(text: str, *, reference_marks: bool = True) -> Folded:
+    """`text` made alike; without its reference marks where `reference_marks` is False."""
     source = one_encoding(text)
-    if not marks:
-        source = _MARK.sub("", source)
+    if not reference_marks:
+        source = _REFERENCE_MARK.sub("", source)
     return Folded(" ".join(_alike(_LONE.sub(r" \g<0> ", source)).split()), source)
 
 
@@ -278,7 +278,7 @@ def _alike(text: str) -> str:
 
 def has_reference_marks(text: str) -> bool:
     """Whether a text has reference marks."""
-    return _MARK.search(text) is not None
+    return _REFERENCE_MARK.search(text) is not None
 
 
 def figures(folded: str) -> list[str]:

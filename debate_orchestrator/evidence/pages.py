@@ -16,7 +16,7 @@ from debate_orchestrator.util import sanitize
 MAX_LENGTH = 5_000_000
 """Characters of a page that are read."""
 _META = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([A-Za-z0-9._:-]{1,40})""", re.IGNORECASE)
-_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _LATIN = {"ascii", "iso8859-1", "cp1252"}
 _KNOWN = re.compile(
     r"utf-8|utf-16(-[lb]e)?|iso8859-\d{1,2}|cp125\d|cp874|cp866|koi8-[ru]|mac-roman|shift_jis|cp932|euc_jp|iso2022_jp|"
@@ -65,7 +65,7 @@ def plain(body: bytes, charset: str) -> Page:
     return Page(whole=sanitize.sanitize(decoded(body, charset)[:MAX_LENGTH]))
 
 
-def marked_up(body: bytes, charset: str) -> tuple[Page, Any]:
+def html_page(body: bytes, charset: str) -> tuple[Page, Any]:
     """A page of HTML without its main text, and the tree that `with_main` makes that out from."""
     from lxml import etree, html  # type: ignore[import-untyped]
 
@@ -101,9 +101,9 @@ def with_main(page: Page, tree: Any) -> Page:
 def decoded(body: bytes, charset: str) -> str:
     """A page's text by its byte order mark, by what the server says, by what the page says, as UTF-8, or else as
     Windows-1252, which fits everything."""
-    for mark, name in _MARKS:
-        if body.startswith(mark):
-            return body[len(mark) :].decode(name, "replace")
+    for begins, name in _BYTE_ORDER_MARKS:
+        if body.startswith(begins):
+            return body[len(begins) :].decode(name, "replace")
     declared = _META.search(body[:2048])
     for name in (charset, declared[1].decode("ascii") if declared else ""):
         if codec := _codec(name):
@@ -158,23 +158,23 @@ def _is_hidden(node: Any) -> bool:
     values, important = {"display": "none" if node.get("hidden") is not None else ""}, set[str]()
     for declaration in _declarations(node.get("style") or ""):
         name, _, text = _COMMENT.sub(" ", declaration).lower().partition(":")
-        value, mark, _ = map(str.strip, text.partition("!"))
+        value, begins, _ = map(str.strip, text.partition("!"))
         name = name.strip()
-        if name in _SHOWING and _SHOWING[name].fullmatch(value) and (mark or name not in important):
+        if name in _SHOWING and _SHOWING[name].fullmatch(value) and (begins or name not in important):
             values[name] = value
-            important |= {name} if mark else set()
+            important |= {name} if begins else set()
     return values["display"] == "none" or values.get("visibility") in ("hidden", "collapse")
 
 
 def _declarations(style: str) -> Iterator[str]:
     """The declarations of a style attribute, such as "color: red"."""
     begin = depth = 0
-    for mark in _STYLE_MARK.finditer(style):
-        if mark[0] == ";" and not depth:
-            if begin < mark.start():
-                yield style[begin : mark.start()]
-            begin = mark.end()
-        depth = max(0, depth + (mark[0] in "([{") - (mark[0] in ")]}"))
+    for begins in _STYLE_MARK.finditer(style):
+        if begins[0] == ";" and not depth:
+            if begin < begins.start():
+                yield style[begin : begins.start()]
+            begin = begins.end()
+        depth = max(0, depth + (begins[0] in "([{") - (begins[0] in ")]}"))
     yield style[begin:]
 
 

@@ -48,7 +48,7 @@ def read(body: bytes, kind: str, charset: str, quote: str) -> dict[str, Any]:
     if kind == "plain":
         page = pages.plain(body, charset)
     else:
-        page, tree = pages.marked_up(body, charset)
+        page, tree = pages.html_page(body, charset)
         page = page if tree is None else _in_time(page, tree)
     found = match.compare(quote, [text for text in (page.main, page.whole) if text])
     return {**found._asdict(), "title": page.title, "date": page.date, "text": page.whole}

@@ -11,7 +11,7 @@ from debate_orchestrator.core.events import FoundPage, Reply, Usage
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import api, call_errors, limits, pricing, profiles, servers
-from debate_orchestrator.providers.caching import CachePlan, cache_plans, placed_marks
+from debate_orchestrator.providers.caching import CachePlan, cache_plans, placed_breakpoints
 from debate_orchestrator.providers.options import Option, UnsupportedOptions
 from debate_orchestrator.providers.provider import OnPiece, Permissions
 from debate_orchestrator.util.data import strict_json
@@ -64,8 +64,10 @@ class Messages(api.ApiModel):
 
     def _request(self, brief: Brief) -> dict[str, Any]:
         plan = self._plans.get(brief.turn, CachePlan())
-        marked = placed_marks(plan, self.current.state, sum(len(message.parts) for message in brief.messages))
-        return request(brief, self.name, marked, hour=plan.hour)
+        breakpoints = placed_breakpoints(
+            plan, self.current.state, sum(len(message.parts) for message in brief.messages)
+        )
+        return request(brief, self.name, breakpoints, hour=plan.hour)
 
     def batch_body(self, brief: Brief) -> dict[str, Any]:
         return UnsupportedOptions().request(self._request(brief), options_of(brief, self.name))
@@ -158,8 +160,8 @@ class Messages(api.ApiModel):
         return None
 
 
-def request(brief: Brief, spec: str, marked: Iterable[int] = (), *, hour: bool = False) -> dict[str, Any]:
-    """A brief as the body of a request, without its options. `marked` are the blocks with a cache breakpoint,
+def request(brief: Brief, spec: str, breakpoints: Iterable[int] = (), *, hour: bool = False) -> dict[str, Any]:
+    """A brief as the body of a request, without its options. `breakpoints` are the blocks with a cache breakpoint,
     counted from 0 over all messages; what is cached there lasts an hour or minutes."""
     blocks: list[dict[str, Any]] = []
     messages = []
@@ -167,7 +169,7 @@ def request(brief: Brief, spec: str, marked: Iterable[int] = (), *, hour: bool =
         content: list[dict[str, Any]] = [{"type": "text", "text": part} for part in message.parts]
         blocks += content
         messages.append({"role": message.role, "content": content})
-    for place in marked:
+    for place in breakpoints:
         blocks[place]["cache_control"] = {"type": "ephemeral", **({"ttl": "1h"} if hour else {})}
     return {"model": servers.server(spec).model, "system": brief.system, "messages": messages}
 

@@ -118,17 +118,17 @@ def _lifetime(*, hour: bool) -> float:
     return _MARGIN * (caching.keeps_hour if hour else caching.keeps)
 
 
-def placed_marks(plan: CachePlan, debate: DebateState, blocks: int) -> list[int]:
+def placed_breakpoints(plan: CachePlan, debate: DebateState, blocks: int) -> list[int]:
     """The blocks of a brief at which a call sets breakpoints, counted from 0. The first block is the motion, each
     speech that is heard is one, and the last is the call's own, which never has a breakpoint."""
     if plan.write:
-        return marks(blocks - 1)
+        return breakpoints(blocks - 1)
     if plan.reads is None:
         return []
     return [min(len(schedule.heard(debate, schedule.turn(debate, plan.reads))), blocks - 2)]
 
 
-def marks(blocks: int) -> list[int]:
+def breakpoints(blocks: int) -> list[int]:
     """The indexes of the shared blocks, of so many, at which a writing call sets cache breakpoints: the last, and
     earlier ones so close together that a read, which looks back `lookback` blocks from each breakpoint, finds the one
     of the family's call before."""
@@ -164,7 +164,7 @@ class Call(NamedTuple):
     """Calls of one family send the same blocks; a later one only sends more of them."""
     blocks: tuple[int, ...]
     """The tokens of each block, in order. The last is the call's own."""
-    marks: tuple[int, ...]
+    breakpoints: tuple[int, ...]
     """The blocks with a breakpoint, counted from 0."""
     hour: bool
     """Whether what it writes is kept for an hour."""
@@ -194,7 +194,7 @@ def counted(calls: Iterable[Call], caching: Caching) -> list[Usage]:
     usages: list[Usage] = []
     for call in calls:
         sums = list(accumulate(call.blocks))
-        prefix = sums[max(call.marks)] if call.marks else 0
+        prefix = sums[max(call.breakpoints)] if call.breakpoints else 0
         prefix = prefix if prefix >= call.least else 0
         prefixes = cache.setdefault(call.family, [])
         readable = [p for p in prefixes if p.readable <= call.start <= p.until and p.tokens <= prefix]

@@ -106,9 +106,9 @@ def _notes(runs: Sequence[ComparedRun]) -> Iterator[str]:
             yield f"The positions of run {run.number} are not those of run 1; sides are compared by their letters."
     seen: dict[str, int] = {}
     for run in runs:
-        if run.report.journal.head in seen:
-            yield f"Run {run.number} is the same journal as run {seen[run.report.journal.head]}."
-        seen.setdefault(run.report.journal.head, run.number)
+        if run.report.journal.last_hash in seen:
+            yield f"Run {run.number} is the same journal as run {seen[run.report.journal.last_hash]}."
+        seen.setdefault(run.report.journal.last_hash, run.number)
     for run in runs:
         yield from _state(run, seen)
 
@@ -269,7 +269,7 @@ class ComparedRun(NamedTuple):
     @property
     def speeches_digest(self) -> str:
         """The digest that identifies the speeches: two runs that share it judge the same ones."""
-        return self.report.recorded.speeches_digest if self.report.recorded else self.report.journal.head
+        return self.report.recorded.speeches_digest if self.report.recorded else self.report.journal.last_hash
 
     def side(self, name: str) -> str:
         """A side, or a winner, by the letters of the first run."""
@@ -407,7 +407,7 @@ def agreement(runs: Sequence[ComparedRun]) -> Iterator[str]:
     same_speeches, other_speeches = _Pairs(), _Pairs()
     raters = [(run, given) for run in runs for given in run.votes_by_judge().values()]
     for (first, votes), (other, theirs) in combinations(raters, 2):
-        twice = first.number != other.number and first.report.journal.head == other.report.journal.head
+        twice = first.number != other.number and first.report.journal.last_hash == other.report.journal.last_hash
         if twice or first.report.topic != other.report.topic:
             continue
         pairs = same_speeches if first.speeches_digest == other.speeches_digest else other_speeches

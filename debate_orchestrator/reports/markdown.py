@@ -34,7 +34,7 @@ _DECISION_BRIEF_TITLES = (
     "How Far to Trust This",
 )
 """Headings of the decision brief."""
-BLIND = "# Debate to Be Reviewed"
+TO_REVIEW = "# Debate to Be Reviewed"
 """How the debate begins as reviewers read it."""
 COMPARED = "# Debate Comparison"
 """How a comparison begins."""
@@ -50,10 +50,10 @@ def render(report: ReportModel) -> str:
     return _rendered(report, "transcript.md.j2" if report.bare else "report.md.j2")
 
 
-def render_blind(report: ReportModel) -> str:
+def render_for_review(report: ReportModel) -> str:
     """What the sides said, what the floor asked them and what a clerk found of it, for a reviewer: without votes,
     scores, verdict and models."""
-    return _rendered(report, "blind.md.j2", title=BLIND, speeches=blind_speeches(report))
+    return _rendered(report, "for_review.md.j2", title=TO_REVIEW, speeches=speeches_for_review(report))
 
 
 def render_comparison(comparison: Comparison) -> str:
@@ -66,7 +66,7 @@ def _ended(text: str) -> str:
     return text.strip("\n") + "\n"
 
 
-def blind_speeches(report: ReportModel) -> list[tuple[str, list[TurnReport]]]:
+def speeches_for_review(report: ReportModel) -> list[tuple[str, list[TurnReport]]]:
     """What a reviewer reads: headings with the turns under them that are neither a judge's nor of the decision brief,
     since those who judge see no advice."""
     rounds = [
@@ -123,7 +123,7 @@ def _environment() -> Environment:
         "inline": _parsing(markup.inline),
         "cell": _parsing(markup.cell),
         "points": decimals,
-        "mark": lambda value: f"{value:g}",
+        "plain_number": lambda value: f"{value:g}",
         "winner": wording.winner_word,
         "score_line": wording.score_line,
     }

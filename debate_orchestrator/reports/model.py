@@ -24,6 +24,7 @@ from debate_orchestrator.reports.parts import (
     BallotResult,
     CostsReport,
     DisputedClaim,
+    EarlierDebateReport,
     EvidenceReport,
     FollowUp,
     FormatReport,
@@ -32,7 +33,6 @@ from debate_orchestrator.reports.parts import (
     MaterialQuote,
     Note,
     Part,
-    RecordingReport,
     RoundReport,
     SearchPage,
     TurnReport,
@@ -45,14 +45,14 @@ from debate_orchestrator.reports.provenance import (
     arguing_sides,
     conflicts_of_interest,
     costs_report,
+    earlier_debate_report,
     provenance_notes,
     public_cast,
-    recorded_debate,
     run_report,
 )
 from debate_orchestrator.reports.reviewers import ReviewerReport, reviewer_report
 from debate_orchestrator.reports.reviews import GatheredReviews
-from debate_orchestrator.storage.journal import SCHEMA as JOURNAL_FORM
+from debate_orchestrator.storage.journal import SCHEMA as JOURNAL_SCHEMA
 from debate_orchestrator.storage.journal import Entry
 from debate_orchestrator.util import model_spec, sanitize
 
@@ -121,7 +121,7 @@ class ReportModel(Part):
     """Null where no clerk has a place."""
     costs: CostsReport | None = None
     """Null where no call was made, as in a debate that a host runs: what it costs the host is not known here."""
-    recorded: RecordingReport | None = None
+    recorded: EarlierDebateReport | None = None
     """The debate that is judged again here; null where none is."""
     reviewers: ReviewerReport | None = None
     """Null where there is no reviewer's ballot beside the journal."""
@@ -205,9 +205,9 @@ def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = Non
         turns=(*before, *_in_rounds(rounds), *after, *finals, *([record] if record else []), *briefs),
         evidence=citations.evidence(debate),
         costs=costs_report(costs_of(debate)),
-        recorded=recorded_debate(debate.opened.recording) if debate.opened.recording else None,
+        recorded=earlier_debate_report(debate.opened.earlier_debate) if debate.opened.earlier_debate else None,
         reviewers=reviewer_report(debate, reviews) if reviews else None,
-        journal=JournalReport(lines=entries[-1].n, form=JOURNAL_FORM, head=entries[-1].hash),
+        journal=JournalReport(lines=entries[-1].n, format_version=JOURNAL_SCHEMA, last_hash=entries[-1].hash),
         before=before,
         after=after,
         finals=finals,

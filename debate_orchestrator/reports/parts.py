@@ -436,7 +436,7 @@ class EarlierRoundReport(Part):
     """A side, `tie`, `consensus` or `no decision`."""
 
 
-class RecordingReport(Part):
+class EarlierDebateReport(Part):
     """The recorded debate that is judged again here."""
 
     source: str
@@ -481,7 +481,7 @@ class JournalReport(Part):
 
     lines: int
     """How many it had."""
-    form: int
+    format_version: int = Field(serialization_alias="form")
     """The version of the journal's format."""
-    head: str
+    last_hash: str = Field(serialization_alias="head")
     """The hash of its last line, a sha256 in hex, which stands for the whole of it."""

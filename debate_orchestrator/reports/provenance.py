@@ -10,7 +10,7 @@ from pydantic import Field
 
 from debate_orchestrator.core import schedule, speech_rules, tally
 from debate_orchestrator.core.costs import CostLine, Costs
-from debate_orchestrator.core.events import Recording, Spoke
+from debate_orchestrator.core.events import EarlierDebate, Spoke
 from debate_orchestrator.core.phases import CLERK, JUDGE, judge_seats
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports import citations, wording
@@ -18,10 +18,10 @@ from debate_orchestrator.reports.parts import (
     DOLLAR_DECIMALS,
     CostRow,
     CostsReport,
+    EarlierDebateReport,
     EarlierRoundReport,
     Note,
     Part,
-    RecordingReport,
     TokenCounts,
 )
 from debate_orchestrator.util import model_spec
@@ -80,15 +80,15 @@ def _weaknesses(debate: DebateState) -> Iterator[Note]:
 
 def _recorded(debate: DebateState) -> Iterator[Note]:
     """What is judged, where it was debated before."""
-    recording, name_of = debate.opened.recording, debate.format.name_of
-    if recording is None:
+    earlier_debate, name_of = debate.opened.earlier_debate, debate.format.name_of
+    if earlier_debate is None:
         return
-    text = f"This is a judging of a recorded debate: {recording.source} (digest {recording.digest[:12]})."
+    text = f"This is a judging of a recorded debate: {earlier_debate.source} (digest {earlier_debate.digest[:12]})."
     yield _warning("recorded", text)
-    if speakers := "; ".join(f"{name_of(side)}: {who}" for side, who in recording.speakers.items()):
+    if speakers := "; ".join(f"{name_of(side)}: {who}" for side, who in earlier_debate.speakers.items()):
         yield _info("recorded", f"Who spoke in it: {speakers}.")
-    yield from (_info("recorded", note) for note in recording.notes)
-    for n, side in recording.conceded.items():
+    yield from (_info("recorded", note) for note in earlier_debate.notes)
+    for n, side in earlier_debate.conceded.items():
         yield _info("recorded", f"It ended after round {n}, where its judges held {name_of(side)} to have given up.")
     if tally.is_judged(debate, debate.rounds) and any(not tally.is_judged(debate, n) for n in range(1, debate.rounds)):
         yield _info("recorded", "One ballot, after the last round, covers all of it.")
@@ -105,7 +105,7 @@ def _setup_notes(debate: DebateState) -> Iterator[Note]:
     if any(reply.called for reply in debate.opened.derived):
         text = "The positions were derived by a moderator's model, and were not confirmed."
         yield _info("positions", text)
-    if setup.rounds > 1 and debate.opened.recording is None and _advises(debate):
+    if setup.rounds > 1 and debate.opened.earlier_debate is None and _advises(debate):
         kept = "goes to both debaters" if setup.feedback else "is kept from the debaters"
         yield _info("feedback", f"The judge's feedback {kept}.")
     if debate.opened.context:
@@ -260,7 +260,7 @@ def _people(debate: DebateState) -> Iterator[str]:
 def _cast(debate: DebateState) -> str:
     """Who fills the seats. Who looks things up is said with the findings."""
     cast = {seat: specs for seat, specs in debate.cast.items() if seat in debate.seated and seat != CLERK}
-    if debate.opened.recording is not None:
+    if debate.opened.earlier_debate is not None:
         return f"Judge: {public_cast(cast[JUDGE])}; the speeches are those on record."
     if all(spec == model_spec.HOST for specs in cast.values() for spec in specs):
         by = "one agent, as it was reported" if one_agent(debate) else "an agent host or by hand"
@@ -343,11 +343,11 @@ def _settings(debate: DebateState) -> Iterator[tuple[str, str]]:
         yield "Cap on cost", f"${debate.max_cost:.2f}"
 
 
-def recorded_debate(recording: Recording) -> RecordingReport:
+def earlier_debate_report(earlier_debate: EarlierDebate) -> EarlierDebateReport:
     """The recorded debate that is judged again."""
-    rounds = (EarlierRoundReport(number=n, **dict(earlier)) for n, earlier in sorted(recording.rounds.items()))
-    told = {name: getattr(recording, name) for name in RecordingReport.model_fields}
-    return RecordingReport(**{**told, "rounds": tuple(rounds)})
+    rounds = (EarlierRoundReport(number=n, **dict(earlier)) for n, earlier in sorted(earlier_debate.rounds.items()))
+    told = {name: getattr(earlier_debate, name) for name in EarlierDebateReport.model_fields}
+    return EarlierDebateReport(**{**told, "rounds": tuple(rounds)})
 
 
 _KINDS: dict[str, RunKind] = {
@@ -361,7 +361,7 @@ _KINDS: dict[str, RunKind] = {
 def _kind(debate: DebateState) -> RunKind:
     """What all who have a seat, or have spoken, have in common. A clerk only looks things up, and the speakers of a
     recorded debate were not called."""
-    again = debate.opened.recording is not None
+    again = debate.opened.earlier_debate is not None
     seats = [seat for seat in debate.seated if (seat == JUDGE if again else seat != CLERK)]
     specs = {spec for cast in (debate.opened.cast, debate.cast) for seat in seats for spec in cast.get(seat, ())}
     specs |= {debate.reply(turn).by for turn in schedule.turns_taken(debate) if turn.role in seats}
@@ -387,8 +387,8 @@ def conflicts_of_interest(debate: DebateState) -> tuple[str, ...]:
         reply, before = debate.reply(turn), speakers.get(turn.seat, _Speakers())
         own = _known([reply.by], [reply.model] if model_spec.is_called(reply.by) else [])
         speakers[turn.seat] = _Speakers(before.specs | own.specs, before.models | own.models)
-    if debate.opened.recording is not None:
-        speakers |= {side: _known(who.split(", ")) for side, who in debate.opened.recording.speakers.items()}
+    if debate.opened.earlier_debate is not None:
+        speakers |= {side: _known(who.split(", ")) for side, who in debate.opened.earlier_debate.speakers.items()}
     judges_known = [judge for judge in debate.judges if judge in speakers]
     return tuple(text for judge in judges_known for text in _shared(debate, judge, speakers))
 

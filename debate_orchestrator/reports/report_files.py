@@ -112,9 +112,9 @@ class Checksum(NamedTuple):
     version: str
     """Of the package that made the report."""
     lines: int
-    schema: int
+    format_version: int
     """The version of the journal's format, which reports call form."""
-    head: str
+    last_hash: str
     """The hash of the journal's last line then, which reports call head."""
     digest: str
     """The checksum that the report states."""
@@ -127,8 +127,8 @@ def checksum_sentence(report: ReportModel) -> str:
     journal = report.journal
     lines = f"{journal.lines} line{'s' * (journal.lines != 1)}"
     return (
-        f"Made by debate-orchestrator {__version__}. Journal: {lines}, form {journal.form}, "
-        f"head sha256:{journal.head}. This report: sha256:{BLANK}, of its bytes with these 64 digits as zeros."
+        f"Made by debate-orchestrator {__version__}. Journal: {lines}, form {journal.format_version}, "
+        f"head sha256:{journal.last_hash}. This report: sha256:{BLANK}, of its bytes with these 64 digits as zeros."
     )
 
 
@@ -143,8 +143,8 @@ def read_checksum(data: bytes, ending: str) -> Checksum | None:
     return Checksum(
         version=stated["version"],
         lines=int(stated["lines"]),
-        schema=int(stated["schema"]),
-        head=stated["head"],
+        format_version=int(stated["schema"]),
+        last_hash=stated["head"],
         digest=stated["digest"],
         fits=stated["digest"] == digest,
     )
@@ -293,7 +293,7 @@ class Verification(NamedTuple):
             "remade": self.remade,
             "version": checksum.version if checksum else None,
             "lines": checksum.lines if checksum else None,
-            "head": checksum.head if checksum else None,
+            "head": checksum.last_hash if checksum else None,
             "digest": checksum.digest if checksum else None,
             "said": self.text,
         }
@@ -343,11 +343,15 @@ def verify(path: str, data: bytes, entries: Sequence[Entry], reviews: str = "") 
     if not checksum.fits:
         text = "changed after it was written: its bytes do not have the checksum that it states."
         return Verification(path, "changed", "not compared", text, checksum)
-    if checksum.lines <= len(entries) and entries[checksum.lines - 1].hash == checksum.head:
+    if checksum.lines <= len(entries) and entries[checksum.lines - 1].hash == checksum.last_hash:
         renderings = _renderings(entries[: checksum.lines], ending, reviews)
         return _belonging(path, data, len(entries), checksum, renderings)
     first = entries[0].event
-    judged_here = isinstance(first, Opened) and first.recording is not None and first.recording.digest == checksum.head
+    judged_here = (
+        isinstance(first, Opened)
+        and first.earlier_debate is not None
+        and first.earlier_debate.digest == checksum.last_hash
+    )
     if checksum.lines > len(entries):
         text = (
             f"made from {plural(checksum.lines, 'line')}, and this journal has {len(entries)}: "
@@ -369,7 +373,9 @@ def integrity(path: str, data: bytes) -> str:
     if not checksum.fits:
         return "changed after it was written."
     lines = plural(checksum.lines, "line")
-    return f"unchanged since it was written, from a journal of {lines}, the last with the hash {checksum.head[:16]}."
+    return (
+        f"unchanged since it was written, from a journal of {lines}, the last with the hash {checksum.last_hash[:16]}."
+    )
 
 
 def _without_checksum(path: str, data: bytes, renderings: list[bytes]) -> Verification:
@@ -420,9 +426,9 @@ def _belonging(path: str, data: bytes, lines: int, checksum: Checksum, rendering
     if data in remade:
         text += f". {_FILED_SINCE}"
         return Verification(path, "reviewed", "same", text, checksum)
-    if checksum.schema != SCHEMA:
+    if checksum.format_version != SCHEMA:
         text = (
-            f"does not say what the journal says: it names version {checksum.schema} of the journal's format, "
+            f"does not say what the journal says: it names version {checksum.format_version} of the journal's format, "
             f"and that is {SCHEMA}. It was changed and given a new checksum."
         )
         return Verification(path, "contradicts", "different", text, checksum)

@@ -17,7 +17,7 @@ from debate_orchestrator.core.verdict import RoundResult
 from debate_orchestrator.core.votes import BallotReading, Vote, leader, mean
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.parts import Number, Part
-from debate_orchestrator.reports.reviews import FINAL, UNDECIDED, GatheredReviews, Marks, Review
+from debate_orchestrator.reports.reviews import FINAL, UNDECIDED, GatheredReviews, Points, Review
 from debate_orchestrator.reports.rich_text import PlainTable, plain_table
 from debate_orchestrator.reports.wording import Scales, winner_word
 from debate_orchestrator.util.numbers import decimals, plural
@@ -54,7 +54,7 @@ class ReviewerReport(Part):
     differences: dict[str, Number]
     """Criterion to the mean difference between reviewers and judges, in points of its scale."""
     alpha: Number | None
-    """Krippendorff's alpha of all marks by reviewers and judges, 1 at most; null if there are too few."""
+    """Krippendorff's alpha of all points given by reviewers and judges, 1 at most; null if there are too few."""
     table: PlainTable
     """The panel, each judge and each reviewer: what they gave, as the report shows it."""
     scores: PlainTable | None
@@ -84,15 +84,15 @@ def reviewer_report(debate: DebateState, found: GatheredReviews) -> ReviewerRepo
     """The reviewers of a debate; None if there is no ballot."""
     if not found.counted and not found.left_out:
         return None
-    reviews, judges = found.counted, list(judges_marks(debate).values())
+    reviews, judges = found.counted, list(judges_points(debate).values())
     panel = _panel_winner(debate)
-    marks = [review.marks for review in reviews]
+    points = [review.points for review in reviews]
     twice = [review for review in reviews if review.before and review.after]
     gained = _gained(debate, twice)
-    differences = score_differences(marks, judges)
-    alpha = krippendorff_alpha([*marks, *judges])
+    differences = score_differences(points, judges)
+    alpha = krippendorff_alpha([*points, *judges])
     by_swing = leader({side: Fraction(n) for side, n in gained.items()}) if gained else None
-    scored = any(marks) or bool(judges)
+    scored = any(points) or bool(judges)
     return ReviewerReport(
         count=len(reviews),
         agreeing=None if panel is None or not reviews else sum(_named(gathered.final) == panel for gathered in reviews),
@@ -103,7 +103,7 @@ def reviewer_report(debate: DebateState, found: GatheredReviews) -> ReviewerRepo
         differences=differences,
         alpha=alpha,
         table=_table(debate, reviews),
-        scores=_scores(debate, marks, judges, differences) if reviews and scored else None,
+        scores=_scores(debate, points, judges, differences) if reviews and scored else None,
         agreement=tuple(_agreement(debate, reviews, panel, alpha, scored=scored)) if reviews else (),
         swing=tuple(_swing(debate, twice, gained, by_swing)) if twice else (),
         reasons=tuple(ReviewReason(reviewer=review.reviewer, why=review.why) for review in reviews),
@@ -205,8 +205,8 @@ def _points(scores: Mapping[str, Fraction]) -> str:
 
 def _scores(
     debate: DebateState,
-    given: Sequence[Marks],
-    judges: Sequence[Marks],
+    given: Sequence[Points],
+    judges: Sequence[Points],
     differences: Mapping[str, Fraction],
 ) -> PlainTable:
     format = debate.format
@@ -221,9 +221,9 @@ def _scores(
     return plain_table((*heads, "Mean difference"), rows)
 
 
-def _mean(raters: Sequence[Marks], side: str, name: str) -> str:
-    marks = [mark for rater in raters for (_, whose, what), mark in rater.items() if (whose, what) == (side, name)]
-    return decimals(mean(marks)) if marks else ""
+def _mean(raters: Sequence[Points], side: str, name: str) -> str:
+    points = [number for rater in raters for (_, whose, what), number in rater.items() if (whose, what) == (side, name)]
+    return decimals(mean(points)) if points else ""
 
 
 def _agreement(
@@ -246,12 +246,12 @@ def _agreement(
         return
     if alpha is not None:
         yield (
-            f"Krippendorff's alpha (interval) of all marks by reviewers and judges: {decimals(alpha)}; 1 is full "
-            "agreement, 0 what chance would give."
+            f"Krippendorff's alpha (interval) of all points given by reviewers and judges: {decimals(alpha)}; 1 is "
+            "full agreement, 0 what chance would give."
         )
     else:
         yield (
-            "Krippendorff's alpha of all marks by reviewers and judges: too few to say, or all alike. It takes "
+            "Krippendorff's alpha of all points given by reviewers and judges: too few to say, or all alike. It takes "
             f"{MIN_RATERS} who scored, and {MIN_ITEMS} items that two of them scored."
         )
 
@@ -278,8 +278,8 @@ def _swing(
     yield "That is the reviewers' alone; the panel's verdict stands."
 
 
-def judges_marks(debate: DebateState) -> dict[str, dict[tuple[int, str, str], Fraction]]:
-    """Judge to what it gave, in the same terms as `Review.marks`: the mean of its two ballots where it saw the debate
+def judges_points(debate: DebateState) -> dict[str, dict[tuple[int, str, str], Fraction]]:
+    """Judge to what it gave, in the same terms as `Review.points`: the mean of its two ballots where it saw the debate
     mirrored too. A judge whose ballots don't count has none."""
     votes = {n: tally.votes(debate, n) for n in range(1, debate.rounds + 1)} | {FINAL: tally.final_votes(debate)}
     absent = {(n, vote.judge) for n, cast in votes.items() for vote in cast if vote.absent}
@@ -291,23 +291,23 @@ def judges_marks(debate: DebateState) -> dict[str, dict[tuple[int, str, str], Fr
         if turn.role != JUDGE or (place, turn.seat) in absent:
             continue
         for side, given in tally.unmirrored(debate, debate.shape(turn) or {}, vote).get("scores", {}).items():
-            for name, mark in given.items():
+            for name, number in given.items():
                 own = found.setdefault(turn.seat, {})
-                own.setdefault((place, side, name), []).append(Fraction(str(mark)))
-    return {judge: {key: mean(marks) for key, marks in own.items()} for judge, own in found.items()}
+                own.setdefault((place, side, name), []).append(Fraction(str(number)))
+    return {judge: {key: mean(points) for key, points in own.items()} for judge, own in found.items()}
 
 
 MIN_RATERS = 3
 MIN_ITEMS = 10
-"""Fewer who gave marks, or fewer items that two of them marked, and alpha says nothing."""
+"""Fewer who gave points, or fewer items that two of them gave points, and alpha says nothing."""
 
 
-def means(raters: Iterable[Marks]) -> dict[tuple[int, str, str], Fraction]:
+def means(raters: Iterable[Points]) -> dict[tuple[int, str, str], Fraction]:
     """Item to the mean of what it was given."""
     return {item: mean(given) for item, given in _items(raters).items()}
 
 
-def score_differences(some: Sequence[Marks], others: Sequence[Marks]) -> dict[str, Fraction]:
+def score_differences(some: Sequence[Points], others: Sequence[Points]) -> dict[str, Fraction]:
     """Criterion to the mean difference between two groups, over the items that both scored."""
     first, second = means(some), means(others)
     found: dict[str, list[Fraction]] = {}
@@ -317,25 +317,25 @@ def score_differences(some: Sequence[Marks], others: Sequence[Marks]) -> dict[st
     return {name: mean(all_of) for name, all_of in found.items()}
 
 
-def krippendorff_alpha(raters: Sequence[Marks]) -> Fraction | None:
-    """Krippendorff's alpha of all marks; None if there are too few, or all marks are one."""
+def krippendorff_alpha(raters: Sequence[Points]) -> Fraction | None:
+    """Krippendorff's alpha of all points; None if there are too few, or all are alike."""
     items = [given for given in _items(raters).values() if len(given) > 1]
     if sum(bool(rater) for rater in raters) < MIN_RATERS or len(items) < MIN_ITEMS:
         return None
-    every = [mark for given in items for mark in given]
+    every = [number for given in items for number in given]
     observed = sum((_squares(given) / (len(given) - 1) for given in items), Fraction(0)) / len(every)
     expected = _squares(every) / (len(every) * (len(every) - 1))
     return 1 - observed / expected if expected else None
 
 
-def _squares(marks: Sequence[Fraction]) -> Fraction:
+def _squares(points: Sequence[Fraction]) -> Fraction:
     """The sum of squared distances over all ordered pairs."""
-    return 2 * (len(marks) * sum((mark * mark for mark in marks), Fraction(0)) - sum(marks, Fraction(0)) ** 2)
+    return 2 * (len(points) * sum((number * number for number in points), Fraction(0)) - sum(points, Fraction(0)) ** 2)
 
 
-def _items(raters: Iterable[Marks]) -> dict[tuple[int, str, str], list[Fraction]]:
+def _items(raters: Iterable[Points]) -> dict[tuple[int, str, str], list[Fraction]]:
     found: dict[tuple[int, str, str], list[Fraction]] = {}
-    for marks in raters:
-        for item, mark in marks.items():
-            found.setdefault(item, []).append(mark)
+    for points in raters:
+        for item, number in points.items():
+            found.setdefault(item, []).append(number)
     return found

@@ -41,8 +41,8 @@ from debate_orchestrator.util.sanitize import normalized, one_line
 VERSION = 1
 """The form of ballot files."""
 UNDECIDED = "undecided"
-Marks = Mapping[tuple[int, str, str], Fraction]
-"""What one reviewer or judge gave: round (0 for the whole debate), side and criterion to the mark."""
+Points = Mapping[tuple[int, str, str], Fraction]
+"""What one reviewer or judge gave: round (0 for the whole debate), side and criterion to the points."""
 _ORDER = ("ballot", "journal", "reviewer", "date", "seen", "before", "rounds", "final", "why", "after")
 FINAL = 0
 """The number under which the ballot on the debate as a whole stands among those on rounds."""
@@ -69,8 +69,8 @@ class Review(FrozenModel):
     rounds: dict[int, BallotReading]
     final: BallotReading
     """What it says of the debate as a whole; where judges only score, the side that scores better wins."""
-    marks: dict[tuple[int, str, str], Fraction]
-    """Round (FINAL for the whole debate), side and criterion to the mark given."""
+    points: dict[tuple[int, str, str], Fraction]
+    """Round (FINAL for the whole debate), side and criterion to the points given."""
     why: str
 
 
@@ -166,11 +166,11 @@ class ReviewForm:
         """The ballot that a value without problems is."""
         given = {"before": None, "after": None, **_plain(value)}
         parts = {int(n): part for n, part in given.get("rounds", {}).items()}
-        marks = {
-            (n, side, name): Fraction(str(mark))
+        points = {
+            (n, side, name): Fraction(str(number))
             for n, part in {**parts, FINAL: given["final"]}.items()
             for side, by_name in part.get("scores", {}).items()
-            for name, mark in by_name.items()
+            for name, number in by_name.items()
         }
         return Review(
             reviewer=one_line(given["reviewer"]),
@@ -180,7 +180,7 @@ class ReviewForm:
             after=given["after"],
             rounds={n: self._read(part) for n, part in sorted(parts.items())},
             final=self._read(given["final"]),
-            marks=marks,
+            points=points,
             why=given["why"],
         )
 

@@ -11,7 +11,7 @@ from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, TIE
 from debate_orchestrator.core.verdict import Remark
 from debate_orchestrator.reports import decision_brief, wording
 from debate_orchestrator.reports.model import ReportModel
-from debate_orchestrator.reports.parts import RecordingReport, VerdictReport
+from debate_orchestrator.reports.parts import EarlierDebateReport, VerdictReport
 from debate_orchestrator.reports.rich_text import Phrase, PhraseTable, citing, joined, literal, phrase, prose, strong
 from debate_orchestrator.reports.wording import winner_word
 from debate_orchestrator.util.numbers import decimals, percent, plural
@@ -288,7 +288,7 @@ def earlier_verdict(report: ReportModel) -> EarlierVerdict | None:
     )
 
 
-def _round_pairs(report: ReportModel, recorded: RecordingReport, sides: list[str]) -> list[tuple[Phrase, ...]]:
+def _round_pairs(report: ReportModel, recorded: EarlierDebateReport, sides: list[str]) -> list[tuple[Phrase, ...]]:
     then = {round_report.number: round_report for round_report in recorded.rounds}
     now = {round_report.number: round_report for round_report in report.rounds if round_report.winner is not None}
     rows = []

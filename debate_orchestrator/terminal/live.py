@@ -217,7 +217,7 @@ class Live:
 
     def _recorded(self, turn: Turn) -> bool:
         """Whether a speech was given in an earlier debate, which is only judged again."""
-        return self._debate.opened.recording is not None and turn.speaking
+        return self._debate.opened.earlier_debate is not None and turn.speaking
 
     def _stood_in(self, turn: Turn) -> bool:
         """Whether a stand-in takes a turn, whose words mean nothing."""

@@ -165,8 +165,8 @@ def _belonging(
 
 def _once(debates: Sequence[_Debate]) -> tuple[list[_Debate], list[str]]:
     """Each journal once, and a sentence on each copy of one."""
-    first = {debate.report.journal.head: debate for debate in reversed(debates)}
-    copies = [debate for debate in debates if first[debate.report.journal.head] is not debate]
+    first = {debate.report.journal.last_hash: debate for debate in reversed(debates)}
+    copies = [debate for debate in debates if first[debate.report.journal.last_hash] is not debate]
     notes = [f"A journal is left out: {name_of(debate.path)} is a copy of another." for debate in copies]
     return list(first.values())[::-1], notes
 
@@ -238,7 +238,7 @@ def _usage_by_role(debate: _Debate) -> dict[Any, RoleUsage]:
             cost=sum(price for price in prices if price is not None) if prices and None not in prices else None,
             seconds=sum(seconds[turn.id] for turn in turns if turn.id in seconds) if seconds else None,
             words=sum(turn.words for turn in turns) if role != "judge" else None,
-            refusals=sum(turn.declined for turn in turns),
+            declined_turns=sum(turn.declined for turn in turns),
         )
     return found
 
@@ -305,12 +305,12 @@ def _judge_names(report: ReportModel, names: Mapping[str, str]) -> dict[str, str
 
 def _repeated(held: Sequence[_Debate], again: Sequence[_Debate], names: Mapping[str, str]) -> Iterator[BallotRow]:
     """The ballots of debates that were judged again, with the debate that was held."""
-    heads = {debate.report.journal.head: debate.name for debate in held}
+    last_hashes = {debate.report.journal.last_hash: debate.name for debate in held}
     repeats: Counter[str] = Counter()
     for debate in again:
         recorded = debate.report.recorded
-        if recorded is not None and recorded.speeches_digest in heads:
-            name = heads[recorded.speeches_digest]
+        if recorded is not None and recorded.speeches_digest in last_hashes:
+            name = last_hashes[recorded.speeches_digest]
             repeats[name] += 1
             yield from _ballot_rows(name, debate.report, names, repeats[name])
 
@@ -322,7 +322,7 @@ def _notes(
     missing = set(schedule) - {debate.name for debate in held}
     if missing:
         yield f"{len(missing)} of {len(schedule)} scheduled debates have no journal that can be read yet."
-    heads = {debate.report.journal.head for debate in held}
-    lost = [one for one in again if one.report.recorded and one.report.recorded.speeches_digest not in heads]
+    last_hashes = {debate.report.journal.last_hash for debate in held}
+    lost = [one for one in again if one.report.recorded and one.report.recorded.speeches_digest not in last_hashes]
     if lost:
         yield f"{len(lost)} journals judge a debate again that is not in this folder, and are left out."

@@ -59,7 +59,7 @@ def write_report(folder: str, minimum: int = MIN_GAMES) -> tuple[list[str], tupl
     for plot in drawn:
         files[f"{PLOTS}/{plot.name}.svg"] = plot.svg.encode("utf-8", "backslashreplace")
         files[f"{PLOTS}/{plot.name}.png"] = plot.png
-    must_begin(os.path.join(folder, PAGE), MARK.encode(), "a tournament's page")
+    must_begin(os.path.join(folder, PAGE), PAGE_BEGINS.encode(), "a tournament's page")
     for inner in (TABLES, PLOTS):
         make_folder(os.path.join(folder, inner))
     notes = (*ratings.notes, *_write_listed(folder, files))
@@ -103,7 +103,7 @@ def _digest(data: bytes) -> str:
     return sha256(data).hexdigest()
 
 
-MARK = '<!doctype html>\n<html lang="en" class="debate-tournament">'
+PAGE_BEGINS = '<!doctype html>\n<html lang="en" class="debate-tournament">'
 """How every such page begins."""
 _MAX_ROWS = 40
 """Rows of a table that the page shows; its CSV file has all."""

@@ -39,6 +39,8 @@ _Amount = Annotated[int, Field(ge=-(10**18), le=10**18)]
 class RoleUsage(FrozenModel):
     """What one side, or the panel, took."""
 
+    model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
+
     calls: _Count = 0
     input: _Amount | None = None
     """Tokens of the prompts; None where they were not counted."""
@@ -50,7 +52,7 @@ class RoleUsage(FrozenModel):
     """From each request to its reply, added up; None where it was not measured."""
     words: _Amount | None = None
     """Words of the speeches; None where they are not known."""
-    refusals: _Count = 0
+    declined_turns: _Count = Field(default=0, alias="refusals")
     """Turns in which the side declined to argue."""
 
 

@@ -108,7 +108,7 @@ CREATE TABLE debates (place INTEGER PRIMARY KEY, debate UNIQUE, created, topic, 
     complete);
 CREATE TABLE ballots (debate, judge, winner, lead, score, label, turn, final, mirrored, repeat, is_vote);
 CREATE TABLE points (debate, dimension, pro, con);  -- of votes
-CREATE TABLE work (debate, role, calls, input, output, cost, seconds, words, refusals);
+CREATE TABLE work (debate, role, calls, input, output, cost, seconds, words, declined_turns);
 
 CREATE VIEW decided AS SELECT * FROM debates WHERE complete AND winner IS NOT NULL;
 

@@ -106,7 +106,7 @@ def normalized(text: str, form: Literal["NFC", "NFD", "NFKC", "NFKD"] = "NFKC") 
     return text if text.isascii() else unicodedata.normalize(form, _cut(text, _COMBINING, _MARKS_TOO_MANY))
 
 
-def few_marks(text: str) -> str:
+def few_combining_marks(text: str) -> str:
     """`text` with no more than 8 marks on a letter, whatever stands between them and is not drawn, such as a joiner. No
     language needs as many; hundreds cover what stands around the letter, and some fonts draw each with a width."""
     return text if text.isascii() else _cut(text, _DRAWN, _PILED)

@@ -128,14 +128,14 @@ def _ballot(debate: DebateState, turn: Turn, ballot: Mapping[str, Any]) -> dict[
             )
             lines = text.partition(":")[2].strip("\n").split("\n")
             fields.append((transcript_entries.title(name), [html.line(line) for line in lines]))
-    scores, marks = None, ballot.get("scores")
-    if isinstance(marks, Mapping):
+    scores, points = None, ballot.get("scores")
+    if isinstance(points, Mapping):
         criteria = debate.format.rubric.criteria
         rows = [
             (
                 criteria[name].title,
                 shape_context.scale(name)[1],
-                [marks[side].get(name) for side in shape_context.sides],
+                [points[side].get(name) for side in shape_context.sides],
             )
             for name in shape_context.criteria
         ]

@@ -47,7 +47,7 @@ class Listed(NamedTuple):
     """When it was opened, in UTC, as YYYY-MM-DD HH:MM."""
     outcome: str
     cost: str
-    marks: tuple[str, ...] = ()
+    badges: tuple[str, ...] = ()
     """What sets it apart: that it was judged again, or that stand-ins spoke."""
     complete: bool = False
     problem: str = ""
@@ -64,7 +64,7 @@ class SearchHit(NamedTuple):
     before: str
     words: str
     after: str
-    marks: tuple[str, ...]
+    badges: tuple[str, ...]
     """What sets the debate apart, as in the list."""
 
 
@@ -188,13 +188,13 @@ def _row(name: str, changed: int, size: int) -> Listed:
         opened=contents.entries[0].at[:16].replace("T", " "),
         outcome=outcome(debate),
         cost=pages.money(costs_of(debate).total),
-        marks=tuple(_marks(debate)),
+        badges=tuple(_badges(debate)),
         complete=debate.complete,
     )
 
 
-def _marks(debate: DebateState) -> Iterator[str]:
-    if debate.opened.recording is not None:
+def _badges(debate: DebateState) -> Iterator[str]:
+    if debate.opened.earlier_debate is not None:
         yield "judged again"
     if model_spec.is_rehearsal(debate.cast):
         yield "a rehearsal"
@@ -211,21 +211,21 @@ def outcome(debate: DebateState) -> str:
 
 def search(words: str) -> tuple[list[SearchHit], bool]:
     """Where all of these words stand in a speech or a question from the floor, in all debates here, the newest first;
-    and whether there are more places than are listed. Words that follow each other there are marked together."""
+    and whether there are more places than are listed. Words that follow each other there are highlighted together."""
     found: list[SearchHit] = []
     for name in names() if words.strip() else ():
         try:
             _, debate = load(f"{name}{JOURNAL}")
         except (DebateError, OSError):
             continue
-        topic, marks = one_line(debate.opened.settings.topic), tuple(_marks(debate))
+        topic, badges = one_line(debate.opened.settings.topic), tuple(_badges(debate))
         for turn, heading, text in _searched(debate):
             if (place := _place(words, text)) is None:
                 continue
             before, after = text[max(0, place.start() - _AROUND) : place.start()], text[place.end() :][:_AROUND]
             if len(found) == _MAX_FOUND:
                 return found, True
-            found.append(SearchHit(name, topic, turn, heading, before, place[0], after, marks))
+            found.append(SearchHit(name, topic, turn, heading, before, place[0], after, badges))
     return found, False
 
 
@@ -253,11 +253,11 @@ def slug(topic: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", topic.lower())[:_SLUG].strip("-") or "debate"
 
 
-def free_files(topic: str, mark: str = "") -> DebateFiles:
-    """The files of a new debate, named after its topic, in names that nothing has yet; `mark` is added to them."""
+def free_files(topic: str, suffix: str = "") -> DebateFiles:
+    """The files of a new debate, named after its topic, in names that nothing has yet; `suffix` is added to them."""
     words = slug(topic)
     for number in range(1, 10_000):
-        files = DebateFiles.named_by(f"{words}{'' if number == 1 else f'-{number}'}{mark}.md")
+        files = DebateFiles.named_by(f"{words}{'' if number == 1 else f'-{number}'}{suffix}.md")
         if not files.existing():
             return files
     raise BadFile(f"There are too many debates named {words}.", hint="move some to another folder")

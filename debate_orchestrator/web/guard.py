@@ -1,4 +1,4 @@
-"""Who may open what: the keys of links, what every request is checked for before a view sees it, and the headers of
+"""Who may open what: the tokens of links, what every request is checked for before a view sees it, and the headers of
 every answer.
 
 Written against ASGI itself, so that nothing is read of a body before its sender, size and speed are known to be right.
@@ -41,7 +41,7 @@ class FormLimit(NamedTuple):
 Admit = Callable[[Scope, Headers], FormLimit]
 
 DASHBOARD = "/dashboard/"
-"""Before the key of the dashboard in the addresses of its pages."""
+"""Before the token of the dashboard in the addresses of its pages."""
 MAX_FORM_SIZE = 2_000_000
 """Bytes of a form of the dashboard."""
 MAX_FORMS = 10
@@ -57,7 +57,7 @@ MULTIPART = "multipart/form-data"
 """The type of forms that may be long: a character takes as many bytes as in UTF-8, where percent-encoding takes three
 times as many."""
 _OPEN = ("/static/", "/seat/", "/review/", "/tournament/")
-"""Where the key of the dashboard is not needed: seats, reviews and the pages of tournaments have tokens of their
+"""Where the token of the dashboard is not needed: seats, reviews and the pages of tournaments have tokens of their
 own."""
 _POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; "
@@ -67,7 +67,7 @@ HEADERS = {
     "content-security-policy": _POLICY,
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
-    "referrer-policy": "same-origin",  # addresses hold keys; with "no-referrer" forms would have no origin to check
+    "referrer-policy": "same-origin",  # addresses hold tokens; with "no-referrer" forms would have no origin to check
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
@@ -177,7 +177,7 @@ class Guard:
 
 
 def dashboard_alone(tokens: Tokens) -> Admit:
-    """Admits requests whose path has the key of the dashboard. Paths of `_OPEN` need none."""
+    """Admits requests whose path has the token of the dashboard. Paths of `_OPEN` need none."""
 
     def admit(scope: Scope, headers: Headers) -> FormLimit:
         path = scope["path"]
@@ -294,7 +294,7 @@ class Tokens:
         return _digest(self._links, f"review {debate.first_hash} {debate.name}")
 
     def reviewer(self, debate: LinkedDebate, stem: str) -> str:
-        """The key of one reviewer of a debate. `stem` is the name of the reviewer's files without the ending."""
+        """The token of one reviewer of a debate. `stem` is the name of the reviewer's files without the ending."""
         return _digest(self._secret, f"reviewer {debate.first_hash} {debate.name}/{stem}")
 
     def proof(self, page: str) -> str:
@@ -304,7 +304,7 @@ class Tokens:
         return _digest(self._links, f"proof {page}")
 
     def tournament(self, name: str) -> str:
-        """The token of the page that lies in the folder of a tournament, for as long as the key of the dashboard
+        """The token of the page that lies in the folder of a tournament, for as long as the token of the dashboard
         holds."""
         return _digest(self.dashboard.encode(), f"tournament {name}")
 

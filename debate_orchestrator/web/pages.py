@@ -26,7 +26,7 @@ from debate_orchestrator.reports.markdown import template_environment
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadFile, DebateError
 from debate_orchestrator.util.numbers import plural
-from debate_orchestrator.util.sanitize import few_marks
+from debate_orchestrator.util.sanitize import few_combining_marks
 from debate_orchestrator.web.guard import dashboard_of
 
 STATIC = {"page.js": "text/javascript; charset=utf-8", "page.css": "text/css; charset=utf-8"}
@@ -68,7 +68,7 @@ _environment = cache(
         {
             "integrity": _integrity,
             "line": html.line,
-            "literal": lambda text: html.literal_html(few_marks(text)),
+            "literal": lambda text: html.literal_html(few_combining_marks(text)),
             "path": lambda name: quote(name, safe=""),
             "model": model_spec.public_name,
         },
@@ -84,7 +84,7 @@ _REPORT_POLICY = (
 
 def application(routes: Sequence[BaseRoute], lifespan: Lifespan[Starlette], handlers: dict[Any, Any]) -> Starlette:
     """The application of these routes. An address with a slash too many or too few leads nowhere: the redirection that
-    Starlette has for it goes to http, which behind a proxy sends the key in the address unencrypted."""
+    Starlette has for it goes to http, which behind a proxy sends the token in the address unencrypted."""
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
     app.router.redirect_slashes = False
     return app

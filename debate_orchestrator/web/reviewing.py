@@ -18,7 +18,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from debate_orchestrator.core import transcript_entries
 from debate_orchestrator.prompting import fields
 from debate_orchestrator.reports import reviews
-from debate_orchestrator.reports.markdown import blind_speeches
+from debate_orchestrator.reports.markdown import speeches_for_review
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.reports.parts import TurnReport
 from debate_orchestrator.reports.reviews import ReviewedDebate
@@ -50,7 +50,7 @@ def own_query(tokens: Tokens, debate: LinkedDebate, reviewer: str) -> str:
 
 class Reviews:
     """The views of reviewers. The token in the address opens the review of one debate and nothing else. The link that
-    reviewers are sent only begins a review; the key that a review gets then opens this one, and no other has it."""
+    reviewers are sent only begins a review; the token that a review gets then opens this one, and no other has it."""
 
     def __init__(self, tokens: Tokens, renderings: Renderings):
         self._tokens, self._renderings = tokens, renderings
@@ -95,7 +95,7 @@ class Reviews:
         return self._page(request, case, "before", name=name)
 
     def _reviewer(self, request: Request, case: ReviewedDebate) -> str:
-        """The reviewer whose review the address opens; empty where it has no key, or another reviewer's."""
+        """The reviewer whose review the address opens; empty where it has no token, or another reviewer's."""
         name, key = (one_line(request.query_params.get(part, "")) for part in ("as", "key"))
         own = self._tokens.reviewer(_linked(request, case), reviews.stem_of(name))
         return name if name and same(own, key) else ""
@@ -228,7 +228,7 @@ def _parts(case: ReviewedDebate) -> list[tuple[str, list[dict[str, Any]]]]:
     sides = case.form.debate.format.sides
     return [
         (heading, [_article(sides, turn) for turn in turns])
-        for heading, turns in blind_speeches(build_report(case.entries))
+        for heading, turns in speeches_for_review(build_report(case.entries))
     ]
 
 

@@ -148,7 +148,7 @@ def serve(port: int, more_hosts: Sequence[str], ready: Callable[[str], None]) ->
     """Serves the debates of the working folder on this machine alone, until Ctrl-C or SIGTERM. `more_hosts` are names
     under which a proxy passes requests on to 127.0.0.1; without any, the dashboard has an origin that no earlier server
     had.
-    `ready` gets the address of the dashboard with its key, once it is served. Raises BadSettings where the port is
+    `ready` gets the address of the dashboard with its token, once it is served. Raises BadSettings where the port is
     taken."""
     runs, tokens = Runs(), load_tokens(lasting=bool(more_hosts))
     address, name = (LOOPBACK, LOOPBACK) if more_hosts else _new_origin()
@@ -424,8 +424,9 @@ PAGE_SECONDS = 60.0
 
 
 def open_dashboard(address: str) -> bool:
-    """Opens an address with a key; False where no browser can be opened. Every user of a machine can read the arguments
-    of its processes, so the browser is given a file that leads to the address, and that only this user can read."""
+    """Opens an address with a token; False where no browser can be opened. Every user of a machine can read the
+    arguments of its processes, so the browser is given a file that leads to the address, and that only this user can
+    read."""
     folder = state_folder()
     if folder is None:
         return False

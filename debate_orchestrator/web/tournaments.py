@@ -254,8 +254,8 @@ class Tournaments:
     """The views of tournaments.
 
     The pages that `debate tournament report` wrote are shown as they lie in their folders. A folder may be from a
-    stranger, whose page could send its own address elsewhere: so that is not below the key of the dashboard, and opens
-    nothing but the page and the reports of the folder's debates."""
+    stranger, whose page could send its own address elsewhere: so that is not below the token of the dashboard, and
+    opens nothing but the page and the reports of the folder's debates."""
 
     def __init__(self, tokens: Tokens, renderings: Renderings):
         self._tokens, self._renderings = tokens, renderings

@@ -36,7 +36,7 @@ from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import pricing, rehearse
 from debate_orchestrator.providers.anthropic import options_of, request
-from debate_orchestrator.providers.caching import cache_plans, placed_marks
+from debate_orchestrator.providers.caching import cache_plans, placed_breakpoints
 from debate_orchestrator.providers.options import UnsupportedOptions
 from debate_orchestrator.providers.provider import OnPiece
 from debate_orchestrator.setup.answers import make_settings
@@ -86,8 +86,8 @@ class Counting:
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         plan, debate = self._plans[brief.turn], self._current.state
-        marked = placed_marks(plan, debate, sum(len(message.parts) for message in brief.messages))
-        base, options = request(brief, self.name, marked, hour=plan.hour), options_of(brief, self.name)
+        breakpoints = placed_breakpoints(plan, debate, sum(len(message.parts) for message in brief.messages))
+        base, options = request(brief, self.name, breakpoints, hour=plan.hour), options_of(brief, self.name)
         asked = UnsupportedOptions().request(base, options)
         now = asyncio.get_running_loop().time()
         counted = self._cache.count(asked, now, now + FIRST)

@@ -84,8 +84,8 @@ def absent(turn: str) -> list[ReplyEvent]:
     return [spoiled(turn, "no JSON"), spoiled(turn, "still no JSON")]
 
 
-def marks(a: float = 7, b: float = 6, *, rounds: int = 3, **changes: Any) -> dict[str, Any]:
-    """The fields of a ballot in which every criterion has the side's mark, and the leader wins."""
+def scored(a: float = 7, b: float = 6, *, rounds: int = 3, **changes: Any) -> dict[str, Any]:
+    """The fields of a ballot in which every criterion has the side's points, and the leader wins."""
     names = ["argument_quality", "use_of_evidence", *(["directness_of_rebuttals"] if rounds > 1 else [])]
     scores = {"a": dict.fromkeys(names, a), "b": dict.fromkeys(names, b)}
     return {"scores": scores, "winner": "a" if a > b else "b" if b > a else "tie"} | changes

@@ -1,4 +1,4 @@
-"""The order of a debate with questions from the floor and early ends, and of one judged again by its recording."""
+"""The order of a debate with questions from the floor and early ends, and of one that is judged again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.core import schedule, tally
-from debate_orchestrator.core.events import BriefSent, BudgetChanged, EndedEarly, Event, QuestionAsked, Recording
+from debate_orchestrator.core.events import BriefSent, BudgetChanged, EarlierDebate, EndedEarly, Event, QuestionAsked
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.phases import Phase
 from debate_orchestrator.core.state import DebateState
@@ -183,10 +183,12 @@ def test_a_complete_debate_has_no_new_cap() -> None:
         debate = apply(debate, BudgetChanged(max_cost=5))
 
 
-def again(rounds: int = 3, judges: int = 1, script: Any = None, *, until: str = "", **recording: Any) -> DebateState:
-    """A debate with that recording, played to its end or until a turn is due."""
+def again(
+    rounds: int = 3, judges: int = 1, script: Any = None, *, until: str = "", **earlier_debate: Any
+) -> DebateState:
+    """A debate that judges that one again, played to its end or until a turn is due."""
     made = opened(rounds, judges).model_copy(
-        update={"recording": Recording(source="old", digest="0" * 64, **recording)}
+        update={"earlier_debate": EarlierDebate(source="old", digest="0" * 64, **earlier_debate)}
     )
     debate = fold([made])
     debate, _ = play(debate, script, until=until)
@@ -199,8 +201,8 @@ def ids(debate: DebateState) -> list[str]:
 
 def test_what_was_debated_is_the_root_of_its_judgings() -> None:
     """The root stands for the speeches; what was judged does in a journal that notes no root."""
-    assert Recording(source="old", digest="d" * 64, root="e" * 64).speeches_digest == "e" * 64
-    assert Recording.model_validate({"source": "old", "digest": "d" * 64}).speeches_digest == "d" * 64
+    assert EarlierDebate(source="old", digest="d" * 64, root="e" * 64).speeches_digest == "e" * 64
+    assert EarlierDebate.model_validate({"source": "old", "digest": "d" * 64}).speeches_digest == "d" * 64
 
 
 def test_an_old_intervention_takes_place_whatever_is_found_now() -> None:
@@ -274,7 +276,7 @@ def test_the_whole_new_panel_votes_before_it_ends() -> None:
     made = base.model_copy(
         update={
             "format": base.format.model_copy(update={"round": phases}),
-            "recording": Recording(source="old", digest="0" * 64, conceded={1: "a"}),
+            "earlier_debate": EarlierDebate(source="old", digest="0" * 64, conceded={1: "a"}),
         }
     )
     debate = fold([made])

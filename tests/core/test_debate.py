@@ -13,10 +13,10 @@ from core.folding import (
     declined,
     heard,
     judged,
-    marks,
     opened,
     play,
     record,
+    scored,
     spoiled,
     spoke,
     state,
@@ -32,9 +32,9 @@ from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.util.errors import OutOfTurn
 
 EVENTFUL = {
-    "1.verdict.judge": marks(8, 5) | converging("b"),
-    "2.verdict.judge": marks(5, 8) | converging("both"),
-    "3.verdict.judge": marks(6, 6) | converging("a"),
+    "1.verdict.judge": scored(8, 5) | converging("b"),
+    "2.verdict.judge": scored(5, 8) | converging("both"),
+    "3.verdict.judge": scored(6, 6) | converging("a"),
     "3.rebuttal.a": [declined("3.rebuttal.a")],
     "final.verdict.judge": absent("final.verdict.judge"),
 }
@@ -120,7 +120,7 @@ def test_the_same_answer_twice_is_harmless(data: st.DataObject) -> None:
 @given(st.data())
 def test_arrival_order_changes_nothing(data: st.DataObject) -> None:
     """However the answers of a stage arrive, what is heard, due, found and counted is the same."""
-    votes = {(n, k): marks(5 + k, 4 + n) | converging("ab"[k % 2]) for n in (1, 2) for k in (1, 2, 3)}
+    votes = {(n, k): scored(5 + k, 4 + n) | converging("ab"[k % 2]) for n in (1, 2) for k in (1, 2, 3)}
     script = {f"{n}.verdict.judge-{k}": vote for (n, k), vote in votes.items()}
     events = record(2, 3, script | {"2.verdict.judge-2": absent("2.verdict.judge-2")})
     debate = fold(events[:1])

@@ -127,7 +127,7 @@ def test_a_debate_decided_by_swing(final: str, winner: str) -> None:
 
 
 def test_criteria_have_weights_and_scales_of_their_own() -> None:
-    """Marks are taken on the criterion's scale, and count by its weight."""
+    """Points are taken on the criterion's scale, and count by its weight."""
     criteria = {"wit": {"title": "", "about": ""}, "wisdom": {"title": "", "about": "", "weight": 3, "most": 100}}
     made = rules(round=[SPEECH, BALLOT], rubric=PLAIN["rubric"] | {"criteria": criteria})
     given = {"a": {"wit": 4, "wisdom": 60}, "b": {"wit": 5, "wisdom": 100}}

@@ -13,12 +13,12 @@ from core.folding import (
     absent,
     converging,
     debated,
-    marks,
     opened,
     phase,
     play,
     record,
     rules,
+    scored,
     spoiled,
     state,
 )
@@ -51,8 +51,8 @@ def mirrored(rounds: int = 1, judges: int = 1, script: Any = None, *, until: str
     return debated(rounds, judges, script, until=until, mirror=True, **how)
 
 
-def marked(a: float, b: float, rounds: int = 1, **changes: Any) -> dict[str, Any]:
-    return marks(a, b, rounds=rounds, **changes)
+def scored_ballot(a: float, b: float, rounds: int = 1, **changes: Any) -> dict[str, Any]:
+    return scored(a, b, rounds=rounds, **changes)
 
 
 # Who has a turn
@@ -121,7 +121,7 @@ def test_nothing_counts_before_both_are_there() -> None:
 
 def test_who_goes_by_names_abstains() -> None:
     """A judge who is for the side that goes by one name has no vote, and no lead comes of its scores."""
-    script = biased("1.verdict.judge", marked(9, 3)) | biased("final.verdict.judge", {"winner": "a"})
+    script = biased("1.verdict.judge", scored_ballot(9, 3)) | biased("final.verdict.judge", {"winner": "a"})
     debate = mirrored(1, 1, script)
     result, verdict = tally.result(debate, 1), tally.verdict(debate)
     assert result is not None and verdict is not None
@@ -132,7 +132,7 @@ def test_who_goes_by_names_abstains() -> None:
 
 def test_scores_are_the_mean_of_both_presentations() -> None:
     """A judge's scores are the exact mean of what each position was given in the two."""
-    script = {"1.verdict.judge": marked(8, 5), "1.verdict.judge.mirrored": marked(6, 7)}
+    script = {"1.verdict.judge": scored_ballot(8, 5), "1.verdict.judge.mirrored": scored_ballot(6, 7)}
     debate = mirrored(1, 1, script)
     assert tally.totals(debate) == {"a": Fraction(15, 2), "b": Fraction(11, 2)}
     assert tally.means(debate)["a"] == dict.fromkeys(debate.criteria, Fraction(15, 2))
@@ -141,7 +141,7 @@ def test_scores_are_the_mean_of_both_presentations() -> None:
 @pytest.mark.parametrize("gone", ["1.verdict.judge", "1.verdict.judge.mirrored"])
 def test_absent_in_one_presentation_is_absent(gone: str) -> None:
     """A judge without a ballot that counts in either presentation has no vote and no scores in that round."""
-    debate = mirrored(1, 1, sincere("1.verdict.judge", marked(8, 5)) | {gone: absent(gone)})
+    debate = mirrored(1, 1, sincere("1.verdict.judge", scored_ballot(8, 5)) | {gone: absent(gone)})
     assert (tally.result(debate, 1), tally.unjudged(debate, 1), tally.totals(debate), tally.means(debate)) == (
         None,
         True,
@@ -175,10 +175,10 @@ def test_a_spoiled_ballot_is_one_presentations_own() -> None:
 
 def test_how_many_votes_flip() -> None:
     """Flips are counted over all votes that were cast in both presentations, rounds and finals."""
-    script: dict[str, Any] = biased("1.verdict.judge-1", marked(9, 3, 2)) | sincere(
-        "1.verdict.judge-2", marked(9, 3, 2)
+    script: dict[str, Any] = biased("1.verdict.judge-1", scored_ballot(9, 3, 2)) | sincere(
+        "1.verdict.judge-2", scored_ballot(9, 3, 2)
     )
-    script |= biased("2.verdict.judge-1", marked(5, 5, 2)) | sincere("final.verdict.judge-1", {"winner": "b"})
+    script |= biased("2.verdict.judge-1", scored_ballot(5, 5, 2)) | sincere("final.verdict.judge-1", {"winner": "b"})
     script |= {"2.verdict.judge-2": absent("2.verdict.judge-2")} | biased("final.verdict.judge-2", {"winner": "tie"})
     assert tally.flips(mirrored(2, 2, script)) == (1, 5)
     assert tally.flips(debated(2, 2)) == (0, 0)
@@ -214,7 +214,9 @@ def test_what_a_straight_ballot_finds_is_acted_on() -> None:
 
 def test_a_ballot_is_kept_as_it_was_given() -> None:
     """A mirrored ballot stays on record as the judge wrote it; what it says of the sides as they are can be had."""
-    given = marked(9, 3) | {"strongest": {"a": "Researcher A's case in 1.opening.a.", "b": "None of Researcher B."}}
+    given = scored_ballot(9, 3) | {
+        "strongest": {"a": "Researcher A's case in 1.opening.a.", "b": "None of Researcher B."}
+    }
     debate = mirrored(1, script={"1.verdict.judge.mirrored": given})
     kept, shape = debate.structured_reply("1.verdict.judge.mirrored"), ADVERSARIAL.shapes["ballot"]
     assert kept is not None
@@ -255,7 +257,8 @@ def test_the_same_events_make_the_same_debate(data: st.DataObject) -> None:
     for n in (1, 2):
         for judge in ("judge-1", "judge-2"):
             script |= {
-                f"{n}.verdict.{judge}{one}": marked(data.draw(MARK), data.draw(MARK), 2) for one in ("", ".mirrored")
+                f"{n}.verdict.{judge}{one}": scored_ballot(data.draw(POINTS), data.draw(POINTS), 2)
+                for one in ("", ".mirrored")
             }
     if data.draw(st.booleans()):
         script |= {
@@ -273,14 +276,14 @@ def test_the_same_events_make_the_same_debate(data: st.DataObject) -> None:
     assert state(debate) == state(fold(events))
 
 
-MARK = st.integers(1, 10)
+POINTS = st.integers(1, 10)
 
 
 @settings(max_examples=15)
-@given(st.lists(st.tuples(MARK, MARK), min_size=1, max_size=3), st.sampled_from(["a", "b", "tie"]))
+@given(st.lists(st.tuples(POINTS, POINTS), min_size=1, max_size=3), st.sampled_from(["a", "b", "tie"]))
 def test_a_sincere_judge_counts_as_without_the_mirror(rounds: list[tuple[int, int]], winner: str) -> None:
     """A judge who says the same in both presentations decides what it would have decided in one."""
-    ballots = {f"{n}.verdict.judge": marked(a, b, len(rounds)) for n, (a, b) in enumerate(rounds, 1)}
+    ballots = {f"{n}.verdict.judge": scored_ballot(a, b, len(rounds)) for n, (a, b) in enumerate(rounds, 1)}
     final = {"final.verdict.judge": {"winner": winner}}
     both: dict[str, Any] = {}
     for turn, ballot in (ballots | final).items():

@@ -1,4 +1,4 @@
-"""Private working in the marks that models use: not heard, wherever it may stand, and nothing else is lost."""
+"""Private working in the tags that models use: not heard, wherever it may stand, and nothing else is lost."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ PAIRS = {
 }
 READ = {name: pair for name, pair in PAIRS.items() if name != "hidden"}
 """Those of them that are found in a text as it came."""
-marks = st.sampled_from(sorted(PAIRS.values()))
+tags = st.sampled_from(sorted(PAIRS.values()))
 tags = st.sampled_from(sorted(pair for pair in PAIRS.values() if "|" not in pair[0]))
 """Those that are no tokens, which may be mentioned bare."""
 
@@ -94,7 +94,7 @@ FORMS = [
     ("<p>{0}SECRET{1} So.", "<p> So."), ("SECRET. {0} is a mark. SECRET\n{1} So.", "So."),
     ("So. {0} is SECRET", "So."), ("So.\n    {0}SECRET\n{1}So.", "So. So."),
 ]  # fmt: skip
-"""Speeches with marks in them, and what is heard of each."""
+"""Speeches with tags in them, and what is heard of each."""
 
 
 @pytest.mark.parametrize(("left", "right"), [PAIRS["think"], PAIRS["square"], PAIRS["harmony"]])
@@ -105,8 +105,8 @@ def test_working_is_not_heard(left: str, right: str) -> None:
 
 
 @for_each(PAIRS.values())
-def test_the_marks_of_every_model_are_known(row: tuple[str, str]) -> None:
-    """Each pair of marks hides what stands between them, is closed alone, and is left open."""
+def test_the_tags_of_every_model_are_known(row: tuple[str, str]) -> None:
+    """Each pair of tags hides what stands between them, is closed alone, and is left open."""
     left, right = row
     for text, rest in (
         ("{0}SECRET{1}So.", "So."),
@@ -135,7 +135,7 @@ MENTIONS = (
 
 @pytest.mark.parametrize(("left", "right"), [PAIRS["think"], PAIRS["kimi"], PAIRS["square"]])
 def test_a_mark_that_is_mentioned_hides_nothing(left: str, right: str) -> None:
-    """A mark in code, in a quotation or within a sentence is heard like any other word."""
+    """A tag in code, in a quotation or within a sentence is heard like any other word."""
     for mention in MENTIONS:
         text = f"It is so.\n\n{mention.format(left, right)}"
         assert heard(text) == text, mention
@@ -150,7 +150,7 @@ WORKING = st.text('ab \n`~"<>|[]_*#-', max_size=60).map("{}SECRET".format)
 
 
 @many
-@given(marks, st.lists(st.tuples(WORKING, PROSE), min_size=1, max_size=3))
+@given(tags, st.lists(st.tuples(WORKING, PROSE), min_size=1, max_size=3))
 def test_every_block_is_left_out_and_nothing_else(pair: tuple[str, str], parts: list[tuple[str, str]]) -> None:
     """However often a speaker works and speaks, what is said is heard word for word, and no working is."""
     text = "\n\n".join(f"{pair[0]}{working}{pair[1]}\n{said}" for working, said in parts)
@@ -158,7 +158,7 @@ def test_every_block_is_left_out_and_nothing_else(pair: tuple[str, str], parts: 
 
 
 @many
-@given(marks, PROSE, PROSE, WORKING)
+@given(tags, PROSE, PROSE, WORKING)
 def test_what_is_left_open_stays_private(pair: tuple[str, str], before: str, after: str, working: str) -> None:
     """Working that is never closed, or whose beginning is missing, is not heard."""
     assert heard(f"{before}\n\n{pair[0]}\n{working}\n{after}").split() == before.split()
@@ -168,10 +168,10 @@ def test_what_is_left_open_stays_private(pair: tuple[str, str], before: str, aft
 @many
 @given(tags, st.lists(st.sampled_from(["It", "says", "so,", "here"]), min_size=1), PROSE, st.integers(0, 3))
 def test_mentions_within_sentences_are_heard(pair: tuple[str, str], words: list[str], prose: str, form: int) -> None:
-    """Wherever within a sentence a mark is mentioned, in code or bare, the speech is heard whole."""
+    """Wherever within a sentence a tag is mentioned, in code or bare, the speech is heard whole."""
     left, right = map(sanitize, pair)
-    said, mark = " ".join(words), (left, right, f"`{left}`", f"`{left}` and `{right}`")[form]
-    text = f"{prose}\n\nIt is {said} {mark} {said}.\n\n{prose}"
+    said, tag = " ".join(words), (left, right, f"`{left}`", f"`{left}` and `{right}`")[form]
+    text = f"{prose}\n\nIt is {said} {tag} {said}.\n\n{prose}"
     assert heard(text) == text
 
 
@@ -232,7 +232,7 @@ def streamed(pieces: list[str]) -> tuple[SpeechView, str]:
 
 
 @many
-@given(marks, WORKING, PROSE, PROSE, st.integers(1, 9))
+@given(tags, WORKING, PROSE, PROSE, st.integers(1, 9))
 def test_working_is_not_shown_while_it_streams(
     pair: tuple[str, str], working: str, one: str, two: str, size: int
 ) -> None:

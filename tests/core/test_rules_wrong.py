@@ -192,7 +192,7 @@ def test_names_can_be_part_of_an_id(name: str) -> None:
 
 
 @for_each(["", "Quote", "v-quote", "x>", "a.b", "(", "quote "])
-def test_marks_are_plain_words(tag: str) -> None:
+def test_tags_are_plain_words(tag: str) -> None:
     """The tags of quotes are small letters, digits and underscores, so that none is a pattern or another tag."""
     for key in ("tag", "verified", "unverified"):
         with pytest.raises(ValidationError, match=key):

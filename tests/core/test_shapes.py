@@ -272,10 +272,10 @@ def test_lenient_judges_list_no_claims() -> None:
     assert "unsupported_claims" in check(SHAPES["ballot"], calm, TERMS)[0]
 
 
-@pytest.mark.parametrize("mark", [0.999, 10.001, 0, 11, -7, "7", None, True, [7], float("nan"), float("inf")])
-def test_marks_stay_on_the_scale(mark: Any) -> None:
-    """A mark off the scale, or no number, is refused with the scale."""
-    said = check(SHAPES["ballot"], put(BALLOT, ("scores", "b", "use_of_evidence"), mark), TERMS)
+@pytest.mark.parametrize("points", [0.999, 10.001, 0, 11, -7, "7", None, True, [7], float("nan"), float("inf")])
+def test_points_stay_on_the_scale(points: Any) -> None:
+    """Points off the scale, or no number, are refused with the scale."""
+    said = check(SHAPES["ballot"], put(BALLOT, ("scores", "b", "use_of_evidence"), points), TERMS)
     assert len(said) == 1
     assert said[0].startswith("scores.b.use_of_evidence: ")
     assert "from 1 to 10" in said[0]

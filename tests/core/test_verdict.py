@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from core.folding import absent, converging, debated, many, marks, opened, play, voted
+from core.folding import absent, converging, debated, many, opened, play, scored, voted
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,7 +26,7 @@ from debate_orchestrator.core.votes import BallotReading, Vote, read_ballot
 from debate_orchestrator.util.numbers import decimals, percent
 
 SIDES = ("a", "b")
-MARK = st.one_of(st.integers(1, 10), st.floats(1, 10), st.decimals(1, 10, places=2).map(float))
+POINTS = st.one_of(st.integers(1, 10), st.floats(1, 10), st.decimals(1, 10, places=2).map(float))
 WINNER = st.sampled_from(["a", "b", "tie"])
 
 
@@ -72,12 +72,12 @@ def test_the_leader_goes_by_the_scores() -> None:
     assert RoundResult(round=1, scores={}, winner="b", ballots=1).leader == "b"
 
 
-@given(st.lists(st.tuples(MARK, MARK, WINNER), min_size=1, max_size=4), st.integers(1, 3))
+@given(st.lists(st.tuples(POINTS, POINTS, WINNER), min_size=1, max_size=4), st.integers(1, 3))
 def test_totals_are_the_sums_of_the_round_scores(rounds: list[tuple[float, float, str]], panel: int) -> None:
     """Totals add up exactly from the rounds' scores, and those from the ballots, in rounds and panels of any size."""
     seats = ["judge"] if panel == 1 else [f"judge-{k}" for k in range(1, panel + 1)]
     script = {
-        f"{n}.verdict.{seat}": marks(a, b, rounds=len(rounds), winner=winner)
+        f"{n}.verdict.{seat}": scored(a, b, rounds=len(rounds), winner=winner)
         for n, (a, b, winner) in enumerate(rounds, 1)
         for seat in seats
     }
@@ -104,15 +104,15 @@ def test_a_panel_scores_the_mean_of_its_ballots() -> None:
 
 def test_a_judge_who_spoils_twice_is_absent() -> None:
     """Two spoiled replies leave the round without a result, and the debate goes on."""
-    debate = debated(2, script={"1.verdict.judge": absent("1.verdict.judge"), "2.verdict.judge": marks(8, 6)})
+    debate = debated(2, script={"1.verdict.judge": absent("1.verdict.judge"), "2.verdict.judge": scored(8, 6)})
     assert (tally.result(debate, 1), [one.round for one in tally.results(debate)]) == (None, [2])
     assert (tally.totals(debate), debate.complete) == ({"a": 8, "b": 6}, True)
 
 
 def test_the_rest_of_the_panel_decides() -> None:
     """Where one judge is absent, the result is that of the ballots that count."""
-    script = {"1.verdict.judge-1": absent("1.verdict.judge-1"), "1.verdict.judge-2": marks(9, 5, rounds=1)}
-    made = tally.result(debated(1, 3, script | {"1.verdict.judge-3": marks(7, 6, rounds=1)}), 1)
+    script = {"1.verdict.judge-1": absent("1.verdict.judge-1"), "1.verdict.judge-2": scored(9, 5, rounds=1)}
+    made = tally.result(debated(1, 3, script | {"1.verdict.judge-3": scored(7, 6, rounds=1)}), 1)
     assert made is not None
     assert (made.scores, made.winner, made.ballots) == ({"a": 8, "b": Fraction(11, 2)}, "a", 2)
 
@@ -206,7 +206,7 @@ def test_remarks() -> None:
 
 @many
 @given(
-    st.lists(st.tuples(MARK, MARK, WINNER), max_size=5),
+    st.lists(st.tuples(POINTS, POINTS, WINNER), max_size=5),
     st.lists(st.sampled_from(["a", "b", "tie", "consensus"]), min_size=1, max_size=5),
     st.sampled_from([None, "a", "b"]),
     st.booleans(),

@@ -71,24 +71,24 @@ def test_whom_a_ballot_is_for() -> None:
 
 
 def test_a_score_is_the_exact_mean_of_its_criteria() -> None:
-    """The score of a side is the mean of the criteria that apply, as an exact fraction of the marks as written."""
-    marks = {"x": 7.1, "y": 6, "z": 0.1}
-    assert score(marks, dict.fromkeys("xyz", Fraction(1))) == Fraction(132, 30)
-    assert score(marks, EVEN) == Fraction(131, 20)
+    """The score of a side is the mean of the criteria that apply, as an exact fraction of the points as written."""
+    points = {"x": 7.1, "y": 6, "z": 0.1}
+    assert score(points, dict.fromkeys("xyz", Fraction(1))) == Fraction(132, 30)
+    assert score(points, EVEN) == Fraction(131, 20)
 
 
 @given(
     st.dictionaries(st.text(), st.tuples(st.integers(0, 100), st.fractions(min_value="1/9", max_value=9)), min_size=1)
 )
-def test_a_score_lies_between_its_marks(marks: dict[str, tuple[int, Fraction]]) -> None:
-    """A score is no less than the least mark and no more than the best, and equal weights are the plain mean."""
-    given = {name: mark for name, (mark, _) in marks.items()}
+def test_a_score_lies_between_its_points(points: dict[str, tuple[int, Fraction]]) -> None:
+    """A score is no less than the fewest points and no more than the best, and equal weights are the plain mean."""
+    given = {name: number for name, (number, _) in points.items()}
     assert (
         min(given.values())
-        <= score(given, {name: weight for name, (_, weight) in marks.items()})
+        <= score(given, {name: weight for name, (_, weight) in points.items()})
         <= max(given.values())
     )
-    assert score(given, dict.fromkeys(given, Fraction(7))) == mean([Fraction(mark) for mark in given.values()])
+    assert score(given, dict.fromkeys(given, Fraction(7))) == mean([Fraction(number) for number in given.values()])
 
 
 # One judge

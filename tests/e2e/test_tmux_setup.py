@@ -125,7 +125,7 @@ def _continued(one: Screen) -> None:
 
 
 def _arrow_keys_choose(one: Screen) -> None:
-    """The arrow keys move the mark, and Enter takes the marked choice."""
+    """The arrow keys select another choice, and Enter takes it."""
     question(one, "* 1 yes")
     one.press("Down")
     question(one, "* 2 more")

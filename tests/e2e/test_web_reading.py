@@ -1,4 +1,4 @@
-"""What the dashboard has for readers, in a real browser: a blind review on a phone, and a tournament by its numbers."""
+"""What the dashboard has for readers, in a real browser: a review on a phone, and a tournament by its numbers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .test_web import context, folder, looked_at, served, watched  # noqa: F401
 pytestmark = pytest.mark.slow
 
 
-def test_a_blind_review_on_a_phone(folder: Path, context: Any, page: Any) -> None:  # noqa: F811
+def test_a_review_on_a_phone(folder: Path, context: Any, page: Any) -> None:  # noqa: F811
     """From the link of the dashboard to the report: what is missing is shown at the ballot and not above the debate,
     what was typed survives a reload, axe finds nothing, and every page fits."""
     shutil.copy(resources.folder("examples") / "friday-deploys" / "debate-report.journal.jsonl", folder)

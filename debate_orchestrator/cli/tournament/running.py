@@ -226,7 +226,7 @@ async def _queue_and_watch(run: TournamentRun, options: Options, url: str) -> tu
     """Runs until no more can be done or the user interrupts; the numbers at the end, and whether it was interrupted."""
     from debate_orchestrator.tournament.cluster.database import opened
     from debate_orchestrator.tournament.cluster.journals import Exchange
-    from debate_orchestrator.tournament.cluster.queue import Rounds
+    from debate_orchestrator.tournament.cluster.queue import Passes
 
     def on_fetched(debate: str) -> None:
         if options.events:
@@ -234,7 +234,7 @@ async def _queue_and_watch(run: TournamentRun, options: Options, url: str) -> tu
 
     async with opened(url, remark) as database:
         exchange = Exchange(database, run.tournament, options.lease)
-        rounds = Rounds(exchange, retry_failed=options.retry_failed, on_fetched=on_fetched)
+        passes = Passes(exchange, retry_failed=options.retry_failed, on_fetched=on_fetched)
         task = asyncio.create_task(_bring(run, exchange, options))
 
         def leave() -> None:
@@ -242,8 +242,8 @@ async def _queue_and_watch(run: TournamentRun, options: Options, url: str) -> tu
 
         with handled_signals(leave, leave), suppress(asyncio.CancelledError):
             await task
-            task = asyncio.create_task(rounds.run())
-            async with shown(lambda: rounds.numbers, list, quiet=options.quiet, events=options.events):
+            task = asyncio.create_task(passes.run())
+            async with shown(lambda: passes.numbers, list, quiet=options.quiet, events=options.events):
                 await task
         interrupted = task.cancelled()
         with suppress(TimeoutError):
@@ -252,7 +252,7 @@ async def _queue_and_watch(run: TournamentRun, options: Options, url: str) -> tu
     if interrupted and not options.quiet:
         remark("Workers go on with the debates that are queued. To end that too, end the workers.")
     run.read_journals()
-    for debate, debate_status in rounds.statuses.items():
+    for debate, debate_status in passes.statuses.items():
         if debate in run.statuses and run.statuses[debate].status not in ("complete", "undecided"):
             run.statuses[debate] = run.statuses[debate]._replace(why=debate_status.why)
     for debate, problem in exchange.unusable.items():
@@ -260,7 +260,7 @@ async def _queue_and_watch(run: TournamentRun, options: Options, url: str) -> tu
     counts = Counter(debate_status.status for debate_status in run.statuses.values())
     complete, undecided = counts["complete"] + counts["undecided"], counts["undecided"]
     final = {"complete": complete, "undecided": undecided, "running": 0, "unusable": counts["unusable"]}
-    return rounds.numbers._replace(**final), interrupted
+    return passes.numbers._replace(**final), interrupted
 
 
 async def _bring(run: TournamentRun, exchange: Exchange, options: Options) -> None:

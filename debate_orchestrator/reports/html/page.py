@@ -130,7 +130,7 @@ def _environment() -> Environment:
         "literal": literal_html,
         "reasons": _reasons,
         "points": decimals,
-        "mark": lambda value: f"{value:g}",
+        "plain_number": lambda value: f"{value:g}",
         "winner": wording.winner_word,
         "many": lambda n: f"{n:,}",
         "coordinate": lambda length: f"{float(length):.1f}",

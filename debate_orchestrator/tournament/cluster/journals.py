@@ -370,7 +370,7 @@ class Exchange:
             raise BadFile(problem, hint="`debate tournament add` adds them here too")
 
     async def register(self, *, retry_failed: bool) -> None:
-        """Begins a round: workers read the spec, with its cap and limits, again."""
+        """Begins a pass: workers read the spec, with its cap and limits, again."""
         spec = self.tournament.spec
         text = json.dumps(frozen(spec), ensure_ascii=False)
         values = {"tag": spec.tag, "spec": text, "max_cost": spec.max_cost, "retry_failed": retry_failed}

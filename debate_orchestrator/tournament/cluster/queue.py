@@ -1,6 +1,6 @@
 """The debates that wait for a worker: one job of Procrastinate for each, in a queue for each tournament.
 
-A run queues its debates in rounds: it watches until none is left, and queues those that stopped again as long as others
+A run queues its debates in passes: it watches until none is left, and queues those that stopped again as long as others
 are completed meanwhile, as in a run on one machine.
 """
 
@@ -160,8 +160,8 @@ SELECT calls, failed_calls, throttled, committed, max_cost, (
 """
 
 
-class Rounds:
-    """The rounds of one run, and how far they are."""
+class Passes:
+    """The passes of one run over its debates, and how far they are."""
 
     def __init__(self, exchange: Exchange, *, retry_failed: bool, on_fetched: Callable[[str], None]):
         """`on_fetched` is called with the id of each debate whose journal has come into the folder."""

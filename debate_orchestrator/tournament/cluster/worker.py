@@ -52,10 +52,10 @@ WHERE tournament = %(tournament)s AND debate = %(debate)s AND holder IS NULL
 """
 
 
-class _Round(NamedTuple):
+class _Pass(NamedTuple):
     """A tournament as it was queued last, and its run under one number of this worker."""
 
-    round: int
+    number: int
     worker: int
     debates: dict[str, ScheduledDebate]
     run: TournamentRun
@@ -90,7 +90,7 @@ class Worker:
         self.refused = Counter[str]()
         """Why the database refuses what this worker writes, with the number of debates that stopped for it."""
         self._stop = asyncio.Event()
-        self._rounds: dict[str, _Round] = {}
+        self._passes: dict[str, _Pass] = {}
         self._loading = asyncio.Lock()
         self._leases: dict[str, float] = {}
         """The lease, in seconds, of each tournament that has debates left."""
@@ -98,7 +98,7 @@ class Worker:
         self._ending: set[asyncio.Task[None]] = set()
         """What still ends of tournaments that have no debates left."""
         self._unusable: dict[str, int] = {}
-        """Tournaments that can't be run here, with the round for which that was found."""
+        """Tournaments that can't be run here, with the pass for which that was found."""
         self._jobs: dict[asyncio.Task[Any], int] = {}
         """The debates under way, with the number of this worker under which each runs."""
         self._under_way: defaultdict[int, Counter[str]] = defaultdict(Counter)
@@ -182,7 +182,7 @@ class Worker:
 
     def _leave(self, tournament: str) -> None:
         """Takes no more debates of a tournament. Those under way are finished, and the database hears of their end."""
-        known, taking = self._rounds.pop(tournament, None), self._taking.pop(tournament, None)
+        known, taking = self._passes.pop(tournament, None), self._taking.pop(tournament, None)
 
         async def end() -> None:
             if taking is not None:
@@ -260,7 +260,7 @@ class Worker:
             lambda: self._database.rows(_DEBATE, **names)
         )
         lease = lease if _may_be_lease(lease) else MAX_LEASE_LENGTH
-        known = await self._round(tournament, latest, worker, retry_failed=retry_failed)
+        known = await self._pass(tournament, latest, worker, retry_failed=retry_failed)
         if known is None:
             raise Requeue(round(lease))
         if self._stop.is_set():
@@ -289,11 +289,11 @@ class Worker:
         names = {"tournament": tournament, "debate": debate}
         await self._database.persistent(lambda: self._database.execute(_SETTLE, **names, **values))
 
-    async def _round(self, tournament: str, latest: int, worker: int, *, retry_failed: bool) -> _Round | None:
-        """The run of a tournament's latest round. None if this worker may not or can't run it any more."""
+    async def _pass(self, tournament: str, latest: int, worker: int, *, retry_failed: bool) -> _Pass | None:
+        """The run of a tournament's latest pass. None if this worker may not or can't run it any more."""
         async with self._loading:
-            known = self._rounds.get(tournament)
-            if known is not None and (known.round, known.worker) == (latest, worker):
+            known = self._passes.get(tournament)
+            if known is not None and (known.number, known.worker) == (latest, worker):
                 return known
             held, problems = await self._database.persistent(lambda: self._loaded(tournament))
             if held is None or problems:
@@ -311,8 +311,8 @@ class Worker:
                 unsaved=self.unsaved,
             )
             debates = {debate.id: debate for debate in held.schedule}
-            self._rounds[tournament] = _Round(latest, worker, debates, run, limiters)
-            return self._rounds[tournament]
+            self._passes[tournament] = _Pass(latest, worker, debates, run, limiters)
+            return self._passes[tournament]
 
     async def _loaded(self, tournament: str) -> tuple[Tournament | None, list[str]]:
         """A tournament of the database, and what speaks against it here. Its cap is held there, not by this worker."""

@@ -27,7 +27,7 @@ from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import is_link
 from debate_orchestrator.util.errors import DebateError, JournalWriteError, LockedJournal, OverBudget, Paused, with_hint
 from debate_orchestrator.util.numbers import plural
-from debate_orchestrator.util.sanitize import few_marks, one_line
+from debate_orchestrator.util.sanitize import few_combining_marks, one_line
 from debate_orchestrator.web import folder
 from debate_orchestrator.web.live import Viewers
 from debate_orchestrator.web.public import visitors
@@ -36,7 +36,7 @@ from debate_orchestrator.web.public.rules import Cast, ModerationFailed, Rules, 
 from debate_orchestrator.web.public.visitors import CAST, MODEL, TRIES, VISITOR, FormError
 from debate_orchestrator.web.runs import Run, Runs, written_here
 
-MARKS = (".public", ".public.rehearsed")
+SUFFIXES = (".public", ".public.rehearsed")
 """What stands between the address of a public debate and `.journal.jsonl`. No other debate of the folder is shown."""
 MAX_TOPIC_LENGTH = 300
 """Characters of a topic or a position."""
@@ -85,7 +85,7 @@ class Site:
 
     async def _start(self, cast: Cast, answers: dict[str, Any], address: str) -> str:
         name = f"{folder.slug(answers['topic'])}-{secrets.token_hex(5)}"
-        settings = _settings(answers, f"{name}{MARKS[0]}.md")
+        settings = _settings(answers, f"{name}{SUFFIXES[0]}.md")
         await self._moderate(name, *await self._day_and_visitor(address), cast, answers)
         await self._admit(name, *await self._day_and_visitor(address), cast)  # it may be another day by now
         opening = asyncio.ensure_future(open_debate(settings, rehearse=cast.rehearsal))
@@ -101,7 +101,7 @@ class Site:
 
     async def _day_and_visitor(self, address: str) -> tuple[str, str]:
         day = visitors.today()
-        return day, visitors.mark(await self.limits.day_key(day), address)
+        return day, visitors.pseudonym(await self.limits.day_key(day), address)
 
     async def _moderate(self, name: str, day: str, visitor: str, cast: Cast, answers: dict[str, Any]) -> None:
         """Raises FormError for a topic that the moderator refuses, and for a visitor who tries too many."""
@@ -137,7 +137,8 @@ class Site:
         if not re.fullmatch(r"[1-9]\d?", rounds) or int(rounds) > cast.rounds:
             problems["rounds"] = [f"This cast debates for 1 to {plural(cast.rounds, 'round')}."]
         texts = {
-            field: few_marks(one_line(sent.get(field, ""))).strip() for field in ("topic", "position.a", "position.b")
+            field: few_combining_marks(one_line(sent.get(field, ""))).strip()
+            for field in ("topic", "position.a", "position.b")
         }
         for field, text in texts.items():
             if len(text) > MAX_TOPIC_LENGTH:
@@ -165,13 +166,13 @@ class Site:
         """The journal of the public debate of that name; None where there is none, whatever the name says."""
         if not _NAME.fullmatch(name) or len(name) > 200:
             return None
-        paths = (f"{name}{mark}{JOURNAL}" for mark in MARKS)
+        paths = (f"{name}{suffix}{JOURNAL}" for suffix in SUFFIXES)
         return next((path for path in paths if os.path.isfile(path) and not is_link(path)), None)
 
     def names(self) -> list[str]:
         """The public debates of the folder, the newest first."""
-        marked = [name for name in folder.names() if name.endswith(MARKS)]
-        return [name.removesuffix(".rehearsed").removesuffix(MARKS[0]) for name in marked]
+        named = [name for name in folder.names() if name.endswith(SUFFIXES)]
+        return [name.removesuffix(".rehearsed").removesuffix(SUFFIXES[0]) for name in named]
 
     # Running
 
@@ -211,7 +212,7 @@ class Site:
         """Gives back what was reserved for a complete debate and not spent."""
         if run.current is None or not run.current.state.complete:
             return
-        name = run.path.removesuffix(JOURNAL).removesuffix(".rehearsed").removesuffix(MARKS[0])
+        name = run.path.removesuffix(JOURNAL).removesuffix(".rehearsed").removesuffix(SUFFIXES[0])
         try:
             await self.limits.settle(name, charged(run.current.state))
         except LimitsUnavailable as error:
@@ -228,12 +229,12 @@ def spent_before() -> dict[str, tuple[str, float]]:
     """What the public debates of the folder have cost or may still cost: name to day and US dollars."""
     found = {}
     for name in folder.names():
-        if name.endswith(MARKS):
+        if name.endswith(SUFFIXES):
             try:
                 contents, debate = folder.load(f"{name}{JOURNAL}")
             except (DebateError, OSError):
                 continue
-            address = name.removesuffix(".rehearsed").removesuffix(MARKS[0])
+            address = name.removesuffix(".rehearsed").removesuffix(SUFFIXES[0])
             found[address] = contents.entries[0].at[:10], charged(debate)
     return found
 

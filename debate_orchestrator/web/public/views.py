@@ -65,7 +65,7 @@ class Views:
             return await self._home(
                 request, {}, FormError(403, {"": [with_hint("Your browser sent no cookie.", hint)]})
             )
-        visitor = self._requests.mark(request.scope)
+        visitor = self._requests.pseudonym(request.scope)
         work = partial(self._renderings.run, visitor=visitor)
         sent = await form(request, visitors.form_token(held), work)
         try:
@@ -75,7 +75,7 @@ class Views:
         return go_to(f"/d/{name}")
 
     async def _home(self, request: Request, sent: dict[str, str], error: FormError | None) -> Response:
-        https, rules, visitor = is_https(request.scope), self._site.rules, self._requests.mark(request.scope)
+        https, rules, visitor = is_https(request.scope), self._site.rules, self._requests.pseudonym(request.scope)
         rows = await self._renderings.shared("recent", self._recent, visitor) if rules.listed else []
         held = visitors.held_cookie(request.scope) or secrets.token_urlsafe(32)
         response = html_response(
@@ -137,7 +137,7 @@ class Views:
             return self._page(request.path_params["name"], path, state or folder.load(path)[1], standing, base)
 
         key = ("page", version, standing._replace(run=None), standing.run is not None, base)
-        html = await self._renderings.get(key, page, self._requests.mark(request.scope))
+        html = await self._renderings.get(key, page, self._requests.pseudonym(request.scope))
         return self._of_debate(HTMLResponse(html))
 
     def _page(self, name: str, path: str, state: DebateState, standing: Standing, base: str) -> str:
@@ -187,7 +187,7 @@ class Views:
     async def stream(self, request: Request) -> Any:
         """What happens in a debate, as it happens; its place while it waits."""
         path = self._found(request)
-        visitor = self._requests.mark(request.scope)
+        visitor = self._requests.pseudonym(request.scope)
         run = self._site.runs.running(path)
         if run is not None:
             return live.EventStream(run.viewers, run.messages_so_far, visitor)
@@ -204,13 +204,13 @@ class Views:
 
     async def report(self, request: Request) -> Response:
         """The report."""
-        path, visitor = self._found(request), self._requests.mark(request.scope)
+        path, visitor = self._found(request), self._requests.pseudonym(request.scope)
         key = ("report", folder.version(path))
         return self._of_debate(own_page(await self._renderings.get(key, lambda: report.report(path), visitor)))
 
     async def card(self, request: Request) -> Response:
         """The picture that other sites show beside a link to the debate."""
-        path, visitor = self._found(request), self._requests.mark(request.scope)
+        path, visitor = self._found(request), self._requests.pseudonym(request.scope)
         key = ("card", folder.version(path))
         made = await self._renderings.get(key, lambda: _card(path, self._site.rules.title), visitor)
         assert isinstance(made, bytes)

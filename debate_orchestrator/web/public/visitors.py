@@ -1,4 +1,4 @@
-"""Visitors: who sent a request, as a mark that forgets the address, the token that their forms carry, and what they are
+"""Visitors: who sent a request, by a pseudonym that tells no address, the token of their forms, and what they are
 told of debates that are not started and of failures: what happened, what to try, and whether to try again. Details are
 the owner's."""
 
@@ -65,7 +65,7 @@ def _without_port(text: str) -> str:
     return text.partition(":")[0] if text.count(":") == 1 else text
 
 
-def mark(key: bytes, source: str) -> str:
+def pseudonym(key: bytes, source: str) -> str:
     """What an address is counted under. Without the key, nothing can be told from it."""
     return hmac.new(key, source.encode(), hashlib.sha256).hexdigest()[:32]
 
@@ -77,18 +77,18 @@ class Requests:
         self._key, self._day = b"", ""
         self._counts: OrderedDict[str, tuple[float, int]] = OrderedDict()
 
-    def mark(self, scope: Scope) -> str:
-        """The visitor's mark in this process, whose key is random and changes daily."""
+    def pseudonym(self, scope: Scope) -> str:
+        """The visitor's pseudonym in this process, whose key is random and changes daily."""
         if (day := today()) != self._day:
             self._key, self._day = secrets.token_bytes(32), day
             self._counts.clear()
-        return mark(self._key, address(scope))
+        return pseudonym(self._key, address(scope))
 
     def admit(self, scope: Scope, headers: Headers) -> FormLimit:
         """Raises HttpError for a visitor who asks too often, and for a form that no page of this site has sent."""
         if scope["method"] == "POST" and not (headers.get("origin") or headers.get("sec-fetch-site")):
             raise HttpError(403, "This form does not say which page it was sent from. Send it with a browser.")
-        visitor, now = self.mark(scope), time.monotonic()
+        visitor, now = self.pseudonym(scope), time.monotonic()
         began, count = self._counts.pop(visitor, (now, 0))
         if now - began >= _REQUEST_SECONDS:
             began, count = now, 0

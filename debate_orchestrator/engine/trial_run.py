@@ -181,7 +181,7 @@ class _Trial:
             markdown.render(build_report([Entry(n, _WHEN, event, "") for n, event in enumerate(events, start=1)]))
         except Exception as error:  # the engine is tested; what breaks it here is the format
             self.broke = True
-            yield self._dry_run_error(turn, error)
+            yield self._trial_run_error(turn, error)
 
     def _out_of_time(self, until: float) -> bool:
         self.late = time.monotonic() > until
@@ -211,7 +211,7 @@ class _Trial:
         settings = self.first.settings
         return f"{self.scenario.name} of {plural(settings.rounds, 'round')} ({settings.strictness})"
 
-    def _dry_run_error(self, turn: Turn | None, error: Exception) -> str:
+    def _trial_run_error(self, turn: Turn | None, error: Exception) -> str:
         """The error for a debate that does not reach its end, or can't be reported."""
         format, size = self.first.format, self._size()
         if isinstance(error, DebateError):
