@@ -22,6 +22,7 @@ def ran(*command: str, folder: Path) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted({path.stem for path in FOLDER.glob("*.py")} - OF_OTHERS))
 def test_each_loads(name: str, tmp_path: Path) -> None:
+    """A program that measures finds what it imports."""
     ran("-c", f"import sys; sys.path.insert(0, {str(FOLDER)!r}); import {name}", folder=tmp_path)
 
 
