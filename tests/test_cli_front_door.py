@@ -111,6 +111,7 @@ def test_the_real_debate_is_the_one_that_was_rehearsed(debate: Run) -> None:
 OPUS, SONNET = "anthropic:claude-opus-5-5", "anthropic:claude-sonnet-5-5"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("cast", "typed", "seats", "models"),
     [

@@ -134,6 +134,7 @@ def test_a_strangers_ballots_are_not_counted(debate: Run, few: None) -> None:
     assert debate("probe", "--judge=rehearse", "--output=moved").code == 0
 
 
+@pytest.mark.slow
 def test_the_cap_holds_over_all(debate: Run, server: Server) -> None:
     """All judges' ballots together stay within the cap, counting those on record. The same command without a cap asks
     only for the others."""

@@ -136,6 +136,7 @@ def test_an_added_program_is_asked_about(debate: Run, spec: Path) -> None:
     assert ran.code == 2 and "the program touch marker" in ran.err and not Path("marker").exists()
 
 
+@pytest.mark.slow
 def test_a_cap_and_then_a_higher_one(debate: Run, spec: Path, server: Server) -> None:
     """At the cap the run ends with exit code 3 and the command that goes on, which pays for nothing twice; with --json
     stdout has one object, with the debates that are left."""

@@ -150,6 +150,7 @@ FIRST = {row[1:]: row for row in reversed(ROWS) if row[0] in FAULTS}
 TRIED = [pytest.param(row, marks=[] if row in FIRST.values() else pytest.mark.slow) for row in ROWS if row[0] in FAULTS]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", TRIED, ids=lambda row: row[0])
 def test_once(row: tuple[str, str, str], debate: Run, server: Server) -> None:
     """A fault that comes once is treated as its row says, and where it passes the debate is judged whole."""

@@ -385,6 +385,7 @@ def test_a_pattern_can_not_run_for_ever() -> None:
     assert rules.allow("/" + "a" * 4_000 + "b")
 
 
+@pytest.mark.slow
 @for_each(["\n", "\r\n", "\t\n", " ", "user-agent", "user-agent ", "user-agent:\n", "user-agent: a"])
 def test_no_text_takes_long_to_read(piece: str) -> None:
     """A robots.txt twice as long as any that is read comes to its end, whatever it is made of; looked through again

@@ -44,6 +44,7 @@ DRAWN = 0 if "CI" in os.environ else random.randrange(10_000)
 # Bytes that are missing or changed
 
 
+@pytest.mark.slow
 def test_a_journal_that_is_cut_is_its_whole_lines(tmp_path: Path) -> None:
     """Cut at the end of a line or at each 13th byte, a journal reads as its whole lines, and is gone on with there."""
     path, events = tmp_path / "j.jsonl", every_kind()
@@ -311,6 +312,7 @@ def recorded(debate: Run, answers: Path) -> Recorded:
     return Recorded(journal.read_bytes(), Path("report.md").read_bytes(), read(journal).events, debate)
 
 
+@pytest.mark.slow
 def test_a_debate_cut_after_a_line_ends_in_the_same_report(recorded: Recorded) -> None:
     """A debate whose journal is cut after a line goes on to the same report."""
     for cut in line_ends(recorded.journal)[DRAWN % 10 :: 10]:
@@ -320,6 +322,7 @@ def test_a_debate_cut_after_a_line_ends_in_the_same_report(recorded: Recorded) -
         assert recorded.same_events(folder), "each turn was asked for once and answered once"
 
 
+@pytest.mark.slow
 def test_replies_that_are_there_are_not_asked_for_again(recorded: Recorded) -> None:
     """Cut at 8 places after its first line, a journal gets back in one step all that its folder of replies holds."""
     first, length = line_ends(recorded.journal)[0], len(recorded.journal)

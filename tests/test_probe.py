@@ -182,6 +182,7 @@ def test_each_weakness_is_found(tmp_path: Path) -> None:
     assert [result["calls"] for result in weak.scorecard()["judges"]] == [9] * 3
 
 
+@pytest.mark.slow
 def test_no_ballot_is_no_fall(tmp_path: Path) -> None:
     """A judge that gives no usable ballot has not fallen for anything, and has no rate."""
     mute, dazzled = (judge(weakness, tmp_path) for weakness in ("mute", "dazzled"))

@@ -136,6 +136,7 @@ TOPICS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TOPICS)
 def test_every_topic_can_be_drawn(name: str) -> None:
     """A picture of 1200 by 630 pixels, small enough to be sent, with more on it than paper."""

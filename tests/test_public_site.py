@@ -143,6 +143,7 @@ def test_other_debates_of_the_folder_are_not_shown(visitor: PublicVisitor) -> No
     assert visitor.text("/").count("Should we move to gRPC?") == 1
 
 
+@pytest.mark.slow
 def test_the_days_of_a_visitor(here: Path) -> None:
     """A visitor starts so many debates a day, others go on; the answer says what to try and when, and another address
     of the same IPv6 network is the same visitor."""
@@ -232,6 +233,7 @@ def test_a_slow_moderator_holds_nothing(here: Path, monkeypatch: pytest.MonkeyPa
         assert visitor.start().status_code == 503 and "no answer within" in visitor.log[-1]
 
 
+@pytest.mark.slow
 def test_debates_wait_for_their_turn(here: Path) -> None:
     """With one debate at once, the next one waits, says how many are before it, starts by itself, and one more than
     may wait is refused with when to try again."""
@@ -246,6 +248,7 @@ def test_debates_wait_for_their_turn(here: Path) -> None:
             visitor.until(path, "Complete")
 
 
+@pytest.mark.slow
 def test_a_debate_may_begin_while_a_visitor_opens_its_stream(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The stream of a debate that waits tells the page to load the debate, also where it begins just then."""
     speaker = speaking(here, "time.sleep(0.15); print('A reason is given here, and another one.')")

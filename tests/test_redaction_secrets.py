@@ -194,6 +194,7 @@ def test_escapes_of_nothing_cost_no_more_than_their_length(unit: str, monkeypatc
     assert sum(work.searched) <= 30 * length and sum(work.read) <= 100 * length
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", ["%5c", "%5cx5c", "\\x5c", "&#92;u005c", "&#92;u005c<a "])
 def test_escapes_that_come_one_character_at_a_time(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is held back of repeated escapes is searched again only when it has grown: the characters that are read

@@ -328,6 +328,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @for_each(HOSTILE.values())
 def test_hostile_text_takes_little_work(text: str) -> None:
     """The largest replies that are meant to take time are refused after a bounded number of calls."""

@@ -151,6 +151,7 @@ def must_be_lines(deal: Deal) -> None:
     assert all(one.isprintable() or one.replace("\u200d", "").replace("\u00a0", " ").isprintable() for one in made)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("deal", handfuls(SAID))
 def test_no_judge_commands_a_screen(deal: Deal) -> None:
     """A hostile reason is one line, without a control that a terminal would obey."""

@@ -64,6 +64,7 @@ def test_nothing_was_found(here: Path) -> None:
         assert way in held.text
 
 
+@pytest.mark.slow
 def test_a_seat_at_a_time(here: Path) -> None:
     """Each seat can be filled differently, by a person too, and several judges make a panel of nine at most."""
     assert {**cast("seats", "human", "ollama:qwen", "rehearse", "no", "ollama:glm"), "moderator": ""} == {

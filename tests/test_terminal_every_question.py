@@ -63,6 +63,7 @@ def review(form: ReviewForm, keys: tuple[str, ...]) -> None:
             asyncio.run(ask())
 
 
+@pytest.mark.slow
 @at_each_key
 @at_some_questions
 def test_a_turn(step: int, key: str, tmp_path: Path) -> None:
@@ -73,6 +74,7 @@ def test_a_turn(step: int, key: str, tmp_path: Path) -> None:
             take_turn(debate, turn, (*(ENTER, *typed)[:n], KEYS[key]), tmp_path / f"{turn}{n}")
 
 
+@pytest.mark.slow
 @at_each_key
 @at_some_questions
 def test_a_review(step: int, key: str) -> None:
@@ -82,6 +84,7 @@ def test_a_review(step: int, key: str) -> None:
         review(form, (*REVIEW[:n], KEYS[key] + CTRL_C))
 
 
+@pytest.mark.slow
 @at_each_key
 @at_some_questions
 def test_the_setup(step: int, key: str) -> None:

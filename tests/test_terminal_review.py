@@ -78,6 +78,7 @@ def test_what_is_filed_is_shown_first() -> None:
     assert (ballot.final.winner, ballot.after, ballot.why) == ("a", "b", "It answered.")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "leave"), [(1, CTRL_D), (1, CTRL_C), (4, CTRL_D), (8, CTRL_C)])
 def test_it_is_kept_and_gone_on_with(n: int, leave: str) -> None:
     """One who leaves after any answer has all of them kept, and goes on without being asked to vote before again."""
@@ -179,6 +180,7 @@ def must_be_filed(deal: Deal) -> None:
     assert "\x1b]" not in made.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("deal", handfuls((text for text in NASTY if len(text) < 500), 72))
 def test_hostile_positions_are_tamed(deal: Deal) -> None:
     """Whatever the topic and the positions hold, the ballot comes out the same."""

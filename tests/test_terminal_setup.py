@@ -154,6 +154,7 @@ class TestBack:
         assert held.ended == "confirmed" and held.state.given["topic"] == "Cats are better than dogs."
         assert held.state.given["rounds"] == 3
 
+    @pytest.mark.slow
     def test_from_every_question(self, here: Path) -> None:
         """From each question back leads to the one before it."""
         for answered in range(1, len(SETUP) + 1):
@@ -164,6 +165,7 @@ class TestBack:
 
 
 class TestMore:
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("which", "answers", "key", "expected"),
         [
@@ -183,6 +185,7 @@ class TestMore:
         assert held.ended == "confirmed", held.text[-600:]
         assert held.state.given[key] == expected
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("which", "answer", "told"),
         [

@@ -76,6 +76,7 @@ def calls_of(held: Tournament) -> int:
     return sum(isinstance(event, BriefSent) for events in journals(held) for event in events)
 
 
+@pytest.mark.slow
 def test_a_tournament_runs_in_waves(server: Server) -> None:
     """Every call of every debate is in a batch with those of other debates to the same model, and none is made
     alone."""
@@ -144,6 +145,7 @@ def test_a_plain_run_takes_earlier_batches(server: Server) -> None:
     assert len(server.requests) == len(held.schedule) * CALLS - begun == calls_of(held) - begun
 
 
+@pytest.mark.slow
 def test_a_call_without_an_answer_is_made_alone(server: Server) -> None:
     """What expires, fails or is cancelled in a batch is on record and is asked again once, live, at the usual price."""
     held = contests.tournament(topics=1, rehearse=False)
@@ -161,6 +163,7 @@ def test_a_call_without_an_answer_is_made_alone(server: Server) -> None:
     assert not any(event.maybe_billed for event in failed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trouble", ["refuse", "lose"])
 def test_a_batch_is_created_once(server: Server, trouble: str) -> None:
     """A creation that was refused is tried again; one whose answer was lost is found again, and not repeated."""
@@ -206,6 +209,7 @@ def test_a_plain_run_creates_no_batch(server: Server) -> None:
     assert failed and all("No batch of" in event.problem and not event.maybe_billed for event in failed)
 
 
+@pytest.mark.slow
 def test_a_batch_of_others_holds_up_none(server: Server) -> None:
     """While a batch of another program of the same size is at work, ours is found that has ended, and goes on."""
     held = contests.tournament(topics=1, rehearse=False)

@@ -50,6 +50,7 @@ def shape(page: Page) -> tuple[object, ...]:
     return page.outline, page.landmarks, page.ids, page.links, page.odd, page.classes, page.labels
 
 
+@pytest.mark.slow
 def test_the_page_is_whole_and_loads_nothing(debate: Run) -> None:
     """Its policy permits its own style and pictures within it alone; each plot is in it, with how to read it."""
     text = reported(debate, ["plain"] * 4)

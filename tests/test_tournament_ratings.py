@@ -260,6 +260,7 @@ def test_few_games_are_hidden_from_the_table_alone(debate: Run) -> None:
     assert {one["model"] for one in ratings(debate)["elo"]} == {"often", "other", "rare"}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="threads are counted where Linux lists them")
 def test_the_fit_starts_no_threads() -> None:
     """A fit runs in one thread, since those of BLAS would spin, and leaves the environment as it is."""

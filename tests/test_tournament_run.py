@@ -57,6 +57,7 @@ def test_every_debate_has_a_journal(here: Path) -> None:
     assert runner(held).pending() == []
 
 
+@pytest.mark.slow
 def test_a_run_that_was_stopped_goes_on(here: Path) -> None:
     """A run that is told to stop leaves whole journals, and the next one ends with the same events as one that was
     never stopped, each turn answered once."""
@@ -180,6 +181,7 @@ def test_limits_hold_for_all_debates(server: Server) -> None:
     assert server.most_at_once == 3
 
 
+@pytest.mark.slow
 def test_a_refusal_is_shared(server: Server) -> None:
     """After a refusal for load, no debate calls that model until the provider's wait is over."""
     server.problem = lambda request, n: {"status": 429, "headers": {"retry-after": "1"}} if n < 8 else None

@@ -98,6 +98,7 @@ def test_speaking_second_is_measured_in_matched_debates(debate: Run) -> None:
     assert (found["matched_pairs"], found["mean_gain"]) == ("1", "1")
 
 
+@pytest.mark.slow
 def test_repeats_and_turns_are_kept_apart_from_votes(debate: Run) -> None:
     """A judge asked twice has a correlation and one vote; ballots after earlier rounds are a course and no vote."""
     rows = []
@@ -146,6 +147,7 @@ def ballot(a: float, b: float) -> dict[str, Any]:
     return {"scores": {"a": dict.fromkeys(criteria, a), "b": dict.fromkeys(criteria, b)}}
 
 
+@pytest.mark.slow
 def test_journals_become_the_same_rows(debate: Run) -> None:
     """A folder of journals has models, judges (one that sits twice is two), scores and winners; a journal that is
     damaged is left out and said, with the debates that are not finished.

@@ -85,6 +85,7 @@ def test_a_folder_reads_no_file(debate: Run, frozen: Path, outside: Path, verb: 
     assert "PRIVATE-LINE" not in ran.err and not list(Path("out/debates").iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("key", "value"),
     [

@@ -221,6 +221,7 @@ def test_both_loopbacks_are_taken(here: Path) -> None:
             server.serve(port, [f"localhost:{port}"], lambda address: pytest.fail("the dashboard was served"))
 
 
+@pytest.mark.slow
 def test_what_clients_send_fills_no_pipe(here: Path) -> None:
     """The server answers however many requests are no HTTP, where what it writes to standard error is not read."""
     command = [sys.executable, "-m", "debate_orchestrator", "serve", "--no-browser", "--port", "0"]

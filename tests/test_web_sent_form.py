@@ -40,6 +40,7 @@ def in_parts(fields: dict[str, str], boundary: str = "----WebKitFormBoundaryAaB0
     return f"{sent}--{boundary}--\r\n".encode(), f"multipart/form-data; boundary={boundary}"
 
 
+@pytest.mark.slow
 def test_the_longest_reply_is_taken_in_every_script(visitor: Visitor) -> None:  # noqa: F811
     """The form of a seat sends a character as its UTF-8, so that the limit of a reply is the only one that counts."""
     _, links = begun(visitor, **{"cast.a": "human"})

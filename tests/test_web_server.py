@@ -446,6 +446,7 @@ def test_the_file_is_private_and_soon_gone(here: Path, monkeypatch: pytest.Monke
         time.sleep(0.02)
 
 
+@pytest.mark.slow
 def test_a_server_that_ends_sooner_leaves_no_file(here: Path) -> None:
     """The file is gone with the process that wrote it."""
     code = (
