@@ -117,7 +117,7 @@ def written(path: Path, events: Iterable[Event]) -> bytes:
 
 
 def sealed(body: bytes) -> bytes:
-    """A line with the seal that belongs to those bytes, made from the format's description alone."""
+    """A line with the checksum that belongs to those bytes, made from the format's description alone."""
     return body[:-1] + b',"hash":"' + hashlib.sha256(body).hexdigest().encode() + b'"}\n'
 
 

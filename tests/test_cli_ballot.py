@@ -261,7 +261,7 @@ def test_a_report_from_before_a_ballot_is_made_anew(
 
 
 def test_a_ballot_excuses_no_changed_report(debate: Run, journal: Path) -> None:
-    """Bytes that were changed after the seal are told as changed, whatever ballots there are."""
+    """Bytes that were changed after the checksum are told as changed, whatever ballots there are."""
     debate("ballot", J, "--take", ballot("ada"))
     debate("report", J)
     report = Path("debate-report.md")

@@ -79,12 +79,13 @@ def test_what_lies_in_the_pages_place_stays(debate: Run, answers: Path) -> None:
         puppets.answer(told["turns"], rounds=2)
         ran = debate("step", J, "--json")
         told = ran.json
-    again = debate("report", J)
+    again, checked = debate("report", J), debate("check", J)
     other = debate("open", "--answers", "answers.yaml", "--output", "report.md")
 
     assert (ran.code, told["report"], told["page"]) == (0, "report.md", None)
     assert "'report.html' is not a report and is not overwritten" in ran.err
     assert again.code == 2 and "'report.html' is not a report and is not overwritten" in again.err
+    assert checked.code == 2 and "Give report.html another name. Then `debate report" in checked.err
     assert Path("report.html").read_text() == "my page"
     Path("lone.html").write_text("my page")
     assert debate("open", "--answers", "answers.yaml", "--output", "lone.md").code == 2

@@ -269,7 +269,7 @@ def test_the_table_has_every_state() -> None:
 
 
 def test_the_forms_are_those_that_there_are() -> None:
-    """The table of forms has every form, and the seal that the page shows reads like one."""
+    """The table of forms has every form, and the checksum that the page shows reads like one."""
     shown = next(line for line in REPORTS.split("\n") if line.startswith("    Made by "))
     real = report_files.checksum_sentence(told(rounds=1))
     plain = re.compile(r"sha256:[0-9a-f.]*?(?=[,.] )|\d+ lines|\d+\.\d+\.\d+(?=\. )")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from own_formats import EXTENDING, FORMAT, spoiled, written
 
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.engine import format_check, trial_run
+from debate_orchestrator.engine import dry_run, format_check
 from debate_orchestrator.formats import loader, source
 from debate_orchestrator.formats.validation import key_path
 from debate_orchestrator.prompting import briefs
@@ -158,7 +158,7 @@ def told(folder: Path, **files: str) -> list[str]:
     """Complaints about the small format with other texts in some files."""
     draft = source.read_source(str(written(folder, **files)))
     assert draft.format is not None
-    return trial_run.find_problems(draft.format, loader.carried_templates(draft), key_path)
+    return dry_run.find_problems(draft.format, loader.carried_templates(draft), key_path)
 
 
 def changed_format(**changes: Any) -> Format:
@@ -175,7 +175,7 @@ def changed_format(**changes: Any) -> Format:
 )
 def test_the_sizes_that_are_tried(limits: dict[str, int], tried: list[int]) -> None:
     """Every number of rounds that is few, and the largest there may be."""
-    assert trial_run.sizes(changed_format(rounds=limits)) == tried
+    assert dry_run.sizes(changed_format(rounds=limits)) == tried
 
 
 def test_sizes_that_a_condition_tells_apart() -> None:
@@ -186,7 +186,7 @@ def test_sizes_that_a_condition_tells_apart() -> None:
     data["rubric"]["criteria"]["argument_quality"]["when"]["rounds_at_least"] = 30
     data["shapes"]["dissent"]["rows"]["fields"]["claim"]["when"]["rounds_at_least"] = 40
     data["round"][3]["when"]["round"] = 50
-    assert trial_run.sizes(Format.model_validate(data))[9:] == [19, 20, 29, 30, 39, 40, 49, 50, 90]
+    assert dry_run.sizes(Format.model_validate(data))[9:] == [19, 20, 29, 30, 39, 40, 49, 50, 90]
 
 
 @pytest.mark.slow
@@ -201,7 +201,7 @@ def test_every_brief_is_rendered(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(briefs, "_render", spy)
     made = changed_format(rounds={"default": 1, "most": 2, "insist": 2})
-    assert trial_run.find_problems(made, {}, key_path) == []
+    assert dry_run.find_problems(made, {}, key_path) == []
     assert {loader.task_template(made, phase) for phase in made.phases()} <= seen
 
 
@@ -279,7 +279,7 @@ def test_a_format_without_a_turn(tmp_path: Path) -> None:
 
 def test_trials_without_a_turn_end_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The time for all trials is held where they have no turn to play, too."""
-    monkeypatch.setattr(trial_run, "SECONDS", 0)
+    monkeypatch.setattr(dry_run, "SECONDS", 0)
     assert (
         "more than 0 s"
         in told(
@@ -379,7 +379,7 @@ def test_a_mistake_is_told_where_it_stands(here: Path, file: str, old: str, new:
 
 def test_trials_have_an_end(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A format whose trials take too long is told so, and no longer tried."""
-    monkeypatch.setattr(trial_run, "SECONDS", 0)
+    monkeypatch.setattr(dry_run, "SECONDS", 0)
     written(here / "mine")
     ran = debate("formats", "./mine")
 

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.engine import format_check, trial_run
+from debate_orchestrator.engine import dry_run, format_check
 from debate_orchestrator.formats import loader, source
 from debate_orchestrator.formats import source as source_module
 from debate_orchestrator.formats.scaffold import copy_format
@@ -142,7 +142,7 @@ def test_a_shipped_format_inherits_a_system_text(shelf: Path) -> None:
     (shelf / "last" / "format.yaml").write_text("extends: base\n")
     for name in ("base", "last"):
         made, travelling = loader.load_with_templates(name)
-        debate = fold([trial_run.opened(made, travelling)])
+        debate = fold([dry_run.opened(made, travelling)])
         assert briefs.brief(debate, debate.due[0]).system == "Hello."
         assert "formats/base/system.md.j2" in loader.digests(made, travelling)
 

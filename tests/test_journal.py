@@ -123,7 +123,7 @@ def test_a_lone_surrogate_is_refused(tmp_path: Path, text: str) -> None:
     assert read(path).events == [*every_kind(), Noted(note="one agent")]
 
 
-# The documented seal
+# The documented checksum
 
 
 def test_the_seal_can_be_checked_without_this_program(tmp_path: Path) -> None:
@@ -276,7 +276,7 @@ def test_a_journal_begins_with_its_opening(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("body", [b"[]}", b'{"n":1}', b"{}", b"}", b'"n"}', b"{\xff}", b'{"n":1,}'], ids=ascii)
 def test_a_seal_does_not_make_a_line(tmp_path: Path, body: bytes) -> None:
-    """A line of another form is damage, even with a seal that belongs to it."""
+    """A line of another form is damage, even with a checksum that belongs to it."""
     path = tmp_path / "j.jsonl"
     path.write_bytes(written(path, [opened()]) + sealed(body))
     with pytest.raises(DamagedJournal, match="line 2"):

@@ -111,7 +111,7 @@ def test_lines_out_of_place_are_damage(tmp_path: Path) -> None:
 
 
 def test_a_line_sealed_again_breaks_the_chain(tmp_path: Path) -> None:
-    """A line rewritten under a seal of its own is betrayed by the line after it."""
+    """A line rewritten under a checksum of its own is betrayed by the line after it."""
     path = tmp_path / "j.jsonl"
     lines = ten_lines(path).splitlines(keepends=True)
     prevs = [json.loads(one)["prev"] for one in lines]
@@ -125,7 +125,7 @@ def test_a_line_sealed_again_breaks_the_chain(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("n", "prev"), [(3, None), (1, None), ("2", None), (None, None), (2, "0" * 64), (2, 7)])
 def test_a_sealed_line_must_follow_the_one_before(tmp_path: Path, n: object, prev: object) -> None:
-    """A line with the wrong number, or that names another line before it, is damage whatever its seal."""
+    """A line with the wrong number, or that names another line before it, is damage whatever its checksum."""
     path = tmp_path / "j.jsonl"
     data = written(path, [opened()])
     follows = read(path).entries[0].hash if prev is None else prev

@@ -207,7 +207,7 @@ def test_a_transcript_with_a_reviewers_notes_is_kept(debate: Run, answers: Path)
 
 
 def test_a_report_without_its_seal_is_kept_by_the_command(debate: Run, answers: Path) -> None:
-    """`debate report` keeps a report whose seal was cut off, and a link in the place of its page, and says so."""
+    """`debate report` keeps a report whose checksum was cut off, and a link in the place of its page, and says so."""
     hold(debate)
     text = Path("report.md").read_bytes()
     Path("report.md").write_bytes(text[: text.rindex(b"\n---\n")])

@@ -78,7 +78,7 @@ def test_a_report_that_was_edited_is_kept(ending: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ending", report_files.FILE_TYPES)
 def test_a_report_without_its_seal_is_kept(ending: str, tmp_path: Path) -> None:
-    """A report whose seal was removed, and a file that merely begins as one, are kept byte for byte."""
+    """A report whose checksum was removed, and a file that merely begins as one, are kept byte for byte."""
     told, path, said = build_report(debated()), tmp_path / f"r{ending}", list[str]()
     report = report_files.rendered(told, ending).encode()
     without = report.replace(b"Made by debate-orchestrator", b"My notes:").replace(b'  "digest": "', b'  "notes": "')

@@ -285,7 +285,7 @@ def test_a_checksum_counts_only_where_it_was_put(place: bytes, short: list[Entry
     assert told(twice, short, ".html").state in ("contradicts", "changed")
 
 
-def test_a_report_without_a_seal(short: list[Entry]) -> None:
+def test_a_report_without_a_checksum(short: list[Entry]) -> None:
     """It is well only where it says, to the byte, what the journal says; else nothing shows that it does."""
     bare = report_files.without_checksum(report(short), ".md")
     same, other = told(bare, short), told(bare.replace(b"narrow", b"decisive"), short)
@@ -305,7 +305,7 @@ def test_what_only_has_the_name_of_a_report(ending: str, before: str, short: lis
 
 
 def test_a_seal_that_was_cut_short(short: list[Entry]) -> None:
-    """What is left of a seal tells that there was one; what is no longer a report at all is told as changed too."""
+    """What is left of a checksum tells that there was one; what is no longer a report at all is told as changed too."""
     data = report(short)
     for cut in (data[:-1], data[:-100], data + b"\n", data.replace(b"head sha256", b"head md5")):
         assert told(cut, short).state == "changed"

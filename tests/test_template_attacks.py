@@ -19,7 +19,7 @@ from own_formats import written
 
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine import trial_run
+from debate_orchestrator.engine import dry_run
 from debate_orchestrator.formats import loader, source
 from debate_orchestrator.prompting import briefs, rendering, templates
 from debate_orchestrator.prompting.templates import Function, FunctionContext, Sandbox
@@ -106,8 +106,8 @@ def debates(folder: Path) -> Iterator[DebateState]:
         own,
         *(loader.load_with_templates(name) for name in ("adversarial", "claim", "panel", "question")),
     ):
-        for scenario in (trial_run.PLAIN, *trial_run.UNUSUAL):
-            yield fold([trial_run.opened(made, texts, 2, scenario=scenario)])
+        for scenario in (dry_run.PLAIN, *dry_run.UNUSUAL):
+            yield fold([dry_run.opened(made, texts, 2, scenario=scenario)])
 
 
 def reached(value: object) -> Iterator[object]:

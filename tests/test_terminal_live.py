@@ -364,32 +364,32 @@ def test_what_comes_from_the_floor() -> None:
     assert "Ended early, after Opening Statement of round 1." in lines
 
 
-def sealed(upto: int | None = None, *, seal: bool = True, say: puppets.Say | None = None) -> list[str]:
+def voted(upto: int | None = None, *, hidden: bool = True, say: puppets.Say | None = None) -> list[str]:
     """The lines of a debate of two rounds and two judges, up to some of its events."""
     first, *events = debates.played(say, rounds=2, judges=2)
-    shown = Shown(events=[first], ballots_hidden=seal)
+    shown = Shown(events=[first], ballots_hidden=hidden)
     shown.happen(*events[:upto])
     return [line for line in shown.close() if line]
 
 
-def test_sealed_ballots() -> None:
+def test_hidden_ballots() -> None:
     """Where a judge of a panel watches, no score, winner or reason is shown as long as a vote is due; speeches and
     rounds are. When the debate is complete everything is shown, once."""
-    before, opened = sealed(-2), "\n".join(sealed(-2, seal=False))
+    before, opened = voted(-2), "\n".join(voted(-2, hidden=False))
     assert "--- ROUND 2 OF 2 ---" in before and "  This is what b says in 2.rebuttal.b." in before
     for secret in ("Judge Verdict", "Scores:", "Winner", "It was better argued.", "█"):
         assert secret not in "\n".join(before)
         assert secret in opened
-    assert sorted(sealed()) == sorted(sealed(seal=False))
+    assert sorted(voted()) == sorted(voted(hidden=False))
 
 
 def test_a_sealed_ballot_that_does_not_count() -> None:
     """Complaints about a ballot quote it: before the end only the failure is shown, and whether it is asked again."""
     say = debates.saying(_1_verdict_judge_1=puppets.ballot(rounds=2, winner="Researcher A, by far"))
-    before, after = " ".join(sealed(-2, say=say)), " ".join(sealed(say=say))
+    before, after = " ".join(voted(-2, say=say)), " ".join(voted(say=say))
     secret = "'Researcher A, by far'"
 
-    assert secret not in before and secret in after and secret in " ".join(sealed(say=say, seal=False))
+    assert secret not in before and secret in after and secret in " ".join(voted(say=say, hidden=False))
     assert before.count("a reply that can't be taken. It is asked for again.") == 1
     assert before.count("a reply that can't be taken.") == 2
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from own_formats import written
 
 from debate_orchestrator.core.events import Opened, Spoke
-from debate_orchestrator.engine import trial_run
+from debate_orchestrator.engine import dry_run
 from debate_orchestrator.formats import loader, source
 from debate_orchestrator.providers import command
 from debate_orchestrator.reports.reviews import gather_reviews, read_draft
@@ -197,7 +197,7 @@ def test_a_clerk_of_a_journal(here: Path) -> None:
 def test_shipped_formats_need_no_consent() -> None:
     """A debate by a format that comes with the program puts no words of a stranger before a seat."""
     for name in resources.format_names():
-        assert beyond(trial_run.opened(*loader.load_with_templates(name)), {}) == (), name
+        assert beyond(dry_run.opened(*loader.load_with_templates(name)), {}) == (), name
 
 
 @pytest.mark.parametrize(

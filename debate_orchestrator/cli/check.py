@@ -18,7 +18,7 @@ from debate_orchestrator.storage.journal import JournalContents, read
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import DamagedJournal, DebateError
-from debate_orchestrator.util.messages import command
+from debate_orchestrator.util.messages import and_joined, command
 
 EXAMPLE = "debate check debate-report.journal.jsonl debate-report.md"
 
@@ -57,6 +57,9 @@ def run(arguments: argparse.Namespace) -> int:
         waits = f"`{wording.next_command(fold(contents.events), arguments.journal)}` continues it."
         again = wording.asking_again(fold(contents.events), arguments.journal)
         reports_again = f"`{command('report', arguments.journal)}` makes its reports again."
+        others = [name_of(report.path) for report in checked if report.state == "not a report"]
+        if others and not arguments.given:
+            reports_again = f"Give {and_joined(others)} another name. Then {reports_again}"
         next_step(waits if facts["due"] else again or reports_again)
     if not all(report.well or report.undecided for report in checked):
         return 2

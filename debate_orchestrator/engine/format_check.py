@@ -1,4 +1,4 @@
-"""The check of a user's format: its data, its templates, and trial runs of whole debates.
+"""The check of a user's format: its data, its templates, and dry runs of whole debates.
 
 `formats.validation` finds values that do not fit the model. This module finds what fits and still can't be debated by,
 and collects all errors, each with its file and line.
@@ -42,7 +42,7 @@ def load(given: str) -> Format:
 def find_problems(given: str) -> list[str]:
     """Every error in a format, in the order of files and lines. BadFormat if there is no such format, BadFile if its
     format.yaml is not YAML."""
-    from debate_orchestrator.engine import trial_run  # loads the reports, which showing a shipped format need not
+    from debate_orchestrator.engine import dry_run  # loads the reports, which showing a shipped format need not
 
     format_source = source.read_source(given)
     problems = list(format_source.problems)
@@ -59,13 +59,13 @@ def find_problems(given: str) -> list[str]:
             f"{format_source.where(keys)}: {message}" for keys, message in _semantic_problems(format_source.format)
         ]
         if not problems:
-            found = trial_run.find_problems(format_source.format, carried, format_source.where)
+            found = dry_run.find_problems(format_source.format, carried, format_source.where)
             problems += _independent_problems([_with_user_path(error, homes) for error in found], in_templates)
     return sorted(dict.fromkeys([*problems, *in_templates]), key=_file_and_line)
 
 
 def _independent_problems(found: list[str], in_templates: list[str]) -> list[str]:
-    """The errors of trial runs, without those that follow from errors already found in the same template, or in one
+    """The errors of dry runs, without those that follow from errors already found in the same template, or in one
     that a shared template includes."""
     files = {_file_and_line(error)[0] for error in in_templates}
     shared = ("prompts/shared/",) if files else ()
@@ -87,17 +87,17 @@ def _file_and_line(error: str) -> tuple[str, int]:
 
 def _template_problems(format_source: source.FormatSource, carried: dict[str, str]) -> list[str]:
     """What is wrong with the templates, without rendering any: syntax, and names that no brief provides."""
-    from debate_orchestrator.engine import trial_run
+    from debate_orchestrator.engine import dry_run
 
     texts = dict(carried)
     if format_source.shipped:
         home = format_source.folders[0]
         texts |= {f"formats/{home.name}/{path.name}": path.read_text("utf-8") for path in home.path.glob("*.j2")}
     sample = format_source.format or loader.load(DEFAULT_FORMAT)
-    debate = fold([trial_run.opened(sample, {})])
+    debate = fold([dry_run.opened(sample, {})])
     if debate.complete:  # a format without a turn has no brief to take the names from
         sample = loader.load(DEFAULT_FORMAT)
-        debate = fold([trial_run.opened(sample, {})])
+        debate = fold([dry_run.opened(sample, {})])
     names = briefs.names(debate)
     seated = [given for role, given in names.items() if role == "debater" or role in sample.seats]
     system = f"formats/{format_source.name}/{source.SYSTEM}"

@@ -30,7 +30,7 @@ _INLINE = {
     "u", "var", "wbr",
 }  # fmt: skip
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
-_STYLE_MARK = re.compile(
+_STYLE_TOKEN = re.compile(
     rf"""{_COMMENT.pattern}|"(?:[^"\\]|\\.)*(?:"|\Z)|'(?:[^'\\]|\\.)*(?:'|\Z)|\\.|[;()\[\]{{}}]""", re.DOTALL
 )
 """What decides in a style where a declaration ends; a semicolon in a comment, a string or brackets ends none."""
@@ -158,23 +158,23 @@ def _is_hidden(node: Any) -> bool:
     values, important = {"display": "none" if node.get("hidden") is not None else ""}, set[str]()
     for declaration in _declarations(node.get("style") or ""):
         name, _, text = _COMMENT.sub(" ", declaration).lower().partition(":")
-        value, begins, _ = map(str.strip, text.partition("!"))
+        value, bang, _ = map(str.strip, text.partition("!"))
         name = name.strip()
-        if name in _SHOWING and _SHOWING[name].fullmatch(value) and (begins or name not in important):
+        if name in _SHOWING and _SHOWING[name].fullmatch(value) and (bang or name not in important):
             values[name] = value
-            important |= {name} if begins else set()
+            important |= {name} if bang else set()
     return values["display"] == "none" or values.get("visibility") in ("hidden", "collapse")
 
 
 def _declarations(style: str) -> Iterator[str]:
     """The declarations of a style attribute, such as "color: red"."""
     begin = depth = 0
-    for begins in _STYLE_MARK.finditer(style):
-        if begins[0] == ";" and not depth:
-            if begin < begins.start():
-                yield style[begin : begins.start()]
-            begin = begins.end()
-        depth = max(0, depth + (begins[0] in "([{") - (begins[0] in ")]}"))
+    for token in _STYLE_TOKEN.finditer(style):
+        if token[0] == ";" and not depth:
+            if begin < token.start():
+                yield style[begin : token.start()]
+            begin = token.end()
+        depth = max(0, depth + (token[0] in "([{") - (token[0] in ")]}"))
     yield style[begin:]
 
 

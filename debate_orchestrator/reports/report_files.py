@@ -391,10 +391,7 @@ def _without_checksum(path: str, data: bytes, renderings: list[bytes]) -> Verifi
         text = "changed after it was written: its checksum is damaged, or is not where it was put."
         return Verification(path, "changed", "not compared", text)
     if not data.startswith(FILE_TYPES[ending].begins):
-        text = (
-            "has the name of this journal's report, and is not a report as this program writes one. Nothing shows that "
-            "it says what the journal says. If it is yours, give it another name."
-        )
+        text = "is not a report as this program writes one. Nothing shows that it says what the journal says."
         return Verification(path, "not a report", "not compared", text)
     text = (
         "has no checksum: an older version made it, or the checksum was cut off. This version renders the "

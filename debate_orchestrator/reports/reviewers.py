@@ -299,7 +299,7 @@ def judges_points(debate: DebateState) -> dict[str, dict[tuple[int, str, str], F
 
 MIN_RATERS = 3
 MIN_ITEMS = 10
-"""Fewer who gave points, or fewer items that two of them gave points, and alpha says nothing."""
+"""With fewer reviewers who gave points, or fewer items scored by two of them, alpha says nothing."""
 
 
 def means(raters: Iterable[Points]) -> dict[tuple[int, str, str], Fraction]:

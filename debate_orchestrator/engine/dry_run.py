@@ -1,4 +1,4 @@
-"""Trial runs of a format in memory: debates of every size, with every brief rendered, and their reports.
+"""Dry runs of a format in memory: debates of every size, with every brief rendered, and their reports.
 
 They find what reading the data and the templates can't show: a name that is missing in the first round alone, a ballot
 that the engine can't count, a report that can't be rendered. No model is called, and nothing is written.
@@ -181,7 +181,7 @@ class _Trial:
             markdown.render(build_report([Entry(n, _WHEN, event, "") for n, event in enumerate(events, start=1)]))
         except Exception as error:  # the engine is tested; what breaks it here is the format
             self.broke = True
-            yield self._trial_run_error(turn, error)
+            yield self._dry_run_error(turn, error)
 
     def _out_of_time(self, until: float) -> bool:
         self.late = time.monotonic() > until
@@ -211,7 +211,7 @@ class _Trial:
         settings = self.first.settings
         return f"{self.scenario.name} of {plural(settings.rounds, 'round')} ({settings.strictness})"
 
-    def _trial_run_error(self, turn: Turn | None, error: Exception) -> str:
+    def _dry_run_error(self, turn: Turn | None, error: Exception) -> str:
         """The error for a debate that does not reach its end, or can't be reported."""
         format, size = self.first.format, self._size()
         if isinstance(error, DebateError):
