@@ -371,13 +371,15 @@ ATTACKS: dict[str, tuple[str, dict[str, Any], tuple[str, ...], list[str], str]] 
 @settings(many)
 @given(st.sampled_from(sorted(TURNS)), st.sampled_from(["JSON", "indented", "a Python dictionary"]), st.data())
 def test_no_draft_counts_before_a_damaged_reply(name: str, form: str, data: st.DataObject) -> None:
-    """Where a reply breaks off in its last object, before the whole code stands there, what stands before it is a
-    draft, and the reply is asked for again."""
+    """Where a reply breaks off in its last object, behind the name of its first field and before the whole code stands
+    there, what stands before it is a draft, and the reply is asked for again. On a quoted line it is a speaker's."""
     debate, turn = TURNS[name]
     code = code_of(debate, turn)
     draft = WRITING[form](signed(meant(name)[2], code))
-    at = draft.index(code.text) + data.draw(st.integers(0, len(code.text) - 1))
+    named = draft.index(code.field) + len(code.field) + 1
+    at = data.draw(st.integers(named, draft.index(code.text) + len(code.text) - 1))
     assert read(name, f"{draft}\n\nThat is all.")
+    assert read(name, f"{draft}\n\nA ballot that I was given:\n> {draft[:at].replace(chr(10), ' ')}")
     with pytest.raises(BadReply):
         read(name, f"{draft}\n\nNo, rather:\n{draft[:at]}")
 

@@ -41,7 +41,7 @@ _BRACKET = re.compile(r"[][{}()]")
 _BARE_KEY = re.compile(r"[{,]\s{0,20}[^\W\d]\w{0,80}\s{0,20}:")
 _BEHIND_BRACE = re.compile(r"\{[^{}]*")
 _KEY_END = re.compile(r"""(?<!\w)(\w*)["'”’]?\s{0,20}:""")
-_FIRST_KEY = re.compile(r"""\{\s{0,100}["'“”‘’]?(\w{1,80})["'“”‘’]?\s{0,20}:""")
+_FIRST_KEY = re.compile(r"""\{\s{0,100}["'“”‘’]?(\w{1,80})["'“”‘’]?\s{0,20}(?::|\Z)""")
 _NO_WORD = re.compile(r"\W")
 _STRAY_QUOTE = re.compile(r"""(?<![\s{[,:\\])["'](?!\s{0,20}[,:\]}])""")
 _ESCAPED_SIGN = re.compile(r"""\\(["'/\\])""")
@@ -142,8 +142,9 @@ def find_with_code(text: str, code: Code) -> dict[str, Found]:
 def _is_begun_again(text: str, end: int, whole: Sequence[_Part], code: Code) -> bool:
     """Whether an object that is not JSON begins behind a place of a text with the field of the code, as the writer's
     own do: what stands before it is a draft then. The `whole` objects without the code are quoted and decide nothing,
-    and so is a damaged one that begins with another field."""
-    begun = (first for first in _FIRST_KEY.finditer(text, end) if first[1].casefold() == code.field.casefold())
+    and so is a damaged one that begins with another field or stands on a quoted line."""
+    unquoted = _QUOTED_LINE.sub(lambda line: " " * len(line[0]), text)
+    begun = (first for first in _FIRST_KEY.finditer(unquoted, end) if first[1].casefold() == code.field.casefold())
     return any(not any(part.start <= first.start() < part.stop for part in whole) for first in begun)
 
 
