@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -22,7 +22,15 @@ from debate_orchestrator.util.data import is_link, read_text
 from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.web import folder as debates
 from debate_orchestrator.web.guard import Tokens, same
-from debate_orchestrator.web.pages import foreign_page, go_to, html_response, of_dashboard, own_page, report_page
+from debate_orchestrator.web.pages import (
+    foreign_page,
+    foreign_response,
+    go_to,
+    html_response,
+    of_dashboard,
+    own_page,
+    report_page,
+)
 from debate_orchestrator.web.renderings import THIS_USER, Renderings
 
 Result = Literal["won", "lost", "tied"]
@@ -159,7 +167,8 @@ _LISTED = 200
 """Debates of a page."""
 _MAX_MODELS = 16
 """Models of the table of all pairs; with more it is not shown."""
-_MAX_PAGE_SIZE = 100_000_000
+_MAX_PAGE_SIZE = 20_000_000
+"""Bytes of a page that is shown: those of a tournament of about 50,000 debates."""
 
 
 def names() -> list[str]:
@@ -289,8 +298,11 @@ class Tournaments:
         path, token = os.path.join(self._opened(request), PAGE), request.path_params["token"]
         try:
             key = ("page", path, _stat(path))
-            read = partial(read_text, path, _MAX_PAGE_SIZE, follow=False)
-            return foreign_page(await self._renderings.get(key, read, token))
+
+            def made() -> bytes:
+                return foreign_page(read_text(path, _MAX_PAGE_SIZE, follow=False))
+
+            return foreign_response(await self._renderings.get(key, made, token))
         except BadFile:
             raise HTTPException(404) from None
 
