@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeVar
 from urllib.parse import quote, urlencode
@@ -167,8 +168,8 @@ _LISTED = 200
 """Debates of a page."""
 _MAX_MODELS = 16
 """Models of the table of all pairs; with more it is not shown."""
-_MAX_PAGE_SIZE = 20_000_000
-"""Bytes of a page that is shown: those of a tournament of about 50,000 debates."""
+_MAX_PAGE_SIZE = 10_000_000
+"""Bytes of a page that is shown: those of a tournament of some 20,000 debates."""
 
 
 def names() -> list[str]:
@@ -195,15 +196,17 @@ def _rows(folder: str) -> Rows:
     inner = os.path.join(folder, DEBATES)
     if os.path.isdir(inner):
         files += sorted(os.path.join(inner, name) for name in os.listdir(inner) if name.endswith((JOURNAL, ".html")))
-    known = tuple((path, stat.st_mtime_ns, stat.st_size) for path in files if (stat := _stat(path)) is not None)
-    return _read(folder, known)
+    return _read(folder, _versions(files))
 
 
-def _stat(path: str) -> os.stat_result | None:
-    try:
-        return os.stat(path)
-    except OSError:
-        return None
+def _versions(paths: Iterable[str]) -> tuple[tuple[str, int, int], ...]:
+    """How files are now, of those that are there: when they were written, and their sizes."""
+    found = list[tuple[str, int, int]]()
+    for path in paths:
+        with suppress(OSError):
+            stat = os.stat(path)
+            found.append((path, stat.st_mtime_ns, stat.st_size))
+    return tuple(found)
 
 
 @lru_cache(maxsize=8)
@@ -297,7 +300,7 @@ class Tournaments:
         """The page."""
         path, token = os.path.join(self._opened(request), PAGE), request.path_params["token"]
         try:
-            key = ("page", path, _stat(path))
+            key = ("page", path, _versions([path]))
 
             def made() -> bytes:
                 return foreign_page(read_text(path, _MAX_PAGE_SIZE, follow=False))
