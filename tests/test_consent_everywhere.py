@@ -173,3 +173,19 @@ def test_no_verb_advises_a_files_program(debate: Run, here: Path) -> None:
         assert ran.code in (0, 3), (verb, ran.err)
         assert "touch" not in "".join((ran.out + ran.err).split("`")[1::2]), verb
     assert not Path("marker").exists()
+
+
+@pytest.mark.parametrize("programs", [True, False])
+def test_a_rehearsal_advises_no_consent(debate: Run, outside: Path, programs: bool) -> None:
+    """What was agreed to for it is remembered for the real debate, and programs, which it did not run, are asked
+    about."""
+    cast = f'cast: "{TOUCHES}"\n' if programs else ""
+    setup = "topic: T\npositions: {a: It is so., b: It is not so.}\nrounds: 1\nissues: false\nbrief: false\n"
+    Path("a.yaml").write_text(f"{setup}context: ['{outside}/private.md']\n{cast}", encoding="utf-8")
+    rehearsed = debate("run", "--answers", "a.yaml", "--rehearse", "--trust")
+    real = debate("run", "--answers", "a.yaml", *([] if programs else ["--model=rehearse"]))
+
+    assert rehearsed.code == 0 and "`debate run --answers a.yaml` is the real debate" in rehearsed.err
+    assert real.code == (2 if programs else 0), real.err
+    assert ("needs your consent" in real.err) is ("touch marker" in real.err) is programs
+    assert not Path("marker").exists()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from conftest import Run, hold
+from conftest import STATED, Run, hold
 from reviewers import debated, filled, paper
 
 from debate_orchestrator.engine import probe
@@ -166,6 +167,30 @@ def test_a_link_that_points_to_nothing_is_there(here: Path) -> None:
     os.symlink("nowhere", "r.md")
     with pytest.raises(BadFile, match=r"r\.md already exists"):
         DebateFiles.of_output("r.md").must_be_new()
+
+
+@pytest.mark.parametrize("verb", ["run", "open"])
+@pytest.mark.parametrize("folder", ["turns", "evidence", "drafts", "ballots"])
+def test_a_link_for_a_folder_is_told_before_a_debate_begins(debate: Run, verb: str, folder: str) -> None:
+    """Nothing is written beside it, or where it leads."""
+    os.mkdir("elsewhere")
+    os.symlink("elsewhere", f"r.{folder}")
+    cast = "--model=host" if verb == "open" else "--model=command:true"
+    ran = debate(verb, *STATED, "--rounds=1", "--output=r.md", cast)
+
+    assert ran.code == 2 and f"output: r.{folder} is a symbolic link." in ran.err
+    assert sorted(os.listdir()) == ["elsewhere", f"r.{folder}"] and os.listdir("elsewhere") == []
+
+
+def test_a_link_for_the_folder_of_a_setup_is_told(debate: Run) -> None:
+    """`debate ask` says what stands in the place of the folder of its briefs."""
+    os.mkdir("elsewhere")
+    os.symlink("elsewhere", "x.setup")
+    ran = debate("ask", "x.yaml", "topic=Should we move to gRPC?", "--json")
+
+    (complaint,) = json.loads(ran.out)["complaints"]
+    assert ran.code == 2 and complaint.startswith("Can't write to the folder x.setup (a symbolic link).")
+    assert os.listdir("elsewhere") == []
 
 
 def test_a_scorecard_that_was_edited_is_kept(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,12 +55,21 @@ def test_a_key_in_markup(around: str) -> None:
         assert redact(f"{KEY[:12]}\x1b{KEY[12:]}") == "[key]"
 
 
-@for_each(["\x1b[{}", "\x1b[1{}", "\x9b{}", "\u241b[{}"])
-def test_a_sequence_without_its_end_hides_no_key(around: str) -> None:
-    """It takes the first letter of a key with markup in it, and the rest is found."""
-    said = around.format(f"{KEY[:9]}<b>{KEY[9:]}")
-    for shown in (redact(said), streamed(*said), redact(said.encode("unicode_escape").decode())):
-        assert shown.endswith("[key]") and not any(part in shown for part in (KEY[2:9], KEY[9:]))
+BEFORE = (
+    "\x1b", "\x1b[", "\x1b[1", "\x1b[1;", "\x9b", "\\e", "\\033", "\\x1b[", "\u241b", "\u241b[", "\ufffd", "\x1b(",
+    "\x1b]",
+)  # fmt: skip
+
+
+@for_each([(before, within) for before in BEFORE for within in ("\x1b[31m", "<i>", '<b class="x">', "=\n", "\u200b")])
+def test_a_sequence_without_its_end_hides_no_key(around: tuple[str, str]) -> None:
+    """It takes the first characters of a key with markup in it, and the key is found whole."""
+    before, within = around
+    for key in (KEY, "Qk3SmG3tfdpL6Tw2yE0KsZ9rVb7nHc4", "31dead77beef0123Ab3dEf6hIj9lMn2p"):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("OPENAI_API_KEY", key)
+            said = f"Echo: {before}{key[:20]}{within}{key[20:]} now."
+            assert redact(said) == streamed(*said) == streamed(said[:20], said[20:]) == f"Echo: {before}[key] now."
 
 
 @for_each([(first, then) for first in ESCAPES for then in ESCAPES])

@@ -153,16 +153,17 @@ def _moderated(
         asked_before = os.path.exists(turn_files.brief)
         try:
             text = folder.collect(turn_files, brief)
-            if text is None:
-                problem = folder.write_brief(turn_files, brief)
-                problems += [problem] if problem else []
-                awaited = asked_before and not problem
-                return state, turn_files, tuple(folder.missing([turn_files])) if awaited else ()
-            state = questions.proposed(state, now.name, parse_structured(now.turn, text))
-            folder.archive(turn_files)
+            if text is not None:
+                state = questions.proposed(state, now.name, parse_structured(now.turn, text))
+                folder.archive(turn_files)
         except DebateError as error:
             problems += folder.reject(turn_files, error.problems)
             return state, turn_files, ()
+        if text is None:
+            problem = folder.write_brief(turn_files, brief)
+            problems += [problem] if problem else []
+            awaited = asked_before and not problem
+            return state, turn_files, tuple(folder.missing([turn_files])) if awaited else ()
     return state, None, ()
 
 

@@ -266,7 +266,8 @@ class MessagesReply(api.ApiReply):
         if kind == "citations_delta":
             self._cite(api.field(delta, "citation"))
         name, source = _DELTAS.get(kind, ("", ""))
-        if not (piece := api.text_field(api.field(delta, source)) if source else ""):
+        piece = api.field(delta, source) if source else None
+        if not isinstance(piece, str) or not piece:
             return []
         self.begun = True
         self._blocks.setdefault(index, {"type": "text", "text": ""})
@@ -290,7 +291,10 @@ class MessagesReply(api.ApiReply):
     def _whole_blocks(self) -> list[dict[str, Any]]:
         return [
             block
-            | {name: api.text_field(block.get(name)) + "".join(pieces) for name, pieces in self._added[index].items()}
+            | {
+                name: api.clean(api.text_field(block.get(name)) + "".join(pieces))
+                for name, pieces in self._added[index].items()
+            }
             for index, block in self._blocks.items()
         ]
 

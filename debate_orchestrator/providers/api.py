@@ -77,8 +77,8 @@ class ApiReply:
         """What the server says that it cost, in US dollars."""
 
     def take(self, event: Any) -> list[str]:
-        """Takes one event, and returns the pieces that it adds to the text. An empty piece says that the answer has
-        begun, or that the model is at work."""
+        """Takes one event, and returns the pieces that it adds to the text, as they came. An empty piece says that the
+        answer has begun, or that the model is at work."""
         raise NotImplementedError
 
     def incomplete(self) -> str | None:
@@ -321,16 +321,17 @@ class ApiModel:
 async def read_stream(
     stream: Any, answer: ApiReply, clock: call_errors.SilenceClock, on_text: OnPiece, meter: limits.Meter
 ) -> None:
-    """Reads a stream until it ends, is too long for its brief, or can't be an answer.
+    """Reads a stream until it ends, is too long for its brief, or can't be an answer. The halves of a character may
+    come in two pieces.
 
     Raises UnreadableReply if the SDK fails to read it, OverLimit if it is longer than any answer may be, TimeoutError
     if it takes too long."""
-    events = aiter(stream)
+    events, half = aiter(stream), ""
     while answer.invalid is None:
         try:
             event = await anext(events)
         except StopAsyncIteration:
-            return
+            break
         except Exception as error:
             raise UnreadableReply(error) from error
         clock.check()
@@ -341,13 +342,17 @@ async def read_stream(
         if answer.received > LIMITS.kept:
             raise OverLimit(f"more than {LIMITS.kept:,} characters, with thinking")
         for piece in pieces:
-            on_text(piece)
+            text = half + piece
+            half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
+            on_text(clean(text.removesuffix(half)))
         if answer.received > received:
             clock.heard()
         if meter.exceeded(answer.length, lambda: answer.text):
             answer.closed = True
-            return
+            break
         await asyncio.sleep(0)  # events that have come already are read without a wait, and timers and signals must run
+    if half:
+        on_text(clean(half))
 
 
 def http_options(server: servers.ModelServer, *, insecure: bool) -> dict[str, Any]:
@@ -439,8 +444,9 @@ def batch_lines(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def clean(text: str) -> str:
-    """`text` with unpaired surrogates replaced, which no file could hold."""
-    return text.encode("utf-8", "replace").decode()
+    """`text` with the halves of characters joined, and those without another, which no file could hold, replaced."""
+    joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    return joined.encode("utf-8", "replace").decode()
 
 
 def field(holder: Any, name: str) -> Any:

@@ -209,7 +209,7 @@ class CompletionsReply(api.ApiReply):
             if not isinstance(piece, str):
                 return self._reject(f"{name} that is not text")
             kept.append(piece)
-            pieces.append(api.clean(piece))
+            pieces.append(piece)
             self.length += len(piece)
             self.received += len(piece)
         thought = api.field(delta, "reasoning_content") or api.field(delta, "reasoning")

@@ -144,8 +144,7 @@ def make_folder(path: str | os.PathLike[str]) -> None:
             raise OSError(errno.ELOOP, "")
         os.makedirs(path, exist_ok=True)
     except (OSError, ValueError) as error:
-        hint = "move it away, or name another output"
-        raise _unwritable(f"Can't write to the folder {name_of(path)}", error, hint) from None
+        raise _unwritable(f"Can't write to the folder {name_of(path)}", error, "move it away") from None
 
 
 def _unwritable(problem: str, error: Exception, hint: str = "") -> BadFile:

@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from debate_orchestrator.util.data import real_path, system_owned
+from debate_orchestrator.util.data import is_link, real_path, system_owned
 from debate_orchestrator.util.errors import BadFile, short_repr
 
 REPORT = "debate-report.md"
@@ -85,7 +85,10 @@ class DebateFiles(NamedTuple):
         return [path for path in (self.report, self.page, self.journal) if os.path.lexists(path)]
 
     def must_be_new(self, *, except_for: str = "") -> None:
-        """Raises BadFile if a report, page or journal exists, other than `except_for`: no debate overwrites another."""
+        """Raises BadFile if a report, page or journal exists, other than `except_for`: no debate overwrites another. So
+        it does for a link in the place of a folder, to which nothing could be written later."""
+        if linked := [folder for folder in (self.turns, self.evidence, self.drafts, self.ballots) if is_link(folder)]:
+            raise BadFile(f"output: {linked[0]} is a symbolic link.", hint="name another output, or move it away")
         if existing := [path for path in self.existing() if path != except_for]:
             raise BadFile(f"output: {existing[0]} already exists.", hint="name another output, or move it away")
 

@@ -234,6 +234,11 @@ def incomplete(text: str) -> int:
     return found.start() - len(before) + len(before.rstrip("\\"))
 
 
+def _with(text: str, at: int, lost: Iterable[str]) -> int:
+    """Where, right before a place, any of these begins, the longest that stands there; that place where none does."""
+    return at - max((len(one) for one in lost if text.endswith(one, 0, at)), default=0)
+
+
 class Search:
     """Strings to be found in a text, with one space or with nothing for white space in both."""
 
@@ -249,11 +254,13 @@ class Search:
             if n
         ]
         # A sequence for the terminal that stands there without its end takes them.
-        taken += [
-            (1, clean(_MARKUP.sub("", f"{begin}{spelling}", count=1), space).strip())
+        rests = {
+            clean(_MARKUP.sub("", f"{begin}{spelling}", count=1), space).strip(): spelling
             for spelling in spellings
             for begin in ("\x1b", "\x1b[")
-        ]
+        }
+        self._lost = {rest: spelling.removesuffix(rest) for rest, spelling in rests.items()}
+        read += [(1, reading) for reading in rests]
         self._spellings = sorted({reading for n, reading in read + taken if len(reading) >= (MIN_LENGTH if n else 1)})
         self._heads = {spelling[:size] for spelling in self._spellings for size in (1, 2, 3)}
         self._longest = max(map(len, self._spellings), default=0)
@@ -267,7 +274,7 @@ class Search:
                 at = reading.text.find(spelling)
                 while at >= 0:
                     after = at + len(spelling)
-                    yield begins[at], ends[after - 1]
+                    yield _with(text, begins[at], {self._lost.get(spelling, "")}), ends[after - 1]
                     at = reading.text.find(spelling, after)
 
     def begun(self, text: str, half: bool) -> Iterator[int]:
@@ -276,7 +283,7 @@ class Search:
             certain = incomplete(reading.text)
             at = self._begun(reading.text[:certain], half)
             if at < (certain if half else len(reading.text)):
-                yield reading.places()[0][at]
+                yield _with(text, reading.places()[0][at], self._lost.values())
 
     def _readings(self, text: str, *, goes_on: bool = False) -> Iterator[Reading]:
         return _all_readings(text, self._space, goes_on=goes_on) if self._spellings else iter(())

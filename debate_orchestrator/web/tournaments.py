@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache, partial
+from contextlib import suppress
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -22,7 +23,15 @@ from debate_orchestrator.util.data import is_link, read_text
 from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.web import folder as debates
 from debate_orchestrator.web.guard import Tokens, same
-from debate_orchestrator.web.pages import foreign_page, go_to, html_response, of_dashboard, own_page, report_page
+from debate_orchestrator.web.pages import (
+    foreign_page,
+    foreign_response,
+    go_to,
+    html_response,
+    of_dashboard,
+    own_page,
+    report_page,
+)
 from debate_orchestrator.web.renderings import THIS_USER, Renderings
 
 Result = Literal["won", "lost", "tied"]
@@ -159,7 +168,8 @@ _LISTED = 200
 """Debates of a page."""
 _MAX_MODELS = 16
 """Models of the table of all pairs; with more it is not shown."""
-_MAX_PAGE_SIZE = 100_000_000
+_MAX_PAGE_SIZE = 10_000_000
+"""Bytes of a page that is shown: those of a tournament of some 20,000 debates."""
 
 
 def names() -> list[str]:
@@ -186,15 +196,17 @@ def _rows(folder: str) -> Rows:
     inner = os.path.join(folder, DEBATES)
     if os.path.isdir(inner):
         files += sorted(os.path.join(inner, name) for name in os.listdir(inner) if name.endswith((JOURNAL, ".html")))
-    known = tuple((path, stat.st_mtime_ns, stat.st_size) for path in files if (stat := _stat(path)) is not None)
-    return _read(folder, known)
+    return _read(folder, _versions(files))
 
 
-def _stat(path: str) -> os.stat_result | None:
-    try:
-        return os.stat(path)
-    except OSError:
-        return None
+def _versions(paths: Iterable[str]) -> tuple[tuple[str, int, int], ...]:
+    """How files are now, of those that are there: when they were written, and their sizes."""
+    found = list[tuple[str, int, int]]()
+    for path in paths:
+        with suppress(OSError):
+            stat = os.stat(path)
+            found.append((path, stat.st_mtime_ns, stat.st_size))
+    return tuple(found)
 
 
 @lru_cache(maxsize=8)
@@ -288,9 +300,12 @@ class Tournaments:
         """The page."""
         path, token = os.path.join(self._opened(request), PAGE), request.path_params["token"]
         try:
-            key = ("page", path, _stat(path))
-            read = partial(read_text, path, _MAX_PAGE_SIZE, follow=False)
-            return foreign_page(await self._renderings.get(key, read, token))
+            key = ("page", path, _versions([path]))
+
+            def made() -> bytes:
+                return foreign_page(read_text(path, _MAX_PAGE_SIZE, follow=False))
+
+            return foreign_response(await self._renderings.get(key, made, token))
         except BadFile:
             raise HTTPException(404) from None
 
