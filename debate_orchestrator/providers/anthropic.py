@@ -35,6 +35,8 @@ _DELTAS = {
     "input_json_delta": ("partial_json", "partial_json"),
 }
 """Type of a delta to the field of the block that it adds to, and its own field with what it adds."""
+_BLOCKS = 1_000
+"""Blocks of an answer: a few for each search, and one for each part of the text that cites anything."""
 _PAGES, _CITATIONS = 40, 200
 """Pages and citations that a reply keeps: a search returns ten pages, and there are at most five searches."""
 
@@ -255,6 +257,8 @@ class MessagesReply(api.ApiReply):
             self.invalid = "a block that is not plain data"
             return []
         self.begun = True
+        if not self._has_room(index):
+            return []
         self._blocks[index], self._added[index] = kept, {}
         self.received += sum(len(str(value)) for name, value in kept.items() if name != "type")
         text = api.text_field(kept.get("text")) if kept.get("type") == "text" else ""
@@ -269,6 +273,8 @@ class MessagesReply(api.ApiReply):
         if not (piece := api.text_field(api.field(delta, source)) if source else ""):
             return []
         self.begun = True
+        if not self._has_room(index):
+            return []
         self._blocks.setdefault(index, {"type": "text", "text": ""})
         added = self._added.setdefault(index, {})
         if name == "signature":
@@ -279,6 +285,12 @@ class MessagesReply(api.ApiReply):
             return []
         self.length += len(piece)
         return [piece]
+
+    def _has_room(self, index: int) -> bool:
+        """Whether the answer may have this block: its text is put together of all of them."""
+        if index not in self._blocks and len(self._blocks) >= _BLOCKS:
+            self.invalid = f"more than {_BLOCKS:,} blocks"
+        return self.invalid is None
 
     def _cite(self, citation: Any) -> None:
         url, title, quote = (api.text_field(api.field(citation, name)) for name in ("url", "title", "cited_text"))

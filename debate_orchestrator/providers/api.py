@@ -221,7 +221,7 @@ class ApiModel:
                     # and the SDK's stream keeps a copy of the request.
                     stream = self.sdk().AsyncStream(cast_to=object, response=response, client=client)
                     try:
-                        await read_stream(stream, answer, clock, on_text, meter)
+                        await read_stream(stream, answer, clock, on_text, meter, response.stream.heard)
                     finally:
                         await stream.close()
             except ExternalError:
@@ -319,12 +319,16 @@ class ApiModel:
 
 
 async def read_stream(
-    stream: Any, answer: ApiReply, clock: call_errors.SilenceClock, on_text: OnPiece, meter: limits.Meter
+    stream: Any,
+    answer: ApiReply,
+    clock: call_errors.SilenceClock,
+    on_text: OnPiece,
+    meter: limits.Meter,
+    heard: Callable[[int], None],
 ) -> None:
-    """Reads a stream until it ends, is too long for its brief, or can't be an answer.
-
-    Raises UnreadableReply if the SDK fails to read it, OverLimit if it is longer than any answer may be, TimeoutError
-    if it takes too long."""
+    """Reads a stream until it ends, is too long for its brief, or can't be an answer. `heard` gets the number of
+    characters that an event adds to the answer. Raises UnreadableReply if the SDK fails to read it, OverLimit if it is
+    longer than any answer may be, TimeoutError if it takes too long."""
     events = aiter(stream)
     while answer.invalid is None:
         try:
@@ -344,6 +348,7 @@ async def read_stream(
             on_text(piece)
         if answer.received > received:
             clock.heard()
+            heard(answer.received - received)
         if meter.exceeded(answer.length, lambda: answer.text):
             answer.closed = True
             return
