@@ -370,3 +370,13 @@ def test_a_piece_does_not_copy_what_came_before() -> None:
         answer.take(said("four", 1))
 
     assert len(answer.text) == len(long) + 4 * 100_000
+
+
+def test_a_price_that_no_call_has_is_unknown() -> None:
+    """What a server counts may come to more than any call costs: then the cost is unknown, and the reply is kept."""
+    answer = Answer()
+    usage = {"input_tokens": 1, "output_tokens": 1, "server_tool_use": {"web_search_requests": 10**12}}
+    answer.take_whole({"content": [{"type": "text", "text": "So."}], "stop_reason": "end_turn", "usage": usage})
+    reply = answer.reply("anthropic:claude-opus-5-5")
+
+    assert (reply.text, reply.cost) == ("So.", None) and reply.usage and reply.usage.searches == 10**12

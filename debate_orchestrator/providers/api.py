@@ -20,7 +20,7 @@ from typing import Any, Literal, TypeVar
 from debate_orchestrator.core import speech_rules
 from debate_orchestrator.core.events import FoundPage, Reply, Usage
 from debate_orchestrator.core.fold import CurrentState
-from debate_orchestrator.core.settings import MAX_COUNT
+from debate_orchestrator.core.settings import MAX_COST, MAX_COUNT
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import call_errors, limits, pricing, servers
 from debate_orchestrator.providers.limits import LIMITS, OverLimit
@@ -104,9 +104,11 @@ class ApiReply:
         unless it is free."""
         usage = None if self.closed and not pricing.free(spec) else self.usage
         cost = pricing.cost(spec, usage, batch=batch) if self.cost is None else self.cost
+        if cost is not None and cost > MAX_COST:
+            cost = None  # the counts of the server can't be right
         return Reply(
-            text=self.text, brief_digest="", by=spec, model=self.model, usage=self.usage, stop=self.stop,
-            ended=self.ended(), cost=cost, found=self.pages(), lacked=lacked,
+            text=self.text[: LIMITS.answer], brief_digest="", by=spec, model=self.model, usage=self.usage,
+            stop=self.stop, ended=self.ended(), cost=cost, found=self.pages(), lacked=lacked,
         )  # fmt: skip
 
     def partial(self, spec: str) -> Reply | None:
@@ -303,8 +305,7 @@ class ApiModel:
         wrapped = isinstance(error, self.sdk().APIConnectionError)
         reason = call_errors.cause(error) if wrapped else error
         if isinstance(reason, OverLimit):
-            kept = partial and partial.model_copy(update={"text": partial.text[: LIMITS.answer]})
-            return call_errors.oversized(self.name, str(reason), kept)
+            return call_errors.oversized(self.name, str(reason), partial)
         if isinstance(reason, ExternalError):
             return reason
         from_library = type(error).__module__.partition(".")[0] in (*_TRANSPORTS, self.sdk_name)
