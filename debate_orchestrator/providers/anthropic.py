@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 from urllib.parse import quote
 
 from debate_orchestrator.core.events import FoundPage, Reply, Usage
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.providers import api, call_errors, limits, pricing, profiles, servers
+from debate_orchestrator.providers import api, batch_answers, call_errors, limits, pricing, profiles, servers
 from debate_orchestrator.providers.caching import CachePlan, cache_plans, placed_breakpoints
 from debate_orchestrator.providers.options import Option, UnsupportedOptions
 from debate_orchestrator.providers.provider import OnPiece, Permissions
@@ -78,7 +78,7 @@ class Messages(api.ApiModel):
         requests = [{"custom_id": call, "params": body} for call, body in bodies.items()]
 
         async def create(client: Any) -> str:
-            return api.batch_id(await client.messages.batches.create(requests=requests))
+            return batch_answers.batch_id(await client.messages.batches.create(requests=requests))
 
         return await self.about_batches(create)
 
@@ -87,12 +87,12 @@ class Messages(api.ApiModel):
 
         async def found(client: Any) -> list[str]:
             batches = []
-            pages = client.messages.batches.list(limit=api.LISTED)  # the newest first
-            async for batch in api.listed_batches(self.name, pages):
+            pages = client.messages.batches.list(limit=batch_answers.LISTED)  # the newest first
+            async for batch in batch_answers.listed_batches(self.name, pages):
                 if batch.created_at.timestamp() < since:
                     break
                 if sum(batch.request_counts.to_dict().values()) == size:
-                    batches.append(api.batch_id(batch))
+                    batches.append(batch_answers.batch_id(batch))
             return batches
 
         return await self.about_batches(found)
@@ -103,14 +103,15 @@ class Messages(api.ApiModel):
 
         return await self.about_batches(ended)
 
-    async def batch_results(self, batch: str) -> dict[str, Reply | TransientError]:
+    async def batch_results(self, batch: str, calls: Collection[str]) -> dict[str, Reply | TransientError]:
         path = f"/v1/messages/batches/{quote(batch, safe='')}/results"
 
-        text: str = await self.managed(lambda client: client.get(path, cast_to=str))
-        return self.batch_replies((call, self._batched(line.get("result"))) for call, line in api.batch_lines(text))
+        results: bytes = await self.managed(lambda client: client.get(path, cast_to=bytes))
+        return await batch_answers.batch_replies(self.name, results, calls, self._batched)
 
-    def _batched(self, result: Any) -> MessagesReply | str:
-        """The answer in the result of one call; why there is none."""
+    def _batched(self, line: dict[str, Any]) -> MessagesReply | str:
+        """The answer in the line of one call; why there is none."""
+        result = line.get("result")
         result = result if isinstance(result, dict) else {}
         if result.get("type") != "succeeded" or not isinstance(result.get("message"), dict):
             error = result.get("error")

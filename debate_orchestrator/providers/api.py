@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextvars import ContextVar
 from functools import partial
@@ -27,17 +27,12 @@ from debate_orchestrator.providers.limits import LIMITS, OverLimit
 from debate_orchestrator.providers.options import Option, UnsupportedOptions
 from debate_orchestrator.providers.provider import OnPiece, Permissions
 from debate_orchestrator.util import redact
-from debate_orchestrator.util.data import strict_json
 from debate_orchestrator.util.errors import ExternalError, ProviderFailed, TransientError
 
 CONNECT = 15.0
 """Seconds in which a server must accept a connection."""
 MAX_FIELD_LENGTH = 10_000
 """Characters of what a server says of itself and of how an answer ended, and of a page that it found."""
-LISTED = 20
-"""Batches of one page of a list: each takes up to 40 lines of JSON, and a response may have 1,000."""
-MAX_LISTED = 5_000
-"""Batches of all pages of a list that are looked at."""
 ResponseListener = Callable[[int, Mapping[str, str]], None]
 """Gets the status and the headers of each response to a call."""
 
@@ -265,21 +260,6 @@ class ApiModel:
                 self.name, f"an answer that is not about batches ({call_errors.quote(str(error))})"
             ) from None
 
-    def batch_replies(self, found: Iterable[tuple[str, ApiReply | str]]) -> dict[str, Reply | TransientError]:
-        """The replies of a batch by the id of each call, from the answers, or from why there is none."""
-        replies: dict[str, Reply | TransientError] = {}
-        for call, answer in found:
-            if isinstance(answer, str):
-                why = call_errors.quote(answer)
-                replies[call] = TransientError(f"{self.name} gave no answer in its batch: {why}.")
-            elif answer.length > LIMITS.answer:
-                replies[call] = call_errors.oversized(self.name, f"more than {LIMITS.answer:,} characters")
-            elif incomplete := answer.incomplete():
-                replies[call] = call_errors.broken(self.name, incomplete)
-            else:
-                replies[call] = answer.reply(self.name, batch=True)
-        return replies
-
     def _lacks_option(self, error: Exception, options: Sequence[Option]) -> bool:
         """Whether an exception of the SDK says that an option is not supported, and another form of it is left."""
         sdk = self.sdk()
@@ -410,38 +390,6 @@ def _strip(server: servers.ModelServer) -> _Hook:
         request.headers["authorization"] = f"Bearer {server.key() or servers.NO_KEY}"
 
     return strip
-
-
-def batch_id(batch: Any) -> str:
-    """The id of a batch. Raises AttributeError or TypeError if it is none."""
-    if not isinstance(batch.id, str) or not batch.id:
-        raise TypeError("a batch without an id")
-    return batch.id
-
-
-async def listed_batches(name: str, batches: AsyncIterable[Any]) -> AsyncIterator[Any]:
-    """The batches of a list whose pages are fetched as they are needed, until one of them comes again: a server may
-    send the same page for ever. TransientError after `MAX_LISTED`: it is open whether the batch that is looked for was
-    created, and it must not be paid for twice."""
-    seen = set[str]()
-    async for batch in batches:
-        if (id := batch_id(batch)) in seen:
-            return
-        if len(seen) == MAX_LISTED:
-            raise TransientError(f"{name} lists more than {MAX_LISTED:,} batches, and no more are looked at.", tries=1)
-        seen.add(id)
-        yield batch
-
-
-def batch_lines(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The lines of a batch's results that can be read, each with the id of its call."""
-    for line in text.split("\n"):
-        try:
-            data = strict_json(clean(line))
-        except ValueError:
-            continue  # a call without a line has no answer
-        if isinstance(data, dict) and isinstance(data.get("custom_id"), str):
-            yield data["custom_id"], data
 
 
 def clean(text: str) -> str:
