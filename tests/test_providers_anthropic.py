@@ -380,3 +380,17 @@ def test_a_price_that_no_call_has_is_unknown() -> None:
     reply = answer.reply("anthropic:claude-opus-5-5")
 
     assert (reply.text, reply.cost) == ("So.", None) and reply.usage and reply.usage.searches == 10**12
+
+
+def test_counts_that_no_journal_takes_are_unknown() -> None:
+    """The tokens of an answer in several requests are added up; where the sum is more than a reply may have, what it
+    took is unknown, and the reply is kept."""
+    answer = None
+    for stop in ("pause_turn", "end_turn"):
+        answer = Answer(answer)
+        usage = {"input_tokens": 10**12, "output_tokens": 1}
+        answer.take_whole({"content": [{"type": "text", "text": "So."}], "stop_reason": stop, "usage": usage})
+    assert answer is not None
+    reply = answer.reply("anthropic:claude-opus-5-5")
+
+    assert (reply.text, reply.usage, reply.cost) == ("So.So.", None, None)

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from debate_orchestrator.core.events import FoundPage, Reply, Usage
 from debate_orchestrator.core.fold import CurrentState
+from debate_orchestrator.core.settings import MAX_COUNT
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import api, batch_answers, call_errors, limits, pricing, profiles, servers
 from debate_orchestrator.providers.caching import CachePlan, cache_plans, placed_breakpoints
@@ -320,7 +321,7 @@ class MessagesReply(api.ApiReply):
         ):
             if (number := api.count_field(holder, name)) is not None:
                 self._counts[name] = number
-        counts, before = self._counts, self._before.usage if self._before else None
+        counts = self._counts
         written = counts.get("cache_creation_input_tokens", 0)
         hour = min(counts.get("ephemeral_1h_input_tokens", 0), written)
         own = Usage(
@@ -331,7 +332,9 @@ class MessagesReply(api.ApiReply):
             output=counts.get("output_tokens", 0),
             searches=counts.get("web_search_requests", 0),
         )
-        self.usage = own + before if before else own if "input_tokens" in counts else None
+        self.usage = own if "input_tokens" in counts else None
+        if self._before is not None:
+            self.usage = _sum(self._before.usage, own)
 
     def incomplete(self) -> str | None:
         if self.invalid:
@@ -371,6 +374,14 @@ class MessagesReply(api.ApiReply):
             if kept.get("type") != "text" or kept.get("text"):
                 resent.append(kept)
         return resent
+
+
+def _sum(before: Usage | None, own: Usage) -> Usage | None:
+    """What the requests of one answer took; None if that is unknown, or more than one reply may have."""
+    if before is None:
+        return None
+    both = before + own
+    return None if any(count > MAX_COUNT for _, count in both) else both
 
 
 def _input(text: str) -> Any:
