@@ -394,3 +394,12 @@ def test_counts_that_no_journal_takes_are_unknown() -> None:
     reply = answer.reply("anthropic:claude-opus-5-5")
 
     assert (reply.text, reply.usage, reply.cost) == ("So.So.", None, None)
+
+
+def test_a_block_with_an_input_that_is_no_text_is_handed_back() -> None:
+    """A block in which a number stands where the pieces of an input belong goes back to the server without them."""
+    answer = Answer()
+    block = {"type": "server_tool_use", "id": "s", "name": "web_search", "partial_json": 1.5}
+    answer.take_whole({"content": [block], "stop_reason": "pause_turn"})
+
+    assert answer.blocks_to_resend() == [{"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}]

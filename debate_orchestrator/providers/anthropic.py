@@ -370,7 +370,7 @@ class MessagesReply(api.ApiReply):
         for block in self._whole_blocks():
             kept = {key: value for key, value in block.items() if key not in ("partial_json", "citations")}
             if "partial_json" in block:
-                kept["input"] = _input(block["partial_json"])
+                kept["input"] = _input(api.text_field(block["partial_json"]))
             if kept.get("type") != "text" or kept.get("text"):
                 resent.append(kept)
         return resent
@@ -386,7 +386,7 @@ def _sum(before: Usage | None, own: Usage) -> Usage | None:
 
 def _input(text: str) -> Any:
     try:
-        return strict_json(api.clean(text))
+        return strict_json(text)
     except ValueError:
         return {}
 
