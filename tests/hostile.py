@@ -59,6 +59,11 @@ def said(kind: str, text: str) -> bytes:
     return delta(kind, content=text) if kind == "openai" else delta(kind, type="text_delta", text=text)
 
 
+def thought(kind: str, text: str) -> bytes:
+    """A piece of what a model thinks before it answers."""
+    return delta(kind, reasoning=text) if kind == "openai" else delta(kind, type="thinking_delta", thinking=text)
+
+
 def delta(kind: str, **fields: Any) -> bytes:
     """An event that adds something to the answer."""
     if kind == "openai":

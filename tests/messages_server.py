@@ -191,6 +191,8 @@ class Server:
             case "more":
                 delta = {"type": "text_delta", "text": "more and " * 40_000}
                 await response.write(_sse({"type": "content_block_delta", "index": 0, "delta": delta}))
+            case "many pings":
+                await response.write(_sse({"type": "ping"}) * 60_000)
             case "pings":
                 while True:
                     await response.write(_sse({"type": "ping"}))

@@ -370,3 +370,36 @@ def test_a_piece_does_not_copy_what_came_before() -> None:
         answer.take(said("four", 1))
 
     assert len(answer.text) == len(long) + 4 * 100_000
+
+
+def test_a_price_that_no_call_has_is_unknown() -> None:
+    """What a server counts may come to more than any call costs: then the cost is unknown, and the reply is kept."""
+    answer = Answer()
+    usage = {"input_tokens": 1, "output_tokens": 1, "server_tool_use": {"web_search_requests": 10**12}}
+    answer.take_whole({"content": [{"type": "text", "text": "So."}], "stop_reason": "end_turn", "usage": usage})
+    reply = answer.reply("anthropic:claude-opus-5-5")
+
+    assert (reply.text, reply.cost) == ("So.", None) and reply.usage and reply.usage.searches == 10**12
+
+
+def test_counts_that_no_journal_takes_are_unknown() -> None:
+    """The tokens of an answer in several requests are added up; where the sum is more than a reply may have, what it
+    took is unknown, and the reply is kept."""
+    answer = None
+    for stop in ("pause_turn", "end_turn"):
+        answer = Answer(answer)
+        usage = {"input_tokens": 10**12, "output_tokens": 1}
+        answer.take_whole({"content": [{"type": "text", "text": "So."}], "stop_reason": stop, "usage": usage})
+    assert answer is not None
+    reply = answer.reply("anthropic:claude-opus-5-5")
+
+    assert (reply.text, reply.usage, reply.cost) == ("So.So.", None, None)
+
+
+def test_a_block_with_an_input_that_is_no_text_is_handed_back() -> None:
+    """A block in which a number stands where the pieces of an input belong goes back to the server without them."""
+    answer = Answer()
+    block = {"type": "server_tool_use", "id": "s", "name": "web_search", "partial_json": 1.5}
+    answer.take_whole({"content": [block], "stop_reason": "pause_turn"})
+
+    assert answer.blocks_to_resend() == [{"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}]

@@ -232,7 +232,7 @@ def test_too_much_is_not_heard() -> None:
         yield "x" * (LIMITS.answer + 1)
 
     with pytest.raises(OverLimit):
-        asyncio.run(read_stream(events(), Long(), SilenceClock(9), heard.append, Meter(Length(None), str)))
+        asyncio.run(read_stream(events(), Long(), SilenceClock(9), heard.append, Meter(Length(None), str), abs))
     assert heard == []
 
 
@@ -261,7 +261,7 @@ def test_timers_run_while_an_answer_that_is_there_is_read() -> None:
 
     async def both() -> None:
         task = asyncio.create_task(other())
-        await read_stream(events(), Short(), SilenceClock(9), len, Meter(Length(None), str))
+        await read_stream(events(), Short(), SilenceClock(9), len, Meter(Length(None), str), abs)
         task.cancel()
 
     asyncio.run(both())

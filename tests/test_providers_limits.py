@@ -19,7 +19,7 @@ import debates
 import pytest
 from conftest import STATED, Run
 from counting import calls
-from hostile import KINDS, begun, delta, ended, event, raw, said, sending
+from hostile import KINDS, begun, delta, ended, event, raw, said, sending, thought
 from messages_server import Server, serving
 
 from debate_orchestrator.core.events import CallFailed, Reply
@@ -148,7 +148,7 @@ def test_events_of_another_shape(kind: str, data: bytes) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("size", [10_000])
+@pytest.mark.parametrize("size", [10_000, 2_100_000])
 def test_an_answer_without_end(kind: str, size: int) -> None:
     """An answer is stopped as soon as it is longer than any reply may be; what had come is kept up to there, and the
     call is made again once."""
@@ -163,9 +163,7 @@ def test_an_answer_without_end(kind: str, size: int) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_thinking_without_end(kind: str) -> None:
     """What a model thinks is bounded too."""
-    name = "reasoning_content" if kind == "openai" else "thinking"
-    thought = delta(kind, **({"type": "thinking_delta"} if kind == "anthropic" else {}), **{name: "x" * 50_000})
-    with sending(forever(thought, first=begun(kind))) as server:
+    with sending(forever(thought(kind, "x" * 50_000), first=begun(kind))) as server:
         fails(server.spec(kind), "more than 8,000,000 characters")
 
 
@@ -181,12 +179,36 @@ def test_an_event_without_end(kind: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_events_without_end(kind: str) -> None:
+@pytest.mark.parametrize("between", [b"", b"."], ids=["nothing", "pieces"])
+def test_events_without_end(kind: str, between: bytes) -> None:
     """Comments, pings and events that add nothing are no answer, however many and however fast they come: a stream of
-    them is ended by its number of events."""
-    nothing = b": ping\n\n" if kind == "openai" else b": ping\n\nevent: ping\ndata: {}\n\nevent: x\n\n"
-    with sending(forever(nothing * 1_000, first=begun(kind))) as server:
-        fails(server.spec(kind), "more than 500,000 events")
+    them is ended by their number, whatever comes between."""
+    nothing = (b": ping\n\n" if kind == "openai" else b": ping\n\nevent: ping\ndata: {}\n\nevent: x\n\n") * 1_000
+    with sending(forever(nothing + said(kind, between.decode()), first=begun(kind))) as server:
+        fails(server.spec(kind), "more than 50,000 events that are no part of the answer")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_lines_without_end(kind: str) -> None:
+    """Lines are counted over the whole response, since each takes work: an event of text may have very many."""
+    lines = b"data:\n" * 900 + said(kind, ".")
+    packed = gzip.compress(begun(kind) + lines * 1_700)
+    with sending(lambda: [packed], content_encoding="gzip") as server:
+        fails(server.spec(kind), "more than 1,500,000 lines")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_bytes_around_an_answer(kind: str) -> None:
+    """The bytes of a response have to do with what it says: so many may stand around each of its characters."""
+    long, odd = "word " * 10_000, event({"type": "odd", "choices": [], "x": "x" * 60_000}, named=kind == "anthropic")
+    body = begun(kind) + (odd * 50 + said(kind, "word ")) * 10 + ended(kind)
+    packed = gzip.compress(body)
+    with sending(lambda: [packed], content_encoding="gzip") as server:
+        fails(server.spec(kind), "more than 16,777,216 bytes that are no part of the answer")
+        whole = gzip.compress(begun(kind) + said(kind, long) + odd * 400 + ended(kind))
+        server.body = lambda: [whole]
+        assert ask(server.spec(kind), most_words=20_000).text == long
 
 
 @pytest.mark.slow
@@ -194,7 +216,7 @@ def test_events_without_end(kind: str) -> None:
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_response_without_end(kind: str, packed: bool) -> None:
     """A response is bounded as a whole, as it comes over the line and as it is unpacked."""
-    many = (b": " + b"x" * 1_000_000 + b"\n\n") * 150
+    many = (thought(kind, "x" * 20_000) + b": " + b"x" * 980_000 + b"\n\n") * 150
     body = [gzip.compress(many, 1)] if packed else [many] * 100
     with sending(lambda: body, **({"content_encoding": "gzip"} if packed else {})) as server:
         fails(server.spec(kind), "more than 134,217,728 bytes")

@@ -17,14 +17,15 @@ import pytest
 from chat_batches import ChatBatches
 from contests import OPUS, runner, statuses
 from core.folding import debated
+from counting import calls_without_a_turn
 from messages_server import Server
 from reply_codes import coded
 from started import started
 
 from debate_orchestrator.core.costs import costs_of
-from debate_orchestrator.core.events import BriefSent, CallFailed, Event, Usage
+from debate_orchestrator.core.events import BriefSent, CallFailed, Event, Reply, Usage
 from debate_orchestrator.core.fold import CurrentState, fold
-from debate_orchestrator.providers import api, pricing
+from debate_orchestrator.providers import api, batch_answers, pricing
 from debate_orchestrator.providers.casting import make_provider
 from debate_orchestrator.providers.provider import BatchApi
 from debate_orchestrator.storage.journal import read
@@ -358,7 +359,7 @@ def test_an_answer_that_is_no_batch(here: Path, monkeypatch: pytest.MonkeyPatch,
 def test_a_list_of_batches_that_never_ends(here: Path, monkeypatch: pytest.MonkeyPatch, kind: str, new: bool) -> None:
     """A list whose pages come again is read once. One that goes on with new batches is given up, without a word on
     whether the batch was created, since it would be paid for again."""
-    monkeypatch.setattr(api, "MAX_LISTED", 50)
+    monkeypatch.setattr(batch_answers, "MAX_LISTED", 50)
     pages = count()
 
     def page(asked: local_http.Asked) -> local_http.Answer:
@@ -382,6 +383,60 @@ def test_a_list_of_batches_that_never_ends(here: Path, monkeypatch: pytest.Monke
         else:
             assert asyncio.run(asyncio.wait_for(provider.find_batches("n", 4, 0), 20)) == []
     assert next(pages) <= 4
+
+
+def result_line(kind: str, call: str, text: str) -> dict[str, Any]:
+    """A line of a batch's results, in which a call is answered."""
+    usage = {"input_tokens": 1, "output_tokens": 1}
+    message = {"content": [{"type": "text", "text": text}], "stop_reason": "end_turn", "usage": usage}
+    body = {"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}
+    answer = {"result": {"type": "succeeded", "message": message}, "response": {"status_code": 200, "body": body}}
+    return {"custom_id": call, **answer}
+
+
+@pytest.mark.parametrize("kind", ["anthropic", "openai"])
+def test_results_that_were_not_asked_for(here: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """Of a batch's results only those of the calls that are asked for are made replies, each from its first line; the
+    event loop has its turn while the others are passed over, and there may be so many of them."""
+    made = count()
+    foreign = [result_line(kind, f"{n:048x}", "x") for n in range(5_000)]
+    lines = [
+        result_line(kind, "c", "first"),
+        result_line(kind, "c", "second"),
+        *foreign,
+        result_line(kind, "d", "last"),
+    ]
+    data = "\n".join(map(json.dumps, lines)).encode()
+
+    def answer(asked: local_http.Asked) -> local_http.Answer:
+        of_batch = json.dumps({"id": "b", "output_file_id": "f", "error_file_id": None}).encode()
+        whole = asked.path.endswith(("/results", "/content"))
+        return 200, {"content-type": "application/json"}, [data if whole else of_batch]
+
+    class Counted(Reply):
+        def __init__(self, **fields: Any) -> None:
+            next(made)
+            super().__init__(**fields)
+
+    monkeypatch.setattr(api, "Reply", Counted)
+    with local_http.answering(answer) as url:
+        monkeypatch.setenv(f"{kind.upper()}_BASE_URL", url)
+        monkeypatch.setenv(f"{kind.upper()}_API_KEY", "sk-test")
+
+        async def results() -> dict[str, Any]:
+            provider = cast(BatchApi, make_provider(f"{kind}:x", CurrentState(debated())))
+            try:
+                return dict(await provider.batch_results("b", {"c", "d", "e"}))
+            finally:
+                await provider.close()
+
+        found = asyncio.run(results())
+        assert {call: getattr(reply, "text", None) for call, reply in found.items()} == {"c": "first", "d": "last"}
+        assert next(made) == 2
+        assert calls_without_a_turn(results) < 80_000
+        data += b"\n{}" * 50_000
+        with pytest.raises(TransientError, match="more than 50,000"):
+            asyncio.run(results())
 
 
 @pytest.mark.slow

@@ -5,18 +5,30 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import contests
 import pytest
+from conftest import Run
 from contests import JUDGES, OPUS, runner, statuses
 from messages_server import Server
 
-from debate_orchestrator.core.events import BriefSent, Event, Noted, Opened, Reassigned, Spoke, StructuredReplyGiven
+from debate_orchestrator.core.events import (
+    BriefSent,
+    Event,
+    Noted,
+    Opened,
+    Reassigned,
+    Reply,
+    Spoke,
+    StructuredReplyGiven,
+)
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.tally import final_votes
+from debate_orchestrator.providers.anthropic import Messages
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.tournament import folder
 from debate_orchestrator.tournament.folder import Tournament
@@ -274,3 +286,27 @@ def test_garbage_is_collected_as_before_after_a_run(here: Path) -> None:
 
     assert min(during) > before[0]
     assert gc.get_threshold() == before
+
+
+def test_a_mistake_of_the_program_stops_one_debate(
+    debate: Run, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An error that is no fault of a server stops the debate that it came up in, with its kind and its place, and the
+    others are held; it is not tried again in the same run, whose exit code tells of it, and the next one goes on."""
+    held = contests.tournament(topics=1, rehearse=False)
+    reply, failing = Messages.reply, [1]
+
+    async def fails(self: Messages, *terms: Any) -> Reply:
+        if failing:
+            failing.clear()
+            raise LookupError("what a server said")
+        return await reply(self, *terms)
+
+    monkeypatch.setattr(Messages, "reply", fails)
+    ran = debate("tournament", "resume", held.folder, "--no-reports", "--json")
+    run = runner(held)
+
+    assert Counter(statuses(run)) == {"complete": len(held.schedule) - 1, "stopped": 1}
+    assert ran.code == 4 and all(why in ran.err for (why,) in ran.json["problems"].values())
+    assert re.search(r"An error in this program stopped it: LookupError in test_tournament_run.py, line \d+\.", ran.err)
+    assert set(statuses(contests.ran(held))) == {"complete"}

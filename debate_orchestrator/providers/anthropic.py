@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 from urllib.parse import quote
 
 from debate_orchestrator.core.events import FoundPage, Reply, Usage
 from debate_orchestrator.core.fold import CurrentState
+from debate_orchestrator.core.settings import MAX_COUNT
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.providers import api, call_errors, limits, pricing, profiles, servers
+from debate_orchestrator.providers import api, batch_answers, call_errors, limits, pricing, profiles, servers
 from debate_orchestrator.providers.caching import CachePlan, cache_plans, placed_breakpoints
 from debate_orchestrator.providers.options import Option, UnsupportedOptions
 from debate_orchestrator.providers.provider import OnPiece, Permissions
@@ -35,6 +36,8 @@ _DELTAS = {
     "input_json_delta": ("partial_json", "partial_json"),
 }
 """Type of a delta to the field of the block that it adds to, and its own field with what it adds."""
+_BLOCKS = 1_000
+"""Blocks of an answer: a few for each search, and one for each part of the text that cites anything."""
 _PAGES, _CITATIONS = 40, 200
 """Pages and citations that a reply keeps: a search returns ten pages, and there are at most five searches."""
 
@@ -76,7 +79,7 @@ class Messages(api.ApiModel):
         requests = [{"custom_id": call, "params": body} for call, body in bodies.items()]
 
         async def create(client: Any) -> str:
-            return api.batch_id(await client.messages.batches.create(requests=requests))
+            return batch_answers.batch_id(await client.messages.batches.create(requests=requests))
 
         return await self.about_batches(create)
 
@@ -85,12 +88,12 @@ class Messages(api.ApiModel):
 
         async def found(client: Any) -> list[str]:
             batches = []
-            pages = client.messages.batches.list(limit=api.LISTED)  # the newest first
-            async for batch in api.listed_batches(self.name, pages):
+            pages = client.messages.batches.list(limit=batch_answers.LISTED)  # the newest first
+            async for batch in batch_answers.listed_batches(self.name, pages):
                 if batch.created_at.timestamp() < since:
                     break
                 if sum(batch.request_counts.to_dict().values()) == size:
-                    batches.append(api.batch_id(batch))
+                    batches.append(batch_answers.batch_id(batch))
             return batches
 
         return await self.about_batches(found)
@@ -101,14 +104,15 @@ class Messages(api.ApiModel):
 
         return await self.about_batches(ended)
 
-    async def batch_results(self, batch: str) -> dict[str, Reply | TransientError]:
+    async def batch_results(self, batch: str, calls: Collection[str]) -> dict[str, Reply | TransientError]:
         path = f"/v1/messages/batches/{quote(batch, safe='')}/results"
 
-        text: str = await self.managed(lambda client: client.get(path, cast_to=str))
-        return self.batch_replies((call, self._batched(line.get("result"))) for call, line in api.batch_lines(text))
+        results: bytes = await self.managed(lambda client: client.get(path, cast_to=bytes))
+        return await batch_answers.batch_replies(self.name, results, calls, self._batched)
 
-    def _batched(self, result: Any) -> MessagesReply | str:
-        """The answer in the result of one call; why there is none."""
+    def _batched(self, line: dict[str, Any]) -> MessagesReply | str:
+        """The answer in the line of one call; why there is none."""
+        result = line.get("result")
         result = result if isinstance(result, dict) else {}
         if result.get("type") != "succeeded" or not isinstance(result.get("message"), dict):
             error = result.get("error")
@@ -255,6 +259,8 @@ class MessagesReply(api.ApiReply):
             self.invalid = "a block that is not plain data"
             return []
         self.begun = True
+        if not self._has_room(index):
+            return []
         self._blocks[index], self._added[index] = kept, {}
         self.received += sum(len(str(value)) for name, value in kept.items() if name != "type")
         text = api.text_field(kept.get("text")) if kept.get("type") == "text" else ""
@@ -270,6 +276,8 @@ class MessagesReply(api.ApiReply):
         if not isinstance(piece, str) or not piece:
             return []
         self.begun = True
+        if not self._has_room(index):
+            return []
         self._blocks.setdefault(index, {"type": "text", "text": ""})
         added = self._added.setdefault(index, {})
         if name == "signature":
@@ -280,6 +288,12 @@ class MessagesReply(api.ApiReply):
             return []
         self.length += len(piece)
         return [piece]
+
+    def _has_room(self, index: int) -> bool:
+        """Whether the answer may have this block: its text is put together of all of them."""
+        if index not in self._blocks and len(self._blocks) >= _BLOCKS:
+            self.invalid = f"more than {_BLOCKS:,} blocks"
+        return self.invalid is None
 
     def _cite(self, citation: Any) -> None:
         url, title, quote = (api.text_field(api.field(citation, name)) for name in ("url", "title", "cited_text"))
@@ -311,7 +325,7 @@ class MessagesReply(api.ApiReply):
         ):
             if (number := api.count_field(holder, name)) is not None:
                 self._counts[name] = number
-        counts, before = self._counts, self._before.usage if self._before else None
+        counts = self._counts
         written = counts.get("cache_creation_input_tokens", 0)
         hour = min(counts.get("ephemeral_1h_input_tokens", 0), written)
         own = Usage(
@@ -322,7 +336,9 @@ class MessagesReply(api.ApiReply):
             output=counts.get("output_tokens", 0),
             searches=counts.get("web_search_requests", 0),
         )
-        self.usage = own + before if before else own if "input_tokens" in counts else None
+        self.usage = own if "input_tokens" in counts else None
+        if self._before is not None:
+            self.usage = _sum(self._before.usage, own)
 
     def incomplete(self) -> str | None:
         if self.invalid:
@@ -358,15 +374,23 @@ class MessagesReply(api.ApiReply):
         for block in self._whole_blocks():
             kept = {key: value for key, value in block.items() if key not in ("partial_json", "citations")}
             if "partial_json" in block:
-                kept["input"] = _input(block["partial_json"])
+                kept["input"] = _input(api.text_field(block["partial_json"]))
             if kept.get("type") != "text" or kept.get("text"):
                 resent.append(kept)
         return resent
 
 
+def _sum(before: Usage | None, own: Usage) -> Usage | None:
+    """What the requests of one answer took; None if that is unknown, or more than one reply may have."""
+    if before is None:
+        return None
+    both = before + own
+    return None if any(count > MAX_COUNT for _, count in both) else both
+
+
 def _input(text: str) -> Any:
     try:
-        return strict_json(api.clean(text))
+        return strict_json(text)
     except ValueError:
         return {}
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextvars import ContextVar
 from functools import partial
@@ -20,24 +20,19 @@ from typing import Any, Literal, TypeVar
 from debate_orchestrator.core import speech_rules
 from debate_orchestrator.core.events import FoundPage, Reply, Usage
 from debate_orchestrator.core.fold import CurrentState
-from debate_orchestrator.core.settings import MAX_COUNT
+from debate_orchestrator.core.settings import MAX_COST, MAX_COUNT
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import call_errors, limits, pricing, servers
 from debate_orchestrator.providers.limits import LIMITS, OverLimit
 from debate_orchestrator.providers.options import Option, UnsupportedOptions
 from debate_orchestrator.providers.provider import OnPiece, Permissions
 from debate_orchestrator.util import redact
-from debate_orchestrator.util.data import strict_json
 from debate_orchestrator.util.errors import ExternalError, ProviderFailed, TransientError
 
 CONNECT = 15.0
 """Seconds in which a server must accept a connection."""
 MAX_FIELD_LENGTH = 10_000
 """Characters of what a server says of itself and of how an answer ended, and of a page that it found."""
-LISTED = 20
-"""Batches of one page of a list: each takes up to 40 lines of JSON, and a response may have 1,000."""
-MAX_LISTED = 5_000
-"""Batches of all pages of a list that are looked at."""
 ResponseListener = Callable[[int, Mapping[str, str]], None]
 """Gets the status and the headers of each response to a call."""
 
@@ -104,9 +99,11 @@ class ApiReply:
         unless it is free."""
         usage = None if self.closed and not pricing.free(spec) else self.usage
         cost = pricing.cost(spec, usage, batch=batch) if self.cost is None else self.cost
+        if cost is not None and cost > MAX_COST:
+            cost = None  # the counts of the server can't be right
         return Reply(
-            text=self.text, brief_digest="", by=spec, model=self.model, usage=self.usage, stop=self.stop,
-            ended=self.ended(), cost=cost, found=self.pages(), lacked=lacked,
+            text=self.text[: LIMITS.answer], brief_digest="", by=spec, model=self.model, usage=self.usage,
+            stop=self.stop, ended=self.ended(), cost=cost, found=self.pages(), lacked=lacked,
         )  # fmt: skip
 
     def partial(self, spec: str) -> Reply | None:
@@ -221,7 +218,7 @@ class ApiModel:
                     # and the SDK's stream keeps a copy of the request.
                     stream = self.sdk().AsyncStream(cast_to=object, response=response, client=client)
                     try:
-                        await read_stream(stream, answer, clock, on_text, meter)
+                        await read_stream(stream, answer, clock, on_text, meter, response.stream.heard)
                     finally:
                         await stream.close()
             except ExternalError:
@@ -263,21 +260,6 @@ class ApiModel:
                 self.name, f"an answer that is not about batches ({call_errors.quote(str(error))})"
             ) from None
 
-    def batch_replies(self, found: Iterable[tuple[str, ApiReply | str]]) -> dict[str, Reply | TransientError]:
-        """The replies of a batch by the id of each call, from the answers, or from why there is none."""
-        replies: dict[str, Reply | TransientError] = {}
-        for call, answer in found:
-            if isinstance(answer, str):
-                why = call_errors.quote(answer)
-                replies[call] = TransientError(f"{self.name} gave no answer in its batch: {why}.")
-            elif answer.length > LIMITS.answer:
-                replies[call] = call_errors.oversized(self.name, f"more than {LIMITS.answer:,} characters")
-            elif incomplete := answer.incomplete():
-                replies[call] = call_errors.broken(self.name, incomplete)
-            else:
-                replies[call] = answer.reply(self.name, batch=True)
-        return replies
-
     def _lacks_option(self, error: Exception, options: Sequence[Option]) -> bool:
         """Whether an exception of the SDK says that an option is not supported, and another form of it is left."""
         sdk = self.sdk()
@@ -303,8 +285,7 @@ class ApiModel:
         wrapped = isinstance(error, self.sdk().APIConnectionError)
         reason = call_errors.cause(error) if wrapped else error
         if isinstance(reason, OverLimit):
-            kept = partial and partial.model_copy(update={"text": partial.text[: LIMITS.answer]})
-            return call_errors.oversized(self.name, str(reason), kept)
+            return call_errors.oversized(self.name, str(reason), partial)
         if isinstance(reason, ExternalError):
             return reason
         from_library = type(error).__module__.partition(".")[0] in (*_TRANSPORTS, self.sdk_name)
@@ -319,10 +300,15 @@ class ApiModel:
 
 
 async def read_stream(
-    stream: Any, answer: ApiReply, clock: call_errors.SilenceClock, on_text: OnPiece, meter: limits.Meter
+    stream: Any,
+    answer: ApiReply,
+    clock: call_errors.SilenceClock,
+    on_text: OnPiece,
+    meter: limits.Meter,
+    heard: Callable[[int], None],
 ) -> None:
     """Reads a stream until it ends, is too long for its brief, or can't be an answer. The halves of a character may
-    come in two pieces.
+    come in two pieces. `heard` gets the number of characters that an event adds to the answer.
 
     Raises UnreadableReply if the SDK fails to read it, OverLimit if it is longer than any answer may be, TimeoutError
     if it takes too long."""
@@ -347,6 +333,7 @@ async def read_stream(
             on_text(clean(text.removesuffix(half)))
         if answer.received > received:
             clock.heard()
+            heard(answer.received - received)
         if meter.exceeded(answer.length, lambda: answer.text):
             answer.closed = True
             break
@@ -409,38 +396,6 @@ def _strip(server: servers.ModelServer) -> _Hook:
         request.headers["authorization"] = f"Bearer {server.key() or servers.NO_KEY}"
 
     return strip
-
-
-def batch_id(batch: Any) -> str:
-    """The id of a batch. Raises AttributeError or TypeError if it is none."""
-    if not isinstance(batch.id, str) or not batch.id:
-        raise TypeError("a batch without an id")
-    return batch.id
-
-
-async def listed_batches(name: str, batches: AsyncIterable[Any]) -> AsyncIterator[Any]:
-    """The batches of a list whose pages are fetched as they are needed, until one of them comes again: a server may
-    send the same page for ever. TransientError after `MAX_LISTED`: it is open whether the batch that is looked for was
-    created, and it must not be paid for twice."""
-    seen = set[str]()
-    async for batch in batches:
-        if (id := batch_id(batch)) in seen:
-            return
-        if len(seen) == MAX_LISTED:
-            raise TransientError(f"{name} lists more than {MAX_LISTED:,} batches, and no more are looked at.", tries=1)
-        seen.add(id)
-        yield batch
-
-
-def batch_lines(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The lines of a batch's results that can be read, each with the id of its call."""
-    for line in text.split("\n"):
-        try:
-            data = strict_json(clean(line))
-        except ValueError:
-            continue  # a call without a line has no answer
-        if isinstance(data, dict) and isinstance(data.get("custom_id"), str):
-            yield data["custom_id"], data
 
 
 def clean(text: str) -> str:

@@ -1,7 +1,7 @@
 """The body of a response, held to the limits while it comes: decompressed here, and handed on in whole events.
 
-The SDKs read an error's body whole, collect an event's lines without end, and decompress a chunk to whatever size. So
-they read from `LimitedBody` instead of the connection.
+The SDKs read an error's body whole, collect an event's lines without end, decompress a chunk to whatever size, and pass
+over pings and comments without a pause. So they read from `LimitedBody` instead of the connection.
 """
 
 from __future__ import annotations
@@ -17,8 +17,12 @@ from debate_orchestrator.providers.limits import OverLimit, ProviderLimits
 from debate_orchestrator.util.redact import redactor
 
 _CHUNK = 64 * 1024
+_STEP = 4 * 1024
+"""Bytes that are handed on without a pause: the SDKs need a few milliseconds for as many bytes of comments."""
 _END_OF_EVENT = (b"\n\n", b"\r\r", b"\r\n\r\n")
 _END_OF_LINE = (b"\n", b"\r")
+_ANSWERS = ("/messages", "/completions")
+"""How the addresses end to which requests for an answer are posted, which comes as events."""
 _RESULTS = ("/results", "/content")
 """How the addresses of the results of batches end."""
 _STRING = re.compile(rb'"(?:[^"\\\r\n]|\\[^\r\n])*+"?')
@@ -34,9 +38,12 @@ def hold_to_limits(limits: ProviderLimits) -> Callable[[httpx2.Response], Awaita
         packing = response.headers.pop("content-encoding", "")
         # a charset may name any codec of Python's, `zip` among them: without one the body is read as UTF-8
         response.headers["content-type"] = response.headers.get("content-type", "").partition(";")[0]
-        # The results of a batch are lines of JSON, which can't hold a line break; answers are events.
-        lines = response.request.method == "GET" and response.request.url.path.endswith(_RESULTS)
-        ends = _END_OF_LINE if lines else _END_OF_EVENT
+        method, path = response.request.method, response.request.url.path
+        ends: tuple[bytes, ...] = ()  # what is parsed whole counts as one event
+        if method == "POST" and path.endswith(_ANSWERS):
+            ends = _END_OF_EVENT
+        elif method == "GET" and path.endswith(_RESULTS):
+            ends = _END_OF_LINE  # each is JSON, which can't hold a line break
         response.stream = LimitedBody(response.stream, packing, limits, whole=response.is_success, ends=ends)
 
     return hook
@@ -56,8 +63,13 @@ class LimitedBody(httpx2.AsyncByteStream):
     ):
         self._stream, self._packing, self._limits, self._whole = stream, packing.strip().lower(), limits, whole
         self._ends = ends
-        self._packed = self._unpacked = self._events = self._lines = 0
+        self._packed = self._unpacked = self._empty = self._all_lines = self._lines = self._heard = 0
         self._event = bytearray()
+
+    def heard(self, characters: int) -> None:
+        """An event added so many characters to the answer."""
+        self._empty -= 1
+        self._heard += characters
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         """OverLimit if an answer goes over a limit, or can't be unpacked."""
@@ -65,12 +77,14 @@ class LimitedBody(httpx2.AsyncByteStream):
             yield await self._reason()
             return
         async for piece in self._pieces():
-            # What has come together goes on together: each step up to the SDK costs more than an event's text.
-            events, error = self._complete(piece)
-            if events:
-                yield events
-            if error is not None:
-                raise error
+            for start in range(0, len(piece), _STEP):
+                # What has come together goes on together: each step up to the SDK costs more than an event's text.
+                events, error = self._complete(piece[start : start + _STEP])
+                if events:
+                    yield events
+                if error is not None:
+                    raise error
+                await asyncio.sleep(0)  # the SDK asks at once for more if it passed over all of them
         yield self._checked(bytes(self._event))
 
     async def _reason(self) -> bytes:
@@ -107,6 +121,9 @@ class LimitedBody(httpx2.AsyncByteStream):
                 self._unpacked += len(piece)
                 if max(self._packed, self._unpacked) > self._limits.stream:
                     raise OverLimit(f"more than {self._limits.stream:,} bytes")
+                most = self._limits.empty_bytes + self._limits.around * self._heard
+                if self._ends == _END_OF_EVENT and self._unpacked > most:
+                    raise OverLimit(f"more than {self._limits.empty_bytes:,} bytes that are no part of the answer")
                 yield piece
 
     def _complete(self, piece: bytes) -> tuple[bytes, OverLimit | None]:
@@ -125,13 +142,16 @@ class LimitedBody(httpx2.AsyncByteStream):
         for line in piece.splitlines(keepends=True):
             self._event += line
             self._lines += line.endswith((b"\r", b"\n"))
+            self._all_lines += 1
+            if self._all_lines > limits.lines:
+                raise OverLimit(f"more than {limits.lines:,} lines")
             if len(self._event) > limits.event or self._lines > limits.event_lines:
                 raise OverLimit(f"an event of more than {limits.event:,} bytes or {limits.event_lines:,} lines")
             if self._event.endswith(self._ends):
                 event, self._event, self._lines = bytes(self._event), bytearray(), 0
-                self._events += 1
-                if self._events > limits.events:
-                    raise OverLimit(f"more than {limits.events:,} events")
+                self._empty += 1
+                if self._empty > limits.empty:
+                    raise OverLimit(f"more than {limits.empty:,} events that are no part of the answer")
                 yield self._checked(event)
 
     def _checked(self, event: bytes) -> bytes:

@@ -34,11 +34,18 @@ class ProviderLimits(NamedTuple):
     """Characters of everything in an answer, with thinking and the results of searches: a million tokens' thinking
     takes about half of it."""
     stream: int = 128 * 1024 * 1024
-    """Bytes of a response, packed and unpacked: the longest answer in pieces of a character each, with 500 bytes around
-    each piece."""
-    events: int = 500_000
-    """Events of a response, with those that add nothing: a million characters of text and thinking in the usual
-    pieces of two or more."""
+    """Bytes of a response, packed and unpacked: the longest answer in pieces of a character each, with `around` bytes
+    around each piece."""
+    lines: int = 1_500_000
+    """Lines of a response: a million characters of text and thinking in the usual pieces of two or more, with three
+    lines each."""
+    empty: int = 50_000
+    """Events of a response that add nothing to the answer, and lines of a batch's results. Servers that hide what a
+    model thinks may send one for each token of it; a ping comes every few seconds."""
+    empty_bytes: int = 16 * 1024 * 1024
+    """Bytes of a response, unpacked, besides those of the answer: 300 for each of these events."""
+    around: int = 500
+    """Bytes that may stand around each character of the answer."""
     event: int = 4 * 1024 * 1024
     """Bytes of one event: the largest hold a page that a search found, about 100 kB."""
     event_lines: int = 1_000

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from importlib.util import find_spec
 from typing import Any, Literal
 
 from debate_orchestrator.core.events import Reply, Usage
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.providers import api, call_errors, limits, servers
+from debate_orchestrator.providers import api, batch_answers, call_errors, limits, servers
 from debate_orchestrator.providers.options import Option, UnsupportedOptions
 from debate_orchestrator.providers.provider import OnPiece, Permissions
 from debate_orchestrator.util.errors import ExternalError, ProviderFailed, TransientError
@@ -62,18 +62,18 @@ class Completions(api.ApiModel):
             batch = await client.batches.create(
                 input_file_id=file.id, endpoint=_ENDPOINT, completion_window="24h", metadata={"name": name}
             )
-            return api.batch_id(batch)
+            return batch_answers.batch_id(batch)
 
         return await self.about_batches(create)
 
     async def find_batches(self, name: str, size: int, since: float) -> list[str]:
         async def found(client: Any) -> list[str]:
-            pages = client.batches.list(limit=api.LISTED)  # the newest first
-            async for batch in api.listed_batches(self.name, pages):
+            pages = client.batches.list(limit=batch_answers.LISTED)  # the newest first
+            async for batch in batch_answers.listed_batches(self.name, pages):
                 if batch.created_at < since:
                     break
                 if (batch.metadata or {}).get("name") == name:
-                    return [api.batch_id(batch)]
+                    return [batch_answers.batch_id(batch)]
             return []
 
         return await self.about_batches(found)
@@ -84,17 +84,17 @@ class Completions(api.ApiModel):
 
         return await self.about_batches(ended)
 
-    async def batch_results(self, batch: str) -> dict[str, Reply | TransientError]:
+    async def batch_results(self, batch: str, calls: Collection[str]) -> dict[str, Reply | TransientError]:
         """As `BatchApi` says. Calls that failed have a file of their own; a batch that was refused as a whole has
         no file."""
 
-        async def texts(client: Any) -> str:
+        async def lines(client: Any) -> bytes:
             found = await client.batches.retrieve(batch)
             files = [file for file in (found.output_file_id, found.error_file_id) if file]
-            return "\n".join([(await client.files.content(file)).text for file in files])
+            return b"\n".join([(await client.files.content(file)).content for file in files])
 
-        text = await self.about_batches(texts)
-        return self.batch_replies((call, self._batched(line)) for call, line in api.batch_lines(text))
+        results = await self.about_batches(lines)
+        return await batch_answers.batch_replies(self.name, results, calls, self._batched)
 
     def _batched(self, line: dict[str, Any]) -> CompletionsReply | str:
         """The answer in the line of one call; why there is none."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast, runtime_checkable
 
@@ -137,9 +137,9 @@ class BatchApi(Protocol):
         """Whether a batch has all its results."""
         ...
 
-    async def batch_results(self, batch: str) -> dict[str, Reply | TransientError]:
-        """The replies of a batch that has ended, by the id of each call. An error stands for a call that was not
-        answered."""
+    async def batch_results(self, batch: str, calls: Collection[str]) -> dict[str, Reply | TransientError]:
+        """The replies of a batch that has ended to these calls, by the id of each. An error stands for a call that was
+        not answered."""
         ...
 
     async def close(self) -> None:

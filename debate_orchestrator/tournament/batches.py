@@ -179,7 +179,7 @@ class Batches:
         try:
             if batch.id is None and not await self._named(api, batch, bodies):
                 return
-            results = self._earlier.get(batch.name) or await self._results(api, str(batch.id))
+            results = self._earlier.get(batch.name) or await self._results(api, str(batch.id), frozenset(batch.calls))
             if bodies is None:
                 self._earlier[batch.name] = results
         except ExternalError as error:
@@ -254,7 +254,7 @@ class Batches:
             for id in tuple(candidates):
                 if await self._ended(api, id):
                     candidates.remove(id)
-                    if not set(batch.calls).isdisjoint(await _with_retries(partial(api.batch_results, id))):
+                    if await _with_retries(partial(api.batch_results, id, frozenset(batch.calls))):
                         return id
             if candidates and not noted:
                 noted = True
@@ -268,12 +268,12 @@ class Batches:
                 seconds = min(seconds * 1.5, LAST_LOOK)
         return None
 
-    async def _results(self, api: BatchApi, id: str) -> Mapping[str, Reply | TransientError]:
+    async def _results(self, api: BatchApi, id: str, calls: frozenset[str]) -> Mapping[str, Reply | TransientError]:
         seconds = self._first_look
         while not await self._ended(api, id):
             await asyncio.sleep(seconds)
             seconds = min(seconds * 1.5, LAST_LOOK)
-        return await _with_retries(lambda: api.batch_results(id))
+        return await _with_retries(lambda: api.batch_results(id, calls))
 
     async def _ended(self, api: BatchApi, id: str) -> bool:
         return await _with_retries(lambda: api.batch_ended(id))

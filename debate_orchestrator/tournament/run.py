@@ -7,9 +7,12 @@ complete.
 from __future__ import annotations
 
 import asyncio
+import logging
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
 from debate_orchestrator.core import schedule, tally
@@ -33,6 +36,7 @@ from debate_orchestrator.tournament.spec import declared_prices
 from debate_orchestrator.util.errors import (
     BadFile,
     BadJournal,
+    DebateError,
     ExternalError,
     JournalWriteError,
     LockedJournal,
@@ -42,8 +46,11 @@ from debate_orchestrator.util.errors import (
 )
 from debate_orchestrator.util.garbage import collection_seldom
 
+_LOG = logging.getLogger(__name__)
 AT_ONCE = 50
 """Debates under way at the same time, unless it is said otherwise."""
+MISTAKE = "An error in this program stopped it"
+"""How the reason begins of a debate that stopped for one."""
 _GIVES_UP = 3
 """Debates that a model fails for good, one after another, after which no more are begun with it."""
 
@@ -203,6 +210,12 @@ class TournamentRun:
                 return
             try:
                 await self.run_debate(debate, stop)
+            except Exception as error:
+                if isinstance(error, DebateError):
+                    stop.set()
+                    raise
+                _LOG.exception("%s was stopped by an error in this program.", debate.id)
+                self._stand(debate, stopped_by_mistake(error, self.statuses[debate.id]))
             except BaseException:
                 stop.set()
                 raise
@@ -327,6 +340,14 @@ class TournamentRun:
         self.statuses[debate.id] = debate_status
         self._on_change(debate, debate_status, None)
         return debate_status
+
+
+def stopped_by_mistake(error: Exception, before: DebateStatus) -> DebateStatus:
+    """How a debate stands that an error in this program stopped; others go on. The message of the error may quote
+    anything, so only its kind and its place are told."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    why = f"{MISTAKE}: {type(error).__name__} in {Path(frame.filename).name}, line {frame.lineno}."
+    return before._replace(status="stopped", why=(why,), for_good=True)
 
 
 def _under_way(state: DebateState) -> int:

@@ -339,6 +339,8 @@ def _end(run: TournamentRun, numbers: RunCounts, options: Options, resume: str, 
 
 def _left_over(run: TournamentRun, left: int, saved: str, resume: str) -> Paused | ProviderFailed:
     """The error that says why debates are left."""
+    from debate_orchestrator.tournament.run import MISTAKE
+
     whys: dict[str, int] = {}
     for debate_status in run.statuses.values():
         if debate_status.why:
@@ -350,5 +352,5 @@ def _left_over(run: TournamentRun, left: int, saved: str, resume: str) -> Paused
     unusable = all(
         debate_status.status in ("complete", "undecided", "unusable") for debate_status in run.statuses.values()
     )
-    ending = ProviderFailed if unusable else Paused
+    ending = ProviderFailed if unusable or any(why.startswith(MISTAKE) for why in whys) else Paused
     return ending([*lines, f"{plural(left, 'debate')} left. {saved.capitalize()}. Go on with `{resume}`."])

@@ -29,7 +29,7 @@ from debate_orchestrator.tournament.cluster.limits import SharedLimiters
 from debate_orchestrator.tournament.cluster.queue import Requeue
 from debate_orchestrator.tournament.folder import Tournament, unfrozen
 from debate_orchestrator.tournament.plan import ScheduledDebate, make_schedule, topics_by_id
-from debate_orchestrator.tournament.run import DebateStatus, OnChange, TournamentRun
+from debate_orchestrator.tournament.run import DebateStatus, OnChange, TournamentRun, stopped_by_mistake
 from debate_orchestrator.util.data import strict_json
 from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, UserError, short_repr
 from debate_orchestrator.util.garbage import collection_seldom
@@ -241,8 +241,7 @@ class Worker:
             raise
         except Exception as error:
             _LOG.exception("%s was stopped by an error in this program.", debate)
-            why = f"A worker stopped it after an error in this program: {type(error).__name__}."
-            await self._settle(tournament, debate, DebateStatus("stopped", why=(why,), for_good=True))
+            await self._settle(tournament, debate, stopped_by_mistake(error, DebateStatus("stopped")))
             raise
         finally:
             del self._jobs[task]

@@ -1,0 +1,70 @@
+"""What a server sends leaves the event loop its turns: timers, signals and other debates wait for no answer."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import debates
+import pytest
+from counting import calls_without_a_turn, redaction
+from hostile import KINDS, begun, ended, event, said, sending
+
+from debate_orchestrator.core.fold import CurrentState, fold
+from debate_orchestrator.prompting.briefs import brief
+from debate_orchestrator.providers.casting import make_provider
+from debate_orchestrator.providers.limits import LIMITS
+from debate_orchestrator.util.errors import ExternalError
+
+DELTA = {"type": "text_delta", "text": "."}
+A_TURN = 80_000
+"""Calls of functions that may come between two turns: about twenty milliseconds of work."""
+
+
+def asking(spec: str) -> Callable[[], Coroutine[Any, Any, object]]:
+    """A call for the first turn of a debate: its reply, or its error."""
+    debate = fold([debates.opening()])
+
+    async def asked() -> object:
+        provider = make_provider(spec, CurrentState(debate))
+        try:
+            return await provider.reply(brief(debate, debate.due[0]), lambda piece: None)
+        except ExternalError as error:
+            return error
+        finally:
+            await provider.close()
+
+    return asked
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("ignored", [b": \n\n", b'event: ping\ndata: {"type": "ping"}\n\n', b"\n\n"], ids=str)
+def test_what_a_library_passes_over(kind: str, packed: bool, ignored: bytes) -> None:
+    """Comments and pings of which no event comes of the library take no more than a short step at once."""
+    body = begun(kind) + ignored * 20_000 + said(kind, "So.") + ended(kind)
+    headers = {"content_encoding": "gzip"} if packed else {}
+    with sending(lambda: [gzip.compress(body) if packed else body], **headers) as server:
+        ask = asking(server.spec(kind))
+        calls_without_a_turn(ask)  # imports what it needs
+        assert calls_without_a_turn(ask) < A_TURN
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_long_error_is_looked_through_as_far_as_it_is_read(kind: str) -> None:
+    """Of an error within a stream no more is searched for secrets than of one that comes alone, though its event may
+    be far longer."""
+    message = {"message": "%41" * 1_000_000, "type": "api_error"}
+    body = begun(kind) + event({"type": "error", "error": message}, named=kind == "anthropic")
+    with sending(lambda: [gzip.compress(body)], content_encoding="gzip") as server, redaction() as work:
+        assert "gave no answer: %41%41" in str(asyncio.run(asking(server.spec(kind))()))
+    assert max(work.searched) <= LIMITS.error
+
+
+def test_an_answer_of_very_many_blocks() -> None:
+    """An answer in more parts than any answer has is given up: its text is put together of them each time."""
+    parts = [event({"type": "content_block_delta", "index": n, "delta": DELTA}) for n in range(1_100)]
+    with sending(lambda: [begun("anthropic"), *parts, ended("anthropic")]) as server:
+        assert "more than 1,000 blocks" in str(asyncio.run(asking(server.spec("anthropic"))()))
