@@ -104,10 +104,11 @@ class ApiReply:
         unless it is free."""
         usage = None if self.closed and not pricing.free(spec) else self.usage
         cost = pricing.cost(spec, usage, batch=batch) if self.cost is None else self.cost
-        return Reply(
+        reply = Reply(
             text=self.text, brief_digest="", by=spec, model=self.model, usage=self.usage, stop=self.stop,
             ended=self.ended(), cost=cost, found=self.pages(), lacked=lacked,
         )  # fmt: skip
+        return reply.model_copy(update={"received": self.received})
 
     def partial(self, spec: str) -> Reply | None:
         """What has come of an answer that broke off; None if nothing had, so that nothing can have cost."""
