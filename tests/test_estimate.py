@@ -176,3 +176,18 @@ def test_what_a_reply_must_look_like_is_sent_too() -> None:
     asked = brief(debate, debate.due[0])
 
     assert sizes(asked)[0] > sizes(asked.model_copy(update={"json_schema": None}))[0] + 100
+
+
+def test_a_price_that_a_file_gives_counts_for_long_requests_too() -> None:
+    """A model with other prices for long requests costs at least what a file says, at every length."""
+    haiku = "anthropic:claude-haiku-5-5"
+    listed = pricing.known(haiku)
+    assert listed is not None and listed.long is not None
+    usage = Usage(fresh=listed.long.above + 1, output=1_000)
+    dear = (usage.fresh * 50 + usage.output * 500) / 1e6
+    with pricing.declared([(haiku, 50.0, 500.0)]):
+        assert pricing.cost(haiku, usage) == pytest.approx(dear)
+    with pricing.declared([(haiku, 50.0, 500.0), (haiku, 0.0, 0.0)]):
+        assert pricing.cost(haiku, usage) == pytest.approx(dear)
+    with pricing.declared([(haiku, 0.0, 0.0)]):
+        assert pricing.known(haiku) == listed
