@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import cache, partial
@@ -21,6 +21,7 @@ from debate_orchestrator.cli.answers_and_flags import setup_questions
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.engine.estimate import CostEstimate
 from debate_orchestrator.providers.discovery import Available, FoundModels
+from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.setup.state import SetupState
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.terminal.cursor import Cursor
@@ -57,7 +58,7 @@ SETUP = (TOPIC, "rehearse", "yes", "none")
 """Answers to every question up to the last confirmation, where no model is asked."""
 
 
-def trusting(path: str, given: Mapping[str, Any], format_name: str | None = None) -> None:
+def trusting(path: str, given: Mapping[str, Any], format_name: str | None, calls: Sequence[Risk]) -> None:
     """Agrees to whatever a file does besides the debate."""
 
 
@@ -154,7 +155,12 @@ def hold(
         try:
             topic = options.get("topic", "")
             conversation.welcome(
-                file, options.get("format"), options.get("moderator"), topic, options.get("agree", trusting)
+                file,
+                options.get("format"),
+                options.get("moderator"),
+                topic,
+                options.get("agree", trusting),
+                options.get("agreed", lambda path, calls: True),
             )
             conversation.hold()
         except Later:

@@ -222,7 +222,7 @@ def test_a_journal_whose_last_lines_are_missing_is_not_taken(here: Path, url: st
     asyncio.run(asyncio.wait_for(play(), 15))
 
 
-@pytest.mark.parametrize("code", ["08006", "25006", "40P01", "53100", "53300", "57P01"])
+@pytest.mark.parametrize("code", ["08006", "25006", "40P01", "53100", "53200", "53300", "57P01", "58030"])
 def test_a_server_that_takes_nothing_is_waited_for(code: str) -> None:
     """A lost connection, a full disk and the like are no refusal of one debate's lines."""
     from psycopg.errors import lookup

@@ -147,13 +147,34 @@ def test_lines_of_one_debate_hold_up_no_others(
     here: Path, postgres_server: Postgres, database: str, code: str, times: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where the database fails at the lines of one debate, by a lock, its time or a size, only that debate stops. A
-    lock and a statement's time may pass, and are waited for a few times."""
+    lock, a statement's time and trouble of the server may pass, and are waited for a few times."""
     monkeypatch.setattr(journals_module, "_BLOCKED_WAITS", (0.1,) * 4)
+    which = "new.n >= 3 AND new.journal = (SELECT min(id) FROM journals)"
+    ended = written_while_refused(postgres_server.url(database), which, code, times)
+    stopped = 0 if times == 3 and code != "54000" else 1
+    assert ended.count(4) == 3 - stopped, ended
+    assert sum(isinstance(one, ProviderFailed) for one in ended) == stopped, ended
+
+
+@pytest.mark.parametrize("code", ["53000", "53100", "53200", "53400", "58000", "58030"])
+def test_a_server_in_trouble_loses_no_answer(
+    here: Path, postgres_server: Postgres, database: str, code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the server takes no line at all, as where its memory is short, all lines wait, however long that takes."""
+    monkeypatch.setattr(journals_module, "_BLOCKED_WAITS", (0.01,) * 4)
+    monkeypatch.setattr(database_module, "RETRY", 0.05)
+
+    assert written_while_refused(postgres_server.url(database), "true", code, 40) == [4, 4, 4]
+
+
+def written_while_refused(url: str, which: str, code: str, times: int) -> list[Any]:
+    """How many lines of three debates are written, or what ended each, where the database fails with that SQLSTATE so
+    many times at the lines for which a condition holds."""
     held = contests.tournament()
     refuse = f"""
         CREATE SEQUENCE refused;
         CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-            IF new.n >= 3 AND new.journal = (SELECT min(id) FROM journals) AND nextval('refused') <= {times} THEN
+            IF {which} AND nextval('refused') <= {times} THEN
                 RAISE EXCEPTION USING errcode = '{code}', message = 'no';
             END IF;
             RETURN new;
@@ -162,7 +183,7 @@ def test_lines_of_one_debate_hold_up_no_others(
     """
 
     async def play() -> list[Any]:
-        async with brought(postgres_server.url(database), held) as (found, exchange):
+        async with brought(url, held) as (found, exchange):
             async with found.transaction() as connection:
                 await connection.execute(refuse.encode())
             store = DatabaseJournals(found, exchange.id, await registered(found))
@@ -178,10 +199,7 @@ def test_lines_of_one_debate_hold_up_no_others(
             debates = [debate.id for debate in held.schedule[:3]]
             return await asyncio.gather(*map(written, debates), return_exceptions=True)
 
-    ended = asyncio.run(asyncio.wait_for(play(), 15))
-    stopped = 0 if times == 3 and code in ("55P03", "57014") else 1
-    assert ended.count(4) == 3 - stopped, ended
-    assert sum(isinstance(one, ProviderFailed) for one in ended) == stopped, ended
+    return asyncio.run(asyncio.wait_for(play(), 15))
 
 
 def test_a_statement_that_is_too_large_is_not_waited_for(here: Path, postgres_server: Postgres, database: str) -> None:

@@ -50,6 +50,7 @@ def test_positions_are_derived(debate: Run, server: Server) -> None:
     assert setup.sources["positions"] == "derived"
     assert [(one.by, one.text, one.called) for one in derived] == [("anthropic:n", DERIVED, True)]
     assert derived[0].usage is not None and derived[0].usage.input > 0
+    assert 0 < ran.err.index("which derives the positions") < ran.err.index("Deriving the two positions"), ran.err
     assert "Tabs it is." in ran.err  # the setup that is shown holds what was derived
     assert "moderator" in Path("r.md").read_text(encoding="utf-8")
 

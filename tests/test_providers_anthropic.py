@@ -22,6 +22,7 @@ from messages_server import Server, serving
 from debate_orchestrator.core.events import EVENT, CallFailed, FoundPage, Reply, Spoke, Usage
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.prompting.briefs import brief
+from debate_orchestrator.prompting.replies import stored
 from debate_orchestrator.providers.anthropic import MessagesReply as Answer
 from debate_orchestrator.providers.casting import make_provider
 from debate_orchestrator.storage.journal import read
@@ -352,7 +353,7 @@ def test_no_stream_is_too_odd(events: list[tuple[str, dict[str, Any]]]) -> None:
     answer = heard(*(fields | {"type": kind} for kind, fields in events))
     answer.incomplete()
     if (partial := answer.partial("command:x")) is not None:
-        kept = Spoke(turn="1.opening.a", reply=partial)
+        kept = Spoke(turn="1.opening.a", reply=stored(partial))
         assert EVENT.validate_json(kept.model_dump_json()) == kept
 
 

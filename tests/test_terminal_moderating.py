@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,13 @@ import pytest
 from messages_server import Server, serving
 from persons import BACK, BEST, ERASE, hold
 
+from debate_orchestrator.cli import consent
 from debate_orchestrator.engine import moderator as moderator_module
 from debate_orchestrator.providers.discovery import FoundModels
-from debate_orchestrator.setup.state import load
+from debate_orchestrator.setup.risks import Risk
+from debate_orchestrator.setup.state import MAX_KEPT, SetupProgress, SetupState, load, save
 from debate_orchestrator.terminal.setup_base import moderating_model
+from debate_orchestrator.util.errors import BadFile, BadSettings
 
 CLEAR = {"ambiguous": False, "restated": "Tabs beat spaces.", "recommended": None, "alternative": None}
 MUDDY = {"ambiguous": True, "restated": None, "recommended": "Tabs win.", "alternative": "Spaces win."}
@@ -200,3 +204,89 @@ def test_a_rehearsal_asks_no_model(moderator: Moderator) -> None:
 def test_which_model_moderates(cast: object, expected: str | None) -> None:
     """The cast's moderator does, else its first judge, else its first side that can be called."""
     assert moderating_model({"cast": cast}) == expected
+
+
+def strangers_setup(**progress: Any) -> None:
+    """A setup in this folder that only lacks the positions, which a model derives."""
+    given = {"topic": "Tabs are better.", "cast": dict.fromkeys(("a", "b", "judge"), "anthropic:claude-opus-5-5")}
+    known = {"topics": ("Tabs are better.",), "topic_ok": True, "positions": "auto", **progress}
+    save(".debate-setup.yaml", SetupState(given=given, progress=SetupProgress(**known)))
+
+
+def test_the_setup_of_another_is_not_taken_up_by_enter(moderator: Moderator) -> None:
+    """A setup that the user did not begin, and that goes on with a paid call, is taken up after a yes alone."""
+    strangers_setup()
+    held = hold("", "\x03", found=FOUND, goes_on=True, agreed=lambda path, calls: not calls)
+
+    assert not moderator.server.requests
+    assert held.conversation.kept.path != ".debate-setup.yaml" and Path(".debate-setup.yaml").exists()
+    hold("", "\x03", found=FOUND, goes_on=True)
+    assert moderator.server.requests, "the user's own is gone on with"
+
+
+def test_paid_calls_of_the_setup_of_another_are_agreed_to_first(moderator: Moderator) -> None:
+    """What is agreed to names the model that would be called before the debate's price is known."""
+    strangers_setup()
+    asked: list[Sequence[Risk]] = []
+
+    def agree(path: str, given: Mapping[str, Any], format_name: str | None, calls: Sequence[Risk]) -> None:
+        asked.append(calls)
+        raise BadSettings("No.")
+
+    for file in (None, ".debate-setup.yaml"):
+        with pytest.raises(BadSettings, match="No"):
+            hold("yes", found=FOUND, goes_on=True, file=file, agree=agree, agreed=lambda path, calls: False)
+
+    assert [[risk.what for risk in calls] for calls in asked] == [["anthropic:claude-opus-5-5"]] * 2
+    assert not moderator.server.requests
+
+
+def test_calls_of_a_setup_are_remembered_for_its_file(here: Path) -> None:
+    """What the user began asks for nothing again; another file of the same model does."""
+    calls = (Risk(kind="calls", where="cast", what="anthropic:claude-opus-5-5"),)
+    agree = partial(consent.agree_to_answers, given={}, calls=calls, trusted=False, ask=lambda name, risks: False)
+    with pytest.raises(BadSettings, match="was not trusted"):
+        agree("own.yaml")
+    assert not consent.has_agreed("own.yaml", calls)
+    consent.remember_answers("own.yaml", {}, calls=calls)
+    assert consent.has_agreed("own.yaml", calls)
+    agree("own.yaml")
+    with pytest.raises(BadSettings, match="was not trusted"):
+        agree("other.yaml")
+
+
+@pytest.mark.parametrize(
+    "progress",
+    [
+        {"rejected": ({"a": "x" * 40_000, "b": "y"},)},
+        {"rejected": ({"a": "x", "b": "y"},) * 1_000},
+        {"rejected": ({"x" * 40_000: "x"},)},
+        {"own": {"a": "x" * 40_000}},
+        {"topics": ("x" * 40_000,)},
+        {"topics": ("x",) * 1_000},
+    ],
+)
+def test_a_setup_holds_no_more_than_the_program_keeps(here: Path, progress: dict[str, Any]) -> None:
+    """What a moderator's brief repeats of a file is as short as what the program writes there."""
+    strangers_setup(**progress)
+    with pytest.raises(BadFile, match="than a setup conversation keeps"):
+        load(".debate-setup.yaml")
+
+
+def test_the_latest_rejected_positions_are_kept(moderator: Moderator) -> None:
+    """However often positions are rejected, what is kept can be read again."""
+    strangers_setup(rejected=tuple({"a": f"a {n}", "b": f"b {n}"} for n in range(MAX_KEPT)))
+    moderator.pairs = [PAIR]
+    hold("no", "\x03", found=FOUND, file=".debate-setup.yaml", goes_on=True)
+    rejected = load(".debate-setup.yaml").progress.rejected
+
+    assert len(rejected) == MAX_KEPT and rejected[-1] == {"a": "Tabs it is.", "b": "Spaces it is."}
+
+
+def test_a_position_too_long_to_be_kept_is_asked_for_again(moderator: Moderator) -> None:
+    """A moderator's position is as short as one that is typed, so that what is kept of it can be read again."""
+    strangers_setup()
+    moderator.pairs = [{**PAIR, "a": "Tabs " * 300}, PAIR]
+    held = hold("\x03", found=FOUND, file=".debate-setup.yaml", goes_on=True)
+
+    assert held.state.given["positions"]["a"] == "Tabs it is."

@@ -329,10 +329,10 @@ class TestFiles:
     def test_consent_is_asked_for_the_format_that_was_typed(self, here: Path) -> None:
         """Whether a file's recordings have pages looked up hangs on the format, also where it was typed."""
         Path("mine.yaml").write_text("topic: Tabs?\n")
-        asked: list[tuple[str, Any, str | None]] = []
+        asked: list[tuple[Any, ...]] = []
         hold(file="mine.yaml", format="claim", agree=lambda *given: asked.append(given))
 
-        assert [(path, name) for path, _, name in asked] == [("mine.yaml", "claim")]
+        assert [(path, name) for path, _, name, _ in asked] == [("mine.yaml", "claim")]
 
     def test_a_persons_answers_are_confirmed(self, here: Path) -> None:
         """Answers that a person wrote into a file count as said: what needs it is confirmed, nothing else is asked."""
@@ -464,7 +464,7 @@ def test_no_answer_is_ever_lost(here: Path, typed: list[str]) -> None:
 
     script._read = watched  # type: ignore[method-assign]
     try:
-        conversation.welcome(None, None, None, "", trusting)
+        conversation.welcome(None, None, None, "", trusting, lambda path, calls: True)
         conversation.hold()
     except (Leave, Later):
         pass

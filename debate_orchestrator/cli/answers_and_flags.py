@@ -201,7 +201,10 @@ def setup_questions_of(path: str, used_format: str = "") -> SetupQuestions:
 
 def with_positions(settings: Settings, tell: Tell, *, permissions: Permissions) -> tuple[Settings, tuple[Reply, ...]]:
     """The settings with positions, and the replies that were paid for them. Missing positions are derived by the cast's
-    moderator, else by its first judge or debater that is a model. `tell` gets progress lines; nothing is written."""
+    moderator, else by its first judge or debater that is a model. `tell` gets what the debate is expected to take,
+    before a model is called, and progress lines; nothing is written."""
+    if estimate := start.estimate_before_positions(settings):
+        tell(estimate)
     try:
         return asyncio.run(start.settle_positions(settings, tell, permissions))
     except KeyboardInterrupt:

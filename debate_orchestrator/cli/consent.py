@@ -88,21 +88,24 @@ def agree_to_answers(
     path: str,
     given: Mapping[str, Any],
     typed_format: str | None = None,
+    calls: Sequence[Risk] = (),
     *,
     trusted: bool,
     ask: AskConsent | None = None,
 ) -> None:
-    """Does the same as `agree` for the answers in the file at a path, used with the format that was typed, if any."""
-    agree(of_file(path), risks_module.of_settings(given, typed_format), trusted=trusted, ask=ask)
+    """Does the same as `agree` for the answers in the file at a path, used with the format that was typed, if any, and
+    for the `calls` that its setup makes."""
+    risks = (*risks_module.of_settings(given, typed_format), *calls)
+    agree(of_file(path), risks, trusted=trusted, ask=ask)
 
 
-def remember_answers(path: str, given: Mapping[str, Any], before: str = "") -> None:
-    """Remembers answers that the user typed or agreed to. If they were at the path `before` until now and that file is
-    gone, its record is removed: a stranger's file may take its place."""
+def remember_answers(path: str, given: Mapping[str, Any], before: str = "", calls: Sequence[Risk] = ()) -> None:
+    """Remembers answers that the user typed or agreed to, with the `calls` of their setup. If they were at the path
+    `before` until now and that file is gone, its record is removed: a stranger's file may take its place."""
     if before and not os.path.lexists(before) and (record := _record(of_file(before))):
         with suppress(OSError):
             record.unlink()
-    remember(of_file(path), risks_module.of_settings(given))
+    remember(of_file(path), (*risks_module.of_settings(given), *calls))
 
 
 def new_debate(opened: Opened, files: DebateFiles, following: Sequence[Event] = ()) -> OpenDebate:
@@ -125,6 +128,11 @@ def existing_debate(path: str, changes: PlanChanges = lambda state: [], *, trust
     if debate.state.due:
         remember(of_journal(debate.journal), risks_module.of_debate(debate.state.opened, debate.state.cast))
     return debate
+
+
+def has_agreed(path: str, risks: Sequence[Risk]) -> bool:
+    """Whether the user has agreed to all of these risks of the file at a path."""
+    return not not_agreed(of_file(path), risks)
 
 
 def not_agreed(origin: Origin, risks: Sequence[Risk]) -> list[Risk]:

@@ -71,17 +71,19 @@ def _converse(arguments: argparse.Namespace) -> int:
     topic = arguments.topic or ""
     try:
         with prompter:
-            conversation.welcome(arguments.answers, arguments.format, arguments.moderator, topic, agree)
+            conversation.welcome(
+                arguments.answers, arguments.format, arguments.moderator, topic, agree, consent.has_agreed
+            )
             settings = conversation.hold()
     except (Later, Leave, KeyboardInterrupt, EOFError) as error:
-        consent.remember_answers(conversation.kept.path, conversation.state.given)
+        consent.remember_answers(conversation.kept.path, conversation.state.given, calls=conversation.calls())
         remark(f"debate: {conversation.kept.leaving()}")
         return 0 if isinstance(error, Later) else 130
     before = conversation.kept.path
     rehearse = model_spec.is_rehearsal(conversation.state.given["cast"])
     kept = _real_answers(conversation.state) if rehearse else conversation.state
     path = conversation.kept.moved(kept, DebateFiles.of_output(settings.output).report)
-    consent.remember_answers(path, conversation.state.given, before)
+    consent.remember_answers(path, conversation.state.given, before, conversation.calls())
     taken_again = argparse.Namespace(answers=path, rehearse=rehearse, **_PRINTS_ALL, **permissions._asdict())
     again = "." if rehearse else f": `{command('run --answers', path)}` uses them again."
     remark(f"The answers are in {path}{again}")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from debate_orchestrator.core.events import Reply, Usage
+from debate_orchestrator.core.events import BriefSent, CallFailed, Reply, Usage
+from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import FrozenModel
 
@@ -56,25 +58,51 @@ def costs_of(debate: DebateState) -> Costs:
     """The costs of every call that was or may have been billed: replies that count, rejected ones, those that broke
     off, and calls without any reply. The price of a call whose tokens are not fully known is unknown."""
     lines: dict[tuple[str, str], CostLine] = {}
-    for call in _calls(debate):
-        key = call.seat, call.phase
-        lines[key] = lines.get(key, CostLine(seat=call.seat, phase=call.phase)) + call
+    for call in billed_calls(debate):
+        seat, phase = ("moderator", SETUP) if call.turn is None else (call.turn.seat, call.turn.phase.name)
+        line = lines.get((seat, phase), CostLine(seat=seat, phase=phase))
+        lines[seat, phase] = line + _line(seat, phase, call.reply)
     return Costs(lines=tuple(lines.values()))
 
 
-def _calls(debate: DebateState) -> Iterator[CostLine]:
-    """A line for each call, in the order of the schedule."""
-    yield from (_line("moderator", SETUP, reply) for reply in debate.opened.derived if reply.called)
+class BilledCall(NamedTuple):
+    """A call that was or may have been billed."""
+
+    turn: Turn | None
+    """None for what was asked for before the first turn."""
+    by: str
+    """The spec that was called."""
+    reply: Reply | None
+    """None for a call without any reply."""
+    estimated_cost: float | None
+    """US dollars that it is estimated at where its cost is unknown, as the journal has it."""
+
+
+def billed_calls(debate: DebateState) -> Iterator[BilledCall]:
+    """Every such call, in the order of the schedule."""
+    yield from (_replied(None, reply) for reply in debate.opened.derived if reply.called)
     for turn in debate.turns.values():
-        seat, phase = turn.seat, turn.phase.name
-        reply_event, asked = debate.replies.get(turn.id), debate.briefs_sent.get(turn.id, [])
+        reply_event, sent = debate.replies.get(turn.id), debate.briefs_sent.get(turn.id, [])
         failed = debate.failed.get(turn.id, [])
         replies = [event.reply for event in debate.rejected.get(turn.id, []) if event is not reply_event]
         replies += [] if reply_event is None else [reply_event.reply]
-        yield from (_line(seat, phase, reply) for reply in replies if reply.called)
-        yield from (_line(seat, phase, event.reply) for event in failed if event.maybe_billed)
-        under_way = max(0, len(asked) - len(replies) - len(failed))
-        yield from (_line(seat, phase, None) for _ in [event for event in asked if event.called][:under_way])
+        under_way = max(0, len(sent) - len(replies) - len(failed))
+        yield from (_replied(turn, reply) for reply in replies if reply.called)
+        yield from (_replied(turn, event.reply) for event in failed if event.maybe_billed and event.reply is not None)
+        lost = [event for event in failed if event.maybe_billed and event.reply is None]
+        yield from _without_reply(turn, lost, [event for event in sent if event.called], under_way)
+
+
+def _replied(turn: Turn | None, reply: Reply) -> BilledCall:
+    return BilledCall(turn, reply.by, reply, reply.estimated_cost)
+
+
+def _without_reply(turn: Turn, lost: list[CallFailed], sent: list[BriefSent], under_way: int) -> Iterator[BilledCall]:
+    """The calls that failed without any reply, and those of which there is an intent and no more. Which intent is whose
+    can't always be told, so the dearest count."""
+    sent = sorted(sent, key=lambda intent: intent.estimated_cost or 0.0, reverse=True)
+    yield from (BilledCall(turn, intent.by, None, intent.estimated_cost) for intent in sent[: len(lost) + under_way])
+    yield from (BilledCall(turn, event.by, None, None) for event in lost[len(sent) :])
 
 
 def _line(seat: str, phase: str, reply: Reply | None) -> CostLine:

@@ -124,6 +124,10 @@ def _in_no_journal(value: object) -> object:
     return value
 
 
+EstimatedCost = Annotated[float | None, Field(default=None, ge=0, le=MAX_COST, exclude_if=lambda cost: cost is None)]
+"""None where the price is unknown, and in journals of earlier versions."""
+
+
 class Reply(_Journaled):
     """What came back for a turn, verbatim."""
 
@@ -141,11 +145,15 @@ class Reply(_Journaled):
     """What that word means: cut is cut short by a limit of tokens."""
     cost: float | None = Field(default=None, ge=0, le=MAX_COST)
     """US dollars, by the prices known when it was given; None if they are unknown."""
+    estimated_cost: EstimatedCost = None
+    """Where `cost` is None: US dollars that a cap counts."""
     called: bool = False
     """Whether it came back from a call of ours, which may be paid for."""
     found: tuple[FoundPage, ...] = ()
     lacked: tuple[str, ...] = ()
     """What was asked of the provider that it could not do: `structured output`, `search`."""
+    received: Annotated[int | None, Field(exclude=True), AfterValidator(_in_no_journal)] = None
+    """Characters that came, with thinking; None if only the text is known. It is in no journal."""
     code: Annotated[str | None, Field(exclude=True), AfterValidator(_in_no_journal)] = None
     """The code that it was asked for, where that is not the one of the brief at hand: an earlier run asked, perhaps on
     another machine. It is in no journal."""
@@ -336,6 +344,8 @@ class BriefSent(_Journaled):
     by: str
     called: bool = False
     """Whether a call of ours sent it, which may be paid for."""
+    estimated_cost: EstimatedCost = None
+    """US dollars that the call may cost with nothing cached."""
 
 
 class Spoke(FrozenModel):

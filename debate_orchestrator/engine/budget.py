@@ -1,19 +1,20 @@
-"""The cost cap of a debate, checked before each call; running calls and calls that broke off count too.
+"""The cost cap of a debate, checked before each call; running calls and calls of unknown cost count too.
 
-The cost of a call is unknown until its reply is there. What is expected is the price of its brief and of a reply of
-the usual length, with nothing cached. A model that thinks for long may exceed the cap by one call, and no more.
+The cost of a call is unknown until its reply is there, and after that if its tokens were not counted. What is expected
+is the price of its brief and of a reply of the usual length, with nothing cached; the journal has it beside the intent
+and the reply. A model that thinks for long may exceed the cap by one call, and no more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from debate_orchestrator.core.costs import costs_of
+from debate_orchestrator.core.costs import BilledCall, billed_calls
 from debate_orchestrator.core.events import Reply, Usage
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.estimate import expected
-from debate_orchestrator.prompting.briefs import Brief
+from debate_orchestrator.prompting.briefs import Brief, brief
 from debate_orchestrator.providers import pricing
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import OverBudget
@@ -33,42 +34,45 @@ def unpriced_seats(cast: Mapping[str, Iterable[str]]) -> list[str]:
 
 
 class Budget:
-    """What one debate has spent and reserved, in US dollars."""
+    """What one debate has committed, in US dollars. It is worked out from the events alone, so that a debate that is
+    resumed counts what it has counted before."""
 
-    def __init__(self, current: CurrentState, shared_budget: SharedBudget | None = None, unseen: float = 0.0):
+    def __init__(self, current: CurrentState, shared_budget: SharedBudget | None = None):
         self._current, self._shared_budget = current, shared_budget
-        self._reserved: dict[str, float] = {}
         self._known: tuple[DebateState | None, float] = (None, 0.0)
         """A state and what it cost: adding it up for every call of many debates would take long."""
-        self.unseen = unseen
-        """The expected cost of calls that brought no reply and may have been billed."""
+        self._expected: dict[tuple[str, str], float] = {}
+        """Turn id and spec to what such a call is expected to cost, for journals that do not say."""
 
-    def reserve(self, turn_id: str, spec: str, brief: Brief, *, batch: bool = False) -> None:
-        """Reserves the expected cost of a call, alone or in a batch. OverBudget if that would exceed the debate's cap
-        or the shared one."""
-        price = expected(spec, brief, batch=batch)
+    def check(self, turn_id: str, spec: str, request: Brief, *, batch: bool = False) -> float | None:
+        """What a call is expected to cost, alone or in a batch; None if its price is unknown. It counts from the moment
+        its intent is on record. OverBudget if it would exceed the debate's cap or the shared one."""
+        price = expected(spec, request, batch=batch)
         check_cap(self._current.state.max_cost, self.committed, turn_id, spec, price, _RAISE_CAP)
         if self._shared_budget is not None:
             check_cap(self._shared_budget.cap, self._shared_budget.committed, turn_id, spec, price, RUN_AGAIN)
-        self._reserved[turn_id] = price or 0.0
-
-    def release(self, turn_id: str, *, unseen: bool = False) -> None:
-        """Ends the reservation. `unseen` means that the call may have been billed without a trace in the journal."""
-        price = self._reserved.pop(turn_id, 0.0)
-        self.unseen += price if unseen else 0.0
-
-    def spent(self) -> float:
-        """US dollars on record, with the least that replies which broke off can have cost."""
-        debate = self._current.state
-        if debate is not self._known[0]:
-            failed = (call.reply for calls in debate.failed.values() for call in calls)
-            unpriced = (reply for reply in failed if reply is not None and reply.cost is None)
-            self._known = debate, costs_of(debate).total.cost + sum(map(_min_cost, unpriced))
-        return self._known[1] + self.unseen
+        return price
 
     def committed(self) -> float:
-        """US dollars spent and reserved."""
-        return self.spent() + sum(self._reserved.values())
+        """US dollars of all calls that were made or are under way. One of unknown cost counts with its estimate."""
+        debate = self._current.state
+        if debate is not self._known[0]:
+            self._known = debate, sum(self._counted(debate, call) for call in billed_calls(debate))
+        return self._known[1]
+
+    def _counted(self, debate: DebateState, call: BilledCall) -> float:
+        if call.reply is not None and call.reply.cost is not None:
+            return call.reply.cost
+        if call.estimated_cost is not None:
+            return call.estimated_cost
+        # Journals of earlier versions hold no estimates, so they are made again.
+        least = 0.0 if call.reply is None else _min_cost(call.reply)
+        if call.turn is None:
+            return least
+        key = call.turn.id, call.by
+        if key not in self._expected:
+            self._expected[key] = expected(call.by, brief(debate, call.turn)) or 0.0
+        return max(least, self._expected[key])
 
 
 class SharedBudget:
@@ -77,27 +81,21 @@ class SharedBudget:
     def __init__(self, cap: float | None):
         self.cap = cap
         self._running: dict[str, Budget] = {}
-        self._settled: dict[str, tuple[float, float]] = {}
-        """What was spent, and what of it is of calls that left no trace."""
+        self._settled: dict[str, float] = {}
 
     def budget(self, key: str, current: CurrentState) -> Budget:
         """The budget of the debate with that key; it replaces an earlier one of the same debate."""
-        if key in self._running:
-            self.settle(key)
-        _, unseen = self._settled.pop(key, (0.0, 0.0))
-        budget = self._running[key] = Budget(current, self, unseen)
+        self._settled.pop(key, None)
+        budget = self._running[key] = Budget(current, self)
         return budget
 
     def settle(self, key: str) -> None:
-        """Fixes what a debate has spent, while no more calls are made in it."""
-        budget = self._running.pop(key)
-        self._settled[key] = budget.spent(), budget.unseen
+        """Fixes what a debate has committed, while no more calls are made in it."""
+        self._settled[key] = self._running.pop(key).committed()
 
     def committed(self) -> float:
-        """US dollars spent and reserved in all debates."""
-        return sum(spent for spent, _ in self._settled.values()) + sum(
-            budget.committed() for budget in self._running.values()
-        )
+        """US dollars committed in all debates."""
+        return sum(self._settled.values()) + sum(budget.committed() for budget in self._running.values())
 
 
 def check_cap(

@@ -224,7 +224,7 @@ async def drive(
     exceed the cap; Paused if no reply of a judge can be used whom the panel can't spare.
     """
     stop = stop or asyncio.Event()
-    budget = budget or Budget(debate.current)  # one until the end: a pause must not forget calls that may be billed
+    budget = budget or Budget(debate.current)
     unsaved = unsaved or UnsavedEvents()
     runner = TurnRunner(
         debate.journal, debate.current, stop, on_event, on_text, on_brief, budget, unsaved, needs_ballots, whole_panel

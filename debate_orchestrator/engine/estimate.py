@@ -16,6 +16,7 @@ from debate_orchestrator.core.costs import CostLine, Costs
 from debate_orchestrator.core.events import Event, Opened, Reassigned, Reply, Usage
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.phases import CLERK, MIRRORED, Turn
+from debate_orchestrator.core.settings import MAX_COST
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.prompting import replies
@@ -136,6 +137,17 @@ def _blocks(brief: Brief) -> list[int]:
 def expected(spec: str, brief: Brief, *, batch: bool = False) -> float | None:
     """US dollars that one call may cost with nothing cached, alone or in a batch; None if the price is unknown."""
     return price_of(spec, *sizes(brief), batch=batch)
+
+
+def estimated_cost(spec: str, brief: Brief, reply: Reply, *, batch: bool = False) -> float | None:
+    """US dollars that a call has cost whose reply came without a cost: what was expected of it, or more if more had
+    come, thinking included. None if the price is unknown."""
+    sent, answered = sizes(brief)
+    usage = reply.usage or Usage(written=sent)
+    output = max(answered, usage.output, pricing.tokens(max(reply.received or 0, len(reply.text))))
+    counted = pricing.cost(spec, usage.model_copy(update={"output": output}), batch=batch)
+    least = price_of(spec, sent, answered, batch=batch)
+    return min(max(counted, least), MAX_COST) if counted and least else least
 
 
 def price_of(spec: str, sent: int, answered: int, *, batch: bool = False) -> float | None:

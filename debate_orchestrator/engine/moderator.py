@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.settings import Settings
-from debate_orchestrator.engine.estimate import expected
+from debate_orchestrator.engine.estimate import estimated_cost, expected
 from debate_orchestrator.engine.retry import call_with_retry
 from debate_orchestrator.prompting.briefs import Brief, Message, moderator_brief
 from debate_orchestrator.prompting.replies import parse_structured
@@ -102,6 +102,8 @@ async def propose(
                 "brief_digest": request.digest,
                 "by": provider.name,
                 "called": model_spec.is_called(provider.name),
+                "estimated_cost": estimated_cost(provider.name, request, reply) if reply.cost is None else None,
+                "received": None,
             }
             paid.append(reply.model_copy(update=update))
             try:

@@ -19,6 +19,7 @@ from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, JUDGE, RAPPO
 from debate_orchestrator.core.settings import MODERATOR, Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import budget
+from debate_orchestrator.engine.estimate import estimate
 from debate_orchestrator.engine.moderator import derive_positions
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import casting
@@ -125,6 +126,15 @@ async def settle_positions(
     positions, replies = await derive_positions(settings, provider, setup_questions, tell)
     sources = {**settings.sources, "positions": "derived"}
     return settings.model_copy(update={"positions": positions, "sources": sources}), replies
+
+
+def estimate_before_positions(settings: Settings) -> str:
+    """What a debate is expected to take for whose positions a model is called first, in a sentence; empty for others.
+    Raises BadSettings with every context file that can't be read."""
+    if not derives_positions(settings):
+        return ""
+    expected = estimate(make_opened(_with_placeholders(settings)))
+    return expected.model_copy(update={"derives": True}).sentence()
 
 
 def derives_positions(settings: Settings) -> bool:

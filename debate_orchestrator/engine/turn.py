@@ -19,6 +19,7 @@ from debate_orchestrator.core.fold import CurrentState, check_event
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.engine.budget import Budget
+from debate_orchestrator.engine.estimate import estimated_cost
 from debate_orchestrator.engine.retry import UnsavedEvents, call_with_retry
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, brief
@@ -194,65 +195,62 @@ class _Call:
 
     async def _write_intent(self) -> None:
         runner, turn, name = self._runner, self._turn, self._provider.name
-        if self._billed:
-            runner.budget.reserve(
-                turn.id, name, self._request, batch=bool(self._batched and self._batched.in_batch(self._request))
-            )
         if self._batched is not None and self._batched.under_way(self._request):
             return
-        try:
-            await runner.record(BriefSent(turn=turn.id, brief_digest=self._digest, by=name, called=self._billed))
-        except BaseException:
-            runner.budget.release(turn.id)  # without an intent no call is made
-            raise
+        price = runner.budget.check(turn.id, name, self._request, batch=self._in_batch) if self._billed else None
+        # Nothing is awaited between the check and the record, from which on the call counts.
+        await runner.record(
+            BriefSent(turn=turn.id, brief_digest=self._digest, by=name, called=self._billed, estimated_cost=price)
+        )
         if runner.on_brief is not None:
             runner.on_brief(runner.debate, turn, self._request)
 
     async def _send(self) -> Reply:
-        budget = self._runner.budget
         self._pieces = []
         try:
             reply = await call_provider(
                 self._provider, self._request, self._on_text, watched=self._runner.on_text is not None
             )
         except ExternalError:
-            raise  # `_failed` settles the budget, after the failure with its costs is on record
+            raise  # `_failed` records it
         except BaseException as error:
             failed = f"The call was given up, since the program failed ({type(error).__name__})."
             self._record_given_up(failed if isinstance(error, Exception) else _STOPPED)
             raise
-        # What a reply has cost whose stream was closed is not known.
-        budget.release(self._turn.id, unseen=self._billed and reply.cost is None)
-        return reply.model_copy(
-            update={"brief_digest": self._digest, "by": self._provider.name, "called": self._billed}
-        )
+        return self._own(reply)
+
+    @property
+    def _in_batch(self) -> bool:
+        return bool(self._batched and self._batched.in_batch(self._request))
+
+    def _own(self, reply: Reply) -> Reply:
+        """The reply as one to this call, with an estimate if its cost is unknown."""
+        name, cost = self._provider.name, None
+        if self._billed and reply.cost is None:
+            cost = estimated_cost(name, self._request, reply, batch=self._in_batch)
+        update = {"brief_digest": self._digest, "by": name, "called": self._billed, "estimated_cost": cost}
+        return reply.model_copy(update=update)
 
     def _record_given_up(self, problem: str) -> None:
         """Records a call that is given up, with the part of its reply that had come, at once: the process may have
         a second left. One in a batch is not given up, since a later run takes its reply; one that waits for a batch
         was never made."""
         if self._batched and self._batched.under_way(self._request):
-            self._runner.budget.release(self._turn.id, unseen=True)
             return
-        sent = not (self._batched and self._batched.in_batch(self._request))
+        sent = not self._in_batch
         text, reply = "".join(self._pieces), None
         if text.strip():
-            name = self._provider.name
-            reply = replies.stored(Reply(text=text, brief_digest=self._digest, by=name, called=self._billed))
-        try:
-            if self._billed or reply is not None:
-                event = CallFailed(
-                    turn=self._turn.id,
-                    by=self._provider.name,
-                    problem=problem,
-                    maybe_billed=self._billed and sent,
-                    reply=reply,
-                )
-                with suppress(DebateError):  # the journal can't be written: it says so where it is closed
-                    record_event(self._runner.journal, self._runner.current, event, self._runner.on_event)
-        finally:
-            # A call that was sent may have cost what was expected of it.
-            self._runner.budget.release(self._turn.id, unseen=sent and reply is None)
+            reply = replies.stored(self._own(Reply(text=text, brief_digest="", by=self._provider.name)))
+        if self._billed or reply is not None:
+            event = CallFailed(
+                turn=self._turn.id,
+                by=self._provider.name,
+                problem=problem,
+                maybe_billed=self._billed and sent,
+                reply=reply,
+            )
+            with suppress(DebateError):  # the journal can't be written: it says so where it is closed
+                record_event(self._runner.journal, self._runner.current, event, self._runner.on_event)
 
     def _on_text(self, piece: str) -> None:
         self._begun.set()
@@ -264,14 +262,12 @@ class _Call:
         """Records a call that failed; raises Paused in place of a TransientError that was the last. A call that
         continues at the provider has not failed: its intent stands."""
         if isinstance(failure, ReplyPending):
-            self._runner.budget.release(self._turn.id, unseen=True)
             return
         transient = failure if isinstance(failure, TransientError) else None
         partial = transient.partial if transient and isinstance(transient.partial, Reply) else None
         if partial is not None:
             # The token count of a reply that broke off is not final, so its price is unknown.
-            update = {"brief_digest": self._digest, "by": self._provider.name, "called": self._billed, "cost": None}
-            partial = replies.stored(partial.model_copy(update=update))
+            partial = replies.stored(self._own(partial.model_copy(update={"cost": None})))
         maybe_billed = transient is not None and (transient.maybe_billed or partial is not None)
         event = CallFailed(
             turn=self._turn.id,
@@ -281,13 +277,7 @@ class _Call:
             maybe_billed=maybe_billed,
             reply=partial,
         )
-        try:
-            await self._runner.record(event)
-        finally:
-            # A partial reply counts with its own cost, once it is on record.
-            self._runner.budget.release(
-                self._turn.id, unseen=transient is not None and transient.maybe_billed and not partial
-            )
+        await self._runner.record(event)
         if transient is not None and wait is None:
             raise self._out_of_time(transient) from transient
 

@@ -51,7 +51,7 @@ def stored(reply: Reply) -> Reply:
     """A reply as a journal holds it: half surrogate pairs, which are no characters, are replaced, and what only its
     reading needs is left out."""
     text = _SURROGATES.sub("\ufffd", reply.text)
-    return reply.model_copy(update={"text": text, "code": None, "recorded": None})
+    return reply.model_copy(update={"text": text, "received": None, "code": None, "recorded": None})
 
 
 def _check_text(turn_id: str, text: str) -> None:

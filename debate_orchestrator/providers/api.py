@@ -101,10 +101,11 @@ class ApiReply:
         cost = pricing.cost(spec, usage, batch=batch) if self.cost is None else self.cost
         if cost is not None and cost > MAX_COST:
             cost = None  # the counts of the server can't be right
-        return Reply(
+        reply = Reply(
             text=self.text[: LIMITS.answer], brief_digest="", by=spec, model=self.model, usage=self.usage,
             stop=self.stop, ended=self.ended(), cost=cost, found=self.pages(), lacked=lacked,
         )  # fmt: skip
+        return reply.model_copy(update={"received": self.received})
 
     def partial(self, spec: str) -> Reply | None:
         """What has come of an answer that broke off; None if nothing had, so that nothing can have cost."""

@@ -50,6 +50,14 @@ class ModelPrice(FrozenModel):
     """Tokens that it may think for before it answers; None if the registry decides."""
     long: LongPrice | None = None
 
+    def at_least(self, input: float, output: float) -> ModelPrice:
+        """The prices of a model that costs at least so much, in requests of any length."""
+        raised = {"input": max(self.input, input), "output": max(self.output, output)}
+        long = self.long and self.long.model_copy(
+            update={"input": max(self.long.input, input), "output": max(self.long.output, output)}
+        )
+        return self.model_copy(update={**raised, "long": long})
+
 
 class Caching(FrozenModel):
     """How the Messages API caches. Prices are times the input price, times are seconds from a request's start."""
@@ -108,7 +116,7 @@ def declared(prices: Iterable[tuple[str, float, float]]) -> Iterator[None]:
         real = model_spec.unrehearsed(spec)
         price, before = ModelPrice(input=input, output=output), found.get(real) or _listed(real)
         if before is not None:
-            price = before.model_copy(update={"input": max(before.input, input), "output": max(before.output, output)})
+            price = before.at_least(input, output)
         found[real] = price
     token = _declared.set(found)
     try:

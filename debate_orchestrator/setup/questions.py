@@ -16,10 +16,18 @@ from typing import Any
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE, RAPPORTEUR
 from debate_orchestrator.core.schema import ShapeContext, check, json_schema
-from debate_orchestrator.core.settings import DECLARED, Source, default_of, duplicate_positions, value_problem
+from debate_orchestrator.core.settings import (
+    DECLARED,
+    Source,
+    default_of,
+    duplicate_positions,
+    line_problems,
+    value_problem,
+)
 from debate_orchestrator.prompting.normalize import normalize
 from debate_orchestrator.setup import answers, risks
 from debate_orchestrator.setup.state import (
+    MAX_KEPT,
     Propose,
     QuestionTexts,
     Ready,
@@ -288,7 +296,8 @@ class SetupQuestions:
         if name == "topic":
             return with_progress(state, proposal=value)
         positions = {side: sanitize.one_line(value[side]) for side in self.format.sides}
-        if problems := duplicate_positions(positions):
+        wrong = [problem for side, text in positions.items() for problem in line_problems(f"position_{side}", text)]
+        if problems := wrong or duplicate_positions(positions):
             raise BadSettings(problems)
         return with_answers(state, "derived", positions=positions)
 
@@ -341,7 +350,7 @@ class SetupQuestions:
 
     def _correct(self, state: SetupState, text: str) -> SetupState:
         topics = (*state.progress.topics, answers.message_line("topic", text))
-        return with_progress(self._unsettled(state), topics=topics)
+        return with_progress(self._unsettled(state), topics=topics[-MAX_KEPT:])
 
     def _take_positions(self, state: SetupState, text: str, source: Source) -> SetupState:
         chosen = text.lower()
@@ -369,7 +378,7 @@ class SetupQuestions:
             return with_progress(state, positions_ok=True)
         rejected = (*state.progress.rejected, state.given["positions"])
         after = without_answers(state, "positions")
-        return with_progress(after, positions=None, own={}, positions_ok=False, rejected=rejected)
+        return with_progress(after, positions=None, own={}, positions_ok=False, rejected=rejected[-MAX_KEPT:])
 
     def _take_rounds(self, state: SetupState, text: str, source: Source) -> SetupState:
         if text.lower() == answers.AUTO and self.format.can_end_without_new_ground:

@@ -28,7 +28,7 @@ from debate_orchestrator.util.data import real_path
 from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError
 from debate_orchestrator.util.redact import redact
 
-Kind = Literal["program", "server", "recording", "context", "output", "format", "pages", "rounds", "price"]
+Kind = Literal["program", "server", "recording", "context", "output", "format", "pages", "rounds", "price", "calls"]
 _PHRASES: dict[Kind, str] = {
     "program": "the program",
     "server": "the server",
@@ -39,6 +39,7 @@ _PHRASES: dict[Kind, str] = {
     "rounds": "the debate of",
     "price": "the price",
     "pages": "the pages at",
+    "calls": "paid calls, before the price of the debate is shown, of",
 }
 
 

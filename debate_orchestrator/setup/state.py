@@ -10,13 +10,16 @@ from pydantic import Field, ValidationError
 
 from debate_orchestrator.core.events import NONCE_PATTERN, Reply
 from debate_orchestrator.core.schema import Shape
-from debate_orchestrator.core.settings import Source
+from debate_orchestrator.core.settings import MAX_TOPIC_LENGTH, Source
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.util.data import name_of, parse_mapping, read_mapping, to_yaml
 from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.util.messages import Tell, ignore
 from debate_orchestrator.util.redact import redact_values
+
+MAX_KEPT = 20
+"""Wordings of the topic, and pairs of rejected positions, that a conversation keeps: the latest ones."""
 
 
 def load(path: str) -> SetupState:
@@ -25,7 +28,10 @@ def load(path: str) -> SetupState:
     progress, sources = data.pop("setup", None), data.pop("sources", None)
     try:
         if progress is not None:
-            return SetupState(given=data, sources=sources or {}, progress=SetupProgress.model_validate(progress))
+            state = SetupState(given=data, sources=sources or {}, progress=SetupProgress.model_validate(progress))
+            if _too_long(state.progress):
+                raise BadFile(f"{path} holds more than a setup conversation keeps.", hint="begin a new file")
+            return state
         topic, positions = data.pop("topic", None), data.get("positions")
         topics = (topic,) if isinstance(topic, str) else ()
         own = isinstance(positions, dict)
@@ -38,6 +44,14 @@ def load(path: str) -> SetupState:
     except ValidationError:
         problem = f"{path} does not hold a setup conversation as `debate ask` keeps it."
         raise BadFile(problem, hint="begin a new file") from None
+
+
+def _too_long(progress: SetupProgress) -> bool:
+    """Whether a conversation holds more than the program keeps, all of which a moderator's brief may repeat."""
+    pairs = progress.own, *progress.rejected
+    texts = (*progress.topics, *(text for pair in pairs for item in pair.items() for text in item))
+    most = max(len(progress.topics), len(progress.rejected), *map(len, pairs))
+    return most > MAX_KEPT or any(len(text) > MAX_TOPIC_LENGTH for text in texts)
 
 
 def save(path: str, state: SetupState, tell: Tell = ignore, *, whole: bool = True) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from debate_orchestrator.core.phases import RAPPORTEUR
 from debate_orchestrator.core.settings import ESTIMATED, MODERATOR, Settings
 from debate_orchestrator.engine import rejudge
+from debate_orchestrator.providers import pricing
 from debate_orchestrator.setup import kept_answers
 from debate_orchestrator.setup.answers import rapporteur_note, typed
 from debate_orchestrator.setup.kept_answers import KeptAnswers
@@ -21,7 +22,16 @@ from debate_orchestrator.setup.risks import Risk, risk_lines
 from debate_orchestrator.setup.state import Propose, SetupQuestion, SetupState, with_answers
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.terminal.prompt import Question, unknown_choice
-from debate_orchestrator.terminal.setup_base import Casting, ChangesFor, SetupBase, in_words, seats, shown, stand_ins
+from debate_orchestrator.terminal.setup_base import (
+    Casting,
+    ChangesFor,
+    SetupBase,
+    in_words,
+    moderating_model,
+    seats,
+    shown,
+    stand_ins,
+)
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.util.sanitize import one_line
@@ -33,9 +43,11 @@ _TEXTS = ("topic", "topic_ok", "framing", "position_a", "position_b")
 _FREE = ("topic_ok", "framing")
 """Questions with choices whose answer may be something else."""
 _EDIT = "edit"
-ConsentToAnswers = Callable[[str, Mapping[str, Any], str | None], None]
-"""Gets the name of a file, the answers in it and the format that was typed, before they are used. Raises if the user
-does not agree to them."""
+ConsentToAnswers = Callable[[str, Mapping[str, Any], str | None, Sequence[Risk]], None]
+"""Gets the name of a file, the answers in it, the format that was typed and the calls that its setup makes, before they
+are used. Raises if the user does not agree to them."""
+Agreed = Callable[[str, Sequence[Risk]], bool]
+"""Whether the user has agreed to these calls of a file, as they have if they began it."""
 
 
 class _Change(Exception):
@@ -50,13 +62,19 @@ class SetupConversation(SetupBase):
     """One setup conversation."""
 
     def welcome(
-        self, path: str | None, format_name: str | None, moderator: str | None, topic: str, agree: ConsentToAnswers
+        self,
+        path: str | None,
+        format_name: str | None,
+        moderator: str | None,
+        topic: str,
+        agree: ConsentToAnswers,
+        agreed: Agreed,
     ) -> None:
         """Says what this is, and takes up the conversation of a file, or one that was left here, or a new one."""
         self.prompter.tell(self.words.said["welcome"])
         fresh = (kept_answers.new_file(), SetupState())
-        kept, state = kept_answers.from_file(path) if path else (None if topic else self._left()) or fresh
-        agree(path or kept.path, state.given, format_name)
+        kept, state = kept_answers.from_file(path) if path else (None if topic else self._left(agreed)) or fresh
+        agree(path or kept.path, state.given, format_name, _calls(state) if kept.saved else ())
         if format_name:
             state = with_answers(state, "flag", format=format_name)
         if moderator:
@@ -71,7 +89,11 @@ class SetupConversation(SetupBase):
         if topic:
             self.state = self.setup_questions.answer(self.state, "topic", topic)
 
-    def _left(self) -> tuple[KeptAnswers, SetupState] | None:
+    def calls(self) -> tuple[Risk, ...]:
+        """The paid calls that these answers make before the price of the debate is shown."""
+        return _calls(self.state)
+
+    def _left(self, agreed: Agreed) -> tuple[KeptAnswers, SetupState] | None:
         """The conversation that was left here, if it is to be continued."""
         found = kept_answers.newest_unfinished()
         if found is None:
@@ -79,9 +101,11 @@ class SetupConversation(SetupBase):
         kept, state = found
         topic = state.given.get("topic") or (state.progress.topics[-1] if state.progress.topics else "")
         try:
-            answer = self.choice("go_on", "yes", left=f"{one_line(str(topic))} ({kept.path})")
+            # Another's file may lie in this folder: Enter alone takes up one's own only.
+            usual = "yes" if agreed(kept.path, _calls(state)) else "no"
+            answer = self.choice("go_on", usual, left=f"{one_line(str(topic))} ({kept.path})")
         except Back:
-            answer = "yes"
+            answer = usual
         return found if answer == "yes" else None
 
     def agrees(self, name: str, risks: Sequence[Risk]) -> bool:
@@ -390,6 +414,12 @@ class SetupConversation(SetupBase):
         choices = tuple((key, value) for key, value in values.items() if value)
         key = self.one_of(_CHANGE, Question(self.words.questions[_CHANGE].text, (), choices, "rounds"))
         return {"positions": "positions_ok"}.get(key, key)
+
+
+def _calls(state: SetupState) -> tuple[Risk, ...]:
+    """The paid calls of a moderator that a conversation goes on with."""
+    spec = moderating_model(state.given)
+    return () if spec is None or pricing.free(spec) else (Risk(kind="calls", where="cast", what=spec),)
 
 
 def _kind(key: str) -> str:

@@ -19,7 +19,7 @@ from pydantic import Field
 from debate_orchestrator.core.events import Count, Reply, Usage
 from debate_orchestrator.core.settings import MAX_COUNT
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.engine.estimate import price_of, sizes
+from debate_orchestrator.engine.estimate import estimated_cost, price_of, sizes
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import api, call_errors
 from debate_orchestrator.providers.limits import LIMITS, reply_length
@@ -379,11 +379,15 @@ class LimitedProvider:
         failed = False
         try:
             reply = await self._provider.reply(brief, on_text)
-            usage, cost = reply.usage, reply.cost
+            usage = reply.usage
+            cost = estimated_cost(self.name, brief, reply) if reply.cost is None else reply.cost
             return reply
         except ExternalError as error:
             failed = True
-            if not isinstance(error, TransientError) or not (error.maybe_billed or error.partial):
+            partial = error.partial if isinstance(error, TransientError) else None
+            if isinstance(partial, Reply):
+                cost = estimated_cost(self.name, brief, partial)
+            elif not isinstance(error, TransientError) or not error.maybe_billed:
                 cost = 0.0
             raise
         finally:

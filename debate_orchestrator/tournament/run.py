@@ -66,7 +66,7 @@ class DebateStatus(NamedTuple):
     winner: str | None = None
     """`pro`, `con`, `tie` or None."""
     cost: float = 0.0
-    """US dollars of the calls whose price is known."""
+    """US dollars that the cap counts."""
     why: tuple[str, ...] = ()
     """What stopped it."""
     for_good: bool = False
@@ -334,7 +334,7 @@ class TournamentRun:
         status: Status = otherwise
         if state.complete:
             status = "undecided" if schedule.unanswered_at_the_end(state) else "complete"
-        self._stand(debate, DebateStatus(status, _winner(state), budget.spent()))
+        self._stand(debate, DebateStatus(status, _winner(state), budget.committed()))
 
     def _stand(self, debate: ScheduledDebate, debate_status: DebateStatus) -> DebateStatus:
         self.statuses[debate.id] = debate_status

@@ -361,9 +361,11 @@ def _reason(error: Exception) -> str:
     return redact_fragments(one_line(lines[-1].strip().removeprefix("- "))).rstrip(".")
 
 
-_AWAY = re.compile("08...|25006|25P03|40...|53100|53300|57P0.")
-"""SQLSTATEs of a server that is not there or takes nothing for now: the connection is lost, it is read-only, its disk
-is full, it has too many clients, it ends or begins, or transactions were in each other's way."""
+_AWAY = re.compile("08...|25006|25P03|40...|53...|57P0.|58...")
+"""SQLSTATEs of a server that is not there or takes nothing for now: the connection is lost, it is read-only, it lacks
+memory, room or connections, its system fails, it ends or begins, or transactions were in each other's way."""
+_MAY_BE_ALONE = re.compile("53(?!100|300)...|58...")
+"""Those of them that a statement's own size or data may cause too."""
 _BLOCKED = ("55P03", "57014")
 """SQLSTATEs of a statement that waited too long for a lock, or took too long. Both pass."""
 
@@ -376,6 +378,11 @@ def refusal(error: Exception, where: str) -> BadFile:
 def is_blocked(error: Exception) -> bool:
     """Whether a statement waited too long, and may be taken when it is tried again."""
     return getattr(error, "sqlstate", None) in _BLOCKED
+
+
+def may_be_alone(error: Exception) -> bool:
+    """Whether an error of the server may strike one statement, while the server takes others."""
+    return _MAY_BE_ALONE.fullmatch(getattr(error, "sqlstate", None) or "") is not None
 
 
 def _is_away(error: Exception) -> bool:

@@ -31,6 +31,8 @@ from debate_orchestrator.tournament.cluster.database import (
     Database,
     fetched,
     is_blocked,
+    may_be_alone,
+    out_of_reach,
     refusal,
 )
 from debate_orchestrator.tournament.folder import Tournament, frozen, identity, is_begun
@@ -59,6 +61,9 @@ WITH given AS (
 )
 INSERT INTO lines (journal, n, line)
 SELECT given.journal, given.n, given.line FROM given JOIN held ON held.id = given.journal AND held.token = given.token
+"""
+_TRY = """
+INSERT INTO lines (journal, n, line) SELECT id, 0, '' FROM journals WHERE tournament = %(id)s LIMIT 1
 """
 _STORED = """
 SELECT id, token, lines FROM journals WHERE id = ANY(%(journals)s::bigint[])
@@ -193,7 +198,8 @@ class DatabaseJournals:
         try:
             stored = await self._append(lines)
         except Exception as error:
-            if not (isinstance(error, BadFile) or is_blocked(error)):
+            alone = may_be_alone(error) and await self._takes_lines()
+            if not (alone or isinstance(error, BadFile) or is_blocked(error)):
                 raise
             if len(journals) > 1:
                 for journal in journals:
@@ -209,6 +215,14 @@ class DatabaseJournals:
             else:
                 problem = f"{line.journal.path}: another worker has taken this debate over; "
                 line.journal.failure = LockedJournal(f"{problem}its own answers are kept, and no others.")
+
+    async def _takes_lines(self) -> bool:
+        """Whether the database takes a line at all just now, which is taken back at once."""
+        with suppress(BadFile, *out_of_reach()):
+            async with self._database.transaction() as connection, connection.transaction(force_rollback=True):
+                await connection.execute(_TRY, {"id": self._tournament})
+            return True
+        return False
 
     def _refuse(self, journal: DatabaseJournal, error: BadFile) -> None:
         """Lets a journal take no more lines."""

@@ -1,0 +1,234 @@
+"""A cap counts what the journal holds: every call under way, and every reply of unknown cost."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from pathlib import Path
+
+import debates
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from speakers import Speaker, take_turns
+
+from debate_orchestrator.core.costs import costs_of
+from debate_orchestrator.core.events import BriefSent, CallFailed, Reply, Spoke, Usage
+from debate_orchestrator.core.fold import CurrentState, apply, fold
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine.budget import Budget, SharedBudget, unpriced_seats
+from debate_orchestrator.engine.estimate import expected
+from debate_orchestrator.prompting.briefs import Brief, brief
+from debate_orchestrator.providers import pricing
+from debate_orchestrator.providers.provider import OnPiece
+from debate_orchestrator.storage.journal import JournalWriter, read
+from debate_orchestrator.util.errors import ExternalError, OverBudget, Paused, TransientError
+
+OPUS = "anthropic:claude-opus-5-5"
+
+
+def capped(cap: float | None) -> tuple[DebateState, Brief, float]:
+    """A debate with a cap, its first brief, and what a call for that is expected to cost."""
+    debate = fold([debates.opening(rounds=1).with_settings(max_cost=cap)])
+    asked = brief(debate, debate.due[0])
+    price = expected(OPUS, asked)
+    assert price is not None
+    return debate, asked, price
+
+
+def sent(debate: DebateState, turn: str, price: float | None) -> DebateState:
+    """The debate with the intent of a call."""
+    return apply(debate, BriefSent(turn=turn, brief_digest="d", by=OPUS, called=True, estimated_cost=price))
+
+
+def test_calls_under_way_count() -> None:
+    """A call is refused where those under way beside it have taken what is left; one that was not billed gives it
+    back."""
+    _, asked, price = capped(None)
+    current = CurrentState(sent(capped(price * 1.5)[0], "1.opening.a", price))
+    with pytest.raises(Paused, match=r"1\.opening\.b"):
+        Budget(current).check("1.opening.b", OPUS, asked)
+    refused = apply(current.state, CallFailed(turn="1.opening.a", by=OPUS, problem="busy"))
+    assert Budget(CurrentState(refused)).check("1.opening.b", OPUS, asked) == price
+
+
+def test_a_call_without_an_outcome_counts() -> None:
+    """A call of which nothing came back may have cost what it was expected to, and counts as if it had."""
+    _, asked, price = capped(None)
+    under_way = sent(capped(price * 1.5)[0], "1.opening.a", price)
+    lost = apply(under_way, CallFailed(turn="1.opening.a", by=OPUS, problem="cut", maybe_billed=True))
+
+    for debate in (under_way, lost):
+        budget = Budget(CurrentState(debate))
+        assert budget.committed() == pytest.approx(price)
+        with pytest.raises(Paused):
+            budget.check("1.opening.a", OPUS, asked)
+
+
+@pytest.mark.parametrize("kind", ["under way", "lost", "broken off", "spoken"])
+def test_a_journal_without_estimates_has_them_made_again(kind: str) -> None:
+    """A journal of an earlier version does not hold what a call was expected to cost; it counts all the same."""
+    debate, _, price = capped(1.0)
+    reply = Reply(text="word", brief_digest="d", by=OPUS, called=True)
+    debate = sent(debate, "1.opening.a", None)
+    if kind == "spoken":
+        debate = apply(debate, Spoke(turn="1.opening.a", reply=reply))
+    elif kind != "under way":
+        part = reply if kind == "broken off" else None
+        debate = apply(debate, CallFailed(turn="1.opening.a", by=OPUS, problem="cut", maybe_billed=True, reply=part))
+
+    assert Budget(CurrentState(debate)).committed() == pytest.approx(price)
+    assert costs_of(debate).total.unknown == 1
+
+
+def test_of_a_long_reply_the_words_that_came_count() -> None:
+    """Where more had come than was expected, that counts, with the input as the server counted it."""
+    debate, _, price = capped(1.0)
+    half = Reply(text="word " * 70_000, brief_digest="", by=OPUS, usage=Usage(fresh=1_000, output=1), called=True)
+    debate = apply(debate, CallFailed(turn="1.opening.a", by=OPUS, problem="cut", maybe_billed=True, reply=half))
+
+    assert Budget(CurrentState(debate)).committed() == pytest.approx((1_000 * 4 + 100_000 * 20) / 1e6) != price
+
+
+class Erratic(Speaker):
+    """A server whose replies have no cost, are broken off or unusable, or come to nothing, as it is told."""
+
+    name = OPUS
+
+    def __init__(self, outcomes: list[str]):
+        super().__init__(rounds=1)
+        self.outcomes = outcomes
+
+    async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
+        outcome = self.outcomes.pop(0) if self.outcomes else "whole"
+        reply = await super().reply(brief, on_text)
+        if outcome == "lost":
+            raise TransientError("no line", maybe_billed=True, tries=1)
+        if outcome == "refused":
+            raise TransientError("busy", tries=1)
+        if outcome == "broken off":
+            raise TransientError("cut", partial=reply.model_copy(update={"text": "This is ha"}), tries=1)
+        if outcome == "failed":
+            raise ZeroDivisionError
+        update = {
+            "priced": {"cost": 0.01},
+            "thinking": {"received": 400_000},
+            "unusable": {"text": " "},
+            "whole": {},
+        }
+        return reply.model_copy(update=update[outcome])
+
+
+OUTCOMES = ["whole", "priced", "thinking", "unusable", "broken off", "lost", "refused", "failed"]
+
+
+@settings(max_examples=25)
+@given(st.lists(st.sampled_from(OUTCOMES), max_size=8))
+def test_a_new_process_counts_what_the_first_one_counted(outcomes: list[str]) -> None:
+    """Whatever came of the calls, their journal alone tells what the cap counts."""
+    first = debates.opening(rounds=1).with_settings(max_cost=1_000.0)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "j")
+        speaker = Erratic(outcomes)
+        with JournalWriter.create(path, first) as journal:
+            current = CurrentState(fold([first]))
+            budget = Budget(current)
+            seats = dict.fromkeys(("a", "b", "judge"), speaker)
+            for _ in range(len(OUTCOMES) * 2):
+                try:
+                    asyncio.run(take_turns(journal, current, seats, budget=budget))
+                    break
+                except (ExternalError, ZeroDivisionError):
+                    again = Budget(CurrentState(fold(read(path).events)))
+                    assert again.committed() == pytest.approx(budget.committed())
+        debate = fold(read(path).events)
+
+    assert Budget(CurrentState(debate)).committed() == pytest.approx(budget.committed())
+    billed = sum(len(calls) for calls in debate.briefs_sent.values())
+    billed -= sum(not event.maybe_billed for calls in debate.failed.values() for event in calls)
+    assert budget.committed() >= costs_of(debate).total.cost + 0.01 * costs_of(debate).total.unknown > 0
+    assert costs_of(debate).total.calls == billed
+
+
+def test_a_resumed_debate_does_not_forget_what_it_may_have_cost(tmp_path: Path) -> None:
+    """A server never counts its tokens: once the cap is reached, no resume makes another call."""
+    _, _, price = capped(None)
+    speaker, made = Erratic([]), []
+    first = debates.opening(rounds=1).with_settings(max_cost=price * 4)
+    JournalWriter.create(tmp_path / "j", first).close()
+    for _ in range(4):
+        with JournalWriter(tmp_path / "j") as journal, pytest.raises(OverBudget):
+            seats = dict.fromkeys(("a", "b", "judge"), speaker)
+            asyncio.run(take_turns(journal, CurrentState(fold(journal.events)), seats))
+        made.append(len(speaker.briefs))
+
+    assert made[0] > 0 and made == [made[0]] * 4
+
+
+def test_thinking_counts_where_tokens_do_not(tmp_path: Path) -> None:
+    """Of a reply without a cost all that came counts, with what the model thought; its cost stays unknown."""
+    first = debates.opening(rounds=1).with_settings(max_cost=2.0)
+    with JournalWriter.create(tmp_path / "j", first) as journal, pytest.raises(OverBudget):
+        seats = dict.fromkeys(("a", "b"), Erratic(["thinking"]))
+        asyncio.run(take_turns(journal, CurrentState(fold([first])), seats))
+    debate = fold(read(tmp_path / "j").events)
+
+    assert Budget(CurrentState(debate)).committed() > pricing.tokens(400_000) * 20 / 1e6
+    assert costs_of(debate).total.unknown == 1
+
+
+def test_an_unknown_price_has_no_place_under_a_cap() -> None:
+    """Under a cap no model is called at an unknown price; without one they are."""
+    debate, asked, _ = capped(100.0)
+    with pytest.raises(Paused, match="command:cat, whose price is unknown"):
+        Budget(CurrentState(debate)).check("1.opening.a", "command:cat", asked)
+    assert Budget(CurrentState(capped(None)[0])).check("1.opening.a", "command:cat", asked) is None
+
+
+def test_who_has_no_price() -> None:
+    """All who are called at an unknown price are named at once, each once; a seat that calls no model needs none."""
+    cast = {
+        "a": ("command:cat",),
+        "b": ("command:cat",),
+        "judge": ("anthropic:who", OPUS, "host", "rehearse:command:x"),
+    }
+    (said,) = unpriced_seats(cast)
+
+    assert "command:cat, anthropic:who, whose" in said
+    assert unpriced_seats({"a": ("host",), "judge": (OPUS, "ollama:m")}) == []
+
+
+def test_a_fund_holds_over_several_debates() -> None:
+    """What one debate has under way or has spent is missing to the others of its fund, and only that."""
+    debate, asked, price = capped(None)
+    shared_budget = SharedBudget(price * 2.5)
+    shared_budget.budget("one", CurrentState(sent(debate, "1.opening.a", price)))
+    shared_budget.settle("one")
+    current = CurrentState(debate)
+    other = shared_budget.budget("other", current)
+    other.check("1.opening.a", OPUS, asked)
+    current.apply(BriefSent(turn="1.opening.a", brief_digest="d", by=OPUS, called=True, estimated_cost=price))
+    with pytest.raises(OverBudget, match="higher cap"):
+        other.check("1.opening.b", OPUS, asked)
+    current.apply(CallFailed(turn="1.opening.a", by=OPUS, problem="busy"))
+    other.check("1.opening.b", OPUS, asked)
+
+    assert shared_budget.committed() == pytest.approx(price)
+
+
+def test_a_debate_taken_up_again_is_counted_once() -> None:
+    """The budget of a debate that is taken up again takes the first one's place, with what never came back."""
+    debate, _, price = capped(None)
+    shared_budget = SharedBudget(None)
+    for _ in range(2):
+        shared_budget.budget("one", CurrentState(sent(debate, "1.opening.a", price)))
+
+    assert shared_budget.committed() == pytest.approx(price)
+
+
+def test_a_debate_in_a_fund_keeps_its_own_cap() -> None:
+    """A debate's own cap holds where its fund would allow more."""
+    _, asked, price = capped(None)
+    budget = SharedBudget(price * 100).budget("one", CurrentState(capped(price / 2)[0]))
+    with pytest.raises(OverBudget, match="debate resume"):
+        budget.check("1.opening.a", OPUS, asked)
