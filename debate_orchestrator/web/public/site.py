@@ -30,6 +30,7 @@ from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import few_combining_marks, one_line
 from debate_orchestrator.web import folder
 from debate_orchestrator.web.live import Viewers
+from debate_orchestrator.web.open_files import is_out_of_files
 from debate_orchestrator.web.public import visitors
 from debate_orchestrator.web.public.limits import Limits, LimitsUnavailable
 from debate_orchestrator.web.public.rules import Cast, ModerationFailed, Rules, moderator, risks_of
@@ -264,6 +265,12 @@ _DURATIONS = 50
 """Debates whose time is remembered, to say how long others wait."""
 
 
+def _may_pass(failure: Exception) -> bool:
+    """Whether a debate that has ended so may go on later by itself."""
+    passing = isinstance(failure, Paused | JournalWriteError) and not isinstance(failure, OverBudget)
+    return passing or is_out_of_files(failure)
+
+
 class StartQueue:
     """Runs at most `at_once` debates, in the order in which they came; at most `most` others wait."""
 
@@ -343,7 +350,7 @@ class StartQueue:
         if run.failure is None:
             self._retries.pop(run.path, None)
             self._durations.append(time.monotonic() - began)
-        elif isinstance(run.failure, Paused | JournalWriteError) and not isinstance(run.failure, OverBudget):
+        elif _may_pass(run.failure):
             self._retry(run.path)
         self._on_end(run)
         self._fill()
