@@ -181,6 +181,12 @@ def limit_reached(name: str, per_visitor: int, seconds: float) -> FormError:
     return FormError(429, {"": [sentence]}, retry_after=seconds)
 
 
+def starts_already() -> FormError:
+    """The error for a second debate of a visitor while their first is being started."""
+    sentence = with_hint("One of your network is being started already.", "the same again in some seconds")
+    return FormError(429, {"": [sentence]}, retry_after=10)
+
+
 def queue_full(waiting: int, seconds: float | None) -> FormError:
     """The error for a debate that is not started because too many wait already."""
     when = f"in about {minutes(seconds)}" if seconds else "in some minutes"
