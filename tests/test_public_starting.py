@@ -4,6 +4,7 @@ one debate."""
 from __future__ import annotations
 
 import asyncio
+import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -19,6 +20,8 @@ import asyncio, pathlib
 asked = []
 async def check(request):
     asked.append(request["topic"])
+    if pathlib.Path("broken").exists():
+        raise OSError
     while "slow" in request["topic"] and not pathlib.Path("decided").exists():
         await asyncio.sleep(0.01)
 """
@@ -26,7 +29,8 @@ async def check(request):
 
 @pytest.fixture
 def moderation(here: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A moderator that takes its time over slow topics, until a file is there, and accepts all."""
+    """A moderator that accepts all. Over slow topics it takes its time, until one file is there; while another is, it
+    fails."""
     (here / "patient.py").write_text(MODERATOR, encoding="utf-8")
     monkeypatch.syspath_prepend(str(here))
     monkeypatch.delitem(__import__("sys").modules, "patient", raising=False)
@@ -88,3 +92,33 @@ def test_what_is_only_looked_up_is_not_counted(limits: Limits) -> None:  # noqa:
         assert await limits.admit("5", "2030-01-01", {"tries:x": 4}, 0.0, rules()) == "tries:x"
 
     asyncio.run(run())
+
+
+def test_a_form_that_comes_twice_starts_one_debate(moderation: str) -> None:
+    """A form that comes again while its topic is looked at, and later, leads to the debate that it began. Another
+    topic, and the same form of another visitor, begin others."""
+    with visiting_public(rules(moderation=moderation)) as visitor, ThreadPoolExecutor(2) as clicks:
+        import patient
+
+        (once,) = re.findall(r'name="once" value="(\w{32})"', visitor.get("/").text)
+        form = {**TOPIC, "topic": "Is slow good?", "once": once}
+        twice = [clicks.submit(visitor.start, form)]
+        while not patient.asked:
+            assert not twice[0].done()
+        twice.append(clicks.submit(visitor.start, form))
+        Path("decided").touch()
+        addresses = {click.result().headers["location"] for click in twice}
+        assert len(addresses) == 1 and visitor.start(form).headers["location"] in addresses and begun() == 1
+        assert visitor.start({**form, "topic": "Is another good?"}).headers["location"] not in addresses
+        visitor.client.cookies.clear()
+        assert visitor.start(form).headers["location"] not in addresses and begun() == 3
+
+
+def test_a_form_that_was_refused_may_come_again(moderation: str) -> None:
+    """What failed is not what the same form leads to later."""
+    with visiting_public(rules(moderation=moderation)) as visitor:
+        form = {**TOPIC, "once": "f" * 32}
+        Path("broken").touch()
+        assert visitor.start(form).status_code == 503 and begun() == 0
+        Path("broken").unlink()
+        assert visitor.start(form).status_code == 303 and begun() == 1
