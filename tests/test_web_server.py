@@ -219,6 +219,23 @@ def test_a_connection_serves_more_than_one_request(here: Path, monkeypatch: pyte
     serving(visit)
 
 
+@pytest.mark.parametrize("pieces", [[b"\r\n%s\r\n%s"], [b"\r", b"\n%s", b"\r", b"\n%s"], [b"\r\n", b"%s\r\n", b"%s"]])
+def test_an_empty_line_before_a_request_is_ignored(here: Path, pieces: list[bytes]) -> None:
+    """Some clients send one after a form (RFC 9112, 2.2)."""
+
+    async def visit(port: int) -> None:
+        request = b"HEAD /static/page.css HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % port
+        reader = await opened(port, b"")
+        for piece in pieces:
+            reader.kept.write(piece.replace(b"%s", request))  # type: ignore[attr-defined]
+            await asyncio.sleep(0.05)
+        for _ in range(2):
+            assert await reader.readline() == b"HTTP/1.1 200 OK\r\n"
+            await reader.readuntil(b"\r\n\r\n")
+
+    serving(visit)
+
+
 SPEAKER = """\
 import sys, time
 sys.stdin.read()

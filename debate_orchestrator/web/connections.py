@@ -104,6 +104,11 @@ class WholeRequests(h11.Connection):
 
     def next_event(self) -> Any:
         if self.their_state is h11.IDLE:
+            if self.trailing_data[0] == b"\r":
+                return h11.NEED_DATA
+            if self.trailing_data[0].startswith(b"\r\n"):  # RFC 9112, 2.2, which h11 does not follow here
+                self._receive_buffer.maybe_extract_next_line()
+                self._searched = 0
             self._check_head()
         event = super().next_event()
         if isinstance(event, h11.Request) and any(name == b"transfer-encoding" for name, _ in event.headers):
