@@ -38,7 +38,7 @@ PLACES = {
         "web/server.py",
         "web/tournaments.py",
     ),
-    "uvicorn": ("web/server.py",),
+    "uvicorn": ("web/connections.py", "web/server.py"),
     "PIL": ("web/card.py",),
     "procrastinate": ("tournament/cluster/database.py", "tournament/cluster/queue.py"),
     "psycopg": (
@@ -63,7 +63,7 @@ PLACES = {
     "trafilatura": ("evidence/pages.py", "evidence/reader_process.py"),
     "lxml": ("evidence/pages.py", "evidence/reader_process.py"),
     "rapidfuzz": ("evidence/match.py", "evidence/reader_process.py"),
-    "h11": ("evidence/connection.py", "web/server.py"),
+    "h11": ("evidence/connection.py", "web/connections.py"),
     "protego": ("evidence/fetch.py",),
     "idna": ("evidence/addresses.py",),
     "certifi": ("evidence/connection.py",),

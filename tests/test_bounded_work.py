@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import count
 
 import linear
@@ -15,7 +16,7 @@ from corpus import for_each
 from counting import calls
 from debates import told
 
-from debate_orchestrator.core import private_text, schedule
+from debate_orchestrator.core import private_text, schedule, speech_rules, visible_text
 from debate_orchestrator.core.events import BriefSent, Event, Rejected, Reply
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.schema import Field, ShapeContext, check
@@ -230,3 +231,33 @@ def test_briefs_are_made_again_up_to_a_number(digests: str) -> None:
 
     found(20)  # makes what is kept for all briefs
     assert calls(lambda: found(60)) < 2 * calls(lambda: found(20))
+
+
+def test_of_a_long_speech_few_words_are_looked_at_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long it is: no more than may be heard, and on a line no more than tell it from a reserved one."""
+    looked: list[str] = []
+
+    class Counted:
+        """A pattern that counts what it finds."""
+
+        def __init__(self, pattern: re.Pattern[str]):
+            self._pattern = pattern
+
+        def finditer(self, text: str) -> Iterator[re.Match[str]]:
+            return (looked.append(found[0]) or found for found in self._pattern.finditer(text))
+
+        def findall(self, text: str) -> list[str]:
+            return [found[0] for found in self.finditer(text)]
+
+    for module in (visible_text, speech_rules):
+        monkeypatch.setattr(module, "_WORD", Counted(module._WORD))
+    debate = debated(until="1.opening.a")
+    (turn, *_) = debate.due
+    counts = []
+    for length in (10_000, 50_000):
+        assert visible_text.cut_to_length("word " * length, 2) == ("word word", length - 2)
+        reply = Reply(text="word " * length + "\ni concede, the debate\nThe end.", brief_digest="", by="x")
+        assert speech_rules.ignored_line(debate, turn, reply) == debate.format.lines.concede
+        counts.append(len(looked))
+        looked.clear()
+    assert counts[0] == counts[1] < 10_000

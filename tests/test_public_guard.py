@@ -23,6 +23,7 @@ from debate_orchestrator.core.fold import fold
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util.errors import DebateError
 from debate_orchestrator.web import guard, live
+from debate_orchestrator.web.open_files import bounds
 from debate_orchestrator.web.public import visitors
 from debate_orchestrator.web.public.limits import (
     ALL_COST,
@@ -250,7 +251,7 @@ def test_streams_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     """One visitor can't hold all streams, all visitors together can't hold more than there are, and a stream that ends
     makes room."""
     monkeypatch.setattr(live, "MAX_STREAMS_OF_VISITOR", 2)
-    monkeypatch.setattr(live, "MAX_VIEWERS", 3)
+    monkeypatch.setattr(live, "bounds", lambda: bounds()._replace(viewers=3))
 
     async def run() -> None:
         viewers = live.Viewers()
@@ -296,7 +297,7 @@ def test_slow_forms_are_refused(here: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_connections_that_say_nothing_are_closed(here: Path) -> None:
     """Half a head, and nothing more on a connection that was used, are closed; a request beside them is answered."""
     code = (
-        "from debate_orchestrator.web import server; server.HEAD_SECONDS = 0.5\n"
+        "from debate_orchestrator.web import connections; connections.HEAD_SECONDS = 0.5\n"
         "from debate_orchestrator.cli import main; main(['serve', '--public', '--no-browser', '--port', '0'])\n"
     )
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)

@@ -62,6 +62,24 @@ def test_a_form_that_comes_twice_starts_one_debate(visitor: Visitor) -> None:
     assert len(list(Path().glob("*.journal.jsonl"))) == 2
 
 
+def test_a_judging_that_is_sent_twice_begins_once(visitor: Visitor) -> None:
+    """Clicks on *Judge again* of one page begin one judging; a page that is loaded anew begins another."""
+    address = started(visitor)
+
+    def judging() -> dict[str, str]:
+        (once,) = re.findall(r'name="once" value="(\w{32})"', visitor.get(address).text)
+        return {"judges": "rehearse", "once": once}
+
+    first = judging()
+    with ThreadPoolExecutor(5) as clicks:
+        answers = [
+            click.result() for click in [clicks.submit(visitor.send, f"{address}/judge", first) for _ in range(5)]
+        ]
+    assert len({answer.headers["location"] for answer in answers}) == 1
+    assert visitor.send(f"{address}/judge", judging()).headers["location"] != answers[0].headers["location"]
+    assert len(list(Path().glob("*.journal.jsonl"))) == 3
+
+
 def test_a_debate_from_the_form_to_its_report(visitor: Visitor) -> None:
     """An empty folder leads to the form, the form to what the debate takes, and its start to a page that says what was
     decided, a stream that is over, and the very report that `render` makes."""

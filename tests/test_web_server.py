@@ -20,8 +20,9 @@ import uvicorn
 from public_server import Served, ask, served_public, start, watch
 from web_visitor import TOKENS
 
-from debate_orchestrator.web import guard, live, server
+from debate_orchestrator.web import connections, guard, live, server
 from debate_orchestrator.web import server as web_server
+from debate_orchestrator.web.open_files import bounds
 from debate_orchestrator.web.server import create_app
 
 HALF = b"GET /static/page.css HTTP/1.1\r\nHost: x\r\n"
@@ -61,7 +62,7 @@ def serving(visit: Callable[[int], Awaitable[None]], app: Any = None, send_buffe
         config = uvicorn.Config(
             served,
             lifespan="auto" if app is None else "off",
-            http=web_server.Connection,
+            http=connections.Connection,
             ws="none",
             log_level="critical",
             backlog=20,
@@ -71,7 +72,7 @@ def serving(visit: Callable[[int], Awaitable[None]], app: Any = None, send_buffe
         async def nothing() -> None:
             pass
 
-        server = web_server.Server(config, nothing)
+        server = connections.Server(config, nothing)
         running = asyncio.create_task(server.serve(sockets=[listening]))
         try:
             await asyncio.wait_for(visit(port), PATIENCE)
@@ -100,7 +101,7 @@ async def page(port: int) -> bytes:
 @pytest.mark.parametrize("sent", [b"", HALF], ids=["nothing", "half a head"])
 def test_a_head_has_to_come_in_time(here: Path, monkeypatch: pytest.MonkeyPatch, sent: bytes) -> None:
     """A connection without one is closed, also where a byte comes now and then."""
-    monkeypatch.setattr(web_server, "HEAD_SECONDS", 0.3)
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.3)
 
     async def visit(port: int) -> None:
         reader = await opened(port, sent)
@@ -115,8 +116,8 @@ def test_a_head_has_to_come_in_time(here: Path, monkeypatch: pytest.MonkeyPatch,
 @pytest.mark.parametrize("kind", ["nothing", "half a head", "half a body"])
 def test_unfinished_requests_keep_no_browser_out(here: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     """With more of them than are kept, the oldest are closed, and a page is still served."""
-    monkeypatch.setattr(web_server, "MAX_UNFINISHED", 40)
-    monkeypatch.setattr(web_server, "HEAD_SECONDS", PATIENCE)
+    monkeypatch.setattr(connections, "bounds", lambda: bounds()._replace(unfinished=40))
+    monkeypatch.setattr(connections, "HEAD_SECONDS", PATIENCE)
 
     async def visit(port: int) -> None:
         host = b"127.0.0.1:%d" % port
@@ -131,7 +132,7 @@ def test_unfinished_requests_keep_no_browser_out(here: Path, monkeypatch: pytest
 
 def test_an_answer_that_is_not_read_holds_no_connection(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A connection that is closed because there are too many is gone at once, also with much of an answer unread."""
-    monkeypatch.setattr(web_server, "MAX_UNFINISHED", 5)
+    monkeypatch.setattr(connections, "bounds", lambda: bounds()._replace(unfinished=5))
 
     async def visit(port: int) -> None:
         reader = await opened(port, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -162,7 +163,7 @@ def test_an_answer_has_to_be_read_in_time(here: Path, monkeypatch: pytest.Monkey
 
 def test_the_rest_of_an_answer_has_to_be_read_in_time(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reader who stops shortly before the end holds no connection that the server has closed."""
-    monkeypatch.setattr(web_server, "HEAD_SECONDS", 0.3)
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.3)
     monkeypatch.setattr(guard, "UNREAD_SECONDS", 0.3)
 
     async def visit(port: int) -> None:
@@ -173,7 +174,7 @@ def test_the_rest_of_an_answer_has_to_be_read_in_time(here: Path, monkeypatch: p
             await loop.sock_connect(reader, ("127.0.0.1", port))
             await loop.sock_sendall(reader, b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
             await loop.sock_recv(reader, 1000)
-            (connection,) = web_server._unfinished
+            (connection,) = connections._unfinished
             for _ in range(8):
                 await asyncio.sleep(0.1)
                 await loop.sock_recv(reader, 2000)
@@ -182,7 +183,7 @@ def test_the_rest_of_an_answer_has_to_be_read_in_time(here: Path, monkeypatch: p
                 await asyncio.sleep(0)
             assert connection.transport.get_write_buffer_size() > 0
             async with asyncio.timeout(5):
-                while web_server._unfinished:
+                while connections._unfinished:
                     await asyncio.sleep(0.05)
 
     serving(visit, answering(400_000), send_buffer=4096)
@@ -204,7 +205,7 @@ def test_an_answer_may_be_read_slowly(here: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_a_connection_serves_more_than_one_request(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Requests that come whole are answered on one connection, and each starts its time anew."""
-    monkeypatch.setattr(web_server, "HEAD_SECONDS", 0.3)
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.3)
 
     async def visit(port: int) -> None:
         request = b"HEAD /static/page.css HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % port
@@ -214,6 +215,23 @@ def test_a_connection_serves_more_than_one_request(here: Path, monkeypatch: pyte
             await reader.readuntil(b"\r\n\r\n")
             await asyncio.sleep(0.2)
             reader.kept.write(request)  # type: ignore[attr-defined]
+
+    serving(visit)
+
+
+@pytest.mark.parametrize("pieces", [[b"\r\n%s\r\n%s"], [b"\r", b"\n%s", b"\r", b"\n%s"], [b"\r\n", b"%s\r\n", b"%s"]])
+def test_an_empty_line_before_a_request_is_ignored(here: Path, pieces: list[bytes]) -> None:
+    """Some clients send one after a form (RFC 9112, 2.2)."""
+
+    async def visit(port: int) -> None:
+        request = b"HEAD /static/page.css HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % port
+        reader = await opened(port, b"")
+        for piece in pieces:
+            reader.kept.write(piece.replace(b"%s", request))  # type: ignore[attr-defined]
+            await asyncio.sleep(0.05)
+        for _ in range(2):
+            assert await reader.readline() == b"HTTP/1.1 200 OK\r\n"
+            await reader.readuntil(b"\r\n\r\n")
 
     serving(visit)
 

@@ -28,7 +28,7 @@ from debate_orchestrator import read_journal
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.sanitize import few_combining_marks
-from debate_orchestrator.web import blocks, folder, pages, reviewing, runs, seats, server
+from debate_orchestrator.web import blocks, connections, folder, pages, reviewing, runs, seats
 from debate_orchestrator.web import renderings as web_renderings
 from debate_orchestrator.web.guard import FormLimit, Guard, LinkedDebate
 from debate_orchestrator.web.kept import Kept
@@ -389,14 +389,14 @@ def test_nothing_is_read_of_a_form_without_the_right_link(here: Path, path: str)
 def test_requests_in_chunks_are_refused_at_their_head(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a body in chunks of a byte not one is taken apart, whatever it is sent to."""
     events: list[str] = []
-    real = server.WholeRequests.next_event
+    real = connections.WholeRequests.next_event
 
     def next_event(connection: Any) -> Any:
         event = real(connection)
         events.append(type(event).__name__)
         return event
 
-    monkeypatch.setattr(server.WholeRequests, "next_event", next_event)
+    monkeypatch.setattr(connections.WholeRequests, "next_event", next_event)
 
     async def visit(port: int) -> None:
         for method in (b"POST", b"GET"):
@@ -429,7 +429,7 @@ def test_a_head_that_costs_much_to_refuse_is_not_parsed(
     """The pattern of h11 does not see it, in one piece or byte by byte, also after a request that was taken."""
     parsed: list[bytes] = []
     monkeypatch.setattr(h11._readers, "validate", lambda regex, data, *_: parsed.append(bytes(data)) or {})
-    connection = server.WholeRequests(h11.SERVER, server._MAX_HEAD_SIZE)
+    connection = connections.WholeRequests(h11.SERVER, connections._MAX_HEAD_SIZE)
     request = b"GET / HTTP/1.1\r\nHost: x\r\n" + line + b"\r\n\r\n"
     with pytest.raises(h11.RemoteProtocolError):
         for start in range(0, len(request), at_once):
@@ -451,7 +451,7 @@ def test_heads_are_bounded_and_taken(here: Path) -> None:
         assert said.startswith(b"HTTP/1.1 421 ") and b"HTTP/1.1 400 " in said
 
     serving(visit)
-    connection = server.WholeRequests(h11.SERVER, server._MAX_HEAD_SIZE)
+    connection = connections.WholeRequests(h11.SERVER, connections._MAX_HEAD_SIZE)
     for byte in good:
         connection.receive_data(bytes([byte]))
         event = connection.next_event()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 from debate_orchestrator.core.events import SPEECH_RULES, Declined, Reply, Spoke, StructuredReplyGiven
@@ -95,13 +96,14 @@ def ignored_line(debate: DebateState, turn: Turn, reply: Reply) -> str | None:
         return None
     if any(says(debate, line, turn, reply) for line in reserved):
         return None
-    lines = {_words(line) for line in without_private_working(debate, reply.text).split("\n")}
+    most = 1 + max(len(_words(line).split()) for line in reserved)  # a line of that many words is none of them
+    lines = {_words(line, most) for line in without_private_working(debate, reply.text).split("\n")}
     return next((line for line in reserved if _words(line) in lines), None)
 
 
-def _words(line: str) -> str:
-    """A line's words, without case and punctuation."""
-    return " ".join(_WORD.findall(line.casefold()))
+def _words(line: str, most: int | None = None) -> str:
+    """A line's words without case and punctuation, or its first ones."""
+    return " ".join(found[0] for found in islice(_WORD.finditer(line.casefold()), most))
 
 
 def declined(debate: DebateState, turn_id: str) -> bool:

@@ -18,6 +18,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import islice
 
 from debate_orchestrator.core.phases import Phase, Quotes
 from debate_orchestrator.core.private_text import without_private
@@ -83,10 +84,11 @@ def cut_to_length(text: str, maximum: int | None) -> tuple[str, int]:
     """The first words of a text, as many as may be heard, and how many there are after them."""
     if maximum is None:
         return text, 0
-    words = list(_WORD.finditer(text))
-    if len(words) <= maximum:
+    count = len(text.split())
+    if count <= maximum:
         return text, 0
-    return text[: words[maximum - 1].end()] if maximum else "", len(words) - maximum
+    last = next(islice(_WORD.finditer(text), maximum - 1, None)) if maximum else None
+    return text[: last.end()] if last else "", count - maximum
 
 
 def _plain(text: str, quotes: Quotes) -> str:

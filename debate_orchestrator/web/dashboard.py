@@ -3,7 +3,6 @@ form of a new debate, with every problem beside its field."""
 
 from __future__ import annotations
 
-import asyncio
 import secrets
 import time
 from collections.abc import Callable, Hashable, Mapping
@@ -41,6 +40,7 @@ from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.web import blocks, folder, reviewing
 from debate_orchestrator.web.guard import DASHBOARD, LinkedDebate, Tokens, of_this_machine
 from debate_orchestrator.web.live import EventStream, message
+from debate_orchestrator.web.once import Once
 from debate_orchestrator.web.pages import go_to, html_response, own_page, report_page
 from debate_orchestrator.web.renderings import THIS_USER, Renderings
 from debate_orchestrator.web.runs import Runs, must_be_among, written_here
@@ -48,8 +48,6 @@ from debate_orchestrator.web.sent_form import form
 
 _MAX_COMPARED = 20
 """Debates side by side on one page."""
-_MAX_BEGUN = 1_000
-"""Pages of which it is known which debate they began."""
 _LOOK_AGAIN = 60.0
 """Seconds after which models and programs are looked for again: a server of the user's own may have started."""
 
@@ -67,11 +65,10 @@ class Dashboard:
         self._found: FoundModels | None = None
         """What was found when it was last looked for."""
         self._looked = 0.0
-        self._begun: dict[str, asyncio.Task[str]] = {}
-        """The journals of debates that were begun, by what their pages sent `once`: a form may come twice."""
+        self._once = Once()
 
     def _page(self, template: str, code: int = 200, **values: Any) -> Response:
-        tokens = {"form_token": self._tokens.form, "proof": self._proof}
+        tokens = {"form_token": self._tokens.form, "proof": self._proof, "once": secrets.token_hex(16)}
         return html_response(template, code, dashboard=self._address, **tokens, **values)
 
     async def proof(self, request: Request) -> Response:
@@ -133,12 +130,11 @@ class Dashboard:
         if action in ("format", "back"):
             return self._form(found, sent, [])
         try:
-            if action == "start" and once in self._begun:
-                return go_to(self._address_of(await asyncio.shield(self._begun[once])))
             prepared = await self._work(lambda: prepare(sent, found))
             risks = find_risks(prepared.settings)
             if action == "start" and _agreed(sent, risks):
-                return await self._start(prepared, once)
+                journal = await self._once.begin(once, lambda: self._run(prepared), sent)
+                return go_to(self._address_of(journal))
             problem = "Tick the box to agree to what this debate does, or go back." if action == "start" else ""
             expected = await self._work(lambda: expected_cost(prepared))
             lines = risks_module.risk_lines(risks)
@@ -161,7 +157,6 @@ class Dashboard:
             digests=[risk.digest for risk in risks],
             problem=problem,
             fields=fields,
-            once=secrets.token_hex(16),
         )
 
     def _form(self, found: FoundModels, sent: Mapping[str, str], problems: list[str]) -> Response:
@@ -188,20 +183,6 @@ class Dashboard:
             open=any(sent.get(field.name) or by_name.get(field.name) for field in fields),
             problems=by_name,
         )
-
-    async def _start(self, prepared: Prepared, once: str) -> Response:
-        """Opens the debate and runs it, unless the page of that `once` has begun one: then it leads there. What was
-        paid for its positions is on record, however the browser leaves."""
-        begun = self._begun.get(once) or asyncio.ensure_future(self._run(prepared))
-        if once:
-            self._begun[once] = begun
-            while len(self._begun) > _MAX_BEGUN:
-                self._begun.pop(next(iter(self._begun)))
-        try:
-            return go_to(self._address_of(await asyncio.shield(begun)))
-        except DebateError:
-            self._begun.pop(once, None)  # nothing runs, and the same page may try again
-            raise
 
     async def _run(self, prepared: Prepared) -> str:
         """Opens a debate and runs it; its journal."""
@@ -319,7 +300,8 @@ class Dashboard:
         risks = risks_module.of_judging([entry.event for entry in contents.entries])
         risks = (*risks, *find_risks({"topic": "", "cast": {"judge": judges}}))
         if not _agreed(sent, risks):
-            return self._consent(f"{self._address_of(path)}/judge", risks, sent, {"judges": "\n".join(judges)})
+            kept = {"judges": "\n".join(judges), "once": sent.get("once", "")}
+            return self._consent(f"{self._address_of(path)}/judge", risks, sent, kept)
 
         def write_journal() -> DebateFiles:
             start.must_be_callable({JUDGE: tuple(judges)})
@@ -329,9 +311,13 @@ class Dashboard:
             with create_debate(opening, files, judging.speeches):
                 return files
 
-        files = await self._work(write_journal)
-        self._runs.start(files.journal, written_here)
-        return go_to(self._address_of(files.journal))
+        async def run() -> str:
+            files = await self._work(write_journal)
+            self._runs.start(files.journal, written_here)
+            return files.journal
+
+        journal = await self._once.begin(sent.get("once", ""), run, path, judges)
+        return go_to(self._address_of(journal))
 
 
 def _agreed(sent: Mapping[str, str], risks: tuple[Risk, ...]) -> bool:

@@ -11,9 +11,8 @@ from typing import Any
 
 from debate_orchestrator.web import guard
 from debate_orchestrator.web.guard import Receive, Scope, Send
+from debate_orchestrator.web.open_files import bounds
 
-MAX_VIEWERS = 1_000
-"""Streams that are open at once in the whole server."""
 MAX_STREAMS_OF_VISITOR = 10
 """Streams that one visitor of a public site, or the link of one seat, may have open at once."""
 _MAX_WAITING = 2_000
@@ -84,7 +83,7 @@ class EventStream:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         visitor = self._visitor
-        full = _open.total() >= MAX_VIEWERS or (bool(visitor) and _open[visitor] >= MAX_STREAMS_OF_VISITOR)
+        full = _open.total() >= bounds().viewers or (bool(visitor) and _open[visitor] >= MAX_STREAMS_OF_VISITOR)
         headers = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no")]
         headers += [(b"retry-after", b"30")] if full else []
         await send({"type": "http.response.start", "status": 503 if full else 200, "headers": headers})

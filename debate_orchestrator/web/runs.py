@@ -187,8 +187,10 @@ class Run:
         self.failure: Exception | None = None
         """Why it ended before its debate was complete, unless it was paused on purpose."""
         self._explain, self._agree = explain, agree
-        self.first_hash = stated_first_hash(path)
+        self.first_hash: str | None = None
         """The hash of its first line, by which another journal of the same name is told from it."""
+        with suppress(OSError):  # its task then fails in the same way, and tells of it
+            self.first_hash = stated_first_hash(path)
         self.debate: OpenDebate | None = None
         """The debate while it runs."""
         self.current: CurrentState | None = None

@@ -1,14 +1,12 @@
-"""The web application and its server: which view answers which address, on which port and with which limits for
-connections, until it is interrupted; and how it is opened in the user's browser."""
+"""The web application and where it is served: which view answers which address, on which port, until it is
+interrupted; and how it is opened in the user's browser."""
 
 from __future__ import annotations
 
-import asyncio
 import atexit
 import contextlib
 import errno
 import html
-import re
 import secrets
 import socket
 import threading
@@ -21,18 +19,17 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import h11
 import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.routing import Mount, Route, Router
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from debate_orchestrator.prompting.replies import MAX_SIZE
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.paths import state_folder
 from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError
-from debate_orchestrator.web import folder, guard, pages
+from debate_orchestrator.web import folder, pages
+from debate_orchestrator.web.connections import QUEUE, Connection, Server
 from debate_orchestrator.web.dashboard import Dashboard
 from debate_orchestrator.web.guard import (
     DASHBOARD,
@@ -47,6 +44,7 @@ from debate_orchestrator.web.guard import (
     dashboard_alone,
     load_tokens,
 )
+from debate_orchestrator.web.open_files import bounds
 from debate_orchestrator.web.public import views
 from debate_orchestrator.web.public.limits import MemoryLimits, PostgresLimits
 from debate_orchestrator.web.public.rules import Rules
@@ -141,7 +139,6 @@ def _is_link(path: str, tokens: Tokens) -> bool:
 
 
 LOOPBACK = "127.0.0.1"
-_MAX_CONNECTIONS = 1_500
 
 
 def serve(port: int, more_hosts: Sequence[str], ready: Callable[[str], None]) -> None:
@@ -215,7 +212,7 @@ def _bound(family: socket.AddressFamily, address: str, port: int) -> socket.sock
         if family == socket.AF_INET6:
             listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         listening.bind((address, port))
-        listening.listen(512)  # before the address is printed: a browser that is quick waits in the queue
+        listening.listen(QUEUE)  # before the address is printed: a browser that is quick waits in the queue
     except (OSError, OverflowError):
         listening.close()
         hint = "another port, or 0 for any that is free"
@@ -239,176 +236,18 @@ def _run(app: App, listening: list[socket.socket], shutdown: Callable[[], Awaita
         app,
         loop="asyncio",  # programs that speak need its transports
         http=Connection,
-        backlog=BACKLOG,
+        backlog=bounds().accepted,
         ws="none",
         # What clients send brings about warnings. Where these are not read, a full pipe would stop the server.
         log_level="error",
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        limit_concurrency=_MAX_CONNECTIONS,
+        limit_concurrency=2 * bounds().connections,  # work goes on for forms whose connections are gone
         timeout_keep_alive=10,
         timeout_graceful_shutdown=1,
     )
     Server(config, shutdown).run(sockets=listening)
-
-
-HEAD_SECONDS = 10.0
-"""Seconds in which the head of a request has to arrive, and that a connection may be idle."""
-MAX_UNFINISHED = 256
-"""Connections at once on which no whole request has come. For one more the oldest is closed, so that a browser gets
-through however many are opened. They are not counted by address: all that come by a proxy have the same."""
-_MAX_HEAD_SIZE = 16_384
-"""Bytes of a request's head."""
-_MAX_BLANKS = 100
-"""Blanks in a row in a head."""
-BACKLOG = 100
-"""Connections that are accepted at a time; fewer than may be unfinished, so that each is read before it can be the
-oldest."""
-
-_unfinished: dict[Connection, None] = {}
-"""Connections on which no whole request has come, the oldest first."""
-
-
-class Server(uvicorn.Server):
-    """Ends the debates before it waits for open connections: the streams among these end with them."""
-
-    def __init__(self, config: uvicorn.Config, end_debates: Callable[[], Awaitable[None]]):
-        super().__init__(config)
-        self._end_debates = end_debates
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        await self._end_debates()
-        await super().shutdown(sockets)
-
-
-_CHUNKED = "This server takes a request whole, with its Content-Length, and not in chunks (Transfer-Encoding)."
-_HEAD = f"Its head may have {_MAX_HEAD_SIZE:,} bytes, on lines without control characters and long runs of blanks."
-_BLANK_LINE = re.compile(rb"\n\r?\n")
-_MALFORMED = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|\n[ \t]")
-"""Control characters, a carriage return within a line, and a line that goes on with the one above."""
-
-
-class WholeRequests(h11.Connection):
-    """Refuses requests that cost far more to read than to send. Those in chunks of a byte are, and browsers and proxies
-    send forms whole. h11 tries a header's line again from each blank in it before it refuses the line."""
-
-    _searched = 0
-    """Bytes of the next head in which its end was looked for."""
-
-    def next_event(self) -> Any:
-        if self.their_state is h11.IDLE:
-            self._check_head()
-        event = super().next_event()
-        if isinstance(event, h11.Request) and any(name == b"transfer-encoding" for name, _ in event.headers):
-            raise h11.RemoteProtocolError(_CHUNKED)
-        return event
-
-    def _check_head(self) -> None:
-        """Raises RemoteProtocolError for a head that arrived whole and is not taken; h11 bounds one that has not."""
-        received = self.trailing_data[0]
-        end = _BLANK_LINE.search(received, max(0, self._searched - 2))
-        if end is None:
-            self._searched = len(received)
-            return
-        self._searched = 0
-        head = received[: end.end()]
-        if (
-            len(head) > _MAX_HEAD_SIZE
-            or _MALFORMED.search(head)
-            or b" " * (_MAX_BLANKS + 1) in head.replace(b"\t", b" ")
-        ):
-            raise h11.RemoteProtocolError(_HEAD)
-
-
-class Connection(H11Protocol):
-    """Closes a connection on which no head comes in time, and ends one whose answers are not read: either would be held
-    for ever. The time for the rest of a request is kept by the guard."""
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self.conn = WholeRequests(h11.SERVER, _MAX_HEAD_SIZE)
-
-    def send_400_response(self, msg: str) -> None:
-        super().send_400_response(f"The request can't be read. {_HEAD} {_CHUNKED}\n")
-
-    _timer: asyncio.TimerHandle | None = None
-    _unread_timer: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: Any) -> None:
-        super().connection_made(transport)
-        self._watch()
-
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        self._watch()
-
-    def on_response_complete(self) -> None:
-        super().on_response_complete()
-        self._watch()
-
-    def pause_writing(self) -> None:
-        super().pause_writing()
-        self._await_reading()
-
-    def resume_writing(self) -> None:
-        super().resume_writing()
-        if not self.transport.is_closing():  # a closing one is held until the rest is read too, and pauses no more
-            self._stop_unread()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._stop()
-        self._stop_unread()
-        _unfinished.pop(self, None)
-        super().connection_lost(exc)
-
-    @property
-    def _answering(self) -> bool:
-        return self.cycle is not None and not self.cycle.response_complete
-
-    def _watch(self) -> None:
-        if self._answering:
-            self._stop()
-        elif self._timer is None:
-            self._timer = self.loop.call_later(HEAD_SECONDS, self._close)
-        if self._answering and not self.cycle.more_body:
-            _unfinished.pop(self, None)
-            return
-        _unfinished.setdefault(self)
-        if len(_unfinished) > MAX_UNFINISHED:
-            oldest = next(iter(_unfinished))
-            del _unfinished[oldest]
-            # Not `close`: that waits until all of an answer is read, and the other side may never read it.
-            oldest.transport.abort()
-
-    def _stop(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _close(self) -> None:
-        self._timer = None
-        if not self._answering:
-            self.transport.close()  # it waits until all of an answer is read
-            self._await_reading()
-
-    def _await_reading(self) -> None:
-        """Ends the connection unless the other side reads on: some of what waits for it in each such time."""
-        if self._unread_timer is None:
-            waiting = self.transport.get_write_buffer_size()
-            self._unread_timer = self.loop.call_later(guard.UNREAD_SECONDS, self._must_have_read, waiting)
-
-    def _must_have_read(self, before: int) -> None:
-        self._unread_timer = None
-        if self.transport.get_write_buffer_size() >= before:
-            self.transport.abort()
-        else:
-            self._await_reading()
-
-    def _stop_unread(self) -> None:
-        if self._unread_timer is not None:
-            self._unread_timer.cancel()
-            self._unread_timer = None
 
 
 _PAGE = """\

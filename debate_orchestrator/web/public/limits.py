@@ -30,10 +30,19 @@ class Caps(Protocol):
 class Limits(Protocol):
     """Where use is counted. A `day` is YYYY-MM-DD in UTC; a debate is named by its address on the site."""
 
-    async def admit(self, debate: str, day: str, counters: Mapping[str, int], cost: float, caps: Caps) -> str | None:
+    async def admit(
+        self,
+        debate: str,
+        day: str,
+        counters: Mapping[str, int],
+        cost: float,
+        caps: Caps,
+        below: Mapping[str, int] | None = None,
+    ) -> str | None:
         """Counts a debate, unless a limit is reached; then nothing changes, and the name of that limit is returned.
 
-        `counters` maps each counter of the day to the most that it may hold. `cost` is reserved for the debate, in US
+        `counters` maps each counter of the day to the most that it may hold, and `below` others, which must not be
+        full but are not counted. `cost` is reserved for the debate, in US
         dollars, until it is settled. Raises LimitsUnavailable."""
         ...
 
@@ -58,11 +67,19 @@ class MemoryLimits:
         if day > self._day:
             self._day, self._counts, self._key = day, Counter(), secrets.token_bytes(KEY_BYTES)
 
-    async def admit(self, debate: str, day: str, counters: Mapping[str, int], cost: float, caps: Caps) -> str | None:
+    async def admit(
+        self,
+        debate: str,
+        day: str,
+        counters: Mapping[str, int],
+        cost: float,
+        caps: Caps,
+        below: Mapping[str, int] | None = None,
+    ) -> str | None:
         self._begin_day(day)
         today = sum(dollars for on, dollars in self._spent.values() if on == day)
         total = sum(dollars for _, dollars in self._spent.values())
-        if full := full_limit(self._counts, counters, (today, total), cost, caps):
+        if full := full_limit(self._counts, {**counters, **(below or {})}, (today, total), cost, caps):
             return full
         self._counts.update(counters.keys())
         if cost:
@@ -138,14 +155,22 @@ class PostgresLimits:
             # Without the text of the error, which may hold the address of the database.
             raise LimitsUnavailable(f"limits: the database does not answer ({type(error).__name__}).") from None
 
-    async def admit(self, debate: str, day: str, counters: Mapping[str, int], cost: float, caps: Caps) -> str | None:
+    async def admit(
+        self,
+        debate: str,
+        day: str,
+        counters: Mapping[str, int],
+        cost: float,
+        caps: Caps,
+        below: Mapping[str, int] | None = None,
+    ) -> str | None:
         async with self._locked() as connection:
             await connection.execute("DELETE FROM debate_public_counts WHERE day < %s", (day,))
             rows = await connection.execute("SELECT counter, used FROM debate_public_counts WHERE day = %s", (day,))
             counts = dict(await rows.fetchall())
             sums = "SELECT coalesce(sum(dollars) FILTER (WHERE day = %s), 0), coalesce(sum(dollars), 0)"
             row = await (await connection.execute(f"{sums} FROM debate_public_costs", (day,))).fetchone()
-            if full := full_limit(counts, counters, row, cost, caps):
+            if full := full_limit(counts, {**counters, **(below or {})}, row, cost, caps):
                 return full
             for counter in counters:
                 await connection.execute(

@@ -30,6 +30,7 @@ from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import few_combining_marks, one_line
 from debate_orchestrator.web import folder
 from debate_orchestrator.web.live import Viewers
+from debate_orchestrator.web.open_files import is_out_of_files
 from debate_orchestrator.web.public import visitors
 from debate_orchestrator.web.public.limits import Limits, LimitsUnavailable
 from debate_orchestrator.web.public.rules import Cast, ModerationFailed, Rules, moderator, risks_of
@@ -63,6 +64,8 @@ class Site:
         self._moderator = moderator(rules.moderation)
         self._moderating = asyncio.Semaphore(_MODERATIONS)
         self.log = log
+        self._starting: set[str] = set()
+        """The pseudonyms of visitors for whom a debate is being started."""
         self._tasks: set[asyncio.Task[None]] = set()
 
     # Starting
@@ -71,22 +74,37 @@ class Site:
         """Opens the debate of a form that was sent from an address, and has it run. Returns its name.
         Raises FormError."""
         cast, answers = self._answers(sent)
-        if self.queue.full:
-            raise visitors.queue_full(self.rules.queue, self.queue.wait_seconds(1))
-        self.queue.starting += 1
+        self._must_have_room()
         try:
             return await self._start(cast, answers, address)
         except (LimitsUnavailable, ModerationFailed) as error:
             self.log(str(error))
             sentence = with_hint("No debate can be started at the moment.", "the same again in some minutes")
             raise FormError(503, {"": [sentence]}, retry_after=120) from None
-        finally:
-            self.queue.starting -= 1
+
+    def _must_have_room(self) -> None:
+        if self.queue.full:
+            raise visitors.queue_full(self.rules.queue, self.queue.wait_seconds(1))
 
     async def _start(self, cast: Cast, answers: dict[str, Any], address: str) -> str:
         name = f"{folder.slug(answers['topic'])}-{secrets.token_hex(5)}"
         settings = _settings(answers, f"{name}{SUFFIXES[0]}.md")
-        await self._moderate(name, *await self._day_and_visitor(address), cast, answers)
+        day, visitor = await self._day_and_visitor(address)
+        if visitor in self._starting:
+            raise visitors.starts_already()
+        self._starting.add(visitor)
+        try:
+            await self._moderate(name, day, visitor, cast, answers)
+            self._must_have_room()  # no place is kept meanwhile: one visitor's topics would keep others out
+            self.queue.starting += 1
+            try:
+                return await self._open(name, settings, cast, address)
+            finally:
+                self.queue.starting -= 1
+        finally:
+            self._starting.discard(visitor)
+
+    async def _open(self, name: str, settings: Settings, cast: Cast, address: str) -> str:
         await self._admit(name, *await self._day_and_visitor(address), cast)  # it may be another day by now
         opening = asyncio.ensure_future(open_debate(settings, rehearse=cast.rehearsal))
         try:
@@ -104,11 +122,13 @@ class Site:
         return day, visitors.pseudonym(await self.limits.day_key(day), address)
 
     async def _moderate(self, name: str, day: str, visitor: str, cast: Cast, answers: dict[str, Any]) -> None:
-        """Raises FormError for a topic that the moderator refuses, and for a visitor who tries too many."""
+        """Raises FormError for a topic that the moderator refuses, and for a visitor who tries or has started too
+        many."""
         if not self.rules.moderation:
             return
         tries = {f"{TRIES}{visitor}": _TRIES * self.rules.debates_per_visitor}
-        if reached := await self.limits.admit(name, day, tries, 0.0, self.rules):
+        started = {f"{VISITOR}{visitor}": self.rules.debates_per_visitor}
+        if reached := await self.limits.admit(name, day, tries, 0.0, self.rules, started):
             raise visitors.limit_reached(reached, self.rules.debates_per_visitor, visitors.seconds_to_midnight())
         request = {"topic": answers["topic"], "positions": answers["positions"], "cast": cast.name}
         async with self._moderating:
@@ -264,6 +284,12 @@ _DURATIONS = 50
 """Debates whose time is remembered, to say how long others wait."""
 
 
+def _may_pass(failure: Exception) -> bool:
+    """Whether a debate that has ended so may go on later by itself."""
+    passing = isinstance(failure, Paused | JournalWriteError) and not isinstance(failure, OverBudget)
+    return passing or is_out_of_files(failure)
+
+
 class StartQueue:
     """Runs at most `at_once` debates, in the order in which they came; at most `most` others wait."""
 
@@ -343,7 +369,7 @@ class StartQueue:
         if run.failure is None:
             self._retries.pop(run.path, None)
             self._durations.append(time.monotonic() - began)
-        elif isinstance(run.failure, Paused | JournalWriteError) and not isinstance(run.failure, OverBudget):
+        elif _may_pass(run.failure):
             self._retry(run.path)
         self._on_end(run)
         self._fill()

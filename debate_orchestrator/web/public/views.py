@@ -21,6 +21,7 @@ from debate_orchestrator.util.errors import DebateError, with_hint
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.web import blocks, card, folder, live, pages
 from debate_orchestrator.web.guard import Guard, is_https
+from debate_orchestrator.web.once import Once
 from debate_orchestrator.web.pages import go_to, html_response, own_page, png
 from debate_orchestrator.web.public import report, visitors
 from debate_orchestrator.web.public.site import MAX_TOPIC_LENGTH, Site
@@ -52,6 +53,7 @@ class Views:
 
     def __init__(self, site: Site, requests: Requests, renderings: Renderings):
         self._site, self._requests, self._renderings = site, requests, renderings
+        self._once = Once()
 
     async def home(self, request: Request) -> Response:
         """The form of a new debate, and the debates of others."""
@@ -65,11 +67,12 @@ class Views:
             return await self._home(
                 request, {}, FormError(403, {"": [with_hint("Your browser sent no cookie.", hint)]})
             )
-        visitor = self._requests.pseudonym(request.scope)
+        visitor, address = self._requests.pseudonym(request.scope), visitors.address(request.scope)
         work = partial(self._renderings.run, visitor=visitor)
         sent = await form(request, visitors.form_token(held), work)
+        once = sent.pop("once", "")
         try:
-            name = await self._site.start(sent, visitors.address(request.scope))
+            name = await self._once.begin(once, lambda: self._site.start(sent, address), held, sent)
         except FormError as error:
             return await self._home(request, sent, error)
         return go_to(f"/d/{name}")
@@ -88,6 +91,7 @@ class Views:
             sent=sent,
             problems=error.problems if error else {},
             form_token=visitors.form_token(held),
+            once=secrets.token_hex(16),
             rows=rows,
             base=_base(request),
         )

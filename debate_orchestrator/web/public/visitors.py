@@ -17,6 +17,7 @@ from typing import Any
 from debate_orchestrator.util.errors import JournalWriteError, LockedJournal, OverBudget, Paused, with_hint
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.web.guard import FormLimit, Headers, HttpError, Scope, is_https, stated_last
+from debate_orchestrator.web.open_files import is_out_of_files
 from debate_orchestrator.web.public.limits import ALL_COST, DAY_COST
 
 COOKIE = "debate_visitor"
@@ -141,6 +142,8 @@ def public_reasons(error: Exception) -> list[str]:
     """Why a debate stands still, without anything that the owner's errors name."""
     if isinstance(error, LockedJournal):
         return [with_hint("Another server of this site runs this debate.", "load this page again to follow it")]
+    if is_out_of_files(error):
+        return ["Too many people use this site at the moment. Nothing that was said is lost."]
     if isinstance(error, JournalWriteError):
         return ["This site can't save anything at the moment. What was said until now is kept."]
     if isinstance(error, OverBudget):
@@ -176,6 +179,12 @@ def limit_reached(name: str, per_visitor: int, seconds: float) -> FormError:
         hint = "choose a cast that costs nothing, if there is one; trying again won't help"
         return FormError(503, {"": [with_hint("This site has reached its limit of costs.", hint)]})
     return FormError(429, {"": [sentence]}, retry_after=seconds)
+
+
+def starts_already() -> FormError:
+    """The error for a second debate of a visitor while their first is being started."""
+    sentence = with_hint("One of your network is being started already.", "the same again in some seconds")
+    return FormError(429, {"": [sentence]}, retry_after=10)
 
 
 def queue_full(waiting: int, seconds: float | None) -> FormError:

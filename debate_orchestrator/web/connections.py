@@ -1,0 +1,233 @@
+"""The connections of the server: how many there may be, which one ends for another, and what a request may cost to
+read."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import select
+import socket
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any
+
+import h11
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from debate_orchestrator.web import guard
+from debate_orchestrator.web.open_files import bounds, is_out_of_files
+
+HEAD_SECONDS = 10.0
+"""Seconds in which the head of a request has to arrive, and that a connection may be idle."""
+_MAX_HEAD_SIZE = 16_384
+"""Bytes of a request's head."""
+_MAX_BLANKS = 100
+"""Blanks in a row in a head."""
+QUEUE = 512
+"""Connections that the system holds until they are accepted."""
+_TOLD_SECONDS = 60.0
+"""Seconds in which the lack of open files is told once."""
+
+_open: dict[Connection, None] = {}
+"""All connections, the oldest first."""
+_unfinished: dict[Connection, None] = {}
+"""Those on which no whole request has come, the oldest first. For one more than the bound the oldest is closed, so that
+a browser gets through however many are opened. They are not counted by address: all that come by a proxy have the
+same."""
+_unread: dict[Connection, None] = {}
+"""Those on which an answer waits to be read, the one that has waited longest first."""
+
+
+def _end_oldest() -> None:
+    """Ends the connection that has stood still for longest: one whose answer is not read, or else one on which no whole
+    request has come. The latter are few, and one that has just come may be among them."""
+    for connections in (_unread, _unfinished, _open):
+        if connections:
+            next(iter(connections)).abort()
+            return
+
+
+class Server(uvicorn.Server):
+    """Ends the debates before it waits for open connections: the streams among these end with them. Where no connection
+    can be accepted for want of open files, another makes room for it."""
+
+    _told = -_TOLD_SECONDS
+
+    def __init__(self, config: uvicorn.Config, end_debates: Callable[[], Awaitable[None]]):
+        super().__init__(config)
+        self._end_debates = end_debates
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        asyncio.get_running_loop().set_exception_handler(self._failed)
+        await super().startup(sockets)
+        for listening in sockets or ():
+            listening.listen(QUEUE)  # uvicorn has one number for this and for what is accepted at a time
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await self._end_debates()
+        await super().shutdown(sockets)
+
+    def _failed(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Handles what no code of ours can catch. asyncio tells of each accept that fails, and tries it again."""
+        if not is_out_of_files(context.get("exception")):
+            loop.default_exception_handler(context)
+            return
+        _end_oldest()
+        if time.monotonic() - self._told >= _TOLD_SECONDS and _can_tell():
+            self._told = time.monotonic()
+            print("No more files can be opened, so connections are ended. Try: a higher `ulimit -n`.", file=sys.stderr)
+
+
+def _can_tell() -> bool:
+    """Whether a line on the standard error is taken at once: a pipe that is full and not read would stop the server."""
+    with suppress(OSError, ValueError, AttributeError):
+        return bool(select.select((), (sys.stderr,), (), 0)[1])
+    return False
+
+
+_CHUNKED = "This server takes a request whole, with its Content-Length, and not in chunks (Transfer-Encoding)."
+_HEAD = f"Its head may have {_MAX_HEAD_SIZE:,} bytes, on lines without control characters and long runs of blanks."
+_BLANK_LINE = re.compile(rb"\n\r?\n")
+_MALFORMED = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|\n[ \t]")
+"""Control characters, a carriage return within a line, and a line that goes on with the one above."""
+
+
+class WholeRequests(h11.Connection):
+    """Refuses requests that cost far more to read than to send. Those in chunks of a byte are, and browsers and proxies
+    send forms whole. h11 tries a header's line again from each blank in it before it refuses the line."""
+
+    _searched = 0
+    """Bytes of the next head in which its end was looked for."""
+
+    def next_event(self) -> Any:
+        if self.their_state is h11.IDLE:
+            if self.trailing_data[0] == b"\r":
+                return h11.NEED_DATA
+            if self.trailing_data[0].startswith(b"\r\n"):  # RFC 9112, 2.2, which h11 does not follow here
+                self._receive_buffer.maybe_extract_next_line()
+                self._searched = 0
+            self._check_head()
+        event = super().next_event()
+        if isinstance(event, h11.Request) and any(name == b"transfer-encoding" for name, _ in event.headers):
+            raise h11.RemoteProtocolError(_CHUNKED)
+        return event
+
+    def _check_head(self) -> None:
+        """Raises RemoteProtocolError for a head that arrived whole and is not taken; h11 bounds one that has not."""
+        received = self.trailing_data[0]
+        end = _BLANK_LINE.search(received, max(0, self._searched - 2))
+        if end is None:
+            self._searched = len(received)
+            return
+        self._searched = 0
+        head = received[: end.end()]
+        if (
+            len(head) > _MAX_HEAD_SIZE
+            or _MALFORMED.search(head)
+            or b" " * (_MAX_BLANKS + 1) in head.replace(b"\t", b" ")
+        ):
+            raise h11.RemoteProtocolError(_HEAD)
+
+
+class Connection(H11Protocol):
+    """Closes a connection on which no head comes in time, and ends one whose answers are not read: either would be held
+    for ever. The time for the rest of a request is kept by the guard."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.conn = WholeRequests(h11.SERVER, _MAX_HEAD_SIZE)
+
+    def send_400_response(self, msg: str) -> None:
+        super().send_400_response(f"The request can't be read. {_HEAD} {_CHUNKED}\n")
+
+    _timer: asyncio.TimerHandle | None = None
+    _unread_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        _open[self] = None
+        self._watch()
+        if len(_open) > bounds().connections:
+            _end_oldest()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._watch()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._watch()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        _unread.setdefault(self)
+        self._await_reading()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if not self.transport.is_closing():  # a closing one is held until the rest is read too, and pauses no more
+            _unread.pop(self, None)
+            self._stop_unread()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop()
+        self._stop_unread()
+        self._forget()
+        super().connection_lost(exc)
+
+    def abort(self) -> None:
+        """Ends it at once. `close` waits until all of an answer is read, and the other side may never read it."""
+        self._forget()
+        self.transport.abort()
+
+    def _forget(self) -> None:
+        for connections in (_open, _unfinished, _unread):
+            connections.pop(self, None)
+
+    @property
+    def _answering(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _watch(self) -> None:
+        if self._answering:
+            self._stop()
+        elif self._timer is None:
+            self._timer = self.loop.call_later(HEAD_SECONDS, self._close)
+        if self._answering and not self.cycle.more_body:
+            _unfinished.pop(self, None)
+            return
+        _unfinished.setdefault(self)
+        if len(_unfinished) > bounds().unfinished:
+            next(iter(_unfinished)).abort()
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _close(self) -> None:
+        self._timer = None
+        if not self._answering:
+            self.transport.close()  # it waits until all of an answer is read
+            self._await_reading()
+
+    def _await_reading(self) -> None:
+        """Ends the connection unless the other side reads on: some of what waits for it in each such time."""
+        if self._unread_timer is None:
+            waiting = self.transport.get_write_buffer_size()
+            self._unread_timer = self.loop.call_later(guard.UNREAD_SECONDS, self._must_have_read, waiting)
+
+    def _must_have_read(self, before: int) -> None:
+        self._unread_timer = None
+        if self.transport.get_write_buffer_size() >= before:
+            self.transport.abort()
+        else:
+            self._await_reading()
+
+    def _stop_unread(self) -> None:
+        if self._unread_timer is not None:
+            self._unread_timer.cancel()
+            self._unread_timer = None
