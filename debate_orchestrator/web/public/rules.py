@@ -171,14 +171,14 @@ def _cast(name: str, given: Mapping[str, Any], problems: list[str]) -> Cast | No
 
 def _tried(answers: Mapping[str, Any]) -> Settings:
     """The settings of a debate with these answers. BadSettings if it could not be opened."""
-    rules = format_check.load(answers["format"])
-    trial = {"topic": "Is this a topic?", "positions": {side: f"Position {side}." for side in rules.sides}}
+    format = format_check.load(answers["format"])
+    trial = {"topic": "Is this a topic?", "positions": {side: f"Position {side}." for side in format.sides}}
     stand_in = model_spec.REHEARSE
     cast = answers["cast"]
     seats = cast if isinstance(cast, Mapping) else {}
     rehearsed = bool(seats) and all(spec == stand_in for spec in seats.values())
     default_model = stand_in if rehearsed else model_spec.HOST
-    settings = make_settings({**answers, **trial}, rules, "debate.md", lambda seat: default_model)
+    settings = make_settings({**answers, **trial}, format, "debate.md", lambda seat: default_model)
     if problems := casting.cast_problems(settings.cast) + casting.missing(settings.cast):
         raise BadSettings(problems)
     return settings

@@ -145,12 +145,12 @@ class Site:
                 problems[field] = [f"It has {len(text)} characters, and at most {MAX_TOPIC_LENGTH} are taken."]
         if not texts["topic"]:
             problems["topic"] = ["Write a question or a claim, in one sentence."]
-        rules = format_check.load(cast.answers["format"])
-        positions = {side: text for side in rules.sides if (text := texts.get(f"position.{side}", ""))}
-        if positions and len(positions) < len(rules.sides):
+        format = format_check.load(cast.answers["format"])
+        positions = {side: text for side in format.sides if (text := texts.get(f"position.{side}", ""))}
+        if positions and len(positions) < len(format.sides):
             problems["position.a" if "a" not in positions else "position.b"] = ["Say what this side argues, too."]
         elif not positions and texts["topic"] and not problems:
-            positions = worded_positions(texts["topic"], rules.sides)
+            positions = worded_positions(texts["topic"], format.sides)
             if not positions and not cast.rehearsal:
                 sentence = "It is not clear from the topic what each side is to argue. Say it here, in a sentence each."
                 problems["position.a"] = [sentence]
@@ -242,9 +242,9 @@ def spent_before() -> dict[str, tuple[str, float]]:
 def _settings(answers: Mapping[str, Any], output: str) -> Settings:
     """The settings of a debate. Raises FormError with what is wrong in the visitor's words."""
     given = {key: value for key, value in answers.items() if value not in (None, {})}
-    rules = format_check.load(given["format"])
+    format = format_check.load(given["format"])
     try:
-        settings = make_settings({**given, "output": output}, rules, output)
+        settings = make_settings({**given, "output": output}, format, output)
     except DebateError as error:
         problems: dict[str, list[str]] = {}
         for sentence in error.problems:  # the owner's part was checked before, and what it names is the owner's
@@ -254,7 +254,7 @@ def _settings(answers: Mapping[str, Any], output: str) -> Settings:
         raise FormError(422, problems or {"": ["These settings can't be taken. Try: another topic or cast."]}) from None
     if not settings.positions and model_spec.is_rehearsal(settings.cast):
         pair = (f"{label}: {one_line(settings.topic)}" for label in ("For", "Against"))
-        settings = settings.model_copy(update={"positions": dict(zip(rules.sides, pair, strict=False))})
+        settings = settings.model_copy(update={"positions": dict(zip(format.sides, pair, strict=False))})
     return settings
 
 
