@@ -396,6 +396,7 @@ PAID: dict[str, Any] = {"about": "x", "cast": dict.fromkeys(("a", "b", "judge"),
         ({**GOOD, "at_once": 0}, "at_once: 0 should be greater"),
         ({**GOOD, "listed": "yes"}, "listed: 'yes' should be true or false"),
         ({**GOOD, "que": 3}, "Did you mean 'queue'"),
+        ({**GOOD, "limits": "postgresql://db/limits"}, "limits: this key is now `limits_database`."),
         ({**GOOD, "debates_per_model": {"openai:x": 3}}, "is in none of the casts"),
     ],
 )

@@ -114,7 +114,7 @@ class PostgresLimits:
             import psycopg
         except ImportError:
             hint = 'pip install "debate-orchestrator[postgresql]"'
-            raise BadSettings("limits: a database needs the extra `postgresql`.", hint=hint) from None
+            raise BadSettings("limits_database: a database needs the extra `postgresql`.", hint=hint) from None
         self._psycopg, self._url = psycopg, url
         self._keys: tuple[str, bytes] = ("", b"")
         self._made = False
@@ -136,7 +136,8 @@ class PostgresLimits:
                 self._made = True
         except self._psycopg.Error as error:
             # Without the text of the error, which may hold the address of the database.
-            raise LimitsUnavailable(f"limits: the database does not answer ({type(error).__name__}).") from None
+            problem = f"limits_database: the database does not answer ({type(error).__name__})."
+            raise LimitsUnavailable(problem) from None
 
     async def admit(self, debate: str, day: str, counters: Mapping[str, int], cost: float, caps: Caps) -> str | None:
         async with self._locked() as connection:
