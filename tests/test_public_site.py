@@ -85,7 +85,7 @@ def test_a_debate_from_the_front_page_to_its_report(visitor: PublicVisitor) -> N
         ({"topic": "x" * 301}, "topic", "301 characters, and at most 300"),
         ({"rounds": "4"}, "rounds", "1 to 3 rounds"),
         ({"rounds": "1e1"}, "rounds", "1 to 3 rounds"),
-        ({"cast": "other"}, "cast", "not offered"),
+        ({"cast": "other"}, "cast", "no such"),
         ({"position.a": "Yes."}, "position.b", "Say what this side argues"),
         ({"position.a": "Yes.", "position.b": "Yes."}, "position.a", "Both sides argue"),
     ],
@@ -199,7 +199,7 @@ def test_a_moderator_program_may_refuse(here: Path) -> None:
         assert len(list(Path().glob("*.journal.jsonl"))) == 1
 
 
-def test_a_moderator_function_may_refuse(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_function_may_refuse_a_topic(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A Python function does the same; one that is not there is told before the site is served."""
     (here / "house_rules.py").write_text(
         "async def check(request):\n    return None if 'gRPC' in request['topic'] else 'Only gRPC is debated here.'\n",
@@ -213,7 +213,7 @@ def test_a_moderator_function_may_refuse(here: Path, monkeypatch: pytest.MonkeyP
         rules_module.moderator("python:house_rules:nothing")
 
 
-def test_the_moderator_is_not_asked_without_end(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_topic_check_is_not_asked_without_end(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Refused topics count nowhere as debates, but a visitor can't have ever more of them looked at."""
     (here / "refusing.py").write_text("asked = []\ndef check(request):\n    asked.append(1)\n    return 'No.'\n")
     monkeypatch.syspath_prepend(str(here))
@@ -422,7 +422,7 @@ def test_the_documented_file_is_good(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_site_with_programs_needs_consent(debate: Any, here: Path) -> None:
-    """A file that names programs is not served before the owner has agreed to them, the moderator's too."""
+    """A file that names programs is not served before the owner has agreed to them, that of the topics' check too."""
     cast = spoken_by("command:true --loud")
     Path("site.yaml").write_text(json.dumps({"casts": {"one": cast}, "moderation": "true --hard"}), encoding="utf-8")
 

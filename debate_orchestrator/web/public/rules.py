@@ -202,13 +202,13 @@ def _money(settings: Settings, *, free: bool) -> list[str]:
 
 
 def risks_of(rules: Rules) -> tuple[Risk, ...]:
-    """What the debates of these rules do besides debates, and the program or function that moderates."""
+    """What the debates of these rules do besides debates, and the program or function that checks topics."""
     found: dict[str, Risk] = {}
     for cast in rules.casts.values():
         found |= {risk.digest: risk for risk in of_settings({**cast.answers, "topic": ""})}
     if rules.moderation:
-        moderator = Risk(kind="program", where="moderation", what=rules.moderation)
-        found[moderator.digest] = moderator
+        risk = Risk(kind="program", where="moderation", what=rules.moderation)
+        found[risk.digest] = risk
     return tuple(found.values())
 
 

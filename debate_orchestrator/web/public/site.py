@@ -45,9 +45,9 @@ _FIELDS = frozenset({"topic", "position.a", "position.b", "cast", "rounds"})
 _PLACES = {"topic": "topic", "positions": "position.a", "rounds": "rounds"}
 """Setting to the field of the form that it comes from."""
 _TRIES = 10
-"""Topics that a visitor may have looked at by the moderator, for each debate that they may start in a day."""
+"""Topics that a visitor may have checked, for each debate that they may start in a day."""
 _MODERATIONS = 4
-"""Topics that are looked at by the moderator at the same time."""
+"""Topics that are checked at the same time."""
 
 Log = Callable[[str], None]
 
@@ -104,7 +104,7 @@ class Site:
         return day, visitors.pseudonym(await self.limits.day_key(day), address)
 
     async def _moderate(self, name: str, day: str, visitor: str, cast: Cast, answers: dict[str, Any]) -> None:
-        """Raises FormError for a topic that the moderator refuses, and for a visitor who tries too many."""
+        """Raises FormError for a topic that the owner's check refuses, and for a visitor who tries too many."""
         if not self.rules.moderation:
             return
         tries = {f"{TRIES}{visitor}": _TRIES * self.rules.debates_per_visitor}
@@ -132,10 +132,10 @@ class Site:
             raise FormError(400, {"": [f"This form has fields that are not known here: {len(unknown)}."]})
         cast = self.rules.casts.get(sent.get("cast", "") or next(iter(self.rules.casts)))
         if cast is None:
-            raise FormError(422, {"cast": ["This cast is not offered. Choose one of the list."]})
+            raise FormError(422, {"cast": ["There is no such cast here. Choose one of the list."]})
         rounds = sent.get("rounds", "") or str(min(cast.rounds, 2))
         if not re.fullmatch(r"[1-9]\d?", rounds) or int(rounds) > cast.rounds:
-            problems["rounds"] = [f"This cast debates for 1 to {plural(cast.rounds, 'round')}."]
+            problems["rounds"] = [f"This cast has 1 to {plural(cast.rounds, 'round')}."]
         texts = {
             field: few_combining_marks(one_line(sent.get(field, ""))).strip()
             for field in ("topic", "position.a", "position.b")
