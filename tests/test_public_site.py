@@ -177,7 +177,7 @@ def test_the_days_of_a_model_and_a_cast(here: Path) -> None:
         visitor.started(cast="second")
 
 
-def test_a_moderator_program_may_refuse(here: Path) -> None:
+def test_a_program_may_refuse_a_topic(here: Path) -> None:
     """A program gets the topic on standard input and refuses with a reason, which the visitor reads; it runs without a
     shell, and where it fails nothing is started."""
     program = here / "moderate.py"
@@ -225,7 +225,7 @@ def test_the_topic_check_is_not_asked_without_end(here: Path, monkeypatch: pytes
     assert len(refusing.asked) == 10
 
 
-def test_a_slow_moderator_holds_nothing(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_topic_check_holds_nothing(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that does not answer is ended, and the visitor may try again."""
     monkeypatch.setattr(rules_module, "MODERATION_SECONDS", 0.2)
     with visiting_public(rules(moderation="sleep 60")) as visitor:
@@ -340,8 +340,8 @@ def test_a_paused_debate_goes_on_by_itself(here: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr("debate_orchestrator.web.public.site.RETRY_SECONDS", (1.0, 1.0, 1.0, 1.0))
     Path("down").touch()
     speaker = speaking(here, "import os\nif os.path.exists('down'): sys.exit(5)\nprint('A reason is given here.')")
-    cast = {"flaky": spoken_by(speaker, retry_for=1.0)}
-    with visiting_public(rules(casts=cast)) as visitor:
+    casts = {"flaky": spoken_by(speaker, retry_for=1.0)}
+    with visiting_public(rules(casts=casts)) as visitor:
         path = visitor.started()
         assert "you need not do anything" in visitor.until(path, "goes on by itself in about")
         Path("down").unlink()
@@ -369,8 +369,8 @@ def test_a_debate_goes_on_when_there_is_room_again(here: Path, monkeypatch: pyte
 def test_a_debate_that_is_not_tried_again_says_so(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After the last try the page no longer says that the visitor need not do anything, but what they can do."""
     monkeypatch.setattr("debate_orchestrator.web.public.site.RETRY_SECONDS", (0.2,))
-    cast = {"silent": spoken_by(speaking(here, "sys.exit(5)"), retry_for=1.0)}
-    with visiting_public(rules(casts=cast)) as visitor:
+    casts = {"silent": spoken_by(speaking(here, "sys.exit(5)"), retry_for=1.0)}
+    with visiting_public(rules(casts=casts)) as visitor:
         path = visitor.started()
         shown = visitor.until(path, "is not tried again by itself. Try: start the debate again later")
         assert "Not finished" in shown and "A model did not answer in time" in shown
@@ -423,8 +423,8 @@ def test_the_documented_file_is_good(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_site_with_programs_needs_consent(debate: Any, here: Path) -> None:
     """A file that names programs is not served before the owner has agreed to them, that of the topics' check too."""
-    cast = spoken_by("command:true --loud")
-    Path("site.yaml").write_text(json.dumps({"casts": {"one": cast}, "moderation": "true --hard"}), encoding="utf-8")
+    offer = spoken_by("command:true --loud")
+    Path("site.yaml").write_text(json.dumps({"casts": {"one": offer}, "moderation": "true --hard"}), encoding="utf-8")
 
     ran = debate("serve", "--public", "site.yaml", "--no-browser", "--port", "0")
 

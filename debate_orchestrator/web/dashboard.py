@@ -190,7 +190,7 @@ class Dashboard:
         )
 
     async def _start(self, prepared: Prepared, once: str) -> Response:
-        """Opens the debate and runs it, unless the page of that `once` has begun one: then it leads there. What was
+        """Opens the debate and runs it, unless the page with that `once` began one: then it leads there. What was
         paid for its positions is on record, however the browser leaves."""
         begun = self._begun.get(once) or asyncio.ensure_future(self._run(prepared))
         if once:

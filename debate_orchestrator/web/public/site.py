@@ -125,8 +125,8 @@ class Site:
             raise visitors.limit_reached(reached, self.rules.debates_per_visitor, visitors.seconds_to_midnight())
 
     def _answers(self, sent: Mapping[str, str]) -> tuple[Cast, dict[str, Any]]:
-        """The cast that a form chooses, and the answers that it makes. Raises FormError with what is invalid, by field;
-        nothing but the visitor's own fields is taken from it."""
+        """The cast that a form chooses, and the answers that it makes; nothing but the visitor's own fields is taken
+        from it. Raises FormError with what is invalid, by field."""
         problems: dict[str, list[str]] = {}
         if unknown := sent.keys() - _FIELDS:
             raise FormError(400, {"": [f"This form has fields that are not known here: {len(unknown)}."]})
@@ -251,7 +251,8 @@ def _settings(answers: Mapping[str, Any], output: str) -> Settings:
             field, _, problem = sentence.partition(": ")
             if place := _PLACES.get(field.partition(".")[0]):
                 problems.setdefault(place, []).append(f"{problem[:1].upper()}{problem[1:]}")
-        raise FormError(422, problems or {"": ["These settings can't be taken. Try: another topic or cast."]}) from None
+        other = "These settings can't be taken. Try: another topic or cast."
+        raise FormError(422, problems or {"": [other]}) from None
     if not settings.positions and model_spec.is_rehearsal(settings.cast):
         pair = (f"{label}: {one_line(settings.topic)}" for label in ("For", "Against"))
         settings = settings.model_copy(update={"positions": dict(zip(format.sides, pair, strict=False))})
