@@ -241,6 +241,16 @@ def test_the_names_that_briefs_provide(tmp_path: Path) -> None:
     names = briefs.names(debate(written(tmp_path / "mine")))
     debater, judge = names["debater"].given, names["judge"].given
     assert {"topic", "turn", "positions", "fence", "nonce", "schema"} <= debater & judge
-    assert {"other", "target", "advice"} <= debater - judge
+    assert {"other", "target", "feedback"} <= debater - judge
     assert {"ballots", "totals", "criteria"} <= judge - debater
     assert [names[role].whose for role in ("debater", "judge")] == ["a debater's", "a judge's"]
+
+
+@pytest.mark.parametrize(("former", "now"), [("advice", "feedback"), ("holder", "shown_as")])
+def test_templates_in_journals_keep_the_names_that_they_use(tmp_path: Path, former: str, now: str) -> None:
+    """A template that travels in a journal is rendered by the name that a value had when the debate was opened."""
+    texts = [f"It is {{{{ {name} | compact }}}}." for name in (former, now)]
+    tasks = [
+        first(written(tmp_path / "mine", speech_md_j2=text)).messages[-1].parts[-1].split("\n")[0] for text in texts
+    ]
+    assert tasks[0] == tasks[1] and tasks[0] in ("It is [].", 'It is {"a": "a", "b": "b"}.')

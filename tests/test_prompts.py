@@ -117,7 +117,7 @@ def test_the_names_are_neutral() -> None:
     assert [name for name in ("claude", "gpt", "gemini", "anthropic", "openai", "llama") if name in words] == []
 
 
-DEBATER = KnownNames("a debater's", frozenset({"topic", "other", "advice"}))
+DEBATER = KnownNames("a debater's", frozenset({"topic", "other", "feedback"}))
 JUDGE = KnownNames("a judge's", frozenset({"topic", "ballots"}))
 
 
@@ -236,7 +236,7 @@ def test_names_that_no_brief_provides() -> None:
     assert one.startswith("one.j2:2: a debater's brief does not provide the name 'othr'.")
     assert one.endswith("Did you mean 'other'?")
     assert two.startswith("one.j2:3: a debater's brief does not provide the name 'zzz'")
-    assert two.endswith("Try: one of advice, other, topic.")
+    assert two.endswith("Try: one of feedback, other, topic.")
     assert three.startswith("one.j2:4: a debater's brief does not provide the name 'ballots'")
 
 

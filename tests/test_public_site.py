@@ -85,7 +85,7 @@ def test_a_debate_from_the_front_page_to_its_report(visitor: PublicVisitor) -> N
         ({"topic": "x" * 301}, "topic", "301 characters, and at most 300"),
         ({"rounds": "4"}, "rounds", "1 to 3 rounds"),
         ({"rounds": "1e1"}, "rounds", "1 to 3 rounds"),
-        ({"cast": "other"}, "cast", "not offered"),
+        ({"cast": "other"}, "cast", "no such"),
         ({"position.a": "Yes."}, "position.b", "Say what this side argues"),
         ({"position.a": "Yes.", "position.b": "Yes."}, "position.a", "Both sides argue"),
     ],
@@ -178,7 +178,7 @@ def test_the_days_of_a_model_and_a_cast(here: Path) -> None:
         visitor.started(cast="second")
 
 
-def test_a_moderator_program_may_refuse(here: Path) -> None:
+def test_a_program_may_refuse_a_topic(here: Path) -> None:
     """A program gets the topic on standard input and refuses with a reason, which the visitor reads; it runs without a
     shell, and where it fails nothing is started."""
     program = here / "moderate.py"
@@ -200,7 +200,7 @@ def test_a_moderator_program_may_refuse(here: Path) -> None:
         assert len(list(Path().glob("*.journal.jsonl"))) == 1
 
 
-def test_a_moderator_function_may_refuse(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_function_may_refuse_a_topic(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A Python function does the same; one that is not there is told before the site is served."""
     (here / "house_rules.py").write_text(
         "async def check(request):\n    return None if 'gRPC' in request['topic'] else 'Only gRPC is debated here.'\n",
@@ -214,7 +214,7 @@ def test_a_moderator_function_may_refuse(here: Path, monkeypatch: pytest.MonkeyP
         rules_module.moderator("python:house_rules:nothing")
 
 
-def test_the_moderator_is_not_asked_without_end(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_topic_check_is_not_asked_without_end(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Refused topics count nowhere as debates, but a visitor can't have ever more of them looked at."""
     (here / "refusing.py").write_text("asked = []\ndef check(request):\n    asked.append(1)\n    return 'No.'\n")
     monkeypatch.syspath_prepend(str(here))
@@ -226,7 +226,7 @@ def test_the_moderator_is_not_asked_without_end(here: Path, monkeypatch: pytest.
     assert len(refusing.asked) == 10
 
 
-def test_a_slow_moderator_holds_nothing(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_topic_check_holds_nothing(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that does not answer is ended, and the visitor may try again."""
     monkeypatch.setattr(rules_module, "MODERATION_SECONDS", 0.2)
     with visiting_public(rules(moderation="sleep 60")) as visitor:
@@ -343,8 +343,8 @@ def test_a_paused_debate_goes_on_by_itself(here: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr("debate_orchestrator.web.public.site.RETRY_SECONDS", (1.0, 1.0, 1.0, 1.0))
     Path("down").touch()
     speaker = speaking(here, "import os\nif os.path.exists('down'): sys.exit(5)\nprint('A reason is given here.')")
-    cast = {"flaky": spoken_by(speaker, retry_for=1.0)}
-    with visiting_public(rules(casts=cast)) as visitor:
+    casts = {"flaky": spoken_by(speaker, retry_for=1.0)}
+    with visiting_public(rules(casts=casts)) as visitor:
         path = visitor.started()
         assert "you need not do anything" in visitor.until(path, "goes on by itself in about")
         Path("down").unlink()
@@ -372,8 +372,8 @@ def test_a_debate_goes_on_when_there_is_room_again(here: Path, monkeypatch: pyte
 def test_a_debate_that_is_not_tried_again_says_so(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After the last try the page no longer says that the visitor need not do anything, but what they can do."""
     monkeypatch.setattr("debate_orchestrator.web.public.site.RETRY_SECONDS", (0.2,))
-    cast = {"silent": spoken_by(speaking(here, "sys.exit(5)"), retry_for=1.0)}
-    with visiting_public(rules(casts=cast)) as visitor:
+    casts = {"silent": spoken_by(speaking(here, "sys.exit(5)"), retry_for=1.0)}
+    with visiting_public(rules(casts=casts)) as visitor:
         path = visitor.started()
         shown = visitor.until(path, "is not tried again by itself. Try: start the debate again later")
         assert "Not finished" in shown and "A model did not answer in time" in shown
@@ -399,6 +399,7 @@ PAID: dict[str, Any] = {"about": "x", "cast": dict.fromkeys(("a", "b", "judge"),
         ({**GOOD, "at_once": 0}, "at_once: 0 should be greater"),
         ({**GOOD, "listed": "yes"}, "listed: 'yes' should be true or false"),
         ({**GOOD, "que": 3}, "Did you mean 'queue'"),
+        ({**GOOD, "limits": "postgresql://db/limits"}, "limits: this key is now `limits_database`."),
         ({**GOOD, "debates_per_model": {"openai:x": 3}}, "is in none of the casts"),
     ],
 )
@@ -424,9 +425,9 @@ def test_the_documented_file_is_good(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_site_with_programs_needs_consent(debate: Any, here: Path) -> None:
-    """A file that names programs is not served before the owner has agreed to them, the moderator's too."""
-    cast = spoken_by("command:true --loud")
-    Path("site.yaml").write_text(json.dumps({"casts": {"one": cast}, "moderation": "true --hard"}), encoding="utf-8")
+    """A file that names programs is not served before the owner has agreed to them, that of the topics' check too."""
+    offer = spoken_by("command:true --loud")
+    Path("site.yaml").write_text(json.dumps({"casts": {"one": offer}, "moderation": "true --hard"}), encoding="utf-8")
 
     ran = debate("serve", "--public", "site.yaml", "--no-browser", "--port", "0")
 

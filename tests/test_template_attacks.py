@@ -205,7 +205,7 @@ def test_only_plain_values_are_handed_over(value: object) -> None:
 )
 def test_a_template_gets_nowhere(text: str) -> None:
     """Each way that is known out of a sandbox of templates is refused, here and where a stranger's are rendered."""
-    values = {"topic": "Tea", "positions": {"a": "x"}, "heard": [], "advice": []}
+    values = {"topic": "Tea", "positions": {"a": "x"}, "heard": [], "feedback": []}
     own = {NAME: text}
 
     with pytest.raises(

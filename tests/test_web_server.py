@@ -324,8 +324,8 @@ def site(folder: Path) -> dict[str, Any]:
     (folder / "speaker.py").write_text(SPEAKER, encoding="utf-8")
     program = f"command:{sys.executable} {folder / 'speaker.py'}"
     settings = {"issues": False, "brief": False}
-    cast = {"about": "x", "cast": {"a": program, "b": program, "judge": "rehearse"}, "free": True, **settings}
-    return {"casts": {"one": cast}, "debates_per_visitor": 100}
+    offer = {"about": "x", "cast": {"a": program, "b": program, "judge": "rehearse"}, "free": True, **settings}
+    return {"casts": {"one": offer}, "debates_per_visitor": 100}
 
 
 async def followed(server: Served, path: str, visitor: str) -> list[tuple[str, Any]]:

@@ -160,7 +160,7 @@ def persisted(debate: DebateState) -> tuple[int, ...]:
 
 
 def feedback(debate: DebateState, side: str, round: int) -> list[str]:
-    """The judges' advice from the round before to a side; empty in round 1 or with feedback off."""
+    """The judges' feedback from the round before to a side; empty in round 1 or with feedback off."""
     if round < 2 or not debate.opened.settings.feedback:
         return []
     round_ballots = ballots(debate, round - 1)

@@ -18,7 +18,7 @@ _HEADS = {
     "MOTION": "The motion",
     "POSITIONS": "",
     "MATERIAL": "Material",
-    "ADVICE": "The judge's advice",
+    "FEEDBACK": "The judge's feedback",
     "COMPLAINTS": "What was wrong with the last reply",
     "REPLY": "The last reply",
     "PAGES": "Pages",

@@ -238,6 +238,10 @@ def _once(owner: Format | Phase, key: Hashable, make: Callable[[], Any]) -> Any:
     return known[1][key]
 
 
+_FORMER_NAMES = {"holder": "shown_as", "advice": "feedback"}
+"""What templates that travel in journals may call a value, to the name that it has now."""
+
+
 def _template_values(debate: DebateState, turn: Turn, code: Code | None = None) -> dict[str, Any]:
     """Everything a template of this turn may name."""
     heard, strictness = _heard(debate, turn), debate.opened.settings.strictness
@@ -246,6 +250,7 @@ def _template_values(debate: DebateState, turn: Turn, code: Code | None = None) 
         fixed = fixed | _once(debate.format, ("rubric", debate.criteria), lambda: _of_rubric(debate))
     values = _common(debate, turn) | _own_values(debate, turn, heard)
     plain = {name: rendering.plain_data(value) for name, value in values.items()}
+    plain |= {former: plain[name] for former, name in _FORMER_NAMES.items() if name in plain}
     return {"turn": _turn(debate, turn), "heard": heard, **fixed, **plain, "schema": _schema(debate, turn, code)}
 
 
@@ -261,7 +266,7 @@ def _common(debate: DebateState, turn: Turn) -> dict[str, Any]:
         "topic": settings.topic,
         "as_of": settings.as_of,
         "positions": {side: renamed(settings.positions[who]) for side, who in real.items()},
-        "holder": {who: side for side, who in real.items()},
+        "shown_as": {who: side for side, who in real.items()},
         "side_labels": {side: format.seats[who].side for side, who in real.items()},
         "context": debate.opened.context if turn.hears_as in format.context_heard_by else (),
         "rounds": settings.rounds,
@@ -385,7 +390,7 @@ def _for_debater(debate: DebateState, turn: Turn, heard: list[dict[str, Any]]) -
         "tells_rounds": debate.format.tells_rounds,
         "spoken": any((entry["round"], entry["phase"]["name"]) == (turn.round, turn.phase.name) for entry in theirs),
         "target": theirs[-1] if theirs else None,
-        "advice": tally.feedback(debate, turn.seat, turn.round or 0),
+        "feedback": tally.feedback(debate, turn.seat, turn.round or 0),
         "evidence": evidence(debate, turn),
     }
 

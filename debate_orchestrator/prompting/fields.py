@@ -171,8 +171,8 @@ def shortened(questions: Iterable[FormQuestion], first: str = "") -> list[FormQu
 
 
 def short_form(debate: DebateState, turn: Turn) -> Callable[[Iterable[FormQuestion]], list[FormQuestion]] | None:
-    """What picks the questions of a judge's short form; None for other seats. Advice is asked for where a round follows
-    that hears it, and an unresolved question in the final form, since the closing line of the debate has it."""
+    """What picks the questions of a judge's short form; None for other seats. Feedback is asked for where a round
+    follows that hears it, and an unresolved question in the final form, since the closing line of the debate has it."""
     if turn.role != JUDGE:
         return None
     heard = turn.round is not None and turn.round < debate.rounds

@@ -82,7 +82,7 @@ def speech_remarks(debate: DebateState, turn: Turn, text: str) -> list[str]:
     over = f"The last {dropped:,} words are over the limit: they are on record, and no seat hears them."
     found = [over] if dropped else []
     if turn.speaking and speech_rules.says(debate, lines.decline, turn, reply):
-        found.append("It declines to argue this position, and is on record as a refusal.")
+        found.append("It declines to argue this position, which is put on record.")
     elif turn.speaking and speech_rules.says(debate, lines.concede, turn, reply):
         found.append("It concedes the whole debate, which ends the debate.")
     elif ignored := speech_rules.ignored_line(debate, turn, reply):

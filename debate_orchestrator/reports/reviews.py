@@ -408,6 +408,10 @@ def file_ballot(folder: str, value: Mapping[str, Any]) -> str:
     return path
 
 
+READ = "read"
+"""The key of a draft that says that the debate was shown; from then on the vote before it stands."""
+
+
 def begin_review(folder: str, value: Mapping[str, Any]) -> bool:
     """Keeps the first draft of a reviewer; False where that name has a draft or a ballot, which then stays as it is.
     BadFile where so many have begun that no more may by the link: those who have can go on, and all of their ballots

@@ -80,7 +80,7 @@ SETTING_TEXTS = {
     ),
     "format": SettingText("`debate formats` lists them; the path of your own, as ./NAME", "adversarial", "NAME"),
     "first": SettingText("the side that speaks first: a or b", "a", "SIDE"),
-    "feedback": SettingText("debaters hear the judge's advice for their next round; they do by default", "true"),
+    "feedback": SettingText("debaters hear the judge's feedback in their next round; they do by default", "true"),
     "context": SettingText("a file that both sides may draw on; may be repeated", "[]", "FILE"),
     "cast": SettingText(
         "the models; by default an agent host takes the turns (`open`), or Sonnet-level models argue and an Opus-level "

@@ -9,15 +9,13 @@ from typing import Any
 
 from debate_orchestrator.core.schema import Shape
 from debate_orchestrator.prompting.fields import FieldPath, FormQuestion, hint, read, readable, steps, written
-from debate_orchestrator.reports.reviews import ReviewForm, ReviewTexts, in_order, worded
+from debate_orchestrator.reports.reviews import READ, ReviewForm, ReviewTexts, in_order, worded
 from debate_orchestrator.terminal.drafts import Keeping
 from debate_orchestrator.terminal.form import Form
 from debate_orchestrator.terminal.prompt import Prompter, Question, Status, unknown_choice
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.util.terminal_text import Back
 
-_READ = "read"
-"""Key of a draft: whether the debate has been shown. From then on the vote before it stands."""
 _FIRST, _SECOND = ("seen", "before"), ("rounds", "final", "after", "why")
 _HEAD = ("ballot", "journal", "reviewer", "date")
 Keep = Callable[[dict[str, Any]], None]
@@ -39,10 +37,10 @@ class ReviewBallotForm(Form):
         """`show` shows the debate; `keep` keeps a draft after every answer."""
         self.texts, self.form = texts, form
         self._show, self._head = show, {name: given[name] for name in _HEAD if name in given}
-        self._was_read = given.get(_READ) is True
+        self._was_read = given.get(READ) is True
         self._whole = form.asked(*_FIRST, *_SECOND)
         keeping = Keeping[Mapping[FieldPath, str]](
-            lambda entered: keep(self.ballot() | ({_READ: True} if self._was_read else {}))
+            lambda entered: keep(self.ballot() | ({READ: True} if self._was_read else {}))
         )
         super().__init__(prompter, form.asked(*_FIRST), form.shape_context, keeping, _entered(self._whole, form, given))
 
@@ -65,7 +63,7 @@ class ReviewBallotForm(Form):
 
     async def _read_debate(self) -> bool:
         """Shows the debate; the vote before stands from then on. False where the question before is wanted."""
-        wording = self.texts.questions[_READ]
+        wording = self.texts.questions[READ]
         question = Question(
             wording.text, (wording.help,), tuple(wording.choices.items()), next(iter(wording.choices)), back=True
         )

@@ -15,6 +15,7 @@ from debate_orchestrator.core import rapporteur, schedule, speech_rules, transcr
 from debate_orchestrator.core.events import BriefSent, Event
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine.turn import OnEvent
 from debate_orchestrator.prompting.brief_pieces import ALL_ASKED, BALLOT, Piece, limits, pieces
 from debate_orchestrator.prompting.brief_pieces import tasks as tasks_of
 from debate_orchestrator.prompting.briefs import Brief
@@ -38,7 +39,6 @@ from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import count_words, one_line, sanitize
 from debate_orchestrator.util.terminal_text import Back
 
-Watch = Callable[[DebateState, Event], None]
 _EDITORS = ("nano", "vi")
 """Editors for a person who has chosen none and asks for one."""
 
@@ -333,10 +333,10 @@ class Person:
         """Removes drafts that are on record."""
         self._drafts.tidy(debate)
 
-    def begin_watching(self, leave: Callable[[], None], debate_view: DebateView | None, also: Watch) -> Watch:
+    def begin_watching(self, leave: Callable[[], None], debate_view: DebateView | None, also: OnEvent) -> OnEvent:
         """The person now watches a debate that runs: `leave` is called when they want to leave it, and `debate_view`
-        lends the terminal as long as a turn of theirs is due. Returns the watch to be told of its events, which tells
-        `also`."""
+        lends the terminal as long as a turn of theirs is due. Returns what is to be told of its
+        events, and tells `also` of them."""
         self._leave = leave
 
         def on_event(debate: DebateState, event: Event) -> None:

@@ -170,10 +170,10 @@ class Batches:
 
     def _await(self, batch: Batch, bodies: Mapping[str, dict[str, Any]] | None = None) -> None:
         if batch.name not in self._tasks:
-            task = asyncio.get_running_loop().create_task(self._held(batch, bodies))
+            task = asyncio.get_running_loop().create_task(self._carry_out(batch, bodies))
             self._tasks[batch.name] = task
 
-    async def _held(self, batch: Batch, bodies: Mapping[str, dict[str, Any]] | None) -> None:
+    async def _carry_out(self, batch: Batch, bodies: Mapping[str, dict[str, Any]] | None) -> None:
         """Creates a batch, or finds one of an earlier run, and hands out its results."""
         api = self._apis[batch.model]
         try:

@@ -209,18 +209,18 @@ def _groups(data: _Votes) -> Ints:
 def _identified(data: _Votes) -> tuple[bool, bool]:
     """Whether the schedule tells the side effect, and that of speaking second, from the strengths and each other.
 
-    Around a circle of debates the strengths cancel out, and what is left of the two effects is what tells of them. It
+    Around a cycle of debates the strengths cancel out, and what is left of the two effects is what tells of them. It
     is counted in whole numbers, in one walk through the debates.
     """
-    left = _around_circles(data)
+    left = _around_cycles(data)
     either_way = {-1.0, 1.0} <= set(data.second.tolist())
     if (known := next((pair for pair in left if pair[0]), None)) is None:
         return False, either_way and any(second for _, second in left)
     return True, either_way and any(known[0] * second != known[1] * side for side, second in left)
 
 
-def _around_circles(data: _Votes) -> set[tuple[int, int]]:
-    """How often each effect counts, side and second, around the circles of debates that a walk meets."""
+def _around_cycles(data: _Votes) -> set[tuple[int, int]]:
+    """How often each effect counts, side and second, around the cycles of debates that a walk meets."""
     debates: defaultdict[int, set[tuple[int, int, int]]] = defaultdict(set)
     for pro, con, second in zip(data.pro.tolist(), data.con.tolist(), data.second.astype(int).tolist(), strict=True):
         debates[pro].add((con, 1, second))

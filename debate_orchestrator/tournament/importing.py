@@ -328,9 +328,9 @@ class _Collector:
         if not judge:
             self._unread.add("Rows without a judge, which cast no vote", f"line {row.line}")
             return
-        turn = self._number(row, "turn")
+        number = self._number(row, "turn")
         mirrored = _text(row.values.get("mirrored")).casefold() in _TRUE
-        key = (debate_id, judge, turn, mirrored, _text(row.values.get("repeat")))
+        key = (debate_id, judge, number, mirrored, _text(row.values.get("repeat")))
         content = hashlib.sha256(repr((row.values, row.scores)).encode("utf-8", "surrogatepass")).digest()
         if key in self._seen:
             kind = _TWICE if self._seen[key] == content else _DIFFERENT
@@ -343,7 +343,7 @@ class _Collector:
             judge=judge,
             winner=self._winner(row, debate, scores),
             scores=scores,
-            round=None if turn is None else int(turn),
+            round=None if number is None else int(number),
             mirrored=mirrored,
             label=_text(row.values.get("label")) or None,
             score=self._number(row, "score"),

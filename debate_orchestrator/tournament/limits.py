@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Annotated, Literal, NamedTuple, get_args
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from debate_orchestrator.core.events import Count, Reply, Usage
 from debate_orchestrator.core.settings import MAX_COUNT
@@ -87,12 +87,17 @@ class Bucket:
 
 
 class LimiterState(FrozenModel):
-    """What a limiter knows, as plain data. Times are those of its clock, in seconds."""
+    """What a limiter knows, as plain data. Times are those of its clock, in seconds. Workers share it in the database,
+    under the keys that it has there."""
+
+    model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
 
     allowed: Annotated[_Figure, Field(ge=0)]
     """Calls that may be under way."""
-    grown_at: _Figure
-    careful: bool
+    allowed_since: Annotated[_Figure, Field(alias="grown_at")]
+    """When so many were allowed: more are, the more time passes."""
+    slow_growth: Annotated[bool, Field(alias="careful")]
+    """Whether a call was ever throttled, after which only a twentieth more calls are allowed every second."""
     paused_until: _Figure
     throttled_in_a_row: Count
     """Throttled calls since the last one that was answered."""
@@ -114,7 +119,7 @@ class Limiter:
         }
         self.in_flight = 0
         self.most = limits.at_once or MAX_AT_ONCE
-        self.allowed, self.grown_at, self.careful = float(min(FIRST_AT_ONCE, self.most)), now, False
+        self.allowed, self.allowed_since, self.slow_growth = float(min(FIRST_AT_ONCE, self.most)), now, False
         self.paused_until, self.throttled_in_a_row = 0.0, 0
         self.throttled = 0
         """Calls that were throttled, in all."""
@@ -178,16 +183,16 @@ class Limiter:
         self.throttled_in_a_row += 1
         backoff = min(_BACKOFF * 2 ** min(self.throttled_in_a_row - 1, 10), _MAX_BACKOFF)
         self.paused_until = now + min(max(backoff, after or 0.0), MAX_PAUSE)
-        self.allowed, self.careful = max(1.0, self.in_flight / 2), True
-        self.grown_at = self.paused_until
+        self.allowed, self.slow_growth = max(1.0, self.in_flight / 2), True
+        self.allowed_since = self.paused_until
 
     def state(self) -> LimiterState:
         """What is known of the limits, without the calls under way."""
         buckets = {name: self.buckets[name].state() for name in _KINDS if name in self.buckets}
         return LimiterState(
             allowed=self.allowed,
-            grown_at=self.grown_at,
-            careful=self.careful,
+            allowed_since=self.allowed_since,
+            slow_growth=self.slow_growth,
             paused_until=self.paused_until,
             throttled_in_a_row=self.throttled_in_a_row,
             throttled=self.throttled,
@@ -196,8 +201,8 @@ class Limiter:
 
     def restore(self, state: LimiterState) -> None:
         """Takes over what another limiter of the same clock knew. Limits that were given stay as they are."""
-        self.grown_at, self.careful, self.throttled_in_a_row = state.grown_at, state.careful, state.throttled_in_a_row
-        self.throttled = state.throttled
+        self.allowed_since, self.slow_growth = state.allowed_since, state.slow_growth
+        self.throttled_in_a_row, self.throttled = state.throttled_in_a_row, state.throttled
         self.paused_until = min(state.paused_until, self._clock() + MAX_PAUSE)
         self.allowed = min(state.allowed, float(self.most))
         for name, (a_minute, level, at) in state.buckets.items():
@@ -206,10 +211,10 @@ class Limiter:
 
     def _grow(self, now: float) -> None:
         """Lets more calls be made at once: twice as many every second, and once one was throttled a twentieth more."""
-        if now > self.grown_at:
-            factor: float = 1.05 if self.careful else 2.0
-            self.allowed = min(float(self.most), self.allowed * factor ** min(now - self.grown_at, 60.0))
-            self.grown_at = now
+        if now > self.allowed_since:
+            factor: float = 1.05 if self.slow_growth else 2.0
+            self.allowed = min(float(self.most), self.allowed * factor ** min(now - self.allowed_since, 60.0))
+            self.allowed_since = now
 
 
 class Admission(NamedTuple):

@@ -257,7 +257,7 @@ def winner_by_scores(scores: Iterable[tuple[float | Decimal, float | Decimal]]) 
 
 
 def drop_flipped(ballots: Sequence[BallotRow]) -> list[BallotRow]:
-    """The same ballots, those not counted whose judge names another winner on the mirrored debate."""
+    """The same ballots, with `counted` false on those whose judge names another winner on the mirrored debate."""
     winners: dict[tuple[object, ...], set[str | None]] = defaultdict(set)
     keys = [(row.debate, row.judge, row.round, row.repeat) for row in ballots]
     if not any(row.mirrored for row in ballots):

@@ -119,7 +119,7 @@ class Spec(FrozenModel):
     limits: dict[str, Limits] = {}
     """By the kind of provider, or by the name or spec of a model."""
     budgets: dict[str, PhaseLengths] = {}
-    """By phase."""
+    """How long the speeches of a phase may be, by phase."""
     settings: dict[str, Any] = {}
     """Settings of every debate."""
     added: tuple[str, ...] = ()
@@ -152,7 +152,7 @@ def spec_of(data: Mapping[str, Any], problems: Sequence[str] = (), *, rehearse: 
     if isinstance(rules, Format):
         found += _format_problems(data, rules)
     if spec is not None and not found:
-        update: dict[str, Any] = {"rules": with_budgets(spec.rules, spec.budgets)}
+        update: dict[str, Any] = {"rules": with_lengths(spec.rules, spec.budgets)}
         if rehearse:
             judges = spec.judges.model_copy(update={"pool": tuple(map(stand_in, spec.judges.pool))})
             update |= {"models": tuple(map(stand_in, spec.models)), "judges": judges}
@@ -298,14 +298,14 @@ def declared_prices(spec: Spec) -> AbstractContextManager[None]:
     return pricing.declared((one.spec, one.price.input, one.price.output) for one in models if one.price is not None)
 
 
-def with_budgets(rules: Format, budgets: Mapping[str, PhaseLengths]) -> Format:
+def with_lengths(rules: Format, lengths: Mapping[str, PhaseLengths]) -> Format:
     """A format whose phases have these lengths."""
-    if not budgets:
+    if not lengths:
         return rules
     changed = {
         part: tuple(
-            phase.model_copy(update=budgets[phase.name].model_dump(exclude_none=True))
-            if phase.name in budgets
+            phase.model_copy(update=lengths[phase.name].model_dump(exclude_none=True))
+            if phase.name in lengths
             else phase
             for phase in getattr(rules, part)
         )
@@ -319,7 +319,7 @@ def is_shipped(spec: Spec) -> bool:
     if spec.templates or spec.format not in resources.format_names():
         return False
     rules, templates = loader.load_with_templates(spec.format)
-    return not templates and with_budgets(rules, spec.budgets) == spec.rules
+    return not templates and with_lengths(rules, spec.budgets) == spec.rules
 
 
 class Pool:

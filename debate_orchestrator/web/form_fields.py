@@ -47,7 +47,7 @@ def questions(
 ) -> list[ReplyField]:
     """The fields, as far as they are known from what was `typed`; with problems where it is `checked`. What is
     `computed` is not asked for. `worded` gives the label of a field and what it is about, where the shape's own words
-    is invalid."""
+    do not fit."""
     meanings = {side: format.name_of(side) for side in shape_context.sides}
     found: list[ReplyField] = []
     in_lines = _in_lines(typed, shape_context)

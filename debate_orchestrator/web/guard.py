@@ -140,7 +140,7 @@ class Guard:
                 del self._forms[link]
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, begun: Callable[[], bool]) -> None:
-        """Answers a request that only asks. What is done for it ends when the other side is gone before the answer
+        """Answers a GET or HEAD. What is done for it ends when the other side is gone before the answer
         begins; a form is worked on to its end."""
         gone = asyncio.ensure_future(disconnected(receive))
         waiting: list[Message] = [{"type": "http.request", "body": b"", "more_body": False}]

@@ -41,7 +41,7 @@ class _Request:
     work: Callable[[], Any]
     result: asyncio.Future[Any]
     tries: set[asyncio.Task[None]] = field(default_factory=set)
-    """To begin it: one for each who asked before it was begun."""
+    """Tasks that try to begin it: one for each request that came before it began."""
     begun: bool = False
 
 

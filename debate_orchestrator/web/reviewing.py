@@ -32,8 +32,6 @@ from debate_orchestrator.web.sent_form import form
 
 _FIELDS = re.compile(rf"action|reviewer|seen|before|{form_fields.NAME}")
 """The names of the fields that the pages of a review have."""
-_READ = "read"
-"""The key of a draft that says that the debate was shown; from then on the vote before it stands."""
 _ASKED = ("rounds", "final", "why", "after")
 """What is asked after the debate was read."""
 
@@ -90,7 +88,7 @@ class Reviews:
     def _shown(self, request: Request, case: ReviewedDebate, name: str) -> str:
         if name and self._filed(case, name):
             return self._page(request, case, "filed", name=name)
-        if name and (draft := reviews.read_draft(case.folder, name, case.digest)).get(_READ):
+        if name and (draft := reviews.read_draft(case.folder, name, case.digest)).get(reviews.READ):
             return self._reading(request, case, draft, {}, [])
         return self._page(request, case, "before", name=name)
 
@@ -116,7 +114,7 @@ class Reviews:
         problems += [] if before else ["Say which position you hold before you read."]
         if not problems:
             try:
-                if reviews.begin_review(case.folder, ballot | {_READ: True}):
+                if reviews.begin_review(case.folder, ballot | {reviews.READ: True}):
                     return go_to(self._own_address(request, case, name))
                 problems = [
                     f"There is a review by {name} already. If it is yours, open the address that you got when you "
@@ -129,14 +127,14 @@ class Reviews:
     def _file(self, request: Request, case: ReviewedDebate, name: str, sent: Mapping[str, str]) -> Response:
         """Files the ballot, or shows what is wrong with it."""
         draft = reviews.read_draft(case.folder, name, case.digest) if name else {}
-        if not draft.get(_READ):
+        if not draft.get(reviews.READ):
             problems = ["Begin with the vote before reading."]
             return HTMLResponse(self._page(request, case, "before", name=name, problems=problems), 422)
         answers = fields.value(case.form.asked(*_ASKED), case.form.shape_context, form_fields.entered(sent))
         if answers is None:
             problems = ["Some of it is missing: see below."]
             return HTMLResponse(self._reading(request, case, draft, sent, problems), 422)
-        ballot = {key: value for key, value in draft.items() if key != _READ} | answers
+        ballot = {key: value for key, value in draft.items() if key != reviews.READ} | answers
         ballot["why"] = one_line(ballot["why"])
         if "rounds" in ballot:
             ballot["rounds"] = {int(number): part for number, part in ballot["rounds"].items()}

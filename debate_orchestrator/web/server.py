@@ -178,7 +178,7 @@ def serve_public(
 ) -> None:
     """Serves a public site as `serve` does the dashboard. `log` gets what the owner should know of failures. Raises
     BadSettings too where the moderation, or the database of the limits, can't be used."""
-    limits = PostgresLimits(rules.limits) if rules.limits else MemoryLimits(spent_before())
+    limits = PostgresLimits(rules.limits_database) if rules.limits_database else MemoryLimits(spent_before())
     site = Site(rules, limits, log)
     with _listening(LOOPBACK, port) as listening:
         port = listening[0].getsockname()[1]

@@ -65,7 +65,7 @@ class Game(NamedTuple):
     """None where it was not decided."""
 
 
-class Standing(NamedTuple):
+class Record(NamedTuple):
     """How a model did in the chosen debates."""
 
     model: str
@@ -127,18 +127,18 @@ def _result(debate: DebateRow, side: str) -> Result | None:
     return "tied" if debate.winner == "tie" else "won" if debate.winner == side else "lost"
 
 
-def standings(chosen: Sequence[DebateRow], played: Iterable[Game]) -> list[Standing]:
+def standings(chosen: Sequence[DebateRow], played: Iterable[Game]) -> list[Record]:
     """The models of these games, the best first by Elo over the chosen debates."""
     ratings = {row.model: row.rating for row in elo(chosen)}
     results = _results((game.model, game) for game in played)
-    found = [Standing(model, ratings.get(model), *counts) for model, counts in results.items()]
+    found = [Record(model, ratings.get(model), *counts) for model, counts in results.items()]
     return sorted(found, key=lambda standing: (-(standing.rating or 0.0), -(standing.rate or 0.0), standing.model))
 
 
-def head_to_head(played: Iterable[Game]) -> dict[tuple[str, str], Standing]:
+def head_to_head(played: Iterable[Game]) -> dict[tuple[str, str], Record]:
     """Model and opponent to how the model did against it."""
     results = _results(((game.model, game.opponent), game) for game in played)
-    return {pair: Standing(pair[0], None, *counts) for pair, counts in results.items()}
+    return {pair: Record(pair[0], None, *counts) for pair, counts in results.items()}
 
 
 def _results(keyed: Iterable[tuple[_Key, Game]]) -> dict[_Key, list[int]]:

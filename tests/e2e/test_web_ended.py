@@ -203,11 +203,11 @@ def test_a_button_that_is_held_meanwhile_sends_nothing(confirming: tuple[Any, Sl
     """As the buttons are when a stream breaks off. Without its button a form says something else."""
     window, proofs = confirming
     window.get_by_role("button", name="Start the debate").click()
-    window.evaluate("held(true)")
+    window.evaluate("disableButtons(true)")
     proofs.answer()
     assert not proofs.sent
     assert window.get_by_text("nothing was sent").is_visible()
-    window.evaluate("held(false)")
+    window.evaluate("disableButtons(false)")
     window.get_by_role("button", name="Start the debate").click()
     proofs.answer()
     assert [form.count("action=start") for form in proofs.sent] == [1]

@@ -41,7 +41,7 @@ CREATE TABLE tournaments (
     id text PRIMARY KEY,
     tag text NOT NULL,
     spec text NOT NULL,                                -- as tournament.json
-    round int NOT NULL DEFAULT 0,                      -- how often debates were queued
+    round int NOT NULL DEFAULT 0,                      -- the number of the latest pass
     retry_failed boolean NOT NULL DEFAULT false,       -- whether undecided debates are judged again in this pass
     max_cost double precision,                         -- US dollars
     committed double precision NOT NULL DEFAULT 0,     -- US dollars spent, and expected of calls under way

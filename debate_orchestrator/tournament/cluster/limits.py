@@ -51,7 +51,7 @@ class _Row(FrozenModel):
 
     limiter: LimiterState | None = None
     in_flight: dict[str, Annotated[int, Field(ge=-MAX_COUNT, le=MAX_COUNT)]] = {}
-    """The number of a worker to its calls under way."""
+    """Worker id to its calls under way."""
 
 
 class SharedLimiters(Limiters):

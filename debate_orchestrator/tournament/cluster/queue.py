@@ -31,7 +31,7 @@ _SWEEP_LOCK = 0x64656262
 """The advisory lock of the one worker that looks for stalled jobs."""
 
 RunDebate = Callable[[int, str, str], Awaitable[None]]
-"""Runs a debate: the worker's number, the tournament, the debate. Raises Requeue if it has to be run later."""
+"""Runs a debate: the worker id, the tournament, the debate. Raises Requeue if it has to be run later."""
 
 
 class Requeue(Exception):

@@ -53,7 +53,8 @@ WHERE tournament = %(tournament)s AND debate = %(debate)s AND holder IS NULL
 
 
 class _Pass(NamedTuple):
-    """A tournament as it was queued last, and its run under one number of this worker."""
+    """A tournament as it was queued last, and its run under one worker id. Procrastinate gives a process a new one for
+    each tournament, and again after the database was away."""
 
     number: int
     worker: int
@@ -100,9 +101,9 @@ class Worker:
         self._unusable: dict[str, int] = {}
         """Tournaments that can't be run here, with the pass for which that was found."""
         self._jobs: dict[asyncio.Task[Any], int] = {}
-        """The debates under way, with the number of this worker under which each runs."""
+        """The debates under way, with the worker id under which each runs."""
         self._under_way: defaultdict[int, Counter[str]] = defaultdict(Counter)
-        """Calls under way, by that number and by the limits that they pass."""
+        """Calls under way, by that id and by the limits that they pass."""
         queue.register(database.app, self._run_job)
 
     def stop(self) -> None:
@@ -216,7 +217,7 @@ class Worker:
         return count
 
     async def _beat(self) -> None:
-        """Gives heartbeats for the numbers under which debates run, also while no new ones are taken under them."""
+        """Gives heartbeats for the worker ids under which debates run, also while no new ones are taken under them."""
         while True:
             try:
                 for worker in set(self._jobs.values()):

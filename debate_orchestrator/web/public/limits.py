@@ -131,7 +131,7 @@ class PostgresLimits:
             import psycopg
         except ImportError:
             hint = 'pip install "debate-orchestrator[postgresql]"'
-            raise BadSettings("limits: a database needs the extra `postgresql`.", hint=hint) from None
+            raise BadSettings("limits_database: a database needs the extra `postgresql`.", hint=hint) from None
         self._psycopg, self._url = psycopg, url
         self._keys: tuple[str, bytes] = ("", b"")
         self._made = False
@@ -153,7 +153,8 @@ class PostgresLimits:
                 self._made = True
         except self._psycopg.Error as error:
             # Without the text of the error, which may hold the address of the database.
-            raise LimitsUnavailable(f"limits: the database does not answer ({type(error).__name__}).") from None
+            problem = f"limits_database: the database does not answer ({type(error).__name__})."
+            raise LimitsUnavailable(problem) from None
 
     async def admit(
         self,

@@ -29,7 +29,7 @@ def report(path: str) -> str:
 def _without_addresses(debate: DebateState) -> dict[str, str]:
     """Every spec of a debate that has an address, the longest first, to what stands before that."""
     specs = [*model_spec.specs_of(debate.opened.cast), *model_spec.specs_of(debate.cast)]
-    specs += [answer.reply.by for answer in debate.replies.values()]
+    specs += [reply_event.reply.by for reply_event in debate.replies.values()]
     addressed = {}
     for spec in sorted({model_spec.unrehearsed(spec) for spec in specs}, key=len, reverse=True):
         model, address = model_spec.split_address(model_spec.rest(spec))

@@ -33,6 +33,8 @@ from debate_orchestrator.util.sanitize import one_line
 
 _OWN = ("topic", "positions", "output", "context", "cast", "sources", "format", "rounds", "insist", "max_cost")
 """Settings that a cast has a key of its own for, or that are the visitor's."""
+_FORMER_KEYS = {"limits": "limits_database"}
+"""Keys that files had, to those that they have now."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _PEOPLE = (model_spec.HUMAN, model_spec.HOST)
 _MAX_COUNT = 1_000_000
@@ -98,7 +100,7 @@ class Rules(FrozenModel):
     """Whether the front page shows the debates of others."""
     moderation: Line = ""
     """A program or Python function that may refuse a topic; empty for none."""
-    limits: Line = ""
+    limits_database: Line = ""
     """The PostgreSQL server that several processes count in; empty for this process's memory."""
 
 
@@ -115,7 +117,8 @@ def read_rules(path: str) -> Rules:
 
 def parse_rules(given: Mapping[str, Any]) -> Rules:
     """The rules that the values of a file make. Raises BadSettings with every problem."""
-    rules, problems = validate(Rules, _given(given, without=("casts",)), key_path)
+    rules, problems = validate(Rules, _given(given, without=("casts", *_FORMER_KEYS)), key_path)
+    problems += [f"{key}: this key is now `{now}`." for key, now in _FORMER_KEYS.items() if key in given]
     casts = _casts(given.get("casts"), problems)
     if rules is not None:
         known = {spec for cast in casts.values() for spec in cast.models}
@@ -171,14 +174,14 @@ def _cast(name: str, given: Mapping[str, Any], problems: list[str]) -> Cast | No
 
 def _tried(answers: Mapping[str, Any]) -> Settings:
     """The settings of a debate with these answers. BadSettings if it could not be opened."""
-    rules = format_check.load(answers["format"])
-    trial = {"topic": "Is this a topic?", "positions": {side: f"Position {side}." for side in rules.sides}}
+    format = format_check.load(answers["format"])
+    trial = {"topic": "Is this a topic?", "positions": {side: f"Position {side}." for side in format.sides}}
     stand_in = model_spec.REHEARSE
     cast = answers["cast"]
     seats = cast if isinstance(cast, Mapping) else {}
     rehearsed = bool(seats) and all(spec == stand_in for spec in seats.values())
     default_model = stand_in if rehearsed else model_spec.HOST
-    settings = make_settings({**answers, **trial}, rules, "debate.md", lambda seat: default_model)
+    settings = make_settings({**answers, **trial}, format, "debate.md", lambda seat: default_model)
     if problems := casting.cast_problems(settings.cast) + casting.missing(settings.cast):
         raise BadSettings(problems)
     return settings
@@ -199,13 +202,13 @@ def _money(settings: Settings, *, free: bool) -> list[str]:
 
 
 def risks_of(rules: Rules) -> tuple[Risk, ...]:
-    """What the debates of these rules do besides debates, and the program or function that moderates."""
+    """What the debates of these rules do besides debates, and the program or function that checks topics."""
     found: dict[str, Risk] = {}
     for cast in rules.casts.values():
         found |= {risk.digest: risk for risk in of_settings({**cast.answers, "topic": ""})}
     if rules.moderation:
-        moderator = Risk(kind="program", where="moderation", what=rules.moderation)
-        found[moderator.digest] = moderator
+        risk = Risk(kind="program", where="moderation", what=rules.moderation)
+        found[risk.digest] = risk
     return tuple(found.values())
 
 

@@ -46,9 +46,9 @@ _FIELDS = frozenset({"topic", "position.a", "position.b", "cast", "rounds"})
 _PLACES = {"topic": "topic", "positions": "position.a", "rounds": "rounds"}
 """Setting to the field of the form that it comes from."""
 _TRIES = 10
-"""Topics that a visitor may have looked at by the moderator, for each debate that they may start in a day."""
+"""Topics that a visitor may have checked, for each debate that they may start in a day."""
 _MODERATIONS = 4
-"""Topics that are looked at by the moderator at the same time."""
+"""Topics that are checked at the same time."""
 
 Log = Callable[[str], None]
 
@@ -122,7 +122,7 @@ class Site:
         return day, visitors.pseudonym(await self.limits.day_key(day), address)
 
     async def _moderate(self, name: str, day: str, visitor: str, cast: Cast, answers: dict[str, Any]) -> None:
-        """Raises FormError for a topic that the moderator refuses, and for a visitor who tries or has started too
+        """Raises FormError for a topic that the owner's check refuses, and for a visitor who tries or has started too
         many."""
         if not self.rules.moderation:
             return
@@ -145,17 +145,17 @@ class Site:
             raise visitors.limit_reached(reached, self.rules.debates_per_visitor, visitors.seconds_to_midnight())
 
     def _answers(self, sent: Mapping[str, str]) -> tuple[Cast, dict[str, Any]]:
-        """The cast that a form chooses, and the answers that it makes. Raises FormError with what is invalid, by field;
-        nothing but the visitor's own fields is taken from it."""
+        """The cast that a form chooses, and the answers that it makes; nothing but the visitor's own fields is taken
+        from it. Raises FormError with what is invalid, by field."""
         problems: dict[str, list[str]] = {}
         if unknown := sent.keys() - _FIELDS:
             raise FormError(400, {"": [f"This form has fields that are not known here: {len(unknown)}."]})
         cast = self.rules.casts.get(sent.get("cast", "") or next(iter(self.rules.casts)))
         if cast is None:
-            raise FormError(422, {"cast": ["This cast is not offered. Choose one of the list."]})
+            raise FormError(422, {"cast": ["There is no such cast here. Choose one of the list."]})
         rounds = sent.get("rounds", "") or str(min(cast.rounds, 2))
         if not re.fullmatch(r"[1-9]\d?", rounds) or int(rounds) > cast.rounds:
-            problems["rounds"] = [f"This cast debates for 1 to {plural(cast.rounds, 'round')}."]
+            problems["rounds"] = [f"This cast has 1 to {plural(cast.rounds, 'round')}."]
         texts = {
             field: few_combining_marks(one_line(sent.get(field, ""))).strip()
             for field in ("topic", "position.a", "position.b")
@@ -165,12 +165,12 @@ class Site:
                 problems[field] = [f"It has {len(text)} characters, and at most {MAX_TOPIC_LENGTH} are taken."]
         if not texts["topic"]:
             problems["topic"] = ["Write a question or a claim, in one sentence."]
-        rules = format_check.load(cast.answers["format"])
-        positions = {side: text for side in rules.sides if (text := texts.get(f"position.{side}", ""))}
-        if positions and len(positions) < len(rules.sides):
+        format = format_check.load(cast.answers["format"])
+        positions = {side: text for side in format.sides if (text := texts.get(f"position.{side}", ""))}
+        if positions and len(positions) < len(format.sides):
             problems["position.a" if "a" not in positions else "position.b"] = ["Say what this side argues, too."]
         elif not positions and texts["topic"] and not problems:
-            positions = worded_positions(texts["topic"], rules.sides)
+            positions = worded_positions(texts["topic"], format.sides)
             if not positions and not cast.rehearsal:
                 sentence = "It is not clear from the topic what each side is to argue. Say it here, in a sentence each."
                 problems["position.a"] = [sentence]
@@ -262,19 +262,20 @@ def spent_before() -> dict[str, tuple[str, float]]:
 def _settings(answers: Mapping[str, Any], output: str) -> Settings:
     """The settings of a debate. Raises FormError with what is wrong in the visitor's words."""
     given = {key: value for key, value in answers.items() if value not in (None, {})}
-    rules = format_check.load(given["format"])
+    format = format_check.load(given["format"])
     try:
-        settings = make_settings({**given, "output": output}, rules, output)
+        settings = make_settings({**given, "output": output}, format, output)
     except DebateError as error:
         problems: dict[str, list[str]] = {}
         for sentence in error.problems:  # the owner's part was checked before, and what it names is the owner's
             field, _, problem = sentence.partition(": ")
             if place := _PLACES.get(field.partition(".")[0]):
                 problems.setdefault(place, []).append(f"{problem[:1].upper()}{problem[1:]}")
-        raise FormError(422, problems or {"": ["These settings can't be taken. Try: another topic or cast."]}) from None
+        other = "These settings can't be taken. Try: another topic or cast."
+        raise FormError(422, problems or {"": [other]}) from None
     if not settings.positions and model_spec.is_rehearsal(settings.cast):
         pair = (f"{label}: {one_line(settings.topic)}" for label in ("For", "Against"))
-        settings = settings.model_copy(update={"positions": dict(zip(rules.sides, pair, strict=False))})
+        settings = settings.model_copy(update={"positions": dict(zip(format.sides, pair, strict=False))})
     return settings
 
 

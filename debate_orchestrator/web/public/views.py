@@ -34,7 +34,7 @@ _LISTED = 20
 """Debates that the front page shows."""
 
 
-class Standing(NamedTuple):
+class PageState(NamedTuple):
     """Where a debate stands beside what its journal says, as far as its page shows that."""
 
     run: Run | None
@@ -133,21 +133,21 @@ class Views:
         """A debate: as it waits, as it runs, or as it was decided. Its page is made once for all who ask, until it
         changes."""
         path, base = self._found(request), _base(request)
-        standing = self._standing(path)
-        state = standing.run.current.state if standing.run and standing.run.current else None
-        version: Hashable = standing.run.version if standing.run and state else folder.version(path)
+        page_state = self._page_state(path)
+        state = page_state.run.current.state if page_state.run and page_state.run.current else None
+        version: Hashable = page_state.run.version if page_state.run and state else folder.version(path)
 
         def page() -> str:
-            return self._page(request.path_params["name"], path, state or folder.load(path)[1], standing, base)
+            return self._page(request.path_params["name"], path, state or folder.load(path)[1], page_state, base)
 
-        key = ("page", version, standing._replace(run=None), standing.run is not None, base)
+        key = ("page", version, page_state._replace(run=None), page_state.run is not None, base)
         html = await self._renderings.get(key, page, self._requests.pseudonym(request.scope))
         return self._of_debate(HTMLResponse(html))
 
-    def _page(self, name: str, path: str, state: DebateState, standing: Standing, base: str) -> str:
+    def _page(self, name: str, path: str, state: DebateState, page_state: PageState, base: str) -> str:
         """The page of a debate as HTML."""
-        waits = standing.run is not None or standing.place > 0
-        rules, setup = state.format, state.opened.settings
+        waits = page_state.run is not None or page_state.place > 0
+        format, setup = state.format, state.opened.settings
         outcome = folder.outcome(state) if state.complete else ""
         described = _result(path, outcome) if state.complete else "; ".join(setup.positions.values())
         return pages.render(
@@ -156,15 +156,15 @@ class Views:
             name=name,
             setup=setup,
             topic=one_line(setup.topic),
-            sides={side: rules.name_of(side) for side in rules.sides},
+            sides={side: format.name_of(side) for side in format.sides},
             state=state,
             live=waits and not state.complete,
             reloads=not waits and not state.complete,
-            status=standing.run.status(state) if standing.run else _status(standing, complete=state.complete),
+            status=page_state.run.status(state) if page_state.run else _status(page_state, complete=state.complete),
             outcome=outcome,
             described=one_line(described)[:300],
             rehearsal=_is_rehearsal(path),
-            body=standing.run.page(state) if standing.run else blocks.all_rendered(state),
+            body=page_state.run.page(state) if page_state.run else blocks.all_rendered(state),
             base=base,
         )
 
@@ -174,11 +174,11 @@ class Views:
             response.headers["x-robots-tag"] = "noindex"
         return response
 
-    def _standing(self, path: str) -> Standing:
+    def _page_state(self, path: str) -> PageState:
         run, queue = self._site.runs.running(path), self._site.queue
         place, retry = queue.place(path), queue.retry_seconds(path)
         wait = queue.wait_seconds(place) if place else None
-        return Standing(
+        return PageState(
             run=run,
             stopping=run is not None and run.stopping,
             place=place,
@@ -202,7 +202,7 @@ class Views:
         def first() -> list[bytes]:
             if self._site.queue.viewers(path) is not viewers:  # it began meanwhile: pages load it
                 return [live.message("over", {})]
-            return [live.message("status", _status(self._standing(path), complete=False))]
+            return [live.message("status", _status(self._page_state(path), complete=False))]
 
         return live.EventStream(viewers, first, visitor)
 
@@ -221,16 +221,16 @@ class Views:
         return self._of_debate(png(made))
 
 
-def _status(standing: Standing, *, complete: bool) -> str:
+def _status(page_state: PageState, *, complete: bool) -> str:
     """Where a debate that does not run stands, as HTML."""
     return pages.render(
         "public/status.html.j2",
         complete=complete,
-        place=standing.place,
-        wait=standing.wait,
-        retry=standing.retry,
-        problems=standing.problems,
-        given_up=visitors.given_up() if standing.given_up else "",
+        place=page_state.place,
+        wait=page_state.wait,
+        retry=page_state.retry,
+        problems=page_state.problems,
+        given_up=visitors.given_up() if page_state.given_up else "",
     )
 
 

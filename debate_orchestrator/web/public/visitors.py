@@ -125,7 +125,7 @@ def form_token(value: str) -> str:
 
 
 VISITOR, TRIES, MODEL, CAST = "visitor:", "tries:", "model:", "cast:"
-"""How the names of counters begin."""
+"""How the names of counters begin, also in databases that are in use."""
 
 
 class FormError(Exception):

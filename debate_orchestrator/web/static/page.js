@@ -3,10 +3,10 @@
 // Another program may take the address of a server that has ended. What a page holds as proof never leaves it, so only
 // the server that made the page can repeat it. Without it nothing is put into the page, loaded or sent.
 const proof = document.querySelector("[data-proof]")?.dataset.proof;
-const held = (on) => { for (const button of document.querySelectorAll("form button")) { button.disabled = on; } };
+const disableButtons = (on) => { for (const button of document.querySelectorAll("form button")) { button.disabled = on; } };
 const endWith = (place, stream, why = "The server of this page has ended, and another program answers at its address.") => {
   stream?.close();
-  held(true);
+  disableButtons(true);
   place.textContent = `${why} What you typed stays here: copy it, and open the link of the new start.`;
 };
 const GONE = "This page no longer follows the debate.";
@@ -68,7 +68,7 @@ if (debate) {
   const stream = new EventSource(debate.dataset.stream);
   const status = document.getElementById("status");
   let proven = !proof; // a public site has none
-  stream.addEventListener("server", (event) => { proven = JSON.parse(event.data) === proof; if (proven) { held(false); } });
+  stream.addEventListener("server", (event) => { proven = JSON.parse(event.data) === proof; if (proven) { disableButtons(false); } });
   const listen = (kind, take) => stream.addEventListener(kind, (event) => { if (proven) { take(event); } else { endWith(status, stream); } });
   const place = (html) => {
     for (const block of [...fragment(html).children]) {
@@ -112,7 +112,7 @@ if (debate) {
   stream.addEventListener("error", () => {
     lost = true;
     proven = !proof;
-    if (proof) { held(true); }
+    if (proof) { disableButtons(true); }
     if (stream.readyState !== EventSource.CLOSED) { status.textContent = "Connection lost, trying again."; } // it does so by itself
     else if (proof) { endWith(status, stream, GONE); } else { status.textContent = `${GONE} Load it anew.`; }
   });
@@ -133,7 +133,7 @@ if (changes) {
   let failures = 0; // the stream of a paused debate ends at once, and is opened again: that is no failure
   stream.addEventListener("error", () => {
     failures += 1;
-    held(true); // until the server has shown that it is there again
+    disableButtons(true); // until the server has shown that it is there again
     if (failures > 1 || document.querySelector("form")) { changes.textContent = "Connection lost, trying again."; }
     if (stream.readyState === EventSource.CLOSED) { endWith(changes, stream, GONE); }
   });
@@ -141,7 +141,7 @@ if (changes) {
     if (JSON.parse(event.data) !== proof) { endWith(changes, stream); return; }
     failures = 0;
     changes.textContent = "";
-    held(false);
+    disableButtons(false);
   });
   stream.addEventListener("change", look);
   stream.addEventListener("here", look);
