@@ -22,8 +22,8 @@ TOPIC = {"topic": "Should we move to gRPC?", "rounds": "1"}
 
 
 def rules(**more: Any) -> Rules:
-    """Rules with a cast of stand-ins."""
-    return parse_rules({"casts": {"rehearsal": REHEARSAL}, "debates_per_visitor": 50, **more})
+    """Rules with an offer of stand-ins."""
+    return parse_rules({"offers": {"rehearsal": REHEARSAL}, "debates_per_visitor": 50, **more})
 
 
 class PublicVisitor:

@@ -251,7 +251,7 @@ class StandIn:
         self.tidied = 0
         self._leaves = leaves
 
-    async def answer(self, debate: DebateState, turn: Turn, brief: Brief) -> str:
+    async def reply(self, debate: DebateState, turn: Turn, brief: Brief) -> str:
         self.asked.append(turn.id)
         self.at_once += 1
         self.most = max(self.most, self.at_once)

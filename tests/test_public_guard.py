@@ -178,10 +178,10 @@ def test_a_flood_is_stopped(visitor: PublicVisitor, monkeypatch: pytest.MonkeyPa
 def test_visitors_that_are_counted_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Requests from ever new addresses fill no memory."""
     monkeypatch.setattr(visitors, "_MAX_VISITORS", 10)
-    requests = visitors.Requests()
+    limiter = visitors.RequestLimiter()
     for number in range(50):
-        requests.admit({"method": "GET", "headers": [(FORWARDED, b"10.0.0.%d" % number)]}, {})
-    assert len(requests._counts) == 10
+        limiter.admit({"method": "GET", "headers": [(FORWARDED, b"10.0.0.%d" % number)]}, {})
+    assert len(limiter._counts) == 10
 
 
 FORWARDED = b"x-forwarded-for"
@@ -224,11 +224,11 @@ def test_a_visitor_can_not_state_an_address_before_the_proxy_does(here: Path) ->
 
 def test_the_key_of_pseudonyms_changes_with_the_day(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same address has another pseudonym on another day, and the same one within a day."""
-    requests, scope = visitors.Requests(), {"client": ("203.0.113.7", 1), "headers": []}
+    limiter, scope = visitors.RequestLimiter(), {"client": ("203.0.113.7", 1), "headers": []}
     pseudonyms = []
     for day in ("2030-01-01", "2030-01-01", "2030-01-02"):
         monkeypatch.setattr(visitors, "today", lambda day=day: day)
-        pseudonyms.append(requests.pseudonym(scope))
+        pseudonyms.append(limiter.pseudonym(scope))
     assert pseudonyms[0] == pseudonyms[1] != pseudonyms[2]
 
 
@@ -458,15 +458,15 @@ def test_money_is_counted_before_a_debate_begins(here: Path, monkeypatch: pytest
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
     model = "anthropic:claude-sonnet-5-5"
     paid = {"about": "Paid", "cast": {"a": model, "b": model, "judge": model}, "max_cost": 0.5, "retry_for": 1.0}
-    permitted = rules(casts={"paid": paid, "free": REHEARSAL}, max_cost=0.9)
+    permitted = rules(offers={"paid": paid, "free": REHEARSAL}, max_cost=0.9)
     for _ in range(2):
         with visiting_public(permitted) as visitor:
             if not spent_before():
-                visitor.started(cast="paid")
-            refused = visitor.start({"topic": "Should we use tabs?", "cast": "paid"})
+                visitor.started(offer="paid")
+            refused = visitor.start({"topic": "Should we use tabs?", "offer": "paid"})
             assert refused.status_code == 503 and "has reached its limit of costs" in refused.text
             assert "retry-after" not in refused.headers
-            visitor.started(cast="free")
+            visitor.started(offer="free")
     (journal,) = Path().glob("*.public.journal.jsonl")
     assert fold(read(str(journal)).events).opened.settings.max_cost == 0.5
     assert charged(fold(read(str(journal)).events)) == 0.5
@@ -487,8 +487,8 @@ def test_debates_that_are_over_take_no_memory(here: Path) -> None:
     program.write_text('#!/bin/sh\nrm "$0"\necho A reason is given.\n', encoding="utf-8")
     program.chmod(0o755)
     failing = {"about": "Ends", "cast": {"a": f"command:{program}", "b": f"command:{program}", "judge": "rehearse"}}
-    with visiting_public(rules(casts={"rehearsal": REHEARSAL, "failing": {**failing, "free": True}})) as visitor:
-        over = [(visitor.started(cast="rehearsal"), "Complete"), (visitor.started(cast="failing"), "can't be asked")]
+    with visiting_public(rules(offers={"rehearsal": REHEARSAL, "failing": {**failing, "free": True}})) as visitor:
+        over = [(visitor.started(offer="rehearsal"), "Complete"), (visitor.started(offer="failing"), "can't be asked")]
         for path, words in over:
             visitor.until(path, words)
         end = time.monotonic() + PATIENCE

@@ -58,7 +58,7 @@ def speaking(folder: Path, body: str) -> str:
 
 
 def spoken_by(spec: str, **more: Any) -> dict[str, Any]:
-    """A cast in which a program speaks for both sides."""
+    """An offer in which a program speaks for both sides."""
     return {"about": "A program", "cast": {"a": spec, "b": spec, "judge": "rehearse"}, "free": True, **more}
 
 
@@ -85,7 +85,7 @@ def test_a_debate_from_the_front_page_to_its_report(visitor: PublicVisitor) -> N
         ({"topic": "x" * 301}, "topic", "301 characters, and at most 300"),
         ({"rounds": "4"}, "rounds", "1 to 3 rounds"),
         ({"rounds": "1e1"}, "rounds", "1 to 3 rounds"),
-        ({"cast": "other"}, "cast", "no such"),
+        ({"offer": "other"}, "offer", "no such"),
         ({"position.a": "Yes."}, "position.b", "Say what this side argues"),
         ({"position.a": "Yes.", "position.b": "Yes."}, "position.a", "Both sides argue"),
     ],
@@ -112,7 +112,7 @@ def test_what_will_not_do_stands_beside_its_field(
 )
 def test_positions_follow_from_the_topic(here: Path, topic: str, position: str | None) -> None:
     """A question of yes or no, and a claim, need no positions; for others the visitor is asked for them."""
-    with visiting_public(rules(casts={"one": spoken_by("command:true")})) as visitor:
+    with visiting_public(rules(offers={"one": spoken_by("command:true")})) as visitor:
         answer = visitor.start({**TOPIC, "topic": topic})
         if position is None:
             assert answer.status_code == 422 and "what each side is to argue" in answer.text
@@ -165,17 +165,17 @@ def test_the_days_of_a_visitor(here: Path) -> None:
 
 
 def test_the_days_of_a_model_and_a_cast(here: Path) -> None:
-    """When a model or a cast has had its debates for today, another cast can still be chosen."""
+    """When a model or an offer has had its debates for today, another offer can still be chosen."""
     first = {**spoken_by("command:false"), "about": "First", "cast": {"a": "command:false", "b": "command:false",
                                                                      "judge": "rehearse"}}  # fmt: skip
-    casts = {"first": first, "second": REHEARSAL, "third": {**REHEARSAL, "per_day": 1}}
-    with visiting_public(rules(casts=casts, debates_per_model={"command:false": 1})) as visitor:
-        visitor.started(cast="first")
-        visitor.started(cast="third")
-        for cast in ("first", "third"):
-            refused = visitor.start({**TOPIC, "cast": cast})
-            assert refused.status_code == 429 and "choose another cast" in refused.text
-        visitor.started(cast="second")
+    offers = {"first": first, "second": REHEARSAL, "third": {**REHEARSAL, "per_day": 1}}
+    with visiting_public(rules(offers=offers, debates_per_model={"command:false": 1})) as visitor:
+        visitor.started(offer="first")
+        visitor.started(offer="third")
+        for offer in ("first", "third"):
+            refused = visitor.start({**TOPIC, "offer": offer})
+            assert refused.status_code == 429 and "choose another offer" in refused.text
+        visitor.started(offer="second")
 
 
 def test_a_program_may_refuse_a_topic(here: Path) -> None:
@@ -211,7 +211,7 @@ def test_a_function_may_refuse_a_topic(here: Path, monkeypatch: pytest.MonkeyPat
         visitor.started()
         assert "Only gRPC is debated here." in visitor.start({"topic": "Should we use tabs?"}).text
     with pytest.raises(BadSettings, match="can't be loaded"):
-        rules_module.moderator("python:house_rules:nothing")
+        rules_module.topic_check("python:house_rules:nothing")
 
 
 def test_the_topic_check_is_not_asked_without_end(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,7 +238,7 @@ def test_debates_wait_for_their_turn(here: Path) -> None:
     """With one debate at once, the next one waits, says how many are before it, starts by itself, and one more than
     may wait is refused with when to try again."""
     speaker = speaking(here, "time.sleep(0.15); print('A reason is given here, and another one.')")
-    with visiting_public(rules(casts={"slow": spoken_by(speaker)}, at_once=1, queue=2)) as visitor:
+    with visiting_public(rules(offers={"slow": spoken_by(speaker)}, at_once=1, queue=2)) as visitor:
         first, second, third = (visitor.started() for _ in range(3))
         assert "your debate is next" in visitor.text(second)
         assert "1 debate before this one" in visitor.text(third)
@@ -252,7 +252,7 @@ def test_debates_wait_for_their_turn(here: Path) -> None:
 def test_a_debate_may_begin_while_a_visitor_opens_its_stream(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The stream of a debate that waits tells the page to load the debate, also where it begins just then."""
     speaker = speaking(here, "time.sleep(0.15); print('A reason is given here, and another one.')")
-    with visiting_public(rules(casts={"slow": spoken_by(speaker)}, at_once=1, queue=1)) as visitor:
+    with visiting_public(rules(offers={"slow": spoken_by(speaker)}, at_once=1, queue=1)) as visitor:
         _, second = visitor.started(), visitor.started()
         path = visitor.site.journal(second.removeprefix("/d/"))
         assert path is not None and visitor.site.queue.viewers(path) is not None
@@ -272,7 +272,7 @@ def test_a_debate_may_begin_while_a_visitor_opens_its_stream(here: Path, monkeyp
 def test_the_queue_says_how_long(here: Path) -> None:
     """Once debates have ended, a place in the queue has a time: that of the usual debate, for each batch before it."""
     speaker = speaking(here, "time.sleep(0.2); print('A reason is given here, and another one.')")
-    with visiting_public(rules(casts={"slow": spoken_by(speaker)}, at_once=1)) as visitor:
+    with visiting_public(rules(offers={"slow": spoken_by(speaker)}, at_once=1)) as visitor:
         assert visitor.site.queue.wait_seconds(1) is None
         visitor.until(visitor.started(), "Complete")
         one = visitor.site.queue.wait_seconds(1)
@@ -303,7 +303,7 @@ def test_every_failure_says_what_to_do(error: Exception, words: str) -> None:
 def test_a_debate_goes_on_in_the_next_server(here: Path) -> None:
     """A debate that waited or ran when its server ended is complete after the next one has begun."""
     speaker = speaking(here, "time.sleep(0.1); print('A reason is given here, and another one.')")
-    permitted = rules(casts={"slow": spoken_by(speaker)}, at_once=1)
+    permitted = rules(offers={"slow": spoken_by(speaker)}, at_once=1)
     with visiting_public(permitted) as visitor:
         paths = [visitor.started(), visitor.started()]
     with visiting_public(permitted) as visitor:
@@ -314,13 +314,13 @@ def test_a_debate_goes_on_in_the_next_server(here: Path) -> None:
 def test_foreign_journals_are_not_gone_on_with(here: Path) -> None:
     """A journal in the folder that runs another program than the owner agreed to stays as it is."""
     other = speaking(here, "open('stolen', 'w'); time.sleep(60)")
-    with visiting_public(rules(casts={"slow": spoken_by(other)}, at_once=1)) as visitor:
+    with visiting_public(rules(offers={"slow": spoken_by(other)}, at_once=1)) as visitor:
         visitor.started()
         path = visitor.started()
     Path("stolen").unlink(missing_ok=True)
     with visiting_public() as visitor:
         assert "Not finished" in visitor.text(path) and not Path("stolen").exists()
-        assert any("does more than the casts" in line for line in visitor.log)
+        assert any("does more than the offers" in line for line in visitor.log)
 
 
 def test_failures_are_told_without_what_is_the_owners(here: Path) -> None:
@@ -328,10 +328,10 @@ def test_failures_are_told_without_what_is_the_owners(here: Path) -> None:
     program = here / "speaker"
     program.write_text('#!/bin/sh\nrm "$0"\necho A reason is given.\n', encoding="utf-8")
     program.chmod(0o755)
-    with visiting_public(rules(casts={"broken": spoken_by(f"command:{program} --key sk-owner")})) as visitor:
+    with visiting_public(rules(offers={"broken": spoken_by(f"command:{program} --key sk-owner")})) as visitor:
         path = visitor.started()
         shown = visitor.until(path, "the owner of this site has looked at it")
-        assert "come back later, or start a debate with another cast" in shown
+        assert "come back later, or start a debate with another offer" in shown
         for page in (path, f"{path}/report", "/"):
             assert str(here) not in visitor.get(page).text and "sk-owner" not in visitor.get(page).text
         assert any(str(program) in line for line in visitor.log)
@@ -343,8 +343,8 @@ def test_a_paused_debate_goes_on_by_itself(here: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr("debate_orchestrator.web.public.site.RETRY_SECONDS", (1.0, 1.0, 1.0, 1.0))
     Path("down").touch()
     speaker = speaking(here, "import os\nif os.path.exists('down'): sys.exit(5)\nprint('A reason is given here.')")
-    casts = {"flaky": spoken_by(speaker, retry_for=1.0)}
-    with visiting_public(rules(casts=casts)) as visitor:
+    offers = {"flaky": spoken_by(speaker, retry_for=1.0)}
+    with visiting_public(rules(offers=offers)) as visitor:
         path = visitor.started()
         assert "you need not do anything" in visitor.until(path, "goes on by itself in about")
         Path("down").unlink()
@@ -372,35 +372,36 @@ def test_a_debate_goes_on_when_there_is_room_again(here: Path, monkeypatch: pyte
 def test_a_debate_that_is_not_tried_again_says_so(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After the last try the page no longer says that the visitor need not do anything, but what they can do."""
     monkeypatch.setattr("debate_orchestrator.web.public.site.RETRY_SECONDS", (0.2,))
-    casts = {"silent": spoken_by(speaking(here, "sys.exit(5)"), retry_for=1.0)}
-    with visiting_public(rules(casts=casts)) as visitor:
+    offers = {"silent": spoken_by(speaking(here, "sys.exit(5)"), retry_for=1.0)}
+    with visiting_public(rules(offers=offers)) as visitor:
         path = visitor.started()
         shown = visitor.until(path, "is not tried again by itself. Try: start the debate again later")
         assert "Not finished" in shown and "A model did not answer in time" in shown
         assert "need not" not in shown and "goes on by itself" not in shown
 
 
-GOOD: dict[str, Any] = {"casts": {"one": REHEARSAL}}
+GOOD: dict[str, Any] = {"offers": {"one": REHEARSAL}}
 PAID: dict[str, Any] = {"about": "x", "cast": dict.fromkeys(("a", "b", "judge"), "anthropic:claude-sonnet-5-5")}
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({}, "casts: there is none"),
-        ({"casts": {"Big Cast": REHEARSAL}}, "not a name of small letters"),
-        ({"casts": {"one": {"cast": {"a": "human", "b": "rehearse"}}}}, "human can't take a seat"),
-        ({"casts": {"one": {"cast": {"a": "nobody:x", "b": "rehearse"}}}}, "casts.one.cast"),
-        ({"casts": {"one": {**REHEARSAL, "rounds": 99}}}, "casts.one.rounds"),
-        ({"casts": {"one": {**REHEARSAL, "topic": "x"}}}, "casts.one.topic: 'topic' is not a key here"),
-        ({"casts": {"one": PAID}}, "casts.one.max_cost: there is none"),
-        ({"casts": {"one": {**PAID, "max_cost": 0.5}}}, "max_cost: there is none"),
-        ({"casts": {"one": {**PAID, "free": True}}, "max_cost": 1}, "costs money"),
+        ({}, "offers: there is none"),
+        ({"offers": {"Big Offer": REHEARSAL}}, "not a name of small letters"),
+        ({"offers": {"one": {"cast": {"a": "human", "b": "rehearse"}}}}, "human can't take a seat"),
+        ({"offers": {"one": {"cast": {"a": "nobody:x", "b": "rehearse"}}}}, "offers.one.cast"),
+        ({"offers": {"one": {**REHEARSAL, "rounds": 99}}}, "offers.one.rounds"),
+        ({"offers": {"one": {**REHEARSAL, "topic": "x"}}}, "offers.one.topic: 'topic' is not a key here"),
+        ({"offers": {"one": PAID}}, "offers.one.max_cost: there is none"),
+        ({"offers": {"one": {**PAID, "max_cost": 0.5}}}, "max_cost: there is none"),
+        ({"offers": {"one": {**PAID, "free": True}}, "max_cost": 1}, "costs money"),
         ({**GOOD, "at_once": 0}, "at_once: 0 should be greater"),
         ({**GOOD, "listed": "yes"}, "listed: 'yes' should be true or false"),
         ({**GOOD, "que": 3}, "Did you mean 'queue'"),
         ({**GOOD, "limits": "postgresql://db/limits"}, "limits: this key is now `limits_database`."),
-        ({**GOOD, "debates_per_model": {"openai:x": 3}}, "is in none of the casts"),
+        ({"casts": {"one": REHEARSAL}}, "casts: this key is now `offers`."),
+        ({**GOOD, "debates_per_model": {"openai:x": 3}}, "is in none of the offers"),
     ],
 )
 def test_rules_are_checked_before_anything_is_served(
@@ -420,14 +421,14 @@ def test_the_documented_file_is_good(monkeypatch: pytest.MonkeyPatch) -> None:
     permitted = parse_rules(parse_mapping(page.partition("```yaml\n")[2].partition("```")[0], "site.yaml"))
 
     assert (permitted.max_cost, permitted.max_cost_per_day, permitted.debates_per_visitor) == (50.0, 5.0, 3)
-    assert permitted.casts["rehearsal"].rehearsal and permitted.casts["quick"].max_cost == 0.4
+    assert permitted.offers["rehearsal"].rehearsal and permitted.offers["quick"].max_cost == 0.4
     assert risks_of(permitted) == ()
 
 
 def test_a_site_with_programs_needs_consent(debate: Any, here: Path) -> None:
     """A file that names programs is not served before the owner has agreed to them, that of the topics' check too."""
     offer = spoken_by("command:true --loud")
-    Path("site.yaml").write_text(json.dumps({"casts": {"one": offer}, "moderation": "true --hard"}), encoding="utf-8")
+    Path("site.yaml").write_text(json.dumps({"offers": {"one": offer}, "moderation": "true --hard"}), encoding="utf-8")
 
     ran = debate("serve", "--public", "site.yaml", "--no-browser", "--port", "0")
 
@@ -463,7 +464,7 @@ def test_visitors_are_not_told_where_the_owners_servers_are(here: Path, monkeypa
         other = f"openai:small@{server.url}/"
         cast = {"a": f"openai:small@{server.url}", "b": other, "judge": "rehearse"}
         about = {"about": "A server", "cast": cast, "issues": False, "brief": False, "free": True}
-        with visiting_public(rules(casts={"own": about})) as visitor:
+        with visiting_public(rules(offers={"own": about})) as visitor:
             path = visitor.started()
             visitor.until(path, "Complete")
             report = visitor.get(f"{path}/report").text

@@ -100,8 +100,8 @@ def test_a_form_that_comes_twice_starts_one_debate(moderation: str) -> None:
     with visiting_public(rules(moderation=moderation)) as visitor, ThreadPoolExecutor(2) as clicks:
         import patient
 
-        (once,) = re.findall(r'name="once" value="(\w{32})"', visitor.get("/").text)
-        form = {**TOPIC, "topic": "Is slow good?", "once": once}
+        (form_key,) = re.findall(r'name="form_key" value="(\w{32})"', visitor.get("/").text)
+        form = {**TOPIC, "topic": "Is slow good?", "form_key": form_key}
         twice = [clicks.submit(visitor.start, form)]
         while not patient.asked:
             assert not twice[0].done()
@@ -117,7 +117,7 @@ def test_a_form_that_comes_twice_starts_one_debate(moderation: str) -> None:
 def test_a_form_that_was_refused_may_come_again(moderation: str) -> None:
     """What failed is not what the same form leads to later."""
     with visiting_public(rules(moderation=moderation)) as visitor:
-        form = {**TOPIC, "once": "f" * 32}
+        form = {**TOPIC, "form_key": "f" * 32}
         Path("broken").touch()
         assert visitor.start(form).status_code == 503 and begun() == 0
         Path("broken").unlink()

@@ -47,7 +47,7 @@ def take_turn(debate: DebateState, turn: str, keys: tuple[str, ...], folder: Pat
     with standing(*keys) as (terminal, _):
         person = Person(terminal, Drafts(str(folder / "r.drafts")))
         with pytest.raises(Paused):
-            run(person.answer(debate, at, brief(debate, at)))
+            run(person.reply(debate, at, brief(debate, at)))
 
 
 def review(form: ReviewForm, keys: tuple[str, ...]) -> None:

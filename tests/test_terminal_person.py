@@ -63,7 +63,7 @@ def asked(person: Person, debate: DebateState, *turns: str) -> list[str]:
         made = []
         for turn in turns:
             one = schedule.turn(debate, turn)
-            made.append(await person.answer(debate, one, brief(debate, one)))
+            made.append(await person.reply(debate, one, brief(debate, one)))
         return made
 
     return asyncio.run(all_of_them())

@@ -267,7 +267,7 @@ def test_cancelling_ends_what_waits_for_a_batch(here: Path) -> None:
     async def play() -> None:
         waiting = batches(held)
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(waiting.answer("a call", OPUS, {}, asyncio.Event()), 0.01)
+            await asyncio.wait_for(waiting.reply("a call", OPUS, {}, asyncio.Event()), 0.01)
         await asyncio.sleep(0.4)
         await waiting.close()
 

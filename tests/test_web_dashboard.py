@@ -46,9 +46,9 @@ def test_a_form_that_comes_twice_starts_one_debate(visitor: Visitor) -> None:
     starts another, and a refused start may be tried again."""
 
     def confirmed() -> dict[str, str]:
-        found = re.search(r'name="once" value="(\w{32})"', visitor.send("/new", {**SETUP, "action": "cost"}).text)
+        found = re.search(r'name="form_key" value="(\w{32})"', visitor.send("/new", {**SETUP, "action": "cost"}).text)
         assert found
-        return {**SETUP, "action": "start", "once": found[1]}
+        return {**SETUP, "action": "start", "form_key": found[1]}
 
     first = confirmed()
     assert visitor.send("/new", {**first, "rounds": "none"}).status_code == 422
@@ -67,8 +67,8 @@ def test_a_judging_that_is_sent_twice_begins_once(visitor: Visitor) -> None:
     address = started(visitor)
 
     def judging() -> dict[str, str]:
-        (once,) = re.findall(r'name="once" value="(\w{32})"', visitor.get(address).text)
-        return {"judges": "rehearse", "once": once}
+        (form_key,) = re.findall(r'name="form_key" value="(\w{32})"', visitor.get(address).text)
+        return {"judges": "rehearse", "form_key": form_key}
 
     first = judging()
     with ThreadPoolExecutor(5) as clicks:

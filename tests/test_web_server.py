@@ -325,7 +325,7 @@ def site(folder: Path) -> dict[str, Any]:
     program = f"command:{sys.executable} {folder / 'speaker.py'}"
     settings = {"issues": False, "brief": False}
     offer = {"about": "x", "cast": {"a": program, "b": program, "judge": "rehearse"}, "free": True, **settings}
-    return {"casts": {"one": offer}, "debates_per_visitor": 100}
+    return {"offers": {"one": offer}, "debates_per_visitor": 100}
 
 
 async def followed(server: Served, path: str, visitor: str) -> list[tuple[str, Any]]:

@@ -63,7 +63,7 @@ def test_a_running_debate_is_rendered_once_for_each_event(here: Path, monkeypatc
         print("A reason is given here, and another one.")
     """
     made = counted(monkeypatch, blocks, "rendered")
-    with visiting_public(rules(casts={"slow": spoken_by(speaking(here, said), issues=False, brief=False)})) as visitor:
+    with visiting_public(rules(offers={"slow": spoken_by(speaking(here, said), issues=False, brief=False)})) as visitor:
         path = visitor.started()
         visitor.until(path, "A reason is given here")
         before = visitor.get(path).text
@@ -490,7 +490,7 @@ def test_another_journal_of_the_same_name_is_not_gone_on_with(here: Path, monkey
 def test_a_letter_has_few_combining_marks_on_a_page(here: Path) -> None:
     """Combining marks that fill a line are cut where a topic is taken or shown; what languages need stays."""
     piled = "H" + "\u0335\u0301" * 140
-    with visiting_public(rules(casts={"r": {"about": "x", "cast": {"a": "rehearse", "b": "rehearse"}}})) as visitor:
+    with visiting_public(rules(offers={"r": {"about": "x", "cast": {"a": "rehearse", "b": "rehearse"}}})) as visitor:
         page = visitor.get(visitor.started(topic=f"Is {piled} readable?")).text
         assert "\u0335\u0301" * 4 in page and "\u0335\u0301" * 5 not in page
     assert "\u0e49" * 9 not in pages.render(

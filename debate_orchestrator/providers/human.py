@@ -32,7 +32,7 @@ class Human:
         if self.person is None:
             raise ProviderFailed(f"{brief.turn} is a person's turn, and there is no terminal to ask at. {_AS_FILES}")
         async with self._terminal if self.person.one_at_a_time else nullcontext():
-            text = await self.person.answer(self._current.state, schedule.turn(self._current.state, brief.turn), brief)
+            text = await self.person.reply(self._current.state, schedule.turn(self._current.state, brief.turn), brief)
         on_text(text)
         return Reply(text=text, brief_digest=brief.digest, by=self.name, cost=0.0)
 

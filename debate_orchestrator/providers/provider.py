@@ -65,7 +65,7 @@ class PersonInput(Protocol):
     one_at_a_time: bool
     """Whether turns that are due together are asked for one after the other, since all share a terminal."""
 
-    async def answer(self, debate: DebateState, turn: Turn, brief: Brief) -> str:
+    async def reply(self, debate: DebateState, turn: Turn, brief: Brief) -> str:
         """A valid reply to the turn. Raises Paused if the person leaves."""
         ...
 

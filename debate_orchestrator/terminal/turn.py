@@ -356,7 +356,7 @@ class Person:
 
         return on_event
 
-    async def answer(self, debate: DebateState, turn: Turn, brief: Brief) -> str:
+    async def reply(self, debate: DebateState, turn: Turn, brief: Brief) -> str:
         """The reply that they hand in for a turn. Raises Paused if they leave before."""
         at = PersonTurn(debate, turn, brief, self._prompter, self._drafts)
         try:

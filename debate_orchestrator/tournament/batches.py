@@ -113,7 +113,7 @@ class Batches:
         """Whether a call is in a batch that was, or may have been, created."""
         return self._file.batch_of(call) is not None
 
-    async def answer(
+    async def reply(
         self, call: str, model: str, body: dict[str, Any], stop: asyncio.Event, code: str | None = None
     ) -> Reply:
         """The reply to a call, from the batch that holds it or from the next one, with the code that it was asked for
@@ -364,7 +364,7 @@ class BatchedProvider:
             return await self._direct.reply(brief, on_text)
         body = self._source.batch_body(brief)
         code = brief.code.text if brief.code else None
-        reply = await self._batches.answer(self._id(brief), self.name, body, self._stop, code)
+        reply = await self._batches.reply(self._id(brief), self.name, body, self._stop, code)
         on_text(reply.text)
         return reply
 

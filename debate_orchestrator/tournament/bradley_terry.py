@@ -70,7 +70,7 @@ class Strength(NamedTuple):
     group: int
     """Models of different groups never met, directly or through others, and can't be compared. From 1."""
     votes: int
-    unbeaten: bool
+    one_sided: bool
     """Whether it won every vote, or lost every vote: its strength is then held by the prior alone."""
 
 
@@ -167,7 +167,7 @@ def _need_libraries() -> None:
 def _as_numbers(debates: Sequence[DebateRow], votes: Sequence[BallotRow]) -> _Votes | None:
     import numpy as np
 
-    of = {debate.id: debate for debate in debates if debate.votes_count}
+    of = {debate.id: debate for debate in debates if debate.votes_are_usable}
     used = [(of[vote.debate], vote) for vote in votes if vote.debate in of and vote.winner is not None]
     models = sorted({str(name) for debate, _ in used for name in (debate.pro, debate.con)})
     if len(models) < 2:
@@ -420,7 +420,7 @@ def _strengths(data: _Votes, counts: Floats, groups: Ints, figures: Floats) -> t
             rank=int(ranks[n]),
             group=int(numbers[groups[n]]),
             votes=int(votes[n]),
-            unbeaten=bool(votes[n]) and bool(votes[n] in (won[n], lost[n])),
+            one_sided=bool(votes[n]) and bool(votes[n] in (won[n], lost[n])),
         )
         for n, name in enumerate(data.models)
     ]

@@ -435,7 +435,7 @@ class _Collector:
             raise BadFile(problems, hint="map a column to `debate` that names each debate once")
         if not self._readable:
             raise BadFile([f"{where}: no row has a winner that can be read.", *notes])
-        ballots = rows.drop_flipped(_finals(self._ballots))
+        ballots = rows.mark_flipped(_finals(self._ballots))
         rows.check_sizes(ballots, where)
         votes: dict[str, list[Winner | None]] = {debate_id: [] for debate_id in self._debates}
         for ballot in ballots:

@@ -88,7 +88,7 @@ def _fit_notes(fit: Fit | None) -> Iterator[str]:
             "The effect of speaking second can't be told apart: it takes debates in which pro speaks first and others "
             "in which con does."
         )
-    if extreme := [one.model for one in fit.strengths if one.unbeaten]:
+    if extreme := [one.model for one in fit.strengths if one.one_sided]:
         yield f"Won every vote or lost every vote, so that the prior alone holds their strength: {', '.join(extreme)}."
     if fit.clusters < 2:
         yield "There is one debate, and so there are no intervals."

@@ -83,10 +83,10 @@ class DebateRow(FrozenModel):
     @property
     def rated(self) -> bool:
         """Whether Elo may count it: complete and decided, between two different models that are known."""
-        return self.votes_count and self.winner is not None and self.pro != self.con
+        return self.votes_are_usable and self.winner is not None and self.pro != self.con
 
     @property
-    def votes_count(self) -> bool:
+    def votes_are_usable(self) -> bool:
         """Whether its votes say anything of models: it is complete, both models are known, and no stand-in spoke."""
         return self.complete and not self.rehearsed and None not in (self.pro, self.con)
 
@@ -256,7 +256,7 @@ def winner_by_scores(scores: Iterable[tuple[float | Decimal, float | Decimal]]) 
     return "pro" if pro > con else "con" if con > pro else "tie"
 
 
-def drop_flipped(ballots: Sequence[BallotRow]) -> list[BallotRow]:
+def mark_flipped(ballots: Sequence[BallotRow]) -> list[BallotRow]:
     """The same ballots, with `counted` false on those whose judge names another winner on the mirrored debate."""
     winners: dict[tuple[object, ...], set[str | None]] = defaultdict(set)
     keys = [(row.debate, row.judge, row.round, row.repeat) for row in ballots]

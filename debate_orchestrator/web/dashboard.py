@@ -40,9 +40,9 @@ from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.web import blocks, folder, reviewing
 from debate_orchestrator.web.guard import DASHBOARD, LinkedDebate, Tokens, of_this_machine
 from debate_orchestrator.web.live import EventStream, message
-from debate_orchestrator.web.once import Once
-from debate_orchestrator.web.pages import go_to, html_response, own_page, report_page
+from debate_orchestrator.web.pages import go_to, html_response, report_page, standalone_page
 from debate_orchestrator.web.renderings import THIS_USER, Renderings
+from debate_orchestrator.web.repeated_forms import RepeatedForms
 from debate_orchestrator.web.runs import Runs, must_be_among, written_here
 from debate_orchestrator.web.sent_form import form
 
@@ -65,10 +65,10 @@ class Dashboard:
         self._found: FoundModels | None = None
         """What was found when it was last looked for."""
         self._looked = 0.0
-        self._once = Once()
+        self._forms = RepeatedForms()
 
     def _page(self, template: str, code: int = 200, **values: Any) -> Response:
-        tokens = {"form_token": self._tokens.form, "proof": self._proof, "once": secrets.token_hex(16)}
+        tokens = {"form_token": self._tokens.form, "proof": self._proof, "form_key": secrets.token_hex(16)}
         return html_response(template, code, dashboard=self._address, **tokens, **values)
 
     async def proof(self, request: Request) -> Response:
@@ -114,7 +114,7 @@ class Dashboard:
             reports = [(path, build_report(contents.entries)) for path, contents, _ in loaded]
             return html_page.render_comparison(compare(reports))
 
-        return own_page(await self._work(compared))
+        return standalone_page(await self._work(compared))
 
     # A new debate
 
@@ -126,14 +126,14 @@ class Dashboard:
         if request.method != "POST":
             return self._form(found, dict(request.query_params), [])
         sent = await form(request, self._tokens.form, self._work)
-        action, once = sent.pop("action", "cost"), sent.pop("once", "")
+        action, form_key = sent.pop("action", "cost"), sent.pop("form_key", "")
         if action in ("format", "back"):
             return self._form(found, sent, [])
         try:
             prepared = await self._work(lambda: prepare(sent, found))
             risks = find_risks(prepared.settings)
             if action == "start" and _agreed(sent, risks):
-                journal = await self._once.begin(once, lambda: self._run(prepared), sent)
+                journal = await self._forms.begin(form_key, lambda: self._run(prepared), sent)
                 return go_to(self._address_of(journal))
             problem = "Tick the box to agree to what this debate does, or go back." if action == "start" else ""
             expected = await self._work(lambda: expected_cost(prepared))
@@ -253,7 +253,7 @@ class Dashboard:
         version = folder.version(path)
         _, state = await self._work(lambda: folder.load(path))
         blocks.check_nothing_hidden(state)
-        return own_page(await self._made(("report", version), lambda: report_page(path)))
+        return standalone_page(await self._made(("report", version), lambda: report_page(path)))
 
     async def act(self, request: Request) -> Response:
         """What the buttons of a debate do."""
@@ -300,7 +300,7 @@ class Dashboard:
         risks = risks_module.of_judging([entry.event for entry in contents.entries])
         risks = (*risks, *find_risks({"topic": "", "cast": {"judge": judges}}))
         if not _agreed(sent, risks):
-            kept = {"judges": "\n".join(judges), "once": sent.get("once", "")}
+            kept = {"judges": "\n".join(judges), "form_key": sent.get("form_key", "")}
             return self._consent(f"{self._address_of(path)}/judge", risks, sent, kept)
 
         def write_journal() -> DebateFiles:
@@ -316,7 +316,7 @@ class Dashboard:
             self._runs.start(files.journal, written_here)
             return files.journal
 
-        journal = await self._once.begin(sent.get("once", ""), run, path, judges)
+        journal = await self._forms.begin(sent.get("form_key", ""), run, path, judges)
         return go_to(self._address_of(journal))
 
 

@@ -26,7 +26,7 @@ from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.web import blocks, folder, form_fields
 from debate_orchestrator.web.guard import LinkedDebate, Tokens, same
-from debate_orchestrator.web.pages import go_to, own_page, render, report_page
+from debate_orchestrator.web.pages import go_to, render, report_page, standalone_page
 from debate_orchestrator.web.renderings import Renderings
 from debate_orchestrator.web.sent_form import form
 
@@ -213,7 +213,7 @@ class Reviews:
         version = folder.version(path)
         if not await self._renderings.run(may_read, token):
             raise HTTPException(404)
-        return own_page(await self._renderings.get(("report", version), lambda: report_page(path), token))
+        return standalone_page(await self._renderings.get(("report", version), lambda: report_page(path), token))
 
 
 def _linked(request: Request, case: ReviewedDebate) -> LinkedDebate:

@@ -130,7 +130,7 @@ class People:
         """Those who look at the page of a seat: told only that something has changed."""
         self._left = False
 
-    async def answer(self, debate: DebateState, turn: Turn, brief: Brief) -> str:
+    async def reply(self, debate: DebateState, turn: Turn, brief: Brief) -> str:
         """The reply that is handed in for a turn. Raises Paused where the debate is paused before."""
         if self._left:
             raise _paused(turn.id)

@@ -28,7 +28,7 @@ from debate_orchestrator.web import blocks, folder, form_fields
 from debate_orchestrator.web.form_fields import ReplyField
 from debate_orchestrator.web.guard import Tokens
 from debate_orchestrator.web.live import AGAIN, EventStream, message
-from debate_orchestrator.web.pages import go_to, own_page, render, report_page
+from debate_orchestrator.web.pages import go_to, render, report_page, standalone_page
 from debate_orchestrator.web.renderings import Renderings
 from debate_orchestrator.web.runs import NOT_WAITING, AwaitedTurn, People, Run, Runs
 from debate_orchestrator.web.sent_form import form
@@ -193,7 +193,7 @@ class Seats:
         if not state.complete:
             raise HTTPException(404)
         token, key = request.path_params["token"], ("report", folder.version(path))
-        return own_page(await self._renderings.get(key, lambda: report_page(path), token))
+        return standalone_page(await self._renderings.get(key, lambda: report_page(path), token))
 
 
 def _written(sent: Mapping[str, str]) -> str:

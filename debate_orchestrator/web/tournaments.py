@@ -29,8 +29,8 @@ from debate_orchestrator.web.pages import (
     go_to,
     html_response,
     of_dashboard,
-    own_page,
     report_page,
+    standalone_page,
 )
 from debate_orchestrator.web.renderings import THIS_USER, Renderings
 
@@ -318,7 +318,7 @@ class Tournaments:
         if path is None:
             raise HTTPException(404)
         key = ("report", debates.version(path))
-        return own_page(await self._renderings.get(key, lambda: report_page(path), visitor))
+        return standalone_page(await self._renderings.get(key, lambda: report_page(path), visitor))
 
     def _opened(self, request: Request) -> str:
         if not same(self._tokens.tournament(request.path_params["name"]), request.path_params["token"]):

@@ -36,7 +36,7 @@ with m.serving(server):
 """
 _SEATS = dict.fromkeys(("a", "b", "judge"), _MODEL)
 SITE: dict[str, Any] = {
-    "casts": {"one": {"about": "x", "cast": _SEATS, "max_cost": 5.0, "rounds": 2, "issues": False, "brief": False}},
+    "offers": {"one": {"about": "x", "cast": _SEATS, "max_cost": 5.0, "rounds": 2, "issues": False, "brief": False}},
     "max_cost": 100_000,
     "debates_per_visitor": 1_000,
     "at_once": 60,

@@ -228,7 +228,7 @@ def test_a_server_that_stays_silent_is_waited_for_so_long(confirming: tuple[Any,
 def test_what_is_put_into_a_public_page_leads_nowhere(folder: Path, context: Any) -> None:  # noqa: F811
     """A public page, whose visitors need no key, can't tell another server from its own. What that sends as part of
     the debate neither loads another page nor changes where links and forms of this one lead."""
-    with served_public(folder, {"casts": {"slow": {**spoken(folder), "rounds": 1}}}) as server:
+    with served_public(folder, {"offers": {"slow": {**spoken(folder), "rounds": 1}}}) as server:
         window = context.new_page()
         window.goto(f"http://127.0.0.1:{server.port}/")
         window.get_by_label("What is to be debated?").fill("Should we wait?")

@@ -13,7 +13,7 @@ from .test_web import context, folder, held_speaker, let_go, looked_at, watched 
 
 pytestmark = pytest.mark.slow
 
-REHEARSAL = {"casts": {"rehearsal": {"about": "A rehearsal", "cast": {"a": "rehearse", "b": "rehearse"}}}}
+REHEARSAL = {"offers": {"rehearsal": {"about": "A rehearsal", "cast": {"a": "rehearse", "b": "rehearse"}}}}
 
 
 def test_a_stranger_on_a_phone(folder: Path, context: Any, page: Any) -> None:  # noqa: F811
@@ -48,7 +48,7 @@ def test_a_stranger_on_a_phone(folder: Path, context: Any, page: Any) -> None:  
 
 def test_by_keyboard_alone(folder: Path, context: Any) -> None:  # noqa: F811
     """Tab and Enter are enough: a topic that asks for more opens the field that it needs, with a sentence beside it."""
-    with served_public(folder, {"casts": {"one": {**spoken(folder), "rounds": 1}}}) as server:
+    with served_public(folder, {"offers": {"one": {**spoken(folder), "rounds": 1}}}) as server:
         let_go(folder)
         window = context.new_page()
         window.goto(f"http://127.0.0.1:{server.port}/")
@@ -77,7 +77,7 @@ def test_by_keyboard_alone(folder: Path, context: Any) -> None:  # noqa: F811
 
 
 def spoken(folder: Path) -> dict[str, Any]:  # noqa: F811
-    """A cast in which a program holds its speeches until it is let go."""
+    """An offer in which a program holds its speeches until it is let go."""
     program = held_speaker(folder)
     settings = {"issues": False, "brief": False, "free": True}
     return {"about": "Slow", "cast": {"a": program, "b": program, "judge": "rehearse"}, **settings}
@@ -86,7 +86,7 @@ def spoken(folder: Path) -> dict[str, Any]:  # noqa: F811
 def test_waiting_and_watching(folder: Path, context: Any) -> None:  # noqa: F811
     """A second debate waits, says so, and begins on the page that is open; words stand there before a speech is
     whole."""
-    with served_public(folder, {"casts": {"slow": {**spoken(folder), "rounds": 1}}, "at_once": 1}) as server:
+    with served_public(folder, {"offers": {"slow": {**spoken(folder), "rounds": 1}}, "at_once": 1}) as server:
         home = f"http://127.0.0.1:{server.port}/"
         windows = [context.new_page(), context.new_page()]
         for number, window in enumerate(windows):

@@ -291,7 +291,7 @@ class Database:
             self.away, self._reached = False, time.monotonic()
             self._tell(f"{self.where} can be reached again{'' if self._gave_up else ', and what waited is saved'}.")
 
-    def settled(self, lease: float) -> bool:
+    def reached_for(self, lease: float) -> bool:
         """Whether it has been reached for so many seconds that heartbeats in it tell who is alive."""
         return not self.away and time.monotonic() - self._reached > lease
 

@@ -57,10 +57,10 @@ class _Row(FrozenModel):
 class SharedLimiters(Limiters):
     """The limiters of a run that is one of several."""
 
-    def __init__(self, spec: Spec, database: Database, tournament: str, worker: int, under_way: Counter[str]):
+    def __init__(self, spec: Spec, database: Database, tournament: str, worker_id: int, under_way: Counter[str]):
         """`under_way` counts the calls of this worker, those of its earlier runs too, by the limits that they pass."""
         super().__init__(spec)
-        self.database, self.tournament, self.worker, self.under_way = database, tournament, worker, under_way
+        self.database, self.tournament, self.worker_id, self.under_way = database, tournament, worker_id, under_way
 
     def _gate(self, model: str) -> Gate:
         return SharedGate(self, model)
@@ -198,7 +198,7 @@ class SharedGate(Gate):
         await self._commit(connection, price, counts, call, turn)
         texts = []
         for key, limiter in limiters.items():
-            counts_by_worker = {**in_flight[key], str(self._shared.worker): own[key]}
+            counts_by_worker = {**in_flight[key], str(self._shared.worker_id): own[key]}
             texts.append(_Row(limiter=limiter.state(), in_flight=counts_by_worker).model_dump_json())
         await connection.execute(_SAVE, {"keys": list(limiters), "states": texts})
         if call is None:  # if the database crashes, calls that have ended count a little longer
@@ -216,7 +216,7 @@ class SharedGate(Gate):
         ((now, alive),) = await fetched(connection, _NOW)
         return (
             {key: self._row(key, states[key]) for key in keys},
-            {*map(str, alive)} - {str(self._shared.worker)},
+            {*map(str, alive)} - {str(self._shared.worker_id)},
             float(now),
         )
 

@@ -57,7 +57,7 @@ class _Pass(NamedTuple):
     each tournament, and again after the database was away."""
 
     number: int
-    worker: int
+    worker_id: int
     debates: dict[str, ScheduledDebate]
     run: TournamentRun
     limiters: SharedLimiters
@@ -211,7 +211,7 @@ class Worker:
         count = 0
         for tournament in list(self._taking):
             lease = self._leases[tournament]
-            if self._database.settled(lease):
+            if self._database.reached_for(lease):
                 await queue.requeue_stalled(self._database, tournament, lease)
             count += await queue.left(self._database, tournament)
         return count
@@ -220,19 +220,19 @@ class Worker:
         """Gives heartbeats for the worker ids under which debates run, also while no new ones are taken under them."""
         while True:
             try:
-                for worker in set(self._jobs.values()):
-                    await self._database.app.job_manager.update_heartbeat(worker)
+                for worker_id in set(self._jobs.values()):
+                    await self._database.app.job_manager.update_heartbeat(worker_id)
             except out_of_reach() as error:
                 self._database.lost(error)
             await asyncio.sleep(min([_LOOK, *(lease / 3 for lease in self._leases.values())]))
 
-    async def _run_job(self, worker: int, tournament: str, debate: str) -> None:
+    async def _run_job(self, worker_id: int, tournament: str, debate: str) -> None:
         task = asyncio.current_task()
         assert task is not None
-        self._jobs[task] = worker
+        self._jobs[task] = worker_id
         task.add_done_callback(self._noted)
         try:
-            await self._run_debate(worker, tournament, debate)
+            await self._run_debate(worker_id, tournament, debate)
         except asyncio.CancelledError:
             raise Requeue from None
         except Requeue:
@@ -253,14 +253,14 @@ class Worker:
         if isinstance(error, out_of_reach()):
             self._database.lost(error)
 
-    async def _run_debate(self, worker: int, tournament: str, debate: str) -> None:
+    async def _run_debate(self, worker_id: int, tournament: str, debate: str) -> None:
         """Runs a debate, and notes how it stands then."""
         names = {"tournament": tournament, "debate": debate}
         ((latest, lease, retry_failed, begun),) = await self._database.persistent(
             lambda: self._database.rows(_DEBATE, **names)
         )
         lease = lease if _may_be_lease(lease) else MAX_LEASE_LENGTH
-        known = await self._pass(tournament, latest, worker, retry_failed=retry_failed)
+        known = await self._pass(tournament, latest, worker_id, retry_failed=retry_failed)
         if known is None:
             raise Requeue(round(lease))
         if self._stop.is_set():
@@ -289,21 +289,21 @@ class Worker:
         names = {"tournament": tournament, "debate": debate}
         await self._database.persistent(lambda: self._database.execute(_SETTLE, **names, **values))
 
-    async def _pass(self, tournament: str, latest: int, worker: int, *, retry_failed: bool) -> _Pass | None:
+    async def _pass(self, tournament: str, latest: int, worker_id: int, *, retry_failed: bool) -> _Pass | None:
         """The run of a tournament's latest pass. None if this worker may not or can't run it any more."""
         async with self._loading:
             known = self._passes.get(tournament)
-            if known is not None and (known.number, known.worker) == (latest, worker):
+            if known is not None and (known.number, known.worker_id) == (latest, worker_id):
                 return known
             held, problems = await self._database.persistent(lambda: self._loaded(tournament))
             if held is None or problems:
                 self._skip(tournament, f"the tournament {tournament}", latest, problems)
                 return None
-            limiters = SharedLimiters(held.spec, self._database, tournament, worker, self._under_way[worker])
+            limiters = SharedLimiters(held.spec, self._database, tournament, worker_id, self._under_way[worker_id])
 
             run = TournamentRun(
                 held,
-                DatabaseJournals(self._database, tournament, worker, self.unsaved, self._on_refusal),
+                DatabaseJournals(self._database, tournament, worker_id, self.unsaved, self._on_refusal),
                 limiters=limiters,
                 permissions=self._permissions,
                 retry_failed=retry_failed,
@@ -311,7 +311,7 @@ class Worker:
                 unsaved=self.unsaved,
             )
             debates = {debate.id: debate for debate in held.schedule}
-            self._passes[tournament] = _Pass(latest, worker, debates, run, limiters)
+            self._passes[tournament] = _Pass(latest, worker_id, debates, run, limiters)
             return self._passes[tournament]
 
     async def _loaded(self, tournament: str) -> tuple[Tournament | None, list[str]]:

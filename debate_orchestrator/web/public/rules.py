@@ -1,4 +1,4 @@
-"""What the owner of a public site permits: casts and limits, read from YAML, and the topics that a program or
+"""What the owner of a public site permits: offers and limits, read from YAML, and the topics that a program or
 function of the owner's accepts."""
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from debate_orchestrator.util.errors import BadSettings, DebateError, ExternalEr
 from debate_orchestrator.util.sanitize import one_line
 
 _OWN = ("topic", "positions", "output", "context", "cast", "sources", "format", "rounds", "insist", "max_cost")
-"""Settings that a cast has a key of its own for, or that are the visitor's."""
-_FORMER_KEYS = {"limits": "limits_database"}
+"""Settings that an offer has a key of its own for, or that are the visitor's."""
+_FORMER_KEYS = {"casts": "offers", "limits": "limits_database"}
 """Keys that files had, to those that they have now."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _PEOPLE = (model_spec.HUMAN, model_spec.HOST)
@@ -45,8 +45,8 @@ Line = Annotated[str, Field(strict=True, max_length=500)]
 Flag = Annotated[bool, Field(strict=True)]
 
 
-class CastFields(FrozenModel):
-    """A cast as the owner's file has it, without the settings of its debates."""
+class OfferFields(FrozenModel):
+    """An offer as the owner's file has it, without the settings of its debates."""
 
     about: Line = ""
     """What visitors are told of it."""
@@ -62,7 +62,7 @@ class CastFields(FrozenModel):
     """Debates a day; None for no limit."""
 
 
-class Cast(CastFields):
+class Offer(OfferFields):
     """Who debates and judges, as the owner offers it."""
 
     name: str
@@ -84,7 +84,7 @@ class Rules(FrozenModel):
     """What visitors may do."""
 
     title: Line = "Debates"
-    casts: dict[str, Cast] = {}
+    offers: dict[str, Offer] = {}
     debates_per_visitor: Count = 3
     """Debates that one visitor may start in a day."""
     debates_per_model: dict[str, Count] = {}
@@ -107,7 +107,7 @@ class Rules(FrozenModel):
 def rehearsal() -> Rules:
     """What is permitted unless the owner says more: debates by stand-ins, which cost nothing."""
     about = "A rehearsal: it shows how a debate goes. Stand-ins speak, and no model is called."
-    return parse_rules({"casts": {"rehearsal": {"about": about, "cast": {"a": "rehearse", "b": "rehearse"}}}})
+    return parse_rules({"offers": {"rehearsal": {"about": about, "cast": {"a": "rehearse", "b": "rehearse"}}}})
 
 
 def read_rules(path: str) -> Rules:
@@ -117,44 +117,46 @@ def read_rules(path: str) -> Rules:
 
 def parse_rules(given: Mapping[str, Any]) -> Rules:
     """The rules that the values of a file make. Raises BadSettings with every problem."""
-    rules, problems = validate(Rules, _given(given, without=("casts", *_FORMER_KEYS)), key_path)
+    rules, problems = validate(Rules, _given(given, without=("offers", *_FORMER_KEYS)), key_path)
     problems += [f"{key}: this key is now `{now}`." for key, now in _FORMER_KEYS.items() if key in given]
-    casts = _casts(given.get("casts"), problems)
+    offers = _offers(given.get("offers"), problems)
     if rules is not None:
-        known = {spec for cast in casts.values() for spec in cast.models}
+        known = {spec for offer in offers.values() for spec in offer.models}
         for spec in rules.debates_per_model.keys() - known:
             hint = suggest(spec, known)
-            problems.append(f"debates_per_model: {short_repr(spec)} is in none of the casts. {hint}".strip())
-        if rules.max_cost is None and any(cast.max_cost for cast in casts.values()):
-            problems.append("max_cost: there is none. These casts cost money: say how many dollars in all.")
+            problems.append(f"debates_per_model: {short_repr(spec)} is in none of the offers. {hint}".strip())
+        if rules.max_cost is None and any(offer.max_cost for offer in offers.values()):
+            problems.append("max_cost: there is none. These offers cost money: say how many dollars in all.")
     if rules is None or problems:
         raise BadSettings(problems)
-    return rules.model_copy(update={"casts": casts})
+    return rules.model_copy(update={"offers": offers})
 
 
 def _given(fields: Mapping[str, Any], without: Collection[str]) -> dict[str, Any]:
     return {key: value for key, value in fields.items() if key not in without and value is not None}
 
 
-def _casts(given: Any, problems: list[str]) -> dict[str, Cast]:
+def _offers(given: Any, problems: list[str]) -> dict[str, Offer]:
     if not isinstance(given, Mapping) or not given:
-        problems.append("casts: there is none. Name at least one that visitors may choose.")
+        problems.append("offers: there is none. Name at least one that visitors may choose.")
         return {}
-    casts = {}
+    offers = {}
     for name, fields in given.items():
         if not isinstance(name, str) or not _NAME.fullmatch(name):
-            problems.append(f"casts: {short_repr(name)} is not a name of small letters, digits and hyphens.")
+            problems.append(f"offers: {short_repr(name)} is not a name of small letters, digits and hyphens.")
         elif not isinstance(fields, Mapping):
-            problems.append(f"casts.{name}: {short_repr(fields)} is not a mapping.")
-        elif cast := _cast(name, fields, problems):
-            casts[name] = cast
-    return casts
+            problems.append(f"offers.{name}: {short_repr(fields)} is not a mapping.")
+        elif offer := _offer(name, fields, problems):
+            offers[name] = offer
+    return offers
 
 
-def _cast(name: str, given: Mapping[str, Any], problems: list[str]) -> Cast | None:
-    """A cast whose debates could be opened as it is; None with its problems."""
+def _offer(name: str, given: Mapping[str, Any], problems: list[str]) -> Offer | None:
+    """An offer whose debates could be opened as it is; None with its problems."""
     settings = {key: given[key] for key in DECLARED if key in given and key not in _OWN}
-    fields, found = validate(CastFields, _given(given, without=settings), lambda keys: key_path(("casts", name, *keys)))
+    fields, found = validate(
+        OfferFields, _given(given, without=settings), lambda keys: key_path(("offers", name, *keys))
+    )
     problems += found
     if fields is None:
         return None
@@ -162,14 +164,14 @@ def _cast(name: str, given: Mapping[str, Any], problems: list[str]) -> Cast | No
     try:
         tried = _tried(answers)
     except DebateError as error:
-        problems += [f"casts.{name}.{problem}" for problem in error.problems]
+        problems += [f"offers.{name}.{problem}" for problem in error.problems]
         return None
     answers["cast"] = {seat: list(specs) for seat, specs in tried.cast.items()}
     found = _money(tried, free=fields.free)
     if people := sorted({spec for spec in model_spec.specs_of(tried.cast) if model_spec.kind(spec) in _PEOPLE}):
         found.append(f"cast: {' and '.join(people)} can't take a seat in a public debate.")
-    problems += [f"casts.{name}.{problem}" for problem in found]
-    return Cast.model_construct(**{**dict(fields), "name": name, "about": fields.about or name, "answers": answers})
+    problems += [f"offers.{name}.{problem}" for problem in found]
+    return Offer.model_construct(**{**dict(fields), "name": name, "about": fields.about or name, "answers": answers})
 
 
 def _tried(answers: Mapping[str, Any]) -> Settings:
@@ -204,8 +206,8 @@ def _money(settings: Settings, *, free: bool) -> list[str]:
 def risks_of(rules: Rules) -> tuple[Risk, ...]:
     """What the debates of these rules do besides debates, and the program or function that checks topics."""
     found: dict[str, Risk] = {}
-    for cast in rules.casts.values():
-        found |= {risk.digest: risk for risk in of_settings({**cast.answers, "topic": ""})}
+    for offer in rules.offers.values():
+        found |= {risk.digest: risk for risk in of_settings({**offer.answers, "topic": ""})}
     if rules.moderation:
         risk = Risk(kind="program", where="moderation", what=rules.moderation)
         found[risk.digest] = risk
@@ -221,15 +223,15 @@ _OUTPUT = 64 * 1024
 _UNEXPLAINED = "This topic is not debated on this site."
 
 Request = Mapping[str, Any]
-Moderator = Callable[[Request], Awaitable[str]]
-"""Gets `topic`, `positions` and `cast`; returns why it is refused, or an empty text."""
+TopicCheck = Callable[[Request], Awaitable[str]]
+"""Gets `topic`, `positions` and `offer`; returns why it is refused, or an empty text."""
 
 
 class ModerationFailed(ExternalError):
     """There is no answer, so that nothing may be started."""
 
 
-def moderator(spec: str) -> Moderator:
+def topic_check(spec: str) -> TopicCheck:
     """What asks the program or the function of a `moderation` setting. BadSettings where it can't be loaded.
 
     A program gets the request as one JSON object on standard input. It accepts with exit code 0 and refuses with 1;

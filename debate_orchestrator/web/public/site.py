@@ -33,8 +33,8 @@ from debate_orchestrator.web.live import Viewers
 from debate_orchestrator.web.open_files import is_out_of_files
 from debate_orchestrator.web.public import visitors
 from debate_orchestrator.web.public.limits import Limits, LimitsUnavailable
-from debate_orchestrator.web.public.rules import Cast, ModerationFailed, Rules, moderator, risks_of
-from debate_orchestrator.web.public.visitors import CAST, MODEL, TRIES, VISITOR, FormError
+from debate_orchestrator.web.public.rules import ModerationFailed, Offer, Rules, risks_of, topic_check
+from debate_orchestrator.web.public.visitors import MODEL, OFFER, TRIES, VISITOR, FormError
 from debate_orchestrator.web.runs import Run, Runs, written_here
 
 SUFFIXES = (".public", ".public.rehearsed")
@@ -42,7 +42,7 @@ SUFFIXES = (".public", ".public.rehearsed")
 MAX_TOPIC_LENGTH = 300
 """Characters of a topic or a position."""
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-_FIELDS = frozenset({"topic", "position.a", "position.b", "cast", "rounds"})
+_FIELDS = frozenset({"topic", "position.a", "position.b", "offer", "rounds"})
 _PLACES = {"topic": "topic", "positions": "position.a", "rounds": "rounds"}
 """Setting to the field of the form that it comes from."""
 _TRIES = 10
@@ -61,7 +61,7 @@ class Site:
         self.rules, self.limits = rules, limits
         self.runs = Runs(self._explain, remembered=False)
         self.queue = StartQueue(self.runs, rules.at_once, rules.queue, self._ended)
-        self._moderator = moderator(rules.moderation)
+        self._topic_check = topic_check(rules.moderation)
         self._moderating = asyncio.Semaphore(_MODERATIONS)
         self.log = log
         self._starting: set[str] = set()
@@ -73,10 +73,10 @@ class Site:
     async def start(self, sent: Mapping[str, str], address: str) -> str:
         """Opens the debate of a form that was sent from an address, and has it run. Returns its name.
         Raises FormError."""
-        cast, answers = self._answers(sent)
+        offer, answers = self._answers(sent)
         self._must_have_room()
         try:
-            return await self._start(cast, answers, address)
+            return await self._start(offer, answers, address)
         except (LimitsUnavailable, ModerationFailed) as error:
             self.log(str(error))
             sentence = with_hint("No debate can be started at the moment.", "the same again in some minutes")
@@ -86,7 +86,7 @@ class Site:
         if self.queue.full:
             raise visitors.queue_full(self.rules.queue, self.queue.wait_seconds(1))
 
-    async def _start(self, cast: Cast, answers: dict[str, Any], address: str) -> str:
+    async def _start(self, offer: Offer, answers: dict[str, Any], address: str) -> str:
         name = f"{folder.slug(answers['topic'])}-{secrets.token_hex(5)}"
         settings = _settings(answers, f"{name}{SUFFIXES[0]}.md")
         day, visitor = await self._day_and_visitor(address)
@@ -94,19 +94,19 @@ class Site:
             raise visitors.starts_already()
         self._starting.add(visitor)
         try:
-            await self._moderate(name, day, visitor, cast, answers)
+            await self._moderate(name, day, visitor, offer, answers)
             self._must_have_room()  # no place is kept meanwhile: one visitor's topics would keep others out
             self.queue.starting += 1
             try:
-                return await self._open(name, settings, cast, address)
+                return await self._open(name, settings, offer, address)
             finally:
                 self.queue.starting -= 1
         finally:
             self._starting.discard(visitor)
 
-    async def _open(self, name: str, settings: Settings, cast: Cast, address: str) -> str:
-        await self._admit(name, *await self._day_and_visitor(address), cast)  # it may be another day by now
-        opening = asyncio.ensure_future(open_debate(settings, rehearse=cast.rehearsal))
+    async def _open(self, name: str, settings: Settings, offer: Offer, address: str) -> str:
+        await self._admit(name, *await self._day_and_visitor(address), offer)  # it may be another day by now
+        opening = asyncio.ensure_future(open_debate(settings, rehearse=offer.rehearsal))
         try:
             files = await asyncio.shield(opening)
         except DebateError as error:
@@ -121,7 +121,7 @@ class Site:
         day = visitors.today()
         return day, visitors.pseudonym(await self.limits.day_key(day), address)
 
-    async def _moderate(self, name: str, day: str, visitor: str, cast: Cast, answers: dict[str, Any]) -> None:
+    async def _moderate(self, name: str, day: str, visitor: str, offer: Offer, answers: dict[str, Any]) -> None:
         """Raises FormError for a topic that the owner's check refuses, and for a visitor who tries or has started too
         many."""
         if not self.rules.moderation:
@@ -130,32 +130,32 @@ class Site:
         started = {f"{VISITOR}{visitor}": self.rules.debates_per_visitor}
         if reached := await self.limits.admit(name, day, tries, 0.0, self.rules, started):
             raise visitors.limit_reached(reached, self.rules.debates_per_visitor, visitors.seconds_to_midnight())
-        request = {"topic": answers["topic"], "positions": answers["positions"], "cast": cast.name}
+        request = {"topic": answers["topic"], "positions": answers["positions"], "offer": offer.name}
         async with self._moderating:
-            if reason := await self._moderator(request):
+            if reason := await self._topic_check(request):
                 raise FormError(422, {"topic": [reason]})
 
-    async def _admit(self, name: str, day: str, visitor: str, cast: Cast) -> None:
+    async def _admit(self, name: str, day: str, visitor: str, offer: Offer) -> None:
         counters = {f"{VISITOR}{visitor}": self.rules.debates_per_visitor}
-        counters |= {f"{CAST}{cast.name}": cast.per_day} if cast.per_day is not None else {}
+        counters |= {f"{OFFER}{offer.name}": offer.per_day} if offer.per_day is not None else {}
         counters |= {
-            f"{MODEL}{spec}": most for spec, most in self.rules.debates_per_model.items() if spec in cast.models
+            f"{MODEL}{spec}": most for spec, most in self.rules.debates_per_model.items() if spec in offer.models
         }
-        if reached := await self.limits.admit(name, day, counters, cast.max_cost or 0.0, self.rules):
+        if reached := await self.limits.admit(name, day, counters, offer.max_cost or 0.0, self.rules):
             raise visitors.limit_reached(reached, self.rules.debates_per_visitor, visitors.seconds_to_midnight())
 
-    def _answers(self, sent: Mapping[str, str]) -> tuple[Cast, dict[str, Any]]:
-        """The cast that a form chooses, and the answers that it makes; nothing but the visitor's own fields is taken
+    def _answers(self, sent: Mapping[str, str]) -> tuple[Offer, dict[str, Any]]:
+        """The offer that a form chooses, and the answers that it makes; nothing but the visitor's own fields is taken
         from it. Raises FormError with what is invalid, by field."""
         problems: dict[str, list[str]] = {}
         if unknown := sent.keys() - _FIELDS:
             raise FormError(400, {"": [f"This form has fields that are not known here: {len(unknown)}."]})
-        cast = self.rules.casts.get(sent.get("cast", "") or next(iter(self.rules.casts)))
-        if cast is None:
-            raise FormError(422, {"cast": ["There is no such cast here. Choose one of the list."]})
-        rounds = sent.get("rounds", "") or str(min(cast.rounds, 2))
-        if not re.fullmatch(r"[1-9]\d?", rounds) or int(rounds) > cast.rounds:
-            problems["rounds"] = [f"This cast has 1 to {plural(cast.rounds, 'round')}."]
+        offer = self.rules.offers.get(sent.get("offer", "") or next(iter(self.rules.offers)))
+        if offer is None:
+            raise FormError(422, {"offer": ["There is no such offer here. Choose one of the list."]})
+        rounds = sent.get("rounds", "") or str(min(offer.rounds, 2))
+        if not re.fullmatch(r"[1-9]\d?", rounds) or int(rounds) > offer.rounds:
+            problems["rounds"] = [f"This offer has 1 to {plural(offer.rounds, 'round')}."]
         texts = {
             field: few_combining_marks(one_line(sent.get(field, ""))).strip()
             for field in ("topic", "position.a", "position.b")
@@ -165,20 +165,20 @@ class Site:
                 problems[field] = [f"It has {len(text)} characters, and at most {MAX_TOPIC_LENGTH} are taken."]
         if not texts["topic"]:
             problems["topic"] = ["Write a question or a claim, in one sentence."]
-        format = format_check.load(cast.answers["format"])
+        format = format_check.load(offer.answers["format"])
         positions = {side: text for side in format.sides if (text := texts.get(f"position.{side}", ""))}
         if positions and len(positions) < len(format.sides):
             problems["position.a" if "a" not in positions else "position.b"] = ["Say what this side argues, too."]
         elif not positions and texts["topic"] and not problems:
             positions = worded_positions(texts["topic"], format.sides)
-            if not positions and not cast.rehearsal:
+            if not positions and not offer.rehearsal:
                 sentence = "It is not clear from the topic what each side is to argue. Say it here, in a sentence each."
                 problems["position.a"] = [sentence]
         if problems:
             raise FormError(422, problems)
-        answers = {**cast.answers, "topic": texts["topic"], "positions": positions, "rounds": int(rounds)}
+        answers = {**offer.answers, "topic": texts["topic"], "positions": positions, "rounds": int(rounds)}
         _settings(answers, "debate.md")
-        return cast, answers
+        return offer, answers
 
     # Finding
 
@@ -206,7 +206,7 @@ class Site:
                     if {risk.digest for risk in find_risks(path)} <= agreed:
                         self.queue.add(path)
                     else:
-                        self.log(f"{path}: it does more than the casts of this site, so it is not gone on with.")
+                        self.log(f"{path}: it does more than the offers of this site, so it is not gone on with.")
             except (DebateError, OSError) as error:
                 self.log(f"{path}: {error}")
 
@@ -271,7 +271,7 @@ def _settings(answers: Mapping[str, Any], output: str) -> Settings:
             field, _, problem = sentence.partition(": ")
             if place := _PLACES.get(field.partition(".")[0]):
                 problems.setdefault(place, []).append(f"{problem[:1].upper()}{problem[1:]}")
-        other = "These settings can't be taken. Try: another topic or cast."
+        other = "These settings can't be taken. Try: another topic or offer."
         raise FormError(422, problems or {"": [other]}) from None
     if not settings.positions and model_spec.is_rehearsal(settings.cast):
         pair = (f"{label}: {one_line(settings.topic)}" for label in ("For", "Against"))

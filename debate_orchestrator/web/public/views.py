@@ -21,12 +21,12 @@ from debate_orchestrator.util.errors import DebateError, with_hint
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.web import blocks, card, folder, live, pages
 from debate_orchestrator.web.guard import Guard, is_https
-from debate_orchestrator.web.once import Once
-from debate_orchestrator.web.pages import go_to, html_response, own_page, png
+from debate_orchestrator.web.pages import go_to, html_response, png, standalone_page
 from debate_orchestrator.web.public import report, visitors
 from debate_orchestrator.web.public.site import MAX_TOPIC_LENGTH, Site
-from debate_orchestrator.web.public.visitors import FormError, Requests
+from debate_orchestrator.web.public.visitors import FormError, RequestLimiter
 from debate_orchestrator.web.renderings import Renderings
+from debate_orchestrator.web.repeated_forms import RepeatedForms
 from debate_orchestrator.web.runs import Run
 from debate_orchestrator.web.sent_form import form
 
@@ -51,9 +51,9 @@ class PageState(NamedTuple):
 class Views:
     """The views of a public site."""
 
-    def __init__(self, site: Site, requests: Requests, renderings: Renderings):
-        self._site, self._requests, self._renderings = site, requests, renderings
-        self._once = Once()
+    def __init__(self, site: Site, limiter: RequestLimiter, renderings: Renderings):
+        self._site, self._limiter, self._renderings = site, limiter, renderings
+        self._forms = RepeatedForms()
 
     async def home(self, request: Request) -> Response:
         """The form of a new debate, and the debates of others."""
@@ -67,18 +67,18 @@ class Views:
             return await self._home(
                 request, {}, FormError(403, {"": [with_hint("Your browser sent no cookie.", hint)]})
             )
-        visitor, address = self._requests.pseudonym(request.scope), visitors.address(request.scope)
+        visitor, address = self._limiter.pseudonym(request.scope), visitors.address(request.scope)
         work = partial(self._renderings.run, visitor=visitor)
         sent = await form(request, visitors.form_token(held), work)
-        once = sent.pop("once", "")
+        form_key = sent.pop("form_key", "")
         try:
-            name = await self._once.begin(once, lambda: self._site.start(sent, address), held, sent)
+            name = await self._forms.begin(form_key, lambda: self._site.start(sent, address), held, sent)
         except FormError as error:
             return await self._home(request, sent, error)
         return go_to(f"/d/{name}")
 
     async def _home(self, request: Request, sent: dict[str, str], error: FormError | None) -> Response:
-        https, rules, visitor = is_https(request.scope), self._site.rules, self._requests.pseudonym(request.scope)
+        https, rules, visitor = is_https(request.scope), self._site.rules, self._limiter.pseudonym(request.scope)
         rows = await self._renderings.shared("recent", self._recent, visitor) if rules.listed else []
         held = visitors.held_cookie(request.scope) or secrets.token_urlsafe(32)
         response = html_response(
@@ -86,12 +86,12 @@ class Views:
             error.status if error else 200,
             site=rules.title,
             rules=rules,
-            most_rounds=max(cast.rounds for cast in rules.casts.values()),
+            most_rounds=max(offer.rounds for offer in rules.offers.values()),
             longest=MAX_TOPIC_LENGTH,
             sent=sent,
             problems=error.problems if error else {},
             form_token=visitors.form_token(held),
-            once=secrets.token_hex(16),
+            form_key=secrets.token_hex(16),
             rows=rows,
             base=_base(request),
         )
@@ -141,7 +141,7 @@ class Views:
             return self._page(request.path_params["name"], path, state or folder.load(path)[1], page_state, base)
 
         key = ("page", version, page_state._replace(run=None), page_state.run is not None, base)
-        html = await self._renderings.get(key, page, self._requests.pseudonym(request.scope))
+        html = await self._renderings.get(key, page, self._limiter.pseudonym(request.scope))
         return self._of_debate(HTMLResponse(html))
 
     def _page(self, name: str, path: str, state: DebateState, page_state: PageState, base: str) -> str:
@@ -191,7 +191,7 @@ class Views:
     async def stream(self, request: Request) -> Any:
         """What happens in a debate, as it happens; its place while it waits."""
         path = self._found(request)
-        visitor = self._requests.pseudonym(request.scope)
+        visitor = self._limiter.pseudonym(request.scope)
         run = self._site.runs.running(path)
         if run is not None:
             return live.EventStream(run.viewers, run.messages_so_far, visitor)
@@ -208,13 +208,13 @@ class Views:
 
     async def report(self, request: Request) -> Response:
         """The report."""
-        path, visitor = self._found(request), self._requests.pseudonym(request.scope)
+        path, visitor = self._found(request), self._limiter.pseudonym(request.scope)
         key = ("report", folder.version(path))
-        return self._of_debate(own_page(await self._renderings.get(key, lambda: report.report(path), visitor)))
+        return self._of_debate(standalone_page(await self._renderings.get(key, lambda: report.report(path), visitor)))
 
     async def card(self, request: Request) -> Response:
         """The picture that other sites show beside a link to the debate."""
-        path, visitor = self._found(request), self._requests.pseudonym(request.scope)
+        path, visitor = self._found(request), self._limiter.pseudonym(request.scope)
         key = ("card", folder.version(path))
         made = await self._renderings.get(key, lambda: _card(path, self._site.rules.title), visitor)
         assert isinstance(made, bytes)
@@ -261,8 +261,8 @@ def _card(path: str, site: str) -> bytes:
 def create_app(site: Site, hosts: Iterable[str]) -> Guard:
     """The application for the public debates of the working folder. `hosts` are the names under which it is asked for,
     with their ports; the debates of `site` are ended with it."""
-    requests, renderings = Requests(), Renderings()
-    views = Views(site, requests, renderings)
+    limiter, renderings = RequestLimiter(), Renderings()
+    views = Views(site, limiter, renderings)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -292,4 +292,4 @@ def create_app(site: Site, hosts: Iterable[str]) -> Guard:
     ]
     handlers: dict[Any, Any] = {DebateError: failed, HTTPException: failed}
     app = pages.application(routes, lifespan, handlers)
-    return Guard(app, hosts=hosts, admit=requests.admit)
+    return Guard(app, hosts=hosts, admit=limiter.admit)

@@ -71,7 +71,7 @@ def pseudonym(key: bytes, source: str) -> str:
     return hmac.new(key, source.encode(), hashlib.sha256).hexdigest()[:32]
 
 
-class Requests:
+class RequestLimiter:
     """Admits requests at a pace that a person with a browser keeps below."""
 
     def __init__(self) -> None:
@@ -124,7 +124,7 @@ def form_token(value: str) -> str:
     return hashlib.sha256(f"form {value}".encode()).hexdigest()[:40]
 
 
-VISITOR, TRIES, MODEL, CAST = "visitor:", "tries:", "model:", "cast:"
+VISITOR, TRIES, MODEL, OFFER = "visitor:", "tries:", "model:", "cast:"
 """How the names of counters begin, also in databases that are in use."""
 
 
@@ -152,7 +152,7 @@ def public_reasons(error: Exception) -> list[str]:
     if isinstance(error, Paused):
         return ["A model did not answer in time. Nothing that was said is lost."]
     sentence = "A model can't be asked until the owner of this site has looked at it. What was said is kept."
-    return [with_hint(sentence, "come back later, or start a debate with another cast")]
+    return [with_hint(sentence, "come back later, or start a debate with another offer")]
 
 
 def given_up() -> str:
@@ -164,19 +164,19 @@ def limit_reached(name: str, per_visitor: int, seconds: float) -> FormError:
     """The error for a debate that is not started because of a limit. `seconds` is how long the day still lasts in
     UTC."""
     tomorrow = "come back tomorrow; days begin at 00:00 UTC"
-    another = "choose another cast, or come back tomorrow"
+    another = "choose another offer, or come back tomorrow"
     if name.startswith(VISITOR):
         count = plural(per_visitor, "debate")
         sentence = with_hint(f"Your network has started {count} today, and that is the most for one visitor.", tomorrow)
     elif name.startswith(TRIES):
         sentence = with_hint("Your network has tried too many topics today.", tomorrow)
-    elif name.startswith((MODEL, CAST)):
-        sentence = with_hint("The models of this cast have reached their limit of debates for today.", another)
+    elif name.startswith((MODEL, OFFER)):
+        sentence = with_hint("The models of this offer have reached their limit of debates for today.", another)
     elif name == DAY_COST:
         sentence = with_hint("This site has reached its limit of costs for today.", another)
     else:
         assert name == ALL_COST
-        hint = "choose a cast that costs nothing, if there is one; trying again won't help"
+        hint = "choose an offer that costs nothing, if there is one; trying again won't help"
         return FormError(503, {"": [with_hint("This site has reached its limit of costs.", hint)]})
     return FormError(429, {"": [sentence]}, retry_after=seconds)
 

@@ -11,21 +11,21 @@ _MAX_BEGUN = 1_000
 """Forms of which it is known what they began."""
 
 
-class Once:
-    """What forms began, by the value that their page sends `once`."""
+class RepeatedForms:
+    """What forms began, by the value that their page sends as `form_key`."""
 
     def __init__(self) -> None:
         self._begun: dict[str, asyncio.Task[str]] = {}
 
-    async def begin(self, once: str, begin: Callable[[], Coroutine[Any, Any, str]], *form: object) -> str:
+    async def begin(self, form_key: str, begin: Callable[[], Coroutine[Any, Any, str]], *form: object) -> str:
         """What `begin` returns; where it was begun by the same value and the same `form` before, what it returned then.
         It goes on however the browser leaves. After an error it may be begun again. Without a value it is always
         begun."""
-        key = hashlib.sha256(repr((once, form)).encode("utf-8", "surrogatepass")).hexdigest()
-        begun = self._begun.get(key) if once else None
+        key = hashlib.sha256(repr((form_key, form)).encode("utf-8", "surrogatepass")).hexdigest()
+        begun = self._begun.get(key) if form_key else None
         if begun is None:
             begun = asyncio.ensure_future(begin())
-            if once:
+            if form_key:
                 self._keep(key, begun)
         return await asyncio.shield(begun)
 
