@@ -17,7 +17,7 @@ import asyncio
 import itertools
 import json
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core.events import CallFailed, Opened, ReplyEvent
@@ -179,21 +179,31 @@ class DatabaseJournals:
                 await asyncio.sleep(wait)
 
     async def _write_once(self, journal: DatabaseJournal, upto: int) -> None:
-        async with self._writing:
-            if journal.stored >= upto or journal.failure is not None:
-                return  # another task has written them
-            # A journal that is blocked is tried again alone: the lines of the others must not wait for it.
+        async with journal.writing:
+            # A journal that is blocked is tried again beside the others, whose lines must not wait for it.
             alone = journal.blocked is not None
-            lines = [one for one in self._waiting if one.journal is journal or not (alone or one.journal.blocked)]
-            self._waiting = [one for one in self._waiting if one not in lines]
-            try:
-                await self._write_lines(lines)
-            finally:
-                left = [line for line in lines if line.n > line.journal.stored and line.journal.failure is None]
-                self._waiting = left + self._waiting
+            async with nullcontext() if alone else self._writing:
+                written = journal.stored >= upto or journal.failure is not None  # by another task
+                if not written and alone == (journal.blocked is not None):
+                    await self._write_waiting(lambda other: other is journal or not (alone or other.blocked))
 
-    async def _write_lines(self, lines: list[Line]) -> None:
-        """Writes lines; where the database does not take them together, those of each journal alone."""
+    async def _write_waiting(self, chosen: Callable[[DatabaseJournal], bool]) -> None:
+        """Writes the lines that wait of the journals that are chosen."""
+        lines, others = list[Line](), list[Line]()
+        for line in self._waiting:
+            (lines if chosen(line.journal) else others).append(line)
+        self._waiting, blocked = others, dict[DatabaseJournal, BadFile]()
+        try:
+            await self._write_lines(lines, blocked)
+        finally:
+            left = [line for line in lines if line.n > line.journal.stored and line.journal.failure is None]
+            self._waiting = left + self._waiting
+            for journal, why in blocked.items():  # only now that its lines wait again: no other task may pass them
+                journal.blocked = why
+
+    async def _write_lines(self, lines: list[Line], blocked: dict[DatabaseJournal, BadFile]) -> None:
+        """Writes lines; where the database does not take them together, those of each journal beside the others'.
+        `blocked` gets each journal whose lines waited too long, with the reason."""
         journals = list(dict.fromkeys(line.journal for line in lines))
         try:
             stored = await self._append(lines)
@@ -202,12 +212,15 @@ class DatabaseJournals:
             if not (alone or isinstance(error, BadFile) or is_blocked(error)):
                 raise
             if len(journals) > 1:
-                for journal in journals:
-                    await self._write_lines([line for line in lines if line.journal is journal])
+                each = ([line for line in lines if line.journal is journal] for journal in journals)
+                tries = (self._write_lines(own, blocked) for own in each)
+                for failed in await asyncio.gather(*tries, return_exceptions=True):
+                    if failed is not None:
+                        raise failed from None
             elif isinstance(error, BadFile):
                 self._refuse(journals[0], error)
             else:
-                journals[0].blocked = refusal(error, self._database.where)
+                blocked[journals[0]] = refusal(error, self._database.where)
             return
         for line in lines:
             if stored.get((line.journal.id, line.journal.token), 0) >= line.n:
@@ -255,6 +268,8 @@ class DatabaseJournal(JournalWriter):
         """Why nothing more can be written: another worker has taken the journal meanwhile, or a line was refused."""
         self.blocked: BadFile | None = None
         """Why lines of this journal were not taken for now, while they are tried again."""
+        self.writing = asyncio.Lock()
+        """Held by the task that writes lines of this journal, which are written in their order."""
         self.entries = []
         self.stored = 0
         """Lines that are in the database."""
