@@ -75,9 +75,7 @@ def test_the_brief_stands_before_the_verdict_and_changes_nothing_below(debate: R
     without = markdown.render(report.model_copy(update={"brief": None})).partition("## Final Verdict")[2]
     start, end = rest.index("\n---\n\n## Behind the Decision Brief"), rest.index("\n---\n\n## How It Was Judged")
     behind, rest = rest[start:end], rest[:start] + rest[end:]
-    assert (
-        found and rest.rpartition("\n---\n")[0].strip() == without.strip()
-    )  # the last rule ends it
+    assert found and rest.rpartition("\n---\n")[0].strip() == without.strip()  # the last rule ends it
     page = head.partition("## Decision Brief")[2] + behind
     for line in (
         "### Recommendation\n\n**Stay for a year.** Count what that costs.",
