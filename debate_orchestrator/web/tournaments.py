@@ -186,15 +186,16 @@ def _rows(folder: str) -> Rows:
     inner = os.path.join(folder, DEBATES)
     if os.path.isdir(inner):
         files += sorted(os.path.join(inner, name) for name in os.listdir(inner) if name.endswith((JOURNAL, ".html")))
-    known = tuple((path, stat.st_mtime_ns, stat.st_size) for path in files if (stat := _stat(path)) is not None)
-    return _read(folder, known)
+    return _read(folder, tuple(filter(None, map(_written, files))))
 
 
-def _stat(path: str) -> os.stat_result | None:
+def _written(path: str) -> tuple[str, int, int] | None:
+    """A file, when it was changed, in nanoseconds, and its bytes; None where it is not there."""
     try:
-        return os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None
+    return path, status.st_mtime_ns, status.st_size
 
 
 @lru_cache(maxsize=8)
@@ -288,7 +289,7 @@ class Tournaments:
         """The page."""
         path, token = os.path.join(self._opened(request), PAGE), request.path_params["token"]
         try:
-            key = ("page", path, _stat(path))
+            key = ("page", path, _written(path))
             read = partial(read_text, path, _MAX_PAGE_SIZE, follow=False)
             return foreign_page(await self._renderings.get(key, read, token))
         except BadFile:
