@@ -7,12 +7,16 @@ import gzip
 import socket
 import socketserver
 import threading
-from collections.abc import Callable, Coroutine, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from typing import Any, NamedTuple, TypeVar
+
+import pytest
+from leap import Leap, leaped
 
 from debate_orchestrator.evidence.addresses import IP
 from debate_orchestrator.evidence.fetch import Fetcher
+from debate_orchestrator.evidence.states import NotFetched
 
 NAME = "page.example.org"
 HERE = "127.0.0.1"
@@ -130,6 +134,37 @@ def _handle(site: Site, line: socket.socket) -> None:
     finally:
         with site.lock:
             site.at_once -= 1
+
+
+class GivenUp(NamedTuple):
+    """How the fetch of a page ended, on a clock of its own."""
+
+    trouble: NotFetched
+    seconds: float
+
+
+def given_up(says: Mapping[str, Iterable[tuple[float, bytes]]], seconds: float, resolver: Any = None) -> GivenUp:
+    """How the fetch of `/` ends, which may take so many seconds. The site writes these bytes at each path, each after
+    its seconds. No second passes: all wait on one loop, which leaps."""
+
+    async def respond(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        target = (await reader.readuntil(b"\r\n\r\n")).split()[1].decode()
+        with closing(writer), suppress(OSError):  # the visitor leaves early
+            for pause, piece in says.get(target, [(0.0, answer(status=404))]):
+                await asyncio.sleep(pause)
+                writer.write(piece)
+                await writer.drain()
+
+    async def visit() -> GivenUp:
+        with closing(await asyncio.start_server(respond, HERE, 0)) as server:
+            port = server.sockets[0].getsockname()[1]
+            fetcher = Fetcher(resolver=resolver or Names(), allowed=here, ports=frozenset({port}), seconds=seconds)
+            with pytest.raises(NotFetched) as trouble:
+                await fetcher.fetch(f"http://{NAME}:{port}/")
+            return GivenUp(trouble.value, leaped())
+
+    with asyncio.Runner(loop_factory=Leap) as runner:
+        return runner.run(visit())
 
 
 def run(doing: Coroutine[Any, Any, Done]) -> Done:

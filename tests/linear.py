@@ -10,6 +10,7 @@ so long that it would take `HANGING` seconds if it did; in proportion to its len
 from __future__ import annotations
 
 import faulthandler
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -22,15 +23,19 @@ from debate_orchestrator.core.mirror import Mirror
 from debate_orchestrator.core.phases import Quotes
 from debate_orchestrator.core.settings import duplicate_positions
 from debate_orchestrator.engine import transcript_file
-from debate_orchestrator.evidence import match
+from debate_orchestrator.evidence import addresses, match, pages
+from debate_orchestrator.evidence.fetch import RobotsRules
+from debate_orchestrator.evidence.states import NotFetched
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.reply_code import Code
+from debate_orchestrator.providers import call_errors
 from debate_orchestrator.reports import compare, markup, reviews
 from debate_orchestrator.reports.html import page, writer
 from debate_orchestrator.terminal.speeches import SpeechView
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.errors import DebateError
 from debate_orchestrator.util.redact import Redactor, StreamRedactor, spellings
+from debate_orchestrator.web import sent_form
 
 LIMIT, HANGING = 60, 900
 SHORT, LONG = 1024, 4 * 1024
@@ -41,6 +46,7 @@ LEAST, NOISE = 0.0002, 0.001
 """Seconds that any short text may take, and seconds that do not count. A square with a step of 0.3 ns takes longer."""
 SECRET = "x<>\"'|`[](*_#-=.:1a&{x/1a\\ %41 &x"
 NONCE = "0123456789abcdef"
+ANY = re.compile(".*", re.DOTALL)
 PIECES = (
     "[ - ", " - ]x", *" \n\t\r<>\"'|`[](*_#-=.:1a“「\u0301\u200d\\&{◁",
     "\u0315\u0300", "\uff9e\u0334", "\u0f73",
@@ -49,7 +55,8 @@ PIECES = (
     " a='b'", "<|channel|>", "<!--", "http://", "http://x ", NONCE, NONCE[:-1], "Ben ", "Ben: ", "Researcher A ",
     "1.opening.", " by ", " and ", "(a ", "<a b=\"c\" ", "\n|a|\n|-|\n", "## x\n\n", "> FOR: x\n\n", "FOR: a\n\n",
     "FOR:\n\n", "- x\n", " - ", "\x1b[1m", "\x1b]", "\x90", "\x9dx", "%90", "\\u0090", "<b", "=\n", "<b>x</b>",
-    "\\u0061", "%61", "&#97;", "%25", "&amp;", SECRET, SECRET[:-1],
+    "/*", "a: b; ", "a=b&", "+", "\r\n--x", "; name=\"a\"", "<sup>1", "<p style='display: none'>",
+    "\na*:", "allow: /*a\n", "\\u0061", "%61", "&#97;", "%25", "&amp;", SECRET, SECRET[:-1],
     "*It writes lines for the other side, which this format forbids.*\n",
 )  # fmt: skip
 """What hostile texts are made of: each of these, over and over, alone and between two letters."""
@@ -89,15 +96,39 @@ def tried(function: Callable[[str], object], *spellings: str) -> Callable[[str],
         for form in spellings:
             try:
                 function(form.replace("{}", text))
-            except DebateError:
+            except (DebateError, NotFetched, ValueError):
                 pass
 
     return run
 
 
+def form_in_parts(text: str) -> None:
+    """The fields of a form in parts."""
+    sent_form._fields(sent_form._parts(text.encode(), "multipart/form-data; boundary=x"), ANY, encoded=False)
+
+
+def form_in_pairs(text: str) -> None:
+    """The fields of a form in percent-encoding."""
+    sent_form._fields(sent_form._pairs(text.encode()), ANY, encoded=True)
+
+
 FUNCTIONS: dict[str, Callable[[str], object]] = {
     "tame": sanitize.sanitize,
     "fenced": lambda text: sanitize.fence(text, NONCE),
+    "marks": sanitize.few_combining_marks,
+    "normalized": sanitize.normalized,
+    "address": tried(addresses.parse, "{}", "http://{}/", "http://x/{}"),
+    "quoted": call_errors.quote,
+    "style": lambda text: pages._is_hidden({"style": text}),
+    "fetched page": tried(lambda text: pages.html_page(text.encode(), ""), "{}", "<p style='{}'>x", "<p>1<sup>{}"),
+    "encoding": tried(lambda text: pages.decoded(text.encode(), ""), "{}", "<meta charset={}"),
+    "robots": tried(lambda text: RobotsRules(text).allow("/x"), "{}", "user-agent: {}", "user-agent: *\ndisallow: {}"),
+    "evidence": lambda text: match.compare("so it is said to be and so it is", [text]),
+    "quote of evidence": lambda text: match.compare(text, ["so it is said to be and so it is"]),
+    "form in parts": tried(
+        form_in_parts, "{}", '--x\r\na; name="{}"\r\n\r\n\r\n--x--', '--x\r\na; name="a"\r\n\r\n{}\r\n--x--'
+    ),
+    "form in pairs": tried(form_in_pairs, "{}", "a={}", "{}=a"),
     "public": tried(private_text.without_private, "{}", "<think>x</think>{}", "x\n\n<think>{}"),
     "heard": lambda text: visible_text.make_visible(
         text, None, private="secret", quotes=Quotes(), material=("so it is and so",)

@@ -159,42 +159,87 @@ def test_modules_say_what_they_are_for() -> None:
     assert [f"{named(path)}: {one.name}" for path, one in tests if not ast.get_docstring(one)] == []
 
 
-_CLOCK = re.compile(r"\btime\.(?:monotonic|perf_counter|process_time|thread_time|time)(?:_ns)?\(")
-DURATIONS = {
+_CLOCK = re.compile(r"(monotonic|perf_counter|process_time|thread_time|time)(_ns)?|timeit|default_timer")
+_CALENDAR = re.compile(r".*\b(datetime\.(now|utcnow|today)|date\.today)")
+CLOCKS = {
+    "chat_batches.py": "a server states when a batch was made",
     "linear.py": "which long texts are tried",
+    "messages_server.py": "what a server states of its own time",
     "npm.py": "how much longer an installation may take",
     "public_server.py": "what a benchmark prints",
+    "test_cluster_workers.py": "how long calls are held back at least",
     "test_crashes.py": "when a process is killed",
+    "test_keys_profiles.py": "when a key expires",
 }
-"""The files that measure how long something takes, and what depends on that there. No test passes or fails by it."""
+"""The files that look at a clock for more than the end of a wait, and what for. No test fails because of a busy
+machine there."""
 
 
-def durations(path: Path) -> list[int]:
-    """The lines of a file in which one moment is taken from another."""
-    text = path.read_text(encoding="utf-8")
-    if not _CLOCK.search(text):
-        return []
-    nodes = list(ast.walk(parsed(path)))
-    moments = {
-        ast.unparse(target)
+def clocks(code: ast.Module) -> list[int]:
+    """The lines of a file that import a clock under its bare name, or read one: of `time` and `timeit`, of an event
+    loop, or of the calendar. What ends a wait is left out: `end = time.monotonic() + 60`, and in a `while`
+    `time.monotonic() < end`. A clock that is called by another name is not seen, nor what a `while` does."""
+    nodes = list(ast.walk(code))
+    made = [node.value for node in nodes if isinstance(node, ast.Assign)]
+    sums = [one for value in made for one in getattr(value, "elts", [value]) if isinstance(one, ast.BinOp)]
+    waits = [node for loop in nodes if isinstance(loop, ast.While) for node in ast.walk(loop)]
+    ends = {id(one.left) for one in sums if isinstance(one.op, ast.Add)}
+    ends |= {id(one.left) for one in waits if isinstance(one, ast.Compare)}
+    bare = [
+        node.lineno
         for node in nodes
-        if isinstance(node, ast.Assign) and _CLOCK.search(ast.unparse(node.value))
-        for target in (name for each in node.targets for name in ast.walk(each))
-        if isinstance(target, ast.Name)
-    }
-    differences = [node for node in nodes if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub)]
-    sides = [(node.lineno, ast.unparse(side)) for node in differences for side in (node.left, node.right)]
-    return [line for line, side in sides if side in moments or _CLOCK.search(side)]
+        if isinstance(node, ast.ImportFrom)
+        and node.module in ("time", "timeit")
+        and any(_CLOCK.fullmatch(name.name) for name in node.names)
+    ]
+    calls = [node for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
+    return bare + [
+        node.lineno
+        for node in calls
+        if id(node) not in ends and (_CLOCK.fullmatch(node.func.attr) or _CALENDAR.fullmatch(ast.unparse(node.func)))
+    ]
 
 
 def test_no_test_measures_time() -> None:
     """No test asserts how long something takes, which depends on what else the machine does: work is counted, what
-    comes first is waited for, and work that must end ends within the limit of every test."""
+    comes first is waited for, and work that must end ends within the limit of every test. Clocks are read as `clocks`
+    says, and in the files of `CLOCKS`."""
     assert "timeout" in tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["pytest"]["ini_options"]
     files = [path for path in TESTS if "benchmarks" not in path.parts]
 
-    assert {path.name: found for path in files if path.name not in DURATIONS and (found := durations(path))} == {}
-    assert all(durations(path) for path in files if path.name in DURATIONS)
+    assert {path.name: found for path in files if path.name not in CLOCKS and (found := clocks(parsed(path)))} == {}
+    assert {path.name for path in files if clocks(parsed(path))} == CLOCKS.keys()
+
+
+@for_each(
+    [
+        "from time import monotonic",
+        "from timeit import default_timer as now",
+        "import timeit\ntimeit.timeit(work)",
+        "began = loop.time()",
+        "began = asyncio.get_running_loop().time()",
+        "began = datetime.now(UTC)",
+        "began = datetime.datetime.today()",
+        "import time as t\nbegan = t.perf_counter_ns()",
+        "end = time.monotonic() + 5\nwork()\nassert time.monotonic() < end",
+        "while not done():\n    assert time.monotonic() - began < 5",
+    ]
+)
+def test_a_clock_in_a_test_is_seen(code: str) -> None:
+    """In each of the ways in which a test could take the time of something."""
+    assert clocks(ast.parse(code))
+
+
+@for_each(
+    [
+        "from time import sleep",
+        "end, rest = time.monotonic() + 5, ''\nwhile work() and time.monotonic() < end:\n    rest += ''",
+        "end = time.monotonic() + 5\nwhile work():\n    assert time.monotonic() < end",
+    ]
+)
+def test_the_end_of_a_wait_is_permitted(code: str) -> None:
+    """What a test waits for has an end."""
+    assert not clocks(ast.parse(code))
 
 
 _FLAG = re.compile(r"(?<![\w`-])--[a-z]")

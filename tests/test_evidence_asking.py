@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import gzip
 import socket
-import time
 import tracemalloc
 import zlib
 from collections.abc import Callable
 
 import pytest
-from evidence_site import ARTICLE, NAME, Site, answer, packed, run
+from evidence_site import ARTICLE, NAME, Site, answer, given_up, packed, run
 
 from debate_orchestrator import __version__
 from debate_orchestrator.evidence.states import Unreachable
@@ -107,14 +106,13 @@ def test_what_is_no_answer(site: Site, said: bytes, why: str) -> None:
     assert why in ends(site)
 
 
-def endless(start: bytes, piece: bytes, pause: float = 0.0) -> Callable[[socket.socket], None]:
+def endless(start: bytes, piece: bytes) -> Callable[[socket.socket], None]:
     """A server that goes on until its visitor leaves."""
 
     def say(line: socket.socket) -> None:
         line.sendall(start)
         while True:
             line.sendall(piece)
-            time.sleep(pause)
 
     return say
 
@@ -163,18 +161,18 @@ def test_the_largest_page_is_read(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    "say",
+    ("start", "piece"),
     [
-        endless(b"", b"H", 0.05),
-        endless(HTML, b"X: y\r\n", 0.05),
-        endless(HTML + b"\r\n", b"x", 0.05),
-        endless(CHUNKS, b"1\r\nx\r\n", 0.05),
-        endless(b"", b"HTTP/1.1 100 Continue\r\n\r\n", 0.01),
+        (b"", b"H"),
+        (HTML, b"X: y\r\n"),
+        (HTML + b"\r\n", b"x"),
+        (CHUNKS, b"1\r\nx\r\n"),
+        (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
     ],
     ids=["first line", "headers", "body", "chunks", "continue"],
 )
-def test_a_slow_answer_is_given_up(site: Site, say: Callable[[socket.socket], None]) -> None:
+def test_a_slow_answer_is_given_up(start: bytes, piece: bytes) -> None:
     """However an answer drips, it is given up when its time is over."""
-    site.says["/"] = say
+    ended = given_up({"/": [(0.0, start), *[(0.05, piece)] * 1_000]}, seconds=0.7)
 
-    assert ends(site, seconds=0.7) == "timed out after 0.7 s"
+    assert (ended.trouble.why, ended.seconds) == ("timed out after 0.7 s", pytest.approx(0.7))

@@ -15,6 +15,7 @@ from corpus import for_each
 from evidence_site import ARTICLE, run
 from hypothesis import given
 from hypothesis import strategies as st
+from leap import Leap, leaped
 
 from debate_orchestrator.evidence import pages, reader, reader_process
 from debate_orchestrator.evidence.fetch import Fetched
@@ -118,6 +119,19 @@ def test_a_reader_that_never_ends_is_ended(stand_in: Any, tmp_path: Path, monkey
         run(read_page(PAGE, QUOTE))
 
     assert gone(tmp_path / "pid")
+
+
+def test_a_page_has_thirty_seconds_to_be_read(stand_in: Any) -> None:
+    """The time is that of the event loop, which leaps over it here."""
+    stand_in("time.sleep(600)")
+
+    async def seconds() -> float:
+        with pytest.raises(Unreadable, match=r"could not be read within 30 s"):
+            await read_page(PAGE, QUOTE)
+        return leaped()
+
+    with asyncio.Runner(loop_factory=Leap) as runner:
+        assert runner.run(seconds()) == pytest.approx(30.0)
 
 
 def test_a_reader_that_never_stops_talking_is_ended(stand_in: Any, monkeypatch: pytest.MonkeyPatch) -> None:

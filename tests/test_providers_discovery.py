@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import queue
 import socket
 import threading
 import time
 from collections.abc import Iterator
 from itertools import cycle
 from pathlib import Path
+from types import SimpleNamespace
 
 import local_http
 import pytest
@@ -116,6 +118,21 @@ def test_programs_are_looked_up(here: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert cast_problems({"a": ("command:claude -p",)}) == []
 
 
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The seconds for which look-ups wait, none of which pass: no result comes."""
+    seconds = list[float]()
+
+    class Leaping(queue.SimpleQueue[object]):
+        def get(self, block: bool = True, timeout: float | None = None) -> object:
+            assert timeout is not None, "it waits for something that never comes"
+            seconds.append(timeout)
+            raise queue.Empty
+
+    monkeypatch.setattr(discovery, "queue", SimpleNamespace(SimpleQueue=Leaping, Empty=queue.Empty))
+    return seconds
+
+
 def dripping(part: bytes) -> Iterator[bytes]:
     """So many bytes, one now and then, that no single wait for one is long."""
     for byte in cycle(part):
@@ -123,12 +140,12 @@ def dripping(part: bytes) -> Iterator[bytes]:
         yield bytes([byte])
 
 
-@pytest.mark.slow
-def test_a_look_up_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_look_up_ends(waits: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that sends its list a byte at a time is given up after the time of one look-up."""
     with sending(lambda: dripping(b"[0, ")) as server:
         monkeypatch.setenv("OLLAMA_HOST", server.url)
         assert not found("ollama").ready
+    assert waits == [4.0]
 
 
 @pytest.mark.slow
@@ -146,8 +163,7 @@ def test_a_list_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
         assert server.sent < 20_000_000
 
 
-@pytest.mark.slow
-def test_a_look_up_whose_headers_never_end_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_look_up_whose_headers_never_end_ends(waits: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that sends its headers a byte at a time is given up as well."""
 
     def serve(listener: socket.socket) -> None:
@@ -164,6 +180,7 @@ def test_a_look_up_whose_headers_never_end_ends(monkeypatch: pytest.MonkeyPatch)
         threading.Thread(target=serve, args=(listener,), daemon=True).start()
         monkeypatch.setenv("OLLAMA_HOST", f"http://127.0.0.1:{listener.getsockname()[1]}")
         assert not found("ollama").ready
+    assert waits == [4.0]
 
 
 @pytest.mark.slow

@@ -7,14 +7,16 @@ from collections.abc import AsyncIterator, Iterator
 from email.utils import formatdate
 from types import SimpleNamespace
 
+import httpx2
 import pytest
 from core.folding import many
 from hypothesis import given
 from hypothesis import strategies as st
-from leap import Leap
+from leap import Leap, leaped
 
 from debate_orchestrator.providers import call_errors
 from debate_orchestrator.providers.api import http_options, read_stream
+from debate_orchestrator.providers.bounded_body import LimitedBody
 from debate_orchestrator.providers.call_errors import (
     SilenceClock,
     broken,
@@ -105,14 +107,14 @@ def listened(leaping: asyncio.Runner, clock: SilenceClock, words: int, between: 
     """Seconds of that loop until so many words, after which nothing comes, are given up."""
 
     async def heard() -> float:
-        begun = asyncio.get_running_loop().time()
+        begun = leaped()
         with pytest.raises(TimeoutError):
             async with clock.listening():
                 for _ in range(words):
                     await asyncio.sleep(between)
                     clock.heard()
                 await asyncio.sleep(5)
-        return asyncio.get_running_loop().time() - begun
+        return leaped() - begun
 
     return leaping.run(heard())
 
@@ -144,6 +146,24 @@ def test_an_answer_has_an_end(leaping: asyncio.Runner) -> None:
     assert listened(leaping, clock, 1_000, between=0.02) == pytest.approx(0.3, abs=0.001)
     assert clock.verdict().startswith("no end after")
     assert listened(leaping, clock, 1_000, between=0.02) == pytest.approx(0, abs=0.001)
+
+
+def test_an_error_is_read_for_a_few_seconds(leaping: asyncio.Runner) -> None:
+    """Of an error whose body does not end, what came in five seconds is taken."""
+
+    class Dripping(httpx2.AsyncByteStream):
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            yield b"No."
+            for _ in range(1_000):
+                await asyncio.sleep(0.2)
+                yield b" "
+
+    async def read() -> tuple[bytes, float]:
+        body = LimitedBody(Dripping(), "", LIMITS, whole=False)
+        return b"".join([piece async for piece in body]), leaped()
+
+    text, seconds = leaping.run(read())
+    assert text.strip() == b"No." and seconds == pytest.approx(5.0)
 
 
 @pytest.mark.parametrize(

@@ -8,16 +8,18 @@ from pathlib import Path
 
 import debates
 import pytest
+from leap import Leap, leaped
 from speakers import Speaker, take_turns
 
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import BriefSent, CallFailed, Event, Opened, Reply, Usage
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.engine.budget import Budget
+from debate_orchestrator.engine.retry import call_with_retry
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.provider import OnPiece
 from debate_orchestrator.storage.journal import JournalWriter, read
-from debate_orchestrator.util.errors import Paused, ProviderFailed, TransientError
+from debate_orchestrator.util.errors import ExternalError, Paused, ProviderFailed, TransientError
 
 
 class Failing(Speaker):
@@ -104,6 +106,25 @@ def test_a_wait_ends_when_told_to_stop(tmp_path: Path) -> None:
     events = run(tmp_path / "j", Failing(fail), stop=stop, retry_for=1_000.0)
 
     assert len([event for event in events if isinstance(event, BriefSent)]) == 1
+
+
+def test_a_wait_is_over_at_once() -> None:
+    """A wait for the next call lasts until it is told to stop, and no longer."""
+
+    async def call() -> None:
+        raise TransientError("later", after=500)
+
+    async def record(error: ExternalError, wait: float | None) -> None:
+        assert wait is not None and wait >= 500
+
+    async def seconds() -> float:
+        stop = asyncio.Event()
+        asyncio.get_running_loop().call_later(0.1, stop.set)
+        await call_with_retry(call, 1_000.0, on_failure=record, stop=stop)
+        return leaped()
+
+    with asyncio.Runner(loop_factory=Leap) as runner:
+        assert runner.run(seconds()) == pytest.approx(0.1)
 
 
 def test_answers_under_way_are_awaited(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -162,6 +163,16 @@ def test_a_page_from_a_stranger_knows_nothing_of_the_desk(dashboard: Visitor) ->
     assert dashboard.client.get(f"/tournament/t/{'0' * 40}/").status_code == 404
     with TestClient(create_app(Tokens(b"x" * 32), [HOST]), base_url=f"http://{HOST}") as next_start:
         assert next_start.get(address).status_code == 404
+
+
+def test_a_page_that_was_made_again_is_shown(dashboard: Visitor) -> None:
+    """Also where it was made again in the same second, and is as long."""
+    Path("u").mkdir()
+    Path("u", "tournament.json").write_text('{"imported": {}}', encoding="utf-8")
+    for fraction, word in enumerate(("old", "new")):
+        Path("u", "index.html").write_text(f"<p>{word}", encoding="utf-8")
+        os.utime(Path("u", "index.html"), ns=(1_700_000_000_000_000_000, 1_700_000_000_000_000_000 + fraction))
+        assert word in dashboard.client.get(dashboard.get("/tournaments/u/report").headers["location"]).text
 
 
 @pytest.mark.parametrize(

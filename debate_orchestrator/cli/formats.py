@@ -11,7 +11,6 @@ from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.output import next_step, print_json, say
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE
-from debate_orchestrator.engine import format_check
 from debate_orchestrator.formats import loader, scaffold
 from debate_orchestrator.formats import source as source_module
 from debate_orchestrator.util import resources
@@ -97,6 +96,8 @@ def _copy(arguments: argparse.Namespace, name: str) -> int:
 
 def _print_format(arguments: argparse.Namespace, name: str) -> int:
     """Prints a format with its turns."""
+    from debate_orchestrator.engine import format_check
+
     format = format_check.load(name)
     rounds = format.rounds.default if arguments.rounds is None else arguments.rounds
     modes = list(format.rubric.strictness)

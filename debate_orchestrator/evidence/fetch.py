@@ -10,7 +10,6 @@ import asyncio
 import hashlib
 import re
 import ssl
-import time
 from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -192,12 +191,13 @@ class _TimeLeft:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Counts the time inside. Raises TimeoutError when none is left."""
-        started = time.monotonic()
+        clock = asyncio.get_running_loop().time
+        started = clock()
         try:
             async with asyncio.timeout(self._left):
                 yield
         finally:
-            self._left -= time.monotonic() - started
+            self._left -= clock() - started
 
 
 async def _read_rules(answer: connection.Response) -> RobotsRules | Blocked:

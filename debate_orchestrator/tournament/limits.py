@@ -150,8 +150,7 @@ class Limiter:
     def take(self, amounts: Mapping[str, float]) -> None:
         """A call begins, which is expected to take these amounts."""
         self.in_flight += 1
-        for name in amounts.keys() & self.buckets.keys():
-            self.buckets[name].take(amounts[name])
+        self.correct(amounts)
 
     def correct(self, amounts: Mapping[str, float]) -> None:
         """Takes from the allowances what calls took beyond that; negative amounts give back."""

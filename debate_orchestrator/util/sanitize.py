@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
+from collections.abc import Callable
 from functools import lru_cache
 from itertools import accumulate
 from typing import Literal
@@ -50,40 +51,39 @@ _ALIKE = {
 of other scripts need no mention: Unicode says what they stand for."""
 
 
-class _Plain(dict[int, str]):
-    """Character to what it reads like, worked out once for each."""
+class _Table(dict[int, str]):
+    """Character to what `look` says of it, worked out once for each."""
+
+    def __init__(self, look: Callable[[str], str]):
+        super().__init__()
+        self._look = look
 
     def __missing__(self, code: int) -> str:
-        char = chr(code)
-        digit = unicodedata.decimal(char, None)
-        folded = unicodedata.normalize("NFKD", char).casefold() if digit is None else str(digit)
-        self[code] = "".join(_READ_AS.get(character, character) for character in folded)
+        self[code] = self._look(chr(code))
         return self[code]
+
+
+def _plain(char: str) -> str:
+    """What a character reads like."""
+    digit = unicodedata.decimal(char, None)
+    folded = unicodedata.normalize("NFKD", char).casefold() if digit is None else str(digit)
+    return "".join(_READ_AS.get(character, character) for character in folded)
+
+
+def _combining(char: str) -> str:
+    """`m` where it begins with a combining mark once it is normalized, `.` elsewhere."""
+    return "m" if unicodedata.combining(unicodedata.normalize("NFKD", char)[0]) else "."
+
+
+def _drawn(char: str) -> str:
+    """`m` where it is drawn over the one before it, `u` where nothing is drawn, `.` elsewhere."""
+    if UNSEEN.match(char):
+        return "u"
+    return "m" if unicodedata.category(char) in ("Mn", "Me") else "."
 
 
 _READ_AS = {look: real for real, looks in _ALIKE.items() for look in looks}
-_PLAIN = _Plain()
-
-
-class _Combining(dict[int, str]):
-    """Character to `m` where it begins with a combining mark once it is normalized, to `.` elsewhere."""
-
-    def __missing__(self, code: int) -> str:
-        self[code] = "m" if unicodedata.combining(unicodedata.normalize("NFKD", chr(code))[0]) else "."
-        return self[code]
-
-
-class _Drawn(dict[int, str]):
-    """Character to `m` where it is drawn over the one before it, to `u` where nothing is drawn, to `.` elsewhere."""
-
-    def __missing__(self, code: int) -> str:
-        char = chr(code)
-        mark = unicodedata.category(char) in ("Mn", "Me")
-        self[code] = "u" if UNSEEN.match(char) else "m" if mark else "."
-        return self[code]
-
-
-_COMBINING, _DRAWN = _Combining(), _Drawn()
+_PLAIN, _COMBINING, _DRAWN = _Table(_plain), _Table(_combining), _Table(_drawn)
 _MARKS_TOO_MANY, _PILED = (re.compile(rf"(?:mu*+){{{most}}}(m[mu]*+)") for most in (30, 8))
 """Marks in a row, with what is not drawn between them: the first so many, and the rest."""
 

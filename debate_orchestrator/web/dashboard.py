@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote
 
@@ -39,6 +39,7 @@ from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.web import blocks, folder, reviewing
 from debate_orchestrator.web.guard import DASHBOARD, LinkedDebate, Tokens, of_this_machine
+from debate_orchestrator.web.kept import Key
 from debate_orchestrator.web.live import EventStream, message
 from debate_orchestrator.web.pages import go_to, html_response, report_page, standalone_page
 from debate_orchestrator.web.renderings import THIS_USER, Renderings
@@ -78,7 +79,7 @@ class Dashboard:
     async def _work(self, work: Callable[[], T]) -> T:
         return await self._renderings.run(work, THIS_USER)
 
-    async def _made(self, key: Hashable, make: Callable[[], str]) -> str:
+    async def _made(self, key: Key, make: Callable[[], str]) -> str:
         return await self._renderings.get(key, make, THIS_USER)
 
     def _address_of(self, journal: str) -> str:
@@ -200,15 +201,14 @@ class Dashboard:
         """A debate: as it runs, or as far as it is."""
         path = folder.journal_of(request.path_params["name"])
         live = self._runs.running(path)
-        version: Hashable = folder.version(path)
+        version: Key = folder.version(path)
         contents, state = await self._work(lambda: folder.load(path))
         if live is not None and live.current is not None:
             state, version = live.current.state, live.version
         problems = self._runs.problems(path)
         running, stopping = live is not None, live is not None and live.stopping
         body = await self._made(("blocks", version), lambda: (live.page if live else blocks.all_rendered)(state))
-        format = state.format
-        name = request.path_params["name"]
+        format, name = state.format, request.path_params["name"]
         linked = LinkedDebate(name, contents.entries[0].hash)
         files = DebateFiles.of_journal(path)
         return self._page(

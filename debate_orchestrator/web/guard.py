@@ -127,8 +127,12 @@ class Guard:
 
     @contextmanager
     def _counted(self, link: str) -> Iterator[None]:
-        """Counts a form until it is answered. Raises HttpError where too many of its link are not answered yet."""
-        if link and self._forms[link] >= MAX_FORMS:
+        """Counts a form until it is answered, unless it was sent with no link. Raises HttpError where too many of its
+        link are not answered yet."""
+        if not link:
+            yield
+            return
+        if self._forms[link] >= MAX_FORMS:
             sentence = f"This link has sent {MAX_FORMS} forms that are not answered yet. Nothing was saved."
             raise HttpError(429, with_hint(sentence, "go back, and send it again in some seconds"), retry_after=5)
         self._forms[link] += 1

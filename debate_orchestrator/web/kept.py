@@ -5,19 +5,20 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Hashable
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 T = TypeVar("T")
+Key: TypeAlias = str | int | tuple["Key", ...] | None
+"""Plain values, since keys are told apart by their `repr`: that of an object may be another's later."""
 
 
-def _digest(key: Hashable) -> bytes:
+def _digest(key: Key) -> bytes:
     """What stands for a key, which may be as long as an address: its size is always the same."""
     return hashlib.blake2b(repr(key).encode(), digest_size=16).digest()
 
 
 class Kept(Generic[T]):
-    """Values by their keys, which are told apart by their `repr`. Above the bound, the one last asked for longest ago
+    """Values by their keys. Above the bound, the one last asked for longest ago
     is dropped. The newest value that is above it by itself is kept beside the others. Threads share them."""
 
     def __init__(self, most: int) -> None:
@@ -27,7 +28,7 @@ class Kept(Generic[T]):
         self._large: tuple[bytes, T] | None = None
         self._lock = threading.Lock()
 
-    def get(self, key: Hashable) -> T | None:
+    def get(self, key: Key) -> T | None:
         """The value of a key; None where it is not kept."""
         digest = _digest(key)
         with self._lock:
@@ -38,7 +39,7 @@ class Kept(Generic[T]):
             self._values.move_to_end(digest)
             return self._values[digest][0]
 
-    def put(self, key: Hashable, value: T, size: int) -> None:
+    def put(self, key: Key, value: T, size: int) -> None:
         """Keeps a value in place of the former one."""
         digest = _digest(key)
         with self._lock:

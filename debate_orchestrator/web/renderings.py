@@ -16,7 +16,7 @@ from weakref import WeakValueDictionary
 from starlette.exceptions import HTTPException
 
 from debate_orchestrator.util.errors import with_hint
-from debate_orchestrator.web.kept import Kept
+from debate_orchestrator.web.kept import Kept, Key
 
 _AT_ONCE = 2
 """How many things are worked on at once for all visitors and links together; as many more for the dashboard."""
@@ -66,7 +66,7 @@ class Renderings:
         """Held while something is done for a visitor; kept as long as it is used."""
         self._waiting = Counter[str]()
 
-    async def get(self, key: Hashable, make: Callable[[], Rendering], visitor: str) -> Rendering:
+    async def get(self, key: Key, make: Callable[[], Rendering], visitor: str) -> Rendering:
         """What `make` returns for a key, which changes with what is rendered. Raises what it raises, and HTTPException
         for a visitor with too many requests."""
         kept: Rendering | None = self._kept.get(key)

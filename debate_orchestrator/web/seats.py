@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import json
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
@@ -27,6 +27,7 @@ from debate_orchestrator.util.errors import BadReply
 from debate_orchestrator.web import blocks, folder, form_fields
 from debate_orchestrator.web.form_fields import ReplyField
 from debate_orchestrator.web.guard import Tokens
+from debate_orchestrator.web.kept import Key
 from debate_orchestrator.web.live import AGAIN, EventStream, message
 from debate_orchestrator.web.pages import go_to, render, report_page, standalone_page
 from debate_orchestrator.web.renderings import Renderings
@@ -84,7 +85,7 @@ class Seats:
         visit = Visit(request, state, run, asking)
         token = request.path_params["token"]
         if request.method != "POST":
-            version: Hashable = run.version if run and run.current else folder.version(path)
+            version: Key = run.version if run and run.current else folder.version(path)
             key = ("seat", request.url.path, version, run is not None, asking and asking.turn.id)
             page = await self._renderings.get(key, lambda: self._rendered(visit, {}, [], (), ""), token)
             return HTMLResponse(page)

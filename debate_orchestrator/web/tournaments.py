@@ -196,17 +196,16 @@ def _rows(folder: str) -> Rows:
     inner = os.path.join(folder, DEBATES)
     if os.path.isdir(inner):
         files += sorted(os.path.join(inner, name) for name in os.listdir(inner) if name.endswith((JOURNAL, ".html")))
-    return _read(folder, _versions(files))
+    return _read(folder, tuple(filter(None, map(_written, files))))
 
 
-def _versions(paths: Iterable[str]) -> tuple[tuple[str, int, int], ...]:
-    """How files are now, of those that are there: when they were written, and their sizes."""
-    found = list[tuple[str, int, int]]()
-    for path in paths:
-        with suppress(OSError):
-            stat = os.stat(path)
-            found.append((path, stat.st_mtime_ns, stat.st_size))
-    return tuple(found)
+def _written(path: str) -> tuple[str, int, int] | None:
+    """A file, when it was changed, in nanoseconds, and its bytes; None where it is not there."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return path, status.st_mtime_ns, status.st_size
 
 
 @lru_cache(maxsize=8)
@@ -300,7 +299,7 @@ class Tournaments:
         """The page."""
         path, token = os.path.join(self._opened(request), PAGE), request.path_params["token"]
         try:
-            key = ("page", path, _versions([path]))
+            key = ("page", path, _written(path))
 
             def made() -> bytes:
                 return foreign_page(read_text(path, _MAX_PAGE_SIZE, follow=False))

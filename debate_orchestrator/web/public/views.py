@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-from collections.abc import AsyncIterator, Hashable, Iterable
+from collections.abc import AsyncIterator, Iterable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -21,6 +21,7 @@ from debate_orchestrator.util.errors import DebateError, with_hint
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.web import blocks, card, folder, live, pages
 from debate_orchestrator.web.guard import Guard, is_https
+from debate_orchestrator.web.kept import Key
 from debate_orchestrator.web.pages import go_to, html_response, png, standalone_page
 from debate_orchestrator.web.public import report, visitors
 from debate_orchestrator.web.public.site import MAX_TOPIC_LENGTH, Site
@@ -135,12 +136,12 @@ class Views:
         path, base = self._found(request), _base(request)
         page_state = self._page_state(path)
         state = page_state.run.current.state if page_state.run and page_state.run.current else None
-        version: Hashable = page_state.run.version if page_state.run and state else folder.version(path)
+        version: Key = page_state.run.version if page_state.run and state else folder.version(path)
 
         def page() -> str:
             return self._page(request.path_params["name"], path, state or folder.load(path)[1], page_state, base)
 
-        key = ("page", version, page_state._replace(run=None), page_state.run is not None, base)
+        key = ("page", version, page_state[1:], page_state.run is not None, base)
         html = await self._renderings.get(key, page, self._limiter.pseudonym(request.scope))
         return self._of_debate(HTMLResponse(html))
 
