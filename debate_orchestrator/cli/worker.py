@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     about = "debates of one tournament at the same time; 50 by default"
     parser.add_argument("--at-once", metavar="N", default="50", help=about)
     parser.add_argument("--until-done", action="store_true", help="end when no debates are left")
-    about = "let tournaments run programs, call servers by address, and use prompts of their own, as their specs say"
+    about = "let tournaments run programs, call servers by address, read files here, and use prompts of their own"
     parser.add_argument("--trust", action="store_true", help=about)
     flags.add_permissions(parser)
     parser.add_argument("--quiet", action="store_true", help="print nothing but errors and the closing line")
@@ -106,7 +106,7 @@ async def _work(arguments: argparse.Namespace, progress: Progress, at_once: int)
 
     def find_problems(tournament: Tournament) -> list[str]:
         problems = casting.missing(tournament.spec.everyone, permissions)
-        if (risks := specs.folder_risks(tournament, begun=True)) and not arguments.trust:
+        if (risks := specs.folder_risks(tournament, begun=True, remote=True)) and not arguments.trust:
             wants = "; ".join(risk.text for risk in risks)
             consent = f"{tournament.spec.tag} asks for more than a debate and needs your consent here ({wants})."
             problems.append(f"{consent} Try: --trust, if you trust all of it.")
