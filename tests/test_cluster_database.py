@@ -199,6 +199,30 @@ def test_lines_that_are_counted_and_not_there(here: Path, url: str) -> None:
     asyncio.run(play())
 
 
+@pytest.mark.parametrize("lost", ["the last", "all"])
+def test_fewer_lines_than_are_counted_are_not_fetched(here: Path, url: str, lost: str) -> None:
+    """A journal of which the database has fewer lines than it counts is not fetched, and the reason is told."""
+    held = contests.tournament(topics=1)
+    standings = contests.ran(held).statuses
+    debate = held.schedule[0].id
+    count = len(read(held.journal_of(debate)).entries)
+    there = count - 1 if lost == "the last" else 0
+
+    async def play() -> None:
+        async with brought(url, held) as (database, _):
+            await Exchange(database, held).bring(standings, retry_failed=False)
+            own = f"journal = (SELECT id FROM journals WHERE debate = '{debate}')"
+            await database.execute(f"DELETE FROM lines WHERE {own} AND n > {there}")
+            elsewhere = contests.tournament("elsewhere", topics=1)
+            exchange = Exchange(database, elsewhere)
+            fetched = await exchange.fetch(everything=True)
+            assert debate not in fetched and len(fetched) == len(held.schedule) - 1
+            assert f"has {there} lines, and the database counts {count}" in exchange.unusable[debate]
+            assert not Path(elsewhere.journal_of(debate)).exists()
+
+    asyncio.run(play())
+
+
 @pytest.mark.parametrize("damage", ["DELETE FROM lines WHERE n = 3", "DELETE FROM lines"])
 def test_a_journal_whose_last_lines_are_missing_is_not_taken(here: Path, url: str, damage: str) -> None:
     """What is left of a journal is not gone on with: lines after a hole would spoil it."""
