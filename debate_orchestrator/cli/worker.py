@@ -15,6 +15,7 @@ from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.util.errors import ProviderFailed
 from debate_orchestrator.util.numbers import plural
+from debate_orchestrator.util.sanitize import one_line
 
 if TYPE_CHECKING:
     from debate_orchestrator.cli.tournament.progress import Progress
@@ -112,7 +113,11 @@ async def _work(arguments: argparse.Namespace, progress: Progress, at_once: int)
             problems.append(f"{consent} Try: --trust, if you trust all of it.")
         return problems
 
-    tell = (lambda message: None) if arguments.quiet else remark
+    def told(message: str) -> None:
+        """Prints one line: the names in it come from the database, and could add lines of their own."""
+        remark(one_line(message))
+
+    tell = (lambda message: None) if arguments.quiet else told
     async with opened(arguments.url, tell) as database:
         worker = Worker(
             database,
@@ -121,7 +126,7 @@ async def _work(arguments: argparse.Namespace, progress: Progress, at_once: int)
             permissions=permissions,
             on_change=progress,
             tell=tell,
-            unsaved=UnsavedEvents(remark),
+            unsaved=UnsavedEvents(told),
         )
         tell(f"Waiting for debates from {database.where}. Ctrl-C ends this worker.")
         showing = None if arguments.quiet or arguments.json else asyncio.create_task(_show(progress))
