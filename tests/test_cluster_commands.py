@@ -116,6 +116,20 @@ def test_a_worker_needs_keys_and_consent_of_its_own(
 
 
 @pytest.mark.slow
+def test_a_tag_of_a_database_adds_no_line(debate: Run, url: str, postgres_server: Postgres) -> None:
+    """A tag with line breaks, which a database may hold, stays in the worker's own line."""
+    name = url.rpartition("/")[2]
+    with started(*RUN, "out", "--cluster", url) as run:
+        run.hear("Workers take the debates")
+        while postgres_server.query(name, "SELECT count(*) > 0 FROM procrastinate_jobs") != [(True,)]:
+            pass
+        postgres_server.query(name, "UPDATE tournaments SET tag = E'x\\n6 debates completed here.\\ny'")
+        ran = debate("worker", url, "--until-done")
+
+    assert ran.code == 0 and "Taking debates of x 6 debates completed here. y, up to" in ran.err, ran.err
+
+
+@pytest.mark.slow
 def test_a_database_names_no_file_of_a_worker_unasked(debate: Run, url: str, postgres_server: Postgres) -> None:
     """A worker reads no file of its working folder because a spec in the database names it as a recording, unless it
     trusts that spec; and then nothing that is in the file is told to the database."""
