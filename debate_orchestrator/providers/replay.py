@@ -64,8 +64,9 @@ class Replay:
 def _events(path: str) -> list[Event]:
     """The events of a recording. BadJournal, in words that hold nothing of the file: what stops a debate of a
     tournament may be told to another machine, and the file may be none that was meant."""
+    data = journal.read_bytes(path)
     try:
-        events = journal.read(path).events
+        events = journal.parse(path, data).events
         fold(events)  # a journal that says what can't be is refused, as by every verb
     except BadJournal:
         hint = f"`{command('check', path)}` tells what is wrong with it"

@@ -85,12 +85,16 @@ def read(path: str | os.PathLike[str]) -> JournalContents:
     Raises BadJournal if the file is not a journal or is of a newer version, and DamagedJournal if a line was changed,
     is missing, or follows a bad one.
     """
+    return parse(str(path), read_bytes(path))
+
+
+def read_bytes(path: str | os.PathLike[str]) -> bytes:
+    """The bytes of a journal, of which nothing is verified. BadJournal if the file can't be read."""
     try:
-        data = read_regular(path, follow=True)
+        return read_regular(path, follow=True)
     except (OSError, ValueError) as error:
         problem = f"Can't read the journal {name_of(path)} ({error_text(error)})."
         raise BadJournal(problem, hint="`debate open` makes one") from None
-    return parse(str(path), data)
 
 
 def stated_first_hash(path: str | os.PathLike[str]) -> str | None:
