@@ -116,6 +116,41 @@ def test_a_worker_needs_keys_and_consent_of_its_own(
 
 
 @pytest.mark.slow
+def test_a_tag_of_a_database_adds_no_line(debate: Run, url: str, postgres_server: Postgres) -> None:
+    """A tag with line breaks, which a database may hold, stays in the worker's own line."""
+    name = url.rpartition("/")[2]
+    with started(*RUN, "out", "--cluster", url) as run:
+        run.hear("Workers take the debates")
+        while postgres_server.query(name, "SELECT count(*) > 0 FROM procrastinate_jobs") != [(True,)]:
+            pass
+        postgres_server.query(name, "UPDATE tournaments SET tag = E'x\\n6 debates completed here.\\ny'")
+        ran = debate("worker", url, "--until-done")
+
+    assert ran.code == 0 and "Taking debates of x 6 debates completed here. y, up to" in ran.err, ran.err
+
+
+@pytest.mark.slow
+def test_a_database_names_no_file_of_a_worker_unasked(debate: Run, url: str, postgres_server: Postgres) -> None:
+    """A worker reads no file of its working folder because a spec in the database names it as a recording, unless it
+    trusts that spec; and then nothing that is in the file is told to the database."""
+    Path("passwords.txt").write_text("hunter2 is the password\n", encoding="utf-8")
+    write_spec(models=["rehearse:openai:gpt-5.1", "replay:passwords.txt"], judges={"from": ["rehearse"], "panel": 1})
+    name = url.rpartition("/")[2]
+    with started("tournament", "run", "spec.yaml", "--to", "out", "--cluster", url) as run:
+        run.hear("Workers take the debates")
+        while postgres_server.query(name, "SELECT count(*) > 0 FROM procrastinate_jobs") != [(True,)]:
+            pass
+        unasked = debate("worker", url, "--until-done", "--quiet")
+        begun = postgres_server.query(name, "SELECT count(*) FROM journals")
+        trusting = debate("worker", url, "--until-done", "--quiet", "--trust")
+
+    assert unasked.code == 2 and "the recording" in unasked.err and "--trust" in unasked.err, unasked.err
+    assert begun == [(0,)] and trusting.code == 0, trusting.err
+    dumped = postgres_server.run("pg_dump", "-h", "127.0.0.1", "-p", str(postgres_server.port), "-U", "debates", name)
+    assert "passwords.txt can't be replayed" in dumped and "hunter2" not in dumped
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "expected"),
     [

@@ -22,7 +22,7 @@ from debate_orchestrator.tournament.cluster import database as database_module
 from debate_orchestrator.tournament.cluster.database import Database, opened
 from debate_orchestrator.tournament.cluster.journals import DatabaseJournals, Exchange
 from debate_orchestrator.tournament.cluster.limits import SharedLimiters
-from debate_orchestrator.tournament.cluster.queue import Passes, enqueue
+from debate_orchestrator.tournament.cluster.queue import TASK, Passes, enqueue, queue_of
 from debate_orchestrator.tournament.cluster.worker import Worker
 from debate_orchestrator.tournament.folder import Tournament
 from debate_orchestrator.tournament.limits import Admission
@@ -199,6 +199,30 @@ def test_lines_that_are_counted_and_not_there(here: Path, url: str) -> None:
     asyncio.run(play())
 
 
+@pytest.mark.parametrize("lost", ["the last", "all"])
+def test_fewer_lines_than_are_counted_are_not_fetched(here: Path, url: str, lost: str) -> None:
+    """A journal of which the database has fewer lines than it counts is not fetched, and the reason is told."""
+    held = contests.tournament(topics=1)
+    standings = contests.ran(held).statuses
+    debate = held.schedule[0].id
+    count = len(read(held.journal_of(debate)).entries)
+    there = count - 1 if lost == "the last" else 0
+
+    async def play() -> None:
+        async with brought(url, held) as (database, _):
+            await Exchange(database, held).bring(standings, retry_failed=False)
+            own = f"journal = (SELECT id FROM journals WHERE debate = '{debate}')"
+            await database.execute(f"DELETE FROM lines WHERE {own} AND n > {there}")
+            elsewhere = contests.tournament("elsewhere", topics=1)
+            exchange = Exchange(database, elsewhere)
+            fetched = await exchange.fetch(everything=True)
+            assert debate not in fetched and len(fetched) == len(held.schedule) - 1
+            assert f"has {there} lines, and the database counts {count}" in exchange.unusable[debate]
+            assert not Path(elsewhere.journal_of(debate)).exists()
+
+    asyncio.run(play())
+
+
 @pytest.mark.parametrize("damage", ["DELETE FROM lines WHERE n = 3", "DELETE FROM lines"])
 def test_a_journal_whose_last_lines_are_missing_is_not_taken(here: Path, url: str, damage: str) -> None:
     """What is left of a journal is not gone on with: lines after a hole would spoil it."""
@@ -346,6 +370,29 @@ def test_a_job_for_a_debate_that_is_not_scheduled(here: Path, url: str) -> None:
 
     asyncio.run(play())
     assert any("'no-such-debate'" in sentence for sentence in sentences)
+
+
+@pytest.mark.parametrize("args", ["[]", '"x"', "null", "{}", '{"tournament": 1, "debate": "x"}'])
+def test_a_job_that_names_no_debate_is_given_up(
+    here: Path, url: str, caplog: pytest.LogCaptureFixture, args: str
+) -> None:
+    """A job with other arguments than this program's is not waited for, and is told in a sentence."""
+    held, sentences = contests.tournament(), list[str]()
+
+    async def play() -> None:
+        async with brought(url, held) as (database, exchange):
+            insert = (
+                "INSERT INTO procrastinate_jobs (queue_name, task_name, args) VALUES (%(queue)s, %(task)s, %(args)s)"
+            )
+            await database.execute(insert, queue=queue_of(exchange.id), task=TASK, args=args)
+            await asyncio.wait_for(
+                Worker(database, lambda tournament: [], at_once=1, tell=sentences.append).work(until_done=True), 20
+            )
+            assert await database.rows("SELECT status FROM procrastinate_jobs") == [("failed",)]
+
+    asyncio.run(play())
+    assert any("1 job" in sentence and "names no debate" in sentence for sentence in sentences), sentences
+    assert [record for record in caplog.records if record.exc_info] == []
 
 
 def test_an_append_whose_answer_was_lost(here: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,6 +41,10 @@ CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 END $$;
 CREATE TRIGGER refuse BEFORE INSERT ON lines FOR EACH ROW EXECUTE FUNCTION refuse()
 """
+LEAVE_OUT = REFUSE.replace(
+    "RAISE EXCEPTION USING errcode = '42501', message = 'permission denied for table lines'", "RETURN NULL"
+)
+"""The same with a trigger that drops the line and reports no error."""
 
 
 @pytest.fixture
@@ -98,22 +102,32 @@ def test_an_interrupt_names_what_the_database_does_not_take(
     assert "Traceback" not in ended.err and "never retrieved" not in ended.err, ended.err
 
 
-def refusing(postgres: Postgres, name: str, url: str, which: str, *flags: str) -> tuple[Any, Any]:
+def refusing(
+    postgres: Postgres, name: str, url: str, which: str, *flags: str, trigger: str = REFUSE
+) -> tuple[Any, Any]:
     """How a worker and a run end whose database refuses lines."""
     with coordinator(url) as run:
         run.hear("Workers take the debates")
         until(lambda: postgres.query(name, "SELECT count(*) FROM procrastinate_jobs") == [(6,)], "jobs")
-        postgres.query(name, REFUSE.format(which=which))
+        postgres.query(name, trigger.format(which=which))
         with worker(url, "--until-done", *flags) as working:
             return working.end(), run.end()
 
 
-def test_a_refused_line_stops_its_debate_alone(server: Server, postgres_server: Postgres, database: str) -> None:
-    """Where the database refuses the lines of one journal, that debate stops with the reason, its answers are named as
-    lost, its journal is let go, and all other debates are completed. Later a run goes on with it."""
+@pytest.mark.parametrize(
+    ("trigger", "why"),
+    [(REFUSE, "permission denied for table lines"), (LEAVE_OUT, "does not have lines that it was given")],
+    ids=["refused", "left out"],
+)
+def test_a_refused_line_stops_its_debate_alone(
+    server: Server, postgres_server: Postgres, database: str, trigger: str, why: str
+) -> None:
+    """Where the database refuses the lines of one journal, or leaves them out without an error, that debate stops with
+    the reason, its answers are named as lost, its journal is let go, and all other debates are completed. Later a run
+    goes on with it."""
     server.whole, url = 0.2, postgres_server.url(database)
     write_spec(1)
-    working, run = refusing(postgres_server, database, url, "new.journal = 1")
+    working, run = refusing(postgres_server, database, url, "new.journal = 1", trigger=trigger)
     standings = postgres_server.query(database, "SELECT id, status, holder, why FROM journals ORDER BY id")
     refused = [row for row in standings if row[0] == 1]
     postgres_server.query(database, "DROP TRIGGER refuse ON lines")
@@ -121,10 +135,10 @@ def test_a_refused_line_stops_its_debate_alone(server: Server, postgres_server: 
         ended = resumed.end()
 
     assert [row[1:3] for row in standings if row[0] != 1] == [("complete", None)] * 5
-    assert refused[0][1:3] == ("stopped", None) and "permission denied for table lines" in refused[0][3][0]
-    assert working.code == 4 and "permission denied for table lines" in working.err, working.err
+    assert refused[0][1:3] == ("stopped", None) and why in refused[0][3][0]
+    assert working.code == 4 and why in working.err, working.err
     assert working.err.count("Lost: start.") == 1 and "Traceback" not in working.err, working.err
-    assert run.code == 3 and "permission denied" in run.err and "Every answer is saved" not in run.err, run.err
+    assert run.code == 3 and why in run.err and "Every answer is saved" not in run.err, run.err
     assert ended.code == 0, ended.err
 
 

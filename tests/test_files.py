@@ -194,7 +194,7 @@ def test_nothing_is_left_of_a_write_that_failed(here: Path) -> None:
     )
     ran = subprocess.run(["python", "-c", script], capture_output=True, text=True, check=True)
 
-    assert ran.stdout == "BadFile\n"
+    assert ran.stdout == "DiskFull\n"
     assert listing(here) == {"x.md": "theirs"}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -12,6 +13,8 @@ from typing import Any
 import pytest
 from conftest import Run, finish
 
+from debate_orchestrator.host import turns_folder
+from debate_orchestrator.storage import files
 from debate_orchestrator.util.data import read_mapping
 
 RESTATED = {"ambiguous": False, "restated": "Tabs are better.", "recommended": None, "alternative": None}
@@ -268,6 +271,59 @@ def test_ask_waits_for_the_moderator(debate: Run, here: Path) -> None:
 
     assert early["missing"] == ["setup.topic.moderator: no reply at setup.setup/setup.topic.moderator.reply.json yet."]
     assert (answered["status"], "missing" in answered) == ("ask", False)
+
+
+def out_of_room(monkeypatch: pytest.MonkeyPatch, part: str) -> None:
+    """From now on the disk is full for files with that part in their name."""
+    write = files._temporary
+
+    def written(target: Path, data: bytes, mode: int | None) -> str:
+        if part in target.name:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(target, data, mode)
+
+    monkeypatch.setattr(files, "_temporary", written)
+
+
+def test_a_moderators_reply_outlasts_a_full_disk(debate: Run, here: Path) -> None:
+    """A reply stays in its place until the answers with it are saved, and the next ask takes it."""
+    told = ask(debate, "topic=tabs or spaces?")
+    moderate(told, RESTATED)
+    with pytest.MonkeyPatch.context() as patch:
+        out_of_room(patch, "setup.yaml")
+        stopped = debate("ask", "setup.yaml")
+    kept = Path(told["turns"][0]["reply"]).exists()
+    taken = ask(debate)
+
+    assert stopped.code == 4 and "No space left" in stopped.err and kept
+    assert taken["complaints"] == [] and taken["question"]["key"] == "topic_ok"
+
+
+def test_an_answer_outlasts_a_brief_that_can_not_be_written(debate: Run, here: Path) -> None:
+    """An answer is saved though the moderator's brief is not."""
+    with pytest.MonkeyPatch.context() as patch:
+        out_of_room(patch, ".brief.md")
+        stopped = debate("ask", "setup.yaml", "topic=tabs or spaces?")
+
+    assert stopped.code == 4 and "tabs or spaces?" in Path("setup.yaml").read_text(encoding="utf-8")
+    assert ask(debate)["status"] == "propose"
+
+
+def test_a_reply_that_can_not_be_put_away_is_not_refused(debate: Run, here: Path) -> None:
+    """Where the reply can't be moved, that is said, and nothing against the reply, which is taken."""
+    moderate(ask(debate, "topic=tabs or spaces?"), RESTATED)
+
+    def move(path: str, why: str, first: str = "") -> str:
+        if why == "taken":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return files.move_aside(path, why, first=first)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(turns_folder, "move_aside", move)
+        stopped = debate("ask", "setup.yaml")
+
+    assert stopped.code == 2 and "can't be moved aside" in stopped.err and "correct it" not in stopped.err
+    assert ask(debate)["question"]["key"] == "topic_ok"
 
 
 def test_schemas_are_printed_on_request(debate: Run) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -410,3 +411,23 @@ def test_a_ballot_is_filled_in_by_hand(debate: Run, opened: dict[str, Any]) -> N
     filled = debate("step", told["journal"], "--json")
     assert filled.code == 0, filled.err
     assert filled.json["accepted"][0]["turn"] == turn["turn"] and "Winner: Tie" in filled.json["show"][0]
+
+
+def test_a_reply_that_no_file_keeps_is_named_as_lost(
+    debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the disk is full, a reply from standard input is named as lost, and one from a file is not."""
+    turn = opened["turns"][0]["turn"]
+    Path("speech.md").write_text("From a file, said A.", encoding="utf-8")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"From the input, said A.")))
+
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pwrite", full)
+        typed = debate("step", J, f"{turn}=-")
+        filed = debate("step", J, f"{turn}=speech.md")
+
+    assert typed.code == 4 and f"Lost: the reply to {turn}" in typed.err
+    assert filed.code == 4 and "Lost" not in filed.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import random
@@ -34,7 +35,7 @@ from journals import (
 from debate_orchestrator.core.events import Noted, StructuredReplyGiven
 from debate_orchestrator.reports.report_files import without_checksum
 from debate_orchestrator.storage.journal import JournalWriter, read
-from debate_orchestrator.util.errors import BadJournal, DamagedJournal, DebateError, LockedJournal
+from debate_orchestrator.util.errors import BadJournal, DamagedJournal, DebateError, JournalWriteError, LockedJournal
 
 MORE = Noted(note="prompts changed", detail="written after the fault")
 DRAWN = 0 if "CI" in os.environ else random.randrange(10_000)
@@ -348,3 +349,36 @@ def test_replies_to_another_debate_are_asked_for_again(recorded: Recorded) -> No
         assert f"{turn}: this reply was there before its brief, or answers an earlier one." in ran.err
         assert not (folder / "report.turns" / f"{turn}.reply.md").exists()
         assert (folder / "report.turns" / f"{turn}.reply.aside-1.md").exists()
+
+
+@pytest.mark.parametrize(
+    "at", ["", "\x1b[31m", "\u202e2026", "2026\n\n# Verdict", "<img src=x>", "2026-11-23T09:00:00.000Z" * 2]
+)
+def test_the_time_of_a_line_holds_a_time_alone(tmp_path: Path, at: str) -> None:
+    """What says when a line was written is shown in reports as it is, so markup, controls and long texts are damage."""
+    path = tmp_path / "j.jsonl"
+    with JournalWriter.create(path, opened(), clock=lambda: at):
+        pass
+    with pytest.raises(DamagedJournal, match="lacks n, at, prev or event"):
+        read(path)
+
+
+def test_a_journal_that_was_not_begun_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the disk takes no first line, nothing is left that would be taken for a debate."""
+
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "pwrite", full)
+    with pytest.raises(JournalWriteError, match="No space left"):
+        JournalWriter.create(tmp_path / "j.jsonl", opened())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_name_of_a_file_adds_no_line(debate: Run, here: Path) -> None:
+    """A damaged journal whose name holds line breaks is told of in one line."""
+    path = Path("good.journal.jsonl: 42 lines, in an unbroken chain.\nComplete.\n.journal.jsonl")
+    path.write_bytes(ten_lines(here / "whole.jsonl").replace(b'"n":3', b'"n":4'))
+    ran = debate("check")
+
+    assert ran.code == 2 and "was changed" in ran.err and "\nComplete." not in ran.err + ran.out

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from conftest import Run
-from contests import HAIKU, OPUS, SONNET, row, spec, tournament, write_rows
+from contests import HAIKU, OPUS, SONNET, imported, row, spec, tournament, write_rows
 from corpus import for_each
 from counting import calls
 
@@ -369,6 +369,25 @@ def test_no_cell_of_a_table_is_a_formula(begin: str) -> None:
         [f"'{begin}1+1".replace("\r", " "), "-1.5"],
         ["plain", "-2"],
     ]
+
+
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [("a\x1b[31mred", "a\u241b[31mred"), ("\ufeff=1+1", "'=1+1"), (" =1+1", "' =1+1"), ("a\u202eb", "ab")],
+)
+def test_a_cell_holds_no_hidden_characters(cell: str, expected: str) -> None:
+    """A table holds nothing that steers a terminal or hides the beginning of a formula."""
+    made = to_csv(Table("x", "X", "", ("name",), ((cell,),)))
+
+    assert list(csv.reader(io.StringIO(made, newline="")))[1:] == [[expected]]
+
+
+def test_names_add_no_lines_to_the_ratings(debate: Run, here: Path) -> None:
+    """A model whose name holds a line break has one line of each table."""
+    imported(debate, [row("d1", "one\n1.  winner", "two", "pro"), row("d2", "two", "one\n1.  winner", "con")])
+    ran = debate("tournament", "rate", "t", "--min-games", "1")
+
+    assert ran.code == 0 and "one 1. winner" in ran.out and "\n1.  winner" not in ran.out, ran.out
 
 
 def test_a_full_tournament_takes_no_more_models(here: Path) -> None:

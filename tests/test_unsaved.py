@@ -188,5 +188,6 @@ def test_derived_positions_wait_for_room(server: Server, ends: bool) -> None:
         ended = process.end(within=30)
 
     assert ("Lost: the positions that were derived" in ended.err, ended.code) == (ends, 130 if ends else 0)
+    assert ("are lost, and no debate was opened" in ended.err) == ends and "accepted is saved" not in ended.err
     assert Path("r.md").exists() is not ends
     assert "Traceback" not in ended.err

@@ -111,8 +111,15 @@ def remember_answers(path: str, given: Mapping[str, Any], before: str = "", call
 def new_debate(opened: Opened, files: DebateFiles, following: Sequence[Event] = ()) -> OpenDebate:
     """Begins the journal of a debate to whose settings the user has consented, and remembers that for the verbs that
     continue it."""
-    with sigterm_as_interrupt():
-        debate = asyncio.run(create_paid_debate(opened, files, following, UnsavedEvents(remark)))
+    unsaved = UnsavedEvents(remark)
+    try:
+        with sigterm_as_interrupt():
+            debate = asyncio.run(create_paid_debate(opened, files, following, unsaved))
+    except KeyboardInterrupt:
+        if not unsaved.lost:
+            raise
+        said = "interrupted; the positions that were derived are lost, and no debate was opened."
+        raise KeyboardInterrupt(said) from None
     remember(of_journal(debate.journal), risks_module.of_debate(opened, opened.cast))
     return debate
 

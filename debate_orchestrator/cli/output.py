@@ -14,7 +14,7 @@ from typing import Any, TextIO
 
 from debate_orchestrator.util.messages import and_joined
 from debate_orchestrator.util.redact import redact
-from debate_orchestrator.util.sanitize import sanitize
+from debate_orchestrator.util.sanitize import one_line, sanitize
 from debate_orchestrator.util.terminal_text import MAX_WIDTH, filled
 
 _OTHER_FLAGS = {"insecure": "--insecure", "command_env": "--command-env NAME", "rehearse": "--rehearse"}
@@ -110,7 +110,7 @@ def print_problems(problems: Iterable[str]) -> None:
     for problem in problems:
         said, tries, hint = str(problem).rpartition(" Try: ")
         hint = re.sub(r"`([\w.]+)`", lambda found: _flag(found[1]) or found[0], hint) if tries else hint
-        remark(f"debate: {said}{tries}{hint}")
+        remark(one_line(f"debate: {said}{tries}{hint}"))
 
 
 def _flag(setting: str) -> str:

@@ -23,7 +23,7 @@ from debate_orchestrator.prompting.replies import MAX_SIZE, decode
 from debate_orchestrator.reports.wording import ISSUES_CHANGED
 from debate_orchestrator.setup.answers import host_problem
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.errors import BadReply, BadSettings
+from debate_orchestrator.util.errors import BadReply, BadSettings, ExternalError
 from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.sanitize import one_line
 
@@ -70,7 +70,12 @@ def run(arguments: argparse.Namespace) -> int:
             remark(finished(debate.files.journal))
         folder = TurnsFolder(debate.files.turns, remark)
         options = {"one_agent": arguments.one_agent, "permissions": flags.permitted(arguments)}
-        result = take_step(debate, folder, replies, **options)
+        try:
+            result = take_step(debate, folder, replies, **options)
+        except ExternalError:
+            for turn in _from_stdin(arguments.given) & replies.keys() - debate.state.replies.keys():
+                remark(f"Lost: the reply to {one_line(turn)}, which standard input held. Hand it in again.")
+            raise
         show = (*_changed_list(debate.state, arguments), *result.show)
         result = result.model_copy(update={"problems": (*problems, *result.problems), "show": show})
         code = print_step(result, debate, arguments)
@@ -85,6 +90,11 @@ def _changed_list(state: DebateState, arguments: argparse.Namespace) -> list[str
     if listed is None:
         return []
     return [ISSUES_CHANGED, *(f"{name}. {one_line(question)}" for name, question in listed.issues.items())]
+
+
+def _from_stdin(pairs: list[str]) -> set[str]:
+    """The turns whose reply TURN=- arguments have read: no file keeps it."""
+    return {pair.removesuffix("=-") for pair in pairs if pair.endswith("=-")}
 
 
 def _read_replies(pairs: list[str]) -> tuple[dict[str, str], list[str]]:

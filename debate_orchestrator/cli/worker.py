@@ -15,6 +15,7 @@ from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.util.errors import ProviderFailed
 from debate_orchestrator.util.numbers import plural
+from debate_orchestrator.util.sanitize import one_line
 
 if TYPE_CHECKING:
     from debate_orchestrator.cli.tournament.progress import Progress
@@ -33,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     about = "debates of one tournament at the same time; 50 by default"
     parser.add_argument("--at-once", metavar="N", default="50", help=about)
     parser.add_argument("--until-done", action="store_true", help="end when no debates are left")
-    about = "let tournaments run programs, call servers by address, and use prompts of their own, as their specs say"
+    about = "let tournaments run programs, call servers by address, read files here, and use prompts of their own"
     parser.add_argument("--trust", action="store_true", help=about)
     flags.add_permissions(parser)
     parser.add_argument("--quiet", action="store_true", help="print nothing but errors and the closing line")
@@ -106,13 +107,17 @@ async def _work(arguments: argparse.Namespace, progress: Progress, at_once: int)
 
     def find_problems(tournament: Tournament) -> list[str]:
         problems = casting.missing(tournament.spec.everyone, permissions)
-        if (risks := specs.folder_risks(tournament, begun=True)) and not arguments.trust:
+        if (risks := specs.folder_risks(tournament, begun=True, remote=True)) and not arguments.trust:
             wants = "; ".join(risk.text for risk in risks)
             consent = f"{tournament.spec.tag} asks for more than a debate and needs your consent here ({wants})."
             problems.append(f"{consent} Try: --trust, if you trust all of it.")
         return problems
 
-    tell = (lambda message: None) if arguments.quiet else remark
+    def told(message: str) -> None:
+        """Prints one line: the names in it come from the database, and could add lines of their own."""
+        remark(one_line(message))
+
+    tell = (lambda message: None) if arguments.quiet else told
     async with opened(arguments.url, tell) as database:
         worker = Worker(
             database,
@@ -121,7 +126,7 @@ async def _work(arguments: argparse.Namespace, progress: Progress, at_once: int)
             permissions=permissions,
             on_change=progress,
             tell=tell,
-            unsaved=UnsavedEvents(remark),
+            unsaved=UnsavedEvents(told),
         )
         tell(f"Waiting for debates from {database.where}. Ctrl-C ends this worker.")
         showing = None if arguments.quiet or arguments.json else asyncio.create_task(_show(progress))

@@ -83,10 +83,17 @@ def ask(
             state = _take(state, key, value, questions)
         except DebateError as error:
             problems += error.problems
-    state, turn_files, missing = _moderated(folder, state, questions, problems)
+
+    def keep(state: SetupState) -> None:
+        nonlocal whole
+        save(path, state, tell, whole=whole)
+        whole = True  # what is there from now on is what was saved
+
+    keep(state)
+    state, turn_files, missing = _moderated(folder, state, questions, problems, keep)
     together = questions.together(state)
     state = questions.mark_asked(state, *together)
-    save(path, state, tell, whole=whole)
+    keep(state)
     return AskResult(
         now=questions.next(state),
         together=together,
@@ -144,10 +151,15 @@ def _with_free_output(state: SetupState, agreed: Callable[[tuple[Risk, ...]], bo
 
 
 def _moderated(
-    folder: TurnsFolder, state: SetupState, questions: SetupQuestions, problems: list[str]
+    folder: TurnsFolder,
+    state: SetupState,
+    questions: SetupQuestions,
+    problems: list[str],
+    keep: Callable[[SetupState], None],
 ) -> tuple[SetupState, TurnFiles | None, tuple[str, ...]]:
     """The state with the moderator's replies that are there; the files of the next one, whose brief is written;
-    and what is missing. What is wrong with a reply is added to `problems`."""
+    and what is missing. What is wrong with a reply is added to `problems`. `keep` saves a state: a reply was paid for,
+    and is put away only when the state with it is saved. Raises BadFile if a file can't be written or moved."""
     while isinstance(now := questions.next(state), Propose):
         turn_files, brief = _brief(folder, now, state)
         asked_before = os.path.exists(turn_files.brief)
@@ -155,7 +167,6 @@ def _moderated(
             text = folder.collect(turn_files, brief)
             if text is not None:
                 state = questions.proposed(state, now.name, parse_structured(now.turn, text))
-                folder.archive(turn_files)
         except DebateError as error:
             problems += folder.reject(turn_files, error.problems)
             return state, turn_files, ()
@@ -164,6 +175,8 @@ def _moderated(
             problems += [problem] if problem else []
             awaited = asked_before and not problem
             return state, turn_files, tuple(folder.missing([turn_files])) if awaited else ()
+        keep(state)
+        folder.archive(turn_files)
     return state, None, ()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from debate_orchestrator.core.events import (
     Declined,
+    Event,
     Opened,
     RecordedOutcome,
     Rejected,
@@ -15,7 +16,9 @@ from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.provider import OnPiece, Permissions
 from debate_orchestrator.storage import journal
-from debate_orchestrator.util.errors import BadSettings, ProviderFailed
+from debate_orchestrator.util.data import name_of
+from debate_orchestrator.util.errors import BadJournal, BadSettings, ProviderFailed
+from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.sanitize import sanitize
 
 _MAX_REPLIES = 4
@@ -30,8 +33,7 @@ class Replay:
     def __init__(self, path: str):
         self.name = f"replay:{path}"
         self._path = path
-        opened, *events = journal.read(path).events
-        fold([opened, *events])  # a journal that says what can't be is refused, as by every verb
+        opened, *events = _events(path)
         assert isinstance(opened, Opened)
         self._topic = sanitize(opened.settings.topic)
         recorded: dict[str, list[Reply]] = {}
@@ -57,6 +59,19 @@ class Replay:
 
     async def close(self) -> None:
         """Does nothing: nothing is open."""
+
+
+def _events(path: str) -> list[Event]:
+    """The events of a recording. BadJournal, in words that hold nothing of the file: what stops a debate of a
+    tournament may be told to another machine, and the file may be none that was meant."""
+    data = journal.read_bytes(path)
+    try:
+        events = journal.parse(path, data).events
+        fold(events)  # a journal that says what can't be is refused, as by every verb
+    except BadJournal:
+        hint = f"`{command('check', path)}` tells what is wrong with it"
+        raise BadJournal(f"{name_of(path)} can't be replayed: it is no whole journal of a debate.", hint=hint) from None
+    return events
 
 
 def _recorded(event: Spoke | Declined | StructuredReplyGiven | Rejected) -> RecordedOutcome:

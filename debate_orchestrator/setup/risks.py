@@ -11,7 +11,7 @@ import itertools
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from debate_orchestrator.core import schedule, tally, transcript_entries
@@ -145,13 +145,18 @@ def risk_lines(risks: Iterable[Risk]) -> list[str]:
     return items
 
 
-def of_settings(settings: Settings | Mapping[str, Any], typed_format: str | None = None) -> tuple[Risk, ...]:
+def of_settings(
+    settings: Settings | Mapping[str, Any], typed_format: str | None = None, *, remote: bool = False
+) -> tuple[Risk, ...]:
     """The risks of settings, or of answers, checked or not: in these, values of another type are left out, since
-    nothing comes of them. A `typed_format` takes the place of theirs and is not a risk, but its clerk may be one."""
+    nothing comes of them. A `typed_format` takes the place of theirs and is not a risk, but its clerk may be one.
+    Every file that `remote` settings name is a risk: they were written on another machine, which is told what comes of
+    it, so that a file in the working folder may be any file of the user's."""
     given = dict(settings)
-    found = list(_of_cast(given.get("cast")))
+    leads_to = _real if remote else _outside
+    found = list(_of_cast(given.get("cast"), leads_to))
     for path in _texts(given.get("context")):
-        if leads := _outside(path):
+        if leads := leads_to(path):
             found.append(Risk(kind="context", where="context", what=leads))
     if report := _report(given.get("output")):
         real = _real(report)
@@ -243,7 +248,10 @@ def _digest(format: Format) -> str:
     return hashlib.sha256(json.dumps(data).encode()).hexdigest()
 
 
-def _of_cast(cast: object) -> Iterator[Risk]:
+def _of_cast(cast: object, leads_to: Callable[[str], str] | None = None) -> Iterator[Risk]:
+    """The risks of a cast. `leads_to` gives where the path of a recording leads if that is a risk, else an empty
+    text; usually, one outside the working folder is."""
+    leads_to = leads_to or _outside
     seats = cast if isinstance(cast, Mapping) else {"": cast}
     for seat, specs in seats.items():
         where = f"cast.{seat}" if seat else "cast"
@@ -253,7 +261,7 @@ def _of_cast(cast: object) -> Iterator[Risk]:
             if kind == model_spec.COMMAND:
                 yield Risk(kind="program", where=where, what=rest, folder=os.getcwd())
             elif kind == model_spec.REPLAY:
-                if leads := _outside(rest):
+                if leads := leads_to(rest):
                     yield Risk(kind="recording", where=where, what=leads)
             elif address is not None and kind != model_spec.REHEARSE:
                 yield Risk(kind="server", where=where, what=address)

@@ -14,8 +14,8 @@ from pathlib import Path
 from debate_orchestrator.util.data import error_text, is_link, name_of, read_regular
 from debate_orchestrator.util.errors import BadFile, DiskFull
 
-DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
-"""The errors of a disk that is full or fails, whatever the name of the file."""
+DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""The errors of a disk that is full or fails, or takes no larger files, whatever the name of the file."""
 Ours = Callable[[bytes], bool]
 """Whether this program wrote a file with these bytes."""
 

@@ -19,6 +19,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -52,6 +53,8 @@ _FIRST_PREV = "0" * 64
 """The `prev` of the first line."""
 BEGINNING = b'{"n":1,"at":"'
 """How every journal begins."""
+_AT = re.compile(r"[0-9A-Za-z:.+ -]{1,40}")
+"""What says when a line was written: reports show a part of it as it is, so it may hold no markup and no controls."""
 
 
 class Entry(NamedTuple):
@@ -82,12 +85,16 @@ def read(path: str | os.PathLike[str]) -> JournalContents:
     Raises BadJournal if the file is not a journal or is of a newer version, and DamagedJournal if a line was changed,
     is missing, or follows a bad one.
     """
+    return parse(str(path), read_bytes(path))
+
+
+def read_bytes(path: str | os.PathLike[str]) -> bytes:
+    """The bytes of a journal, of which nothing is verified. BadJournal if the file can't be read."""
     try:
-        data = read_regular(path, follow=True)
+        return read_regular(path, follow=True)
     except (OSError, ValueError) as error:
         problem = f"Can't read the journal {name_of(path)} ({error_text(error)})."
         raise BadJournal(problem, hint="`debate open` makes one") from None
-    return parse(str(path), data)
 
 
 def stated_first_hash(path: str | os.PathLike[str]) -> str | None:
@@ -118,18 +125,19 @@ def must_be_new(path: str | os.PathLike[str]) -> None:
 
 def _unwritable(path: str, error: OSError) -> BadJournal:
     hint = "name the file that it points to" if error.errno == errno.ELOOP else ""
-    return BadJournal(f"Can't write the journal {path} ({error_text(error)}).", hint=hint)
+    return BadJournal(f"Can't write the journal {name_of(path)} ({error_text(error)}).", hint=hint)
 
 
 def _must_be_free(path: str, existing: bytes) -> None:
     # An empty file, or the first part of a first line that a crash cut short, holds nothing that could be lost.
     if b"\n" in existing or existing[: len(BEGINNING)] != BEGINNING[: len(existing)]:
         hint = f"`{command('resume', path)}` or `{command('step', path)}` to continue it, or name another output"
-        raise BadJournal(f"{path} already exists, and a journal is never overwritten.", hint=hint)
+        raise BadJournal(f"{name_of(path)} already exists, and a journal is never overwritten.", hint=hint)
 
 
 def parse(path: str, data: bytes) -> JournalContents:
     """The journal that `data` holds; `path` names it in errors. Raises as `read`."""
+    path = name_of(path)
     end = data.rfind(b"\n") + 1
     entries: list[Entry] = []
     for n, line in enumerate(data[:end].split(b"\n")[:-1], start=1):
@@ -173,7 +181,7 @@ def _fields(where: str, body: bytes) -> tuple[int, str, str, object]:
         if b"\\u" in body:
             json.dumps(record, ensure_ascii=False).encode()  # fails for half a surrogate pair, which can't be printed
         number, at, before, data = record["n"], record["at"], record["prev"], record["event"]
-        if type(number) is not int or not isinstance(at, str):
+        if type(number) is not int or not isinstance(at, str) or not _AT.fullmatch(at):
             raise TypeError
     except (ValueError, KeyError, TypeError, RecursionError):
         raise DamagedJournal(
@@ -239,7 +247,11 @@ class JournalWriter:
         with new._closed_on_failure():
             # Checked under the lock: two processes that create the same journal can't both find it free.
             _must_be_free(str(path), new._read_all())
-            new.append(opened)
+            try:
+                new.append(opened)
+            except JournalWriteError:
+                os.unlink(path)  # it is empty, and would be taken for the newest debate of the folder
+                raise
             new.sync()
             sync_folder(os.path.dirname(os.path.abspath(path)))
         return new
@@ -276,9 +288,10 @@ class JournalWriter:
         except OSError as error:
             os.close(handle)
             if not isinstance(error, BlockingIOError):
-                problem = f"{self.path} is in a place without file locks ({error.strerror})."
+                problem = f"{name_of(self.path)} is in a place without file locks ({error.strerror})."
                 raise BadJournal(problem, hint="a local file system") from None
-            problem = f"The journal {self.path} is locked, because another process is writing it; nothing was changed."
+            name = name_of(self.path)
+            problem = f"The journal {name} is locked, because another process is writing it; nothing was changed."
             raise LockedJournal(problem, hint="wait for the other process, or end it") from None
         return handle
 
@@ -324,7 +337,7 @@ class JournalWriter:
         except OSError as error:
             self._trim()
             reason = error_text(error)
-            problem = f"Can't write to {self.path} ({reason}); everything before is saved."
+            problem = f"Can't write to {name_of(self.path)} ({reason}); everything before is saved."
             raise JournalWriteError(problem, reason, hint="make room and run the same command again") from None
         self._size += len(line)
         self._written += 1
@@ -347,11 +360,11 @@ class JournalWriter:
         """
         status = os.fstat(self._handle)
         if status.st_nlink == 0:
-            problem = f"The journal {self.path} was deleted or replaced while it was open."
+            problem = f"The journal {name_of(self.path)} was deleted or replaced while it was open."
             raise ProviderFailed(problem, hint="restore it from a copy, and resume that")
-        size = status.st_size
+        size, name = status.st_size, name_of(self.path)
         if size < self._size or b"\n" in os.pread(self._handle, size - self._size, self._size):
-            problem = f"Another program changed the journal {self.path}: it has {size:,} bytes, not {self._size:,}."
+            problem = f"Another program changed the journal {name}: it has {size:,} bytes, not {self._size:,}."
             raise ProviderFailed(problem, hint="`debate check` shows what is left")
         if size > self._size:
             os.ftruncate(self._handle, self._size)
@@ -378,7 +391,8 @@ class JournalWriter:
                 os.fdatasync(self._handle)
             except OSError as error:
                 self._sync_lost = True
-                problem = f"The disk did not confirm what was written to {self.path} ({error.strerror or 'an error'})."
+                reason = error.strerror or "an error"
+                problem = f"The disk did not confirm what was written to {name_of(self.path)} ({reason})."
                 raise ProviderFailed(problem, hint="check the disk, then `debate check` the journal") from None
             self._synced = written
 

@@ -20,6 +20,7 @@ from debate_orchestrator.tournament.ratings import Ratings
 from debate_orchestrator.tournament.rows import RoleUsage, Rows
 from debate_orchestrator.util import yaml
 from debate_orchestrator.util.numbers import wilson_interval
+from debate_orchestrator.util.sanitize import sanitize
 
 Cell = str | int | float | None
 
@@ -66,8 +67,9 @@ def _csv_cell(cell: Cell) -> str | int:
         return f"{cell:.6f}".rstrip("0").rstrip(".") if math.isfinite(cell) else ""
     if isinstance(cell, str):
         # Spreadsheets take a text that begins so for a formula, and names of models or topics may be a stranger's. A
-        # carriage return would end the row, since the writer quotes none.
-        return f"'{cell}".replace("\r", " ") if cell.startswith(_FORMULAS) else cell.replace("\r", " ")
+        # carriage return would end the row, since the writer quotes none; other controls may reach a terminal.
+        text = sanitize(cell.replace("\r", " "))
+        return f"'{text}" if text.lstrip().startswith(_FORMULAS) or cell.startswith(_FORMULAS) else text
     return "" if cell is None else cell
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.output import page, print_json, remark, say
 from debate_orchestrator.util.messages import command
+from debate_orchestrator.util.sanitize import one_line
 
 if TYPE_CHECKING:
     from debate_orchestrator.tournament.ratings import Ratings
@@ -30,7 +31,7 @@ def import_(arguments: argparse.Namespace) -> int:
 
     rows = import_rows(arguments.rows, arguments.map, arguments.to)
     for note in rows.notes:
-        remark(f"Note: {note}")
+        remark(f"Note: {one_line(note)}")
     if arguments.json:
         counts = {"debates": len(rows.debates), "ballots": len(rows.ballots)}
         print_json({"status": "imported", "folder": arguments.to, **counts, "notes": list(rows.notes)})
@@ -62,7 +63,7 @@ def rate(arguments: argparse.Namespace) -> int:
     else:
         page("\n".join([*_table(rated, arguments.min_games), ""]))
     for note in rated.notes:
-        remark(f"Note: {note}")
+        remark(f"Note: {one_line(note)}")
     if not arguments.json:
         remark(f"Tables, plots and a page: `{command('tournament report', arguments.folder)}`")
     return 0
@@ -104,7 +105,7 @@ def _aligned(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for *figures, name in rows:
         cells = [figure.rjust(width) for figure, width in zip(figures, widths, strict=False)]
-        yield "  ".join([*cells, name])
+        yield "  ".join([*cells, one_line(name)])
 
 
 def report_arguments(parser: argparse.ArgumentParser) -> None:
@@ -117,7 +118,7 @@ def report(arguments: argparse.Namespace) -> int:
 
     files, notes = write_report(arguments.folder, arguments.min_games)
     for note in notes:
-        remark(f"Note: {note}")
+        remark(f"Note: {one_line(note)}")
     if arguments.json:
         print_json({"status": "written", "page": files[0], "files": files, "notes": list(notes)})
     else:

@@ -125,16 +125,16 @@ def has_begun(tournament: Tournament) -> bool:
     return any(os.path.lexists(tournament.journal(debate)) for debate in tournament.schedule)
 
 
-def folder_risks(tournament: Tournament, *, begun: bool) -> list[Risk]:
+def folder_risks(tournament: Tournament, *, begun: bool, remote: bool = False) -> list[Risk]:
     """What a frozen spec does besides debates. Where debates are `begun`, a clerk looks up the pages that speeches in
-    their journals cite, and those may be a stranger's."""
+    their journals cite, and those may be a stranger's. A `remote` spec is one of a database."""
     from debate_orchestrator.tournament.folder import DEBATES
     from debate_orchestrator.tournament.spec import is_shipped
 
     spec = tournament.spec
     # What looks pages up has no place among a tournament's models: the format alone says whether there is a clerk.
     clerk = {CLERK: (model_spec.FETCH,)} if CLERK in spec.rules.seated else {CLERK: ()}
-    found = list(risks.of_settings({**spec.settings, "cast": spec.everyone | clerk}))
+    found = list(risks.of_settings({**spec.settings, "cast": spec.everyone | clerk}, remote=remote))
     if begun and CLERK in spec.rules.seated:
         found.append(Risk(kind="pages", where=DEBATES, what="every address that its journals cite"))
     found += _price_risks(model.model_dump() for model in (*spec.models, *spec.judges.pool))

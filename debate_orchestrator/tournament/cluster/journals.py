@@ -66,9 +66,11 @@ _TRY = """
 INSERT INTO lines (journal, n, line) SELECT id, 0, '' FROM journals WHERE tournament = %(id)s LIMIT 1
 """
 _STORED = """
-SELECT id, token, lines FROM journals WHERE id = ANY(%(journals)s::bigint[])
+SELECT journals.id, journals.token, journals.lines, given.n, lines.n IS NOT NULL
+FROM unnest(%(journals)s::bigint[], %(numbers)s::int[]) AS given (journal, n)
+    JOIN journals ON journals.id = given.journal LEFT JOIN lines ON lines.journal = given.journal AND lines.n = given.n
 """
-
+"""How many lines each journal counts, and whether each of these is there: a trigger may drop a row with no error."""
 
 _BLOCKED_WAITS = (1.0, 2.0, 4.0, 8.0)
 """Seconds after which lines are tried again whose statement waited too long for a lock, or took too long."""
@@ -245,17 +247,23 @@ class DatabaseJournals:
     async def _append(self, lines: list[Line]) -> dict[tuple[int, int], int]:
         """Appends lines; how many lines each journal has, under its number and the token of its holder. Lines that an
         earlier attempt wrote without its answer coming through count as written. BadFile if they are refused."""
-        journals = [line.journal.id for line in lines]
         values = {
-            "journals": journals,
+            "journals": [line.journal.id for line in lines],
             "tokens": [line.journal.token for line in lines],
             "numbers": [line.n for line in lines],
             "lines": [line.data for line in lines],
         }
         async with self._database.transaction() as connection:
             await connection.execute(_APPEND, values)
-            rows = await fetched(connection, _STORED, journals=journals)
-        return {(journal, token): count for journal, token, count in rows}
+            rows = await fetched(connection, _STORED, **values)
+            if any(n <= count and not kept for _, _, count, n, kept in rows):
+                raise _left_out(self._database.where)  # nothing of the statement is kept, the count neither
+        return {(journal, token): count for journal, token, count, _, _ in rows}
+
+
+def _left_out(where: str) -> BadFile:
+    problem = f"{where} reported no error, and does not have lines that it was given."
+    return BadFile(problem, hint="look for a trigger or a rule on its table `lines`")
 
 
 class DatabaseJournal(JournalWriter):
@@ -337,8 +345,9 @@ ON CONFLICT (tournament, debate) DO UPDATE SET lines = excluded.lines, token = j
 WHERE journals.lines = %(before)s AND (journals.holder IS NULL OR journals.holder NOT IN ({LIVE}))
 RETURNING id
 """
-_ADD = b"""
+_ADD = """
 INSERT INTO lines SELECT %(journal)s, n, line FROM unnest(%(n)s::int[], %(lines)s::bytea[]) AS new (n, line)
+RETURNING n
 """
 _OVERLAP = 60.0
 """Seconds for which is looked again at what was settled lately: a transaction may be seen late."""
@@ -435,12 +444,7 @@ class Exchange:
     async def _bring_one(self, debate: str, before: int, debate_status: DebateStatus) -> None:
         """Brings what only the folder has of a journal, unless a worker has it meanwhile."""
         lines = self._lines(debate)
-        values = {
-            "status": debate_status.status,
-            "winner": debate_status.winner,
-            "cost": debate_status.cost,
-            "before": before,
-        }
+        values = debate_status._asdict() | {"before": before}
         names = {"id": self.id, "debate": debate}
         async with self.database.transaction() as connection:
             cost = "SELECT cost FROM journals WHERE tournament = %(id)s AND debate = %(debate)s"
@@ -448,7 +452,9 @@ class Exchange:
             brought = await fetched(connection, _BRING, **names, **values, count=len(lines))
             for (journal,) in brought:
                 numbers = list(range(before + 1, len(lines) + 1))
-                await connection.execute(_ADD, {"journal": journal, "n": numbers, "lines": lines[before:]})
+                added = await fetched(connection, _ADD, journal=journal, n=numbers, lines=lines[before:])
+                if len(added) < len(numbers):
+                    raise _left_out(self.database.where)
                 commit = b"UPDATE tournaments SET committed = committed + %(cost)s WHERE id = %(id)s"
                 await connection.execute(commit, {"cost": debate_status.cost - spent, "id": self.id})
 
@@ -461,15 +467,19 @@ class Exchange:
         # An id becomes the name of a file: one that the schedule lacks could lead out of the folder.
         behind = [id for id, count in known.items() if id in self._scheduled and count > self._have.get(id, 0)]
         for debates in _batches(behind):
-            for debate, data in await self.database.rows(_LINES, id=self.id, debates=debates):
-                self._write(debate, bytes(data))
+            found = dict(await self.database.rows(_LINES, id=self.id, debates=debates))
+            for debate in debates:
+                self._write(debate, bytes(found.get(debate, b"")), known[debate])
         return [debate for debate in behind if debate not in self.unusable]
 
-    def _write(self, debate: str, data: bytes) -> None:
-        """Writes a journal whose chain is whole, and which goes on where the one in the folder ends."""
-        path = self._path(debate)
+    def _write(self, debate: str, data: bytes, count: int) -> None:
+        """Writes a journal whose chain is whole, with at least `count` lines, and which goes on where the one in the
+        folder ends."""
+        path, where = self._path(debate), f"{self.database.where}: {debate}"
         try:
-            parse(f"{self.database.where}: {debate}", data)
+            if (there := data.count(b"\n")) < count:
+                raise DamagedJournal(f"{where} has {there:,} lines, and the database counts {count:,}.")
+            parse(where, data)
             if is_begun(path):
                 with JournalWriter(path):  # its lock keeps other writers out
                     if not data.startswith(b"".join(self._lines(debate))):

@@ -102,6 +102,23 @@ def _job(queue: str, tournament: str, debate: str, begun: bool) -> Job:
     )
 
 
+_GIVE_UP = """
+UPDATE procrastinate_jobs SET status = 'failed'
+WHERE queue_name = %(queue)s AND status IN ('todo', 'doing') AND CASE jsonb_typeof(args)
+    WHEN 'object' THEN args - '{tournament,debate}'::text[] <> '{}'
+        OR jsonb_typeof(args -> 'tournament') IS DISTINCT FROM 'string'
+        OR jsonb_typeof(args -> 'debate') IS DISTINCT FROM 'string'
+    ELSE true END
+RETURNING id
+"""
+
+
+async def give_up_unreadable(database: Database, tournament: str) -> int:
+    """Gives up the jobs that name no debate, as this program writes none; how many. Procrastinate can't run one whose
+    arguments are no mapping, and would leave it as running."""
+    return len(await database.rows(_GIVE_UP, queue=queue_of(tournament)))
+
+
 async def left(database: Database, tournament: str) -> int:
     """How many debates are queued or running."""
     query = "SELECT count(*) FROM procrastinate_jobs WHERE queue_name = %(queue)s AND status IN ('todo', 'doing')"

@@ -33,6 +33,7 @@ from debate_orchestrator.tournament.run import DebateStatus, OnChange, Tournamen
 from debate_orchestrator.util.data import strict_json
 from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, UserError, short_repr
 from debate_orchestrator.util.garbage import collection_seldom
+from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.redact import redact
 
 _LOG = logging.getLogger(__name__)
@@ -172,6 +173,7 @@ class Worker:
         if problems:
             self._skip(tournament, tag, latest, problems)
             return problems
+        await self._give_up_unreadable(tournament)
         self._tell(f"Taking debates of {tag}, up to {self._at_once:,} at once.")
         self._taking[tournament] = asyncio.create_task(self._take(tournament))
         return []
@@ -211,10 +213,15 @@ class Worker:
         count = 0
         for tournament in list(self._taking):
             lease = self._leases[tournament]
+            await self._give_up_unreadable(tournament)
             if self._database.reached_for(lease):
                 await queue.requeue_stalled(self._database, tournament, lease)
             count += await queue.left(self._database, tournament)
         return count
+
+    async def _give_up_unreadable(self, tournament: str) -> None:
+        if count := await queue.give_up_unreadable(self._database, tournament):
+            self._tell(f"{plural(count, 'job')} of the tournament {tournament} given up: such a job names no debate.")
 
     async def _beat(self) -> None:
         """Gives heartbeats for the worker ids under which debates run, also while no new ones are taken under them."""
