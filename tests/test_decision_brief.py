@@ -75,9 +75,7 @@ def test_the_brief_stands_before_the_verdict_and_changes_nothing_below(debate: R
     without = markdown.render(report.model_copy(update={"brief": None})).partition("## Final Verdict")[2]
     start, end = rest.index("\n---\n\n## Behind the Decision Brief"), rest.index("\n---\n\n## How It Was Judged")
     behind, rest = rest[start:end], rest[:start] + rest[end:]
-    assert (
-        found and rest.rpartition("\n---\n")[0].strip() == without.strip()
-    )  # the last rule ends it
+    assert found and rest.rpartition("\n---\n")[0].strip() == without.strip()  # the last rule ends it
     page = head.partition("## Decision Brief")[2] + behind
     for line in (
         "### Recommendation\n\n**Stay for a year.** Count what that costs.",
@@ -254,8 +252,16 @@ def test_the_user_changes_the_list_before_it_is_argued_to(debate: Run, opened: d
     listed = build_report(read(journal).entries).issues
     assert listed is not None and listed.changed
     assert [issue.question for issue in listed.issues] == ["Question 3?", "Question 1?", "Who is on call?"]
-    assert "The user changed the list of issues before round 1." in Path(told["report"]).read_text(encoding="utf-8")
     assert debate("check", journal).code == 0
+    assert debate("ballot", journal, "--read", "read.md").code == 0
+    assert debate("report", journal, "--to", "r.json").code == 0
+    assert debate("judge", journal, "--judge", "rehearse", "--output", "again.md", "--quiet").code == 0
+    for written in (told["report"], "r.html", "r.json", "read.md", "again.md", "again.html"):
+        text = Path(written).read_text(encoding="utf-8")
+        assert "Who is on call?" in text and "Question 2?" not in text, written
+        assert written == "r.json" or "The user changed the list of issues before round 1." in text, written
+    (judge_brief,) = Path("again.turns").glob("1.verdict.judge.brief.md")
+    assert "I3. Who is on call?" in judge_brief.read_text(encoding="utf-8")
     late = debate("step", journal, "--issues", "I1")
     assert late.code == 2 and "can be changed only right after the rapporteur's turn" in late.err
 
@@ -285,6 +291,21 @@ def test_a_list_of_ones_own_is_put_before_all_seats(debate: Run, here: Path) -> 
     briefs = [path.read_text(encoding="utf-8") for path in Path("r.rehearsed.turns").iterdir()]
     assert briefs and all("I2. Who is on call at night?" in text for text in briefs)
     assert read("r.rehearsed.journal.jsonl").events[0].settings.issues == tuple(QUESTIONS)  # type: ignore[union-attr]
+
+
+def test_a_list_of_ones_own_stands_in_every_form(debate: Run, here: Path) -> None:
+    """No turn draws it up, so it stands before the first one: in reports, on the screen and in what reviewers read."""
+    own = {**ANSWERS, "rounds": 1, "issues": QUESTIONS}
+    Path("a.json").write_text(json.dumps(own), encoding="utf-8")
+    assert debate("run", "--answers", "a.json", "--rehearse", "--output", "r.md").code == 0
+    journal = "r.rehearsed.journal.jsonl"
+    assert debate("ballot", journal, "--read", "read.md").code == 0
+    replayed = debate("replay", journal, "--no-pace")
+    texts = [Path(name).read_text(encoding="utf-8") for name in ("r.rehearsed.md", "r.rehearsed.html", "read.md")]
+    for text in (*texts, replayed.out + replayed.err):
+        assert "I2. Who is on call at night?" in text
+    heads = re.findall("^#+ (?:Before Round 1|List of Issues|Advice Before the Debate|Round 1)$", texts[0], re.M)
+    assert heads == ["### Before Round 1", "#### List of Issues", "#### Advice Before the Debate", "### Round 1"]
 
 
 @pytest.mark.parametrize(
