@@ -115,6 +115,21 @@ def test_json_has_issues_and_brief_as_data(debate: Run, opened: dict[str, Any]) 
     assert 'The answer above comes closer to Researcher B (Con): <a href="#h-verdict-why">' in page
 
 
+def test_a_winner_behind_on_points_is_named_beside_the_points(debate: Run, opened: dict[str, Any]) -> None:
+    """The first screen and the markdown say the same of who won, where the points alone say something else."""
+
+    def behind(turn: dict[str, Any]) -> Any:
+        if turn["turn"] == "1.verdict.judge":
+            return puppets.ballot(5, 7, rounds=1) | {"issues": {f"I{n}": "even" for n in range(1, 9)}, "dry": False}
+        return puppets.final("a") if turn["turn"] == "final.verdict.judge" else say(turn)
+
+    told = finish(debate, opened, behind, rounds=1)
+    won = "Researcher A (Pro) was declared the winner (narrow), though behind on points."
+    first, found, _ = Path("r.html").read_text(encoding="utf-8").partition('<section id="brief"')
+    assert found and f"Who argued better: {won} B leads by 29%" in first and "argued better (narrow)" not in first
+    assert f"**Who argued better is another question:** {won}" in Path(told["report"]).read_text(encoding="utf-8")
+
+
 def test_the_advice_is_data_and_folded_on_the_page(debate: Run, opened: dict[str, Any]) -> None:
     """The advice is due beside the issues, in no debater's or judge's brief, and in the rapporteur's."""
     assert [turn["turn"] for turn in opened["turns"]] == ["start.issues.rapporteur", "start.advice.rapporteur"]
