@@ -149,7 +149,8 @@ def test_a_finished_debate(debate: Run, answers: Path) -> None:
 
 
 def test_it_is_judged_again_as_it_was(opened: Run) -> None:
-    """A debate that was ended early, with a question, is judged again with the turns that it had."""
+    """A debate that was ended early, with a question, is judged again with the turns that it had, and the new judge
+    hears the question where the first one did."""
     opened("floor", J, WHY)
     opened("close", J)
     finish(opened, opened("step", J, "--json").json, rounds=2)
@@ -159,7 +160,8 @@ def test_it_is_judged_again_as_it_was(opened: Run) -> None:
     assert [turn.id for turn in schedule.turns_taken(again)] == [turn.id for turn in schedule.turns_taken(before)]
     report = Path("again.md").read_text(encoding="utf-8")
     assert "Ended early, after Opening Statement of round 1." in report
-    assert "In it 1 question was put from the floor" in report
+    assert "1 question was put from the floor." in report
+    assert WHY in Path("again.turns/final.verdict.judge.brief.md").read_text(encoding="utf-8")
 
 
 def test_a_debate_that_is_being_driven(opened: Run) -> None:

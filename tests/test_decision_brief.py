@@ -115,6 +115,21 @@ def test_json_has_issues_and_brief_as_data(debate: Run, opened: dict[str, Any]) 
     assert 'The answer above comes closer to Researcher B (Con): <a href="#h-verdict-why">' in page
 
 
+def test_a_winner_behind_on_points_is_named_beside_the_points(debate: Run, opened: dict[str, Any]) -> None:
+    """The first screen and the markdown say the same of who won, where the points alone say something else."""
+
+    def behind(turn: dict[str, Any]) -> Any:
+        if turn["turn"] == "1.verdict.judge":
+            return puppets.ballot(5, 7, rounds=1) | {"issues": {f"I{n}": "even" for n in range(1, 9)}, "dry": False}
+        return puppets.final("a") if turn["turn"] == "final.verdict.judge" else say(turn)
+
+    told = finish(debate, opened, behind, rounds=1)
+    won = "Researcher A (Pro) was declared the winner (narrow), though behind on points."
+    first, found, _ = Path("r.html").read_text(encoding="utf-8").partition('<section id="brief"')
+    assert found and f"Who argued better: {won} B leads by 29%" in first and "argued better (narrow)" not in first
+    assert f"**Who argued better is another question:** {won}" in Path(told["report"]).read_text(encoding="utf-8")
+
+
 def test_the_advice_is_data_and_folded_on_the_page(debate: Run, opened: dict[str, Any]) -> None:
     """The advice is due beside the issues, in no debater's or judge's brief, and in the rapporteur's."""
     assert [turn["turn"] for turn in opened["turns"]] == ["start.issues.rapporteur", "start.advice.rapporteur"]
@@ -252,8 +267,16 @@ def test_the_user_changes_the_list_before_it_is_argued_to(debate: Run, opened: d
     listed = build_report(read(journal).entries).issues
     assert listed is not None and listed.changed
     assert [issue.question for issue in listed.issues] == ["Question 3?", "Question 1?", "Who is on call?"]
-    assert "The user changed the list of issues before round 1." in Path(told["report"]).read_text(encoding="utf-8")
     assert debate("check", journal).code == 0
+    assert debate("ballot", journal, "--read", "read.md").code == 0
+    assert debate("report", journal, "--to", "r.json").code == 0
+    assert debate("judge", journal, "--judge", "rehearse", "--output", "again.md", "--quiet").code == 0
+    for written in (told["report"], "r.html", "r.json", "read.md", "again.md", "again.html"):
+        text = Path(written).read_text(encoding="utf-8")
+        assert "Who is on call?" in text and "Question 2?" not in text, written
+        assert written == "r.json" or "The user changed the list of issues before round 1." in text, written
+    (judge_brief,) = Path("again.turns").glob("1.verdict.judge.brief.md")
+    assert "I3. Who is on call?" in judge_brief.read_text(encoding="utf-8")
     late = debate("step", journal, "--issues", "I1")
     assert late.code == 2 and "can be changed only right after the rapporteur's turn" in late.err
 
@@ -283,6 +306,21 @@ def test_a_list_of_ones_own_is_put_before_all_seats(debate: Run, here: Path) -> 
     briefs = [path.read_text(encoding="utf-8") for path in Path("r.rehearsed.turns").iterdir()]
     assert briefs and all("I2. Who is on call at night?" in text for text in briefs)
     assert read("r.rehearsed.journal.jsonl").events[0].settings.issues == tuple(QUESTIONS)  # type: ignore[union-attr]
+
+
+def test_a_list_of_ones_own_stands_in_every_form(debate: Run, here: Path) -> None:
+    """No turn draws it up, so it stands before the first one: in reports, on the screen and in what reviewers read."""
+    own = {**ANSWERS, "rounds": 1, "issues": QUESTIONS}
+    Path("a.json").write_text(json.dumps(own), encoding="utf-8")
+    assert debate("run", "--answers", "a.json", "--rehearse", "--output", "r.md").code == 0
+    journal = "r.rehearsed.journal.jsonl"
+    assert debate("ballot", journal, "--read", "read.md").code == 0
+    replayed = debate("replay", journal, "--no-pace")
+    texts = [Path(name).read_text(encoding="utf-8") for name in ("r.rehearsed.md", "r.rehearsed.html", "read.md")]
+    for text in (*texts, replayed.out + replayed.err):
+        assert "I2. Who is on call at night?" in text
+    heads = re.findall("^#+ (?:Before Round 1|List of Issues|Advice Before the Debate|Round 1)$", texts[0], re.M)
+    assert heads == ["### Before Round 1", "#### List of Issues", "#### Advice Before the Debate", "### Round 1"]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from speakers import Speaker, take_turns
 
 from debate_orchestrator.core import schedule, speech_rules, tally
 from debate_orchestrator.core.costs import costs_of
-from debate_orchestrator.core.events import Event, Opened, Rejected, Spoke
+from debate_orchestrator.core.events import Event, Opened, QuestionAsked, Rejected, Spoke
 from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import rejudge
@@ -53,6 +53,7 @@ def again(
     tmp_path: Path, events: list[Event], judges: tuple[str, ...] = NEW, **how: Any
 ) -> tuple[DebateState, Speaker]:
     """Those events, written down and judged again by a speaker."""
+    tmp_path.mkdir(exist_ok=True)
     old = tmp_path / f"old{JOURNAL}"
     written(old, events)
     speaker = Speaker(how.get("say", lambda brief: None), rounds=fold(events).rounds)
@@ -73,6 +74,39 @@ def test_the_speeches_are_those_of_then(tmp_path: Path) -> None:
     assert speeches(debate) == speeches(fold(events))
     assert {asked.turn.rpartition(".")[2] for asked in speaker.briefs} == {"judge"}
     assert {line.seat for line in costs_of(debate).lines} <= {"judge"}
+
+
+@pytest.mark.parametrize("judges", [NEW, NEW * 3])
+def test_questions_from_the_floor_are_heard_where_they_were(tmp_path: Path, judges: tuple[str, ...]) -> None:
+    """A question between two openings reaches the same turns in the second judging and in a judging of that: of the
+    sides those that heard it, and every new judge in the same places."""
+    first = opening(rounds=2)
+    debate, events = fold([first]), list[Event]([first])
+    puts = {"1.opening.b": ("b", "judge"), "2.constructive.a": ("a",)}
+    while debate.due:
+        due = debate.due[0]
+        asked = [QuestionAsked(question=f"Before {due.id}?", to=puts[due.id])] if due.id in puts else []
+        for event in [*asked, *(event for turn in debate.due for event in answers(debate, turn, None))]:
+            debate = apply(debate, event)
+            events.append(event)
+    new, speaker = again(tmp_path, events, judges)
+    twice, _ = again(tmp_path / "twice", [*read(tmp_path / f"new{JOURNAL}").events], judges)
+
+    def heard(one: DebateState) -> list[tuple[str, str]]:
+        turns = [turn for turn in schedule.turns_taken(one) if turn.seat in ("a", "b", one.judges[0])]
+        return [
+            (turn.id.replace("judge-1", "judge"), question.text)
+            for turn in turns
+            for question in schedule.new_questions(one, turn)
+        ]
+
+    assert heard(new) == heard(twice) == heard(debate) == [
+        ("1.opening.b", "Before 1.opening.b?"), ("1.verdict.judge", "Before 1.opening.b?"),
+        ("2.constructive.a", "Before 2.constructive.a?"),
+    ]  # fmt: skip
+    put = [asked.turn for asked in speaker.briefs if "Before 1.opening.b?" in str(asked.messages)]
+    assert {"1.verdict.judge", "1.verdict.judge-1", "1.verdict.judge-3"} & {*put}
+    assert len([turn for turn in put if turn.startswith("1.verdict")]) == len(judges)
 
 
 def test_a_judge_hears_what_a_live_one_hears(tmp_path: Path) -> None:

@@ -304,4 +304,6 @@ def test_labels() -> None:
     assert fields.label(("scores", "a", "depth"), lambda part: names.get(part, transcript_entries.title(part))) == (
         "Scores: Researcher A: Depth"
     )
-    assert fields.label(("unsupported_claims", "2", WHETHER_ANY)) == "Unsupported claims: 2 (one more?)"
+    assert fields.label(("unsupported_claims", "2", WHETHER_ANY)) == "Unsupported claims 2 (one more?)"
+    assert fields.label(("rows", "1", "claim")) == "Disputed claims 1: Claim"
+    assert fields.label(("strongest_argument", "seat")) == "Strongest argument: Side"

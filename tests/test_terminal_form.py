@@ -66,6 +66,8 @@ def test_a_ballot_on_issues_has_six_questions_at_most(here: Path) -> None:
     assert ballot["issues"] == {"I1": "a", "I2": "b", "I3": "untouched"}
     assert ballot["justification"] == "A named a price."
     assert "  I2. Who maintains it?" in asked.lines
+    takes = "3 answers, one for each issue in this order: a, b, even or untouched; as in: a, b, even; Enter alone skips"
+    assert takes in asked.lines[-1] and any(takes in line for line in asked.explanation)
     assert any("3 answers are needed" in line for line in script.asked[5].lines)
     assert len({question.text for question in script.asked[:-1]}) == 5
 

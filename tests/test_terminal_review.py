@@ -73,7 +73,7 @@ def test_what_is_filed_is_shown_first() -> None:
 
     assert made.ballot is not None
     ballot = ONE.ballot(made.ballot)
-    assert "1 Rounds: 1: Scores: Researcher A: 7 6" in made.text and "'maybe' is not a number from 1 to 6." in made.text
+    assert "1 Round 1: Scores: Researcher A: 7 6" in made.text and "'maybe' is not a number from 1 to 6." in made.text
     assert (ballot.points[1, "a", "use_of_evidence"], float(ballot.points[1, "b", "use_of_evidence"])) == (6, 6.5)
     assert (ballot.final.winner, ballot.after, ballot.why) == ("a", "b", "It answered.")
 

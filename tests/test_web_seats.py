@@ -131,7 +131,9 @@ def test_a_person_judges_by_a_form(visitor: Visitor, stranger: Visitor) -> None:
     entered stays."""
     address, links = begun(visitor, **{"cast.judge": "human"})
     (link,) = links.values()
+    labels = plain(stranger.get(link).text)
 
+    assert "The side that gave up its whole position (Conceded) (may stay empty)" in labels
     wrong = hand_in(stranger, link, **{"field/scores/a": "70 6", "field/justification": "Side A gave a reason."})
 
     assert wrong.status_code == 422 and "70 is not a number from 1 to 10" in plain(wrong.text)
@@ -443,5 +445,8 @@ def test_a_judge_chooses_for_each_issue() -> None:
     assert whole is not None and whole["issues"] == {"I1": "a", "I2": "even"}
     assert skipped is not None and skipped["issues"] is None
     assert [value for value, _ in asked["field/issues/I2"].options] == ["a", "b", "even", "untouched"]
+    empty = {name.removeprefix("field/") for name, field in asked.items() if field.may_be_empty}
+    assert {"conceded", "justification"} <= empty and not {"winner", "scores/a", "issues/I1"} & empty
+    assert not any(re.search(r"\bnull\b", field.label + field.about) for field in asked.values())
     assert asked["field/issues/I1"].value == "a" and "I2: choose one" in asked["field/issues/I2"].problem
     assert form_fields.value(shape, terms, half) is None

@@ -1,8 +1,8 @@
 """What has happened, as frozen past-tense values. No clock and no ids are made in here.
 
 Some kinds have older names in journals than their classes have here: `asked` is BriefSent, `voted` StructuredReplyGiven
-(a ballot, or what the rapporteur or a clerk was asked for), `spoiled` Rejected, `unanswered` CallFailed,
-`recast` Reassigned, `capped` BudgetChanged, `raised` QuestionAsked, `closed` EndedEarly.
+(a ballot, or what the rapporteur or a clerk was asked for), `spoiled` Rejected, `unanswered` CallFailed, `recast`
+Reassigned, `capped` BudgetChanged, `raised` QuestionAsked, `closed` EndedEarly.
 
 An event names its turn by the turn's derived id (`2.rebuttal.a`). The union is closed: do not
 subclass an event, and do not add one that `fold` does not know.
@@ -172,6 +172,41 @@ class EarlierRound(FrozenModel):
     winner: str
 
 
+class QuestionAsked(FrozenModel):
+    """A question was put from the floor. Those it is put to hear it from their next turn on."""
+
+    kind: Literal["raised"] = "raised"
+    question: Text = Field(pattern=r"\S", max_length=MAX_QUESTION_LENGTH)
+    to: tuple[str, ...] = Field(min_length=1, max_length=len(SEATS))
+    """Sides, or `judge` for every judge."""
+
+    @model_validator(mode="after")
+    def _each_seat_once(self) -> QuestionAsked:
+        if len(set(self.to)) < len(self.to):
+            raise ValueError("a question put to a seat twice")
+        return self
+
+
+class IssuesChanged(FrozenModel):
+    """The user changed the rapporteur's list of issues before it was argued to."""
+
+    kind: Literal["issues_changed"] = "issues_changed"
+    issues: Annotated[tuple[Annotated[str, Field(pattern=r"\S", max_length=MAX_TOPIC_LENGTH)], ...], FREE_TEXT] = Field(
+        min_length=1, max_length=MAX_ISSUES
+    )
+    """The whole list, the weightiest first."""
+
+
+class EarlierQuestion(FrozenModel):
+    """A question from the floor of an earlier debate."""
+
+    asked: QuestionAsked
+    before: str
+    """The slot id of the first turns that could hear it."""
+    stage: Count = 0
+    """Which stage of that slot they are, from 0."""
+
+
 class EarlierDebate(_Journaled):
     """The debate that is judged again: who spoke in it stays as it was, whatever the new judges find."""
 
@@ -198,10 +233,13 @@ class EarlierDebate(_Journaled):
     winner: str | None = None
     strength: str | None = None
     totals: dict[str, Points] = {}
+    issues_changed: IssuesChanged | None = None
+    """The list of issues as the user had changed it; None if they had not."""
+    questions: tuple[EarlierQuestion, ...] = ()
+    """The questions from the floor that a turn could hear, in the order in which they were put."""
 
     def unknown_field(self, sides: tuple[str, ...], rounds: int) -> str | None:
-        """The first field that names a side or a round which a debate of these sides and rounds does not have; None if
-        all fit."""
+        """The first field that names a side or round that a debate of these does not have; None if all fit."""
         winners, numbers = {*sides, *OUTCOMES}, range(1, rounds + 1)
         results = self.rounds.values()
         named: dict[str, tuple[Iterable[object], Container[object]]] = {
@@ -213,6 +251,7 @@ class EarlierDebate(_Journaled):
             "winner": ([self.winner] if self.winner is not None else [], winners),
             "winners of rounds": ((result.winner for result in results), winners),
             "rounds": ((*self.rounds, *self.conceded, *self.interventions), numbers),
+            "questions": ((seat for one in self.questions for seat in one.asked.to), (*sides, JUDGE)),
         }
         return next((name for name, (found, known) in named.items() if any(name not in known for name in found)), None)
 
@@ -422,31 +461,6 @@ class RetryForChanged(FrozenModel):
 
     kind: Literal["retry_for_changed"] = "retry_for_changed"
     retry_for: float = Field(ge=0)
-
-
-class QuestionAsked(FrozenModel):
-    """A question was put from the floor. Those it is put to hear it from their next turn on."""
-
-    kind: Literal["raised"] = "raised"
-    question: Text = Field(pattern=r"\S", max_length=MAX_QUESTION_LENGTH)
-    to: tuple[str, ...] = Field(min_length=1, max_length=len(SEATS))
-    """Sides, or `judge` for every judge."""
-
-    @model_validator(mode="after")
-    def _each_seat_once(self) -> QuestionAsked:
-        if len(set(self.to)) < len(self.to):
-            raise ValueError("a question put to a seat twice")
-        return self
-
-
-class IssuesChanged(FrozenModel):
-    """The user changed the rapporteur's list of issues before it was argued to."""
-
-    kind: Literal["issues_changed"] = "issues_changed"
-    issues: Annotated[tuple[Annotated[str, Field(pattern=r"\S", max_length=MAX_TOPIC_LENGTH)], ...], FREE_TEXT] = Field(
-        min_length=1, max_length=MAX_ISSUES
-    )
-    """The whole list, the weightiest first."""
 
 
 class EndedEarly(FrozenModel):

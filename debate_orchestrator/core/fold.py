@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
@@ -238,6 +239,7 @@ def _check_reply(debate: DebateState, turn: Turn, event: BriefSent | CallFailed 
 
 def _initial_state(opened: Opened) -> DebateState:
     earlier_debate = opened.earlier_debate
+    changed = earlier_debate.issues_changed if earlier_debate else None
     debate = DebateState(
         opened=opened,
         layout=make_layout(opened),
@@ -245,6 +247,7 @@ def _initial_state(opened: Opened) -> DebateState:
         max_cost=opened.settings.max_cost,
         retry_for=opened.settings.retry_for,
         ended_after=earlier_debate.ended_after if earlier_debate else None,
+        issues=changed.issues if changed else None,
     )
     return _advanced(_copied(replace(debate, last_slots=schedule.last_slots(debate)), opened))
 
@@ -383,5 +386,17 @@ def _advanced(debate: DebateState) -> DebateState:
             break
         _append(debate.stages, stage)
         _own(debate.turns).update((turn.id, turn) for turn in stage)
+        debate = _with_earlier_questions(debate)
     last = debate.stages[-1] if debate.stages else ()
     return replace(debate, due=tuple(turn for turn in last if turn.id not in debate.replies))
+
+
+def _with_earlier_questions(debate: DebateState) -> DebateState:
+    """The same with the questions from the floor that the earlier debate had before the stage that was reached last."""
+    earlier, slot_numbers = debate.opened.earlier_debate, debate.layout.slot_numbers
+    left = earlier.questions[debate.carried :] if earlier else ()
+    reached = (debate.position.slot, debate.position.stage - 1)
+    due = [*takewhile(lambda one: (slot_numbers.get(one.before, 0), one.stage) <= reached, left)]
+    for one in due:
+        _append(debate.questions, one.asked)
+    return replace(debate, carried=debate.carried + len(due)) if due else debate

@@ -57,10 +57,15 @@ def issue_list(debate: DebateState) -> IssueList | None:
     return IssueList(cases=cases, issues=_numbered(debate.issues or reply.data["issues"]), unknowns=unknowns)
 
 
-def with_user_issues(debate: DebateState, turn: Turn, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+def is_changed_list(debate: DebateState, turn: Turn) -> bool:
+    """Whether a turn drew up the list of issues, and the user changed it."""
+    return debate.issues is not None and turn.phase.option == ISSUES
+
+
+def with_user_issues(debate: DebateState, turn: Turn, fields: Mapping[str, Any]) -> dict[str, Any]:
     """A structured reply as others hear it: the rapporteur's list with the issues that the user changed."""
-    changed = debate.issues is not None and turn.phase.option == ISSUES
-    return {**fields, "issues": list(debate.issues or ())} if changed else fields
+    changed = {"issues": list(debate.issues or ())} if is_changed_list(debate, turn) else {}
+    return {**fields, **changed}
 
 
 def without_number(question: str) -> str:

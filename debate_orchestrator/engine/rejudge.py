@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core import schedule, tally, transcript_entries
@@ -17,7 +18,9 @@ from debate_orchestrator.core.events import (
     SPEECH_RULES,
     Declined,
     EarlierDebate,
+    EarlierQuestion,
     EarlierRound,
+    IssuesChanged,
     Opened,
     Reply,
     Spoke,
@@ -27,7 +30,7 @@ from debate_orchestrator.core.format import Format, slots_of
 from debate_orchestrator.core.phases import JUDGE, ReservedLines, Turn
 from debate_orchestrator.core.schema import Condition
 from debate_orchestrator.core.settings import CALL_SETTINGS, MAX_JUDGES, VOTE_SETTINGS, Settings, line_problems
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.state import DebateState, make_layout
 from debate_orchestrator.engine import transcript_file
 from debate_orchestrator.engine.start import new_opening
 from debate_orchestrator.engine.transcript_file import ARGUMENT, Transcript, TranscriptSpeech
@@ -178,7 +181,24 @@ def of_journal(
         earlier_debate=_earlier_debate(debate, os.path.basename(path), digest),
         speech_rules=old.speech_rules,
     )
-    return opened, []
+    asked = _earlier_questions(debate, make_layout(opened).slot_numbers)
+    again = opened.earlier_debate
+    return opened.model_copy(update={"earlier_debate": again and again.model_copy(update={"questions": asked})}), []
+
+
+def _earlier_questions(debate: DebateState, slots: Container[str]) -> tuple[EarlierQuestion, ...]:
+    """The questions from the floor of a finished debate, each with the first of these `slots` whose turns began after
+    it; without those that came too late for any."""
+    found: list[EarlierQuestion] = []
+    stages_of = Counter[str]()
+    for stage in debate.stages:
+        slot_id = schedule.slot_id_of(stage[0])
+        if slot_id in slots:
+            before = max(debate.begun[turn.id][1] for turn in stage)
+            asked = debate.questions[len(found) : before]
+            found += [EarlierQuestion(asked=event, before=slot_id, stage=stages_of[slot_id]) for event in asked]
+        stages_of[slot_id] += 1
+    return tuple(found)
 
 
 def _of_unjudged(debate: DebateState, **how: Any) -> OpenedAndSpeeches:
@@ -190,7 +210,7 @@ def _of_unjudged(debate: DebateState, **how: Any) -> OpenedAndSpeeches:
         positions=settings.positions,
         speakers={side: ", ".join(debate.cast[side]) for side in format.sides},
         speeches=tuple(_heard(debate, turn) for turn in schedule.turns_taken(debate) if turn.speaking),
-        notes=tuple(_weaknesses(debate)),
+        notes=(*_weaknesses(debate), *_of_the_floor(debate)),
     )
     opened, speeches = of_transcript(transcript, judged_by=format.judged_by, **how)
     seats = opened.format.seats | {side: format.seats[side] for side in format.sides}
@@ -236,6 +256,7 @@ def _earlier_debate(debate: DebateState, source: str, digest: str) -> EarlierDeb
         winner=verdict.winner if verdict else None,
         strength=verdict.strength if verdict else None,
         totals={side: float(points) for side, points in tally.totals(debate).items()},
+        issues_changed=IssuesChanged(issues=debate.issues) if debate.issues else None,
     )
 
 
@@ -248,12 +269,16 @@ def _weaknesses(debate: DebateState) -> list[str]:
     played = [side for side in fillers if any(model_spec.is_stand_in(spec) for spec in fillers[side])]
     if played:
         weaknesses.append(f"In it stand-ins spoke for {' and '.join(map(debate.format.name_of, played))}.")
-    if count := len(debate.questions):
-        were = "questions were" if count != 1 else "question was"
-        weaknesses.append(f"In it {count} {were} put from the floor; its journal has them.")
     if debate.opened.derived:
         weaknesses.append("Its positions were derived by a moderator's model and were not confirmed.")
     return weaknesses
+
+
+def _of_the_floor(debate: DebateState) -> list[str]:
+    """That a debate had questions from the floor, which its transcript does not hold."""
+    count = len(debate.questions)
+    were = "questions were" if count != 1 else "question was"
+    return [f"In it {count} {were} put from the floor; its journal has them."] if count else []
 
 
 def _strictness_problems(settings: Settings, old: Opened) -> list[str]:

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Iterable, Mapping
-from functools import partial
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from debate_orchestrator.core import schedule, tally, transcript_entries
-from debate_orchestrator.core.phases import JUDGE, Turn
+from debate_orchestrator.core import transcript_entries
 from debate_orchestrator.core.schema import (
     MAX_ITEMS,
     Field,
@@ -25,9 +23,8 @@ from debate_orchestrator.core.schema import (
     empty_value,
     fields_asked,
 )
-from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.core.verdict import strength_of
 from debate_orchestrator.util.errors import BadReply, short_repr
+from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.terminal_text import chosen
 
 FieldPath = tuple[str, ...]
@@ -44,6 +41,9 @@ _ENDING_KINDS = ("text", "url", "number", "choice", "turn")
 """Kinds of a first field whose emptiness ends a list of records."""
 _MISSING: Any = object()
 _NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d{1,15})?", re.ASCII)
+_FOR_MACHINES = re.compile(r"; null\b[^;]*")
+"""A clause of what a field is about that says when JSON has null: a person leaves the field empty."""
+_PLAIN = {"rows": "Disputed claims", "rounds": "Round", "seat": "Side"}
 _YES, _NO = ("yes", "y", "true"), ("no", "n", "false")
 
 
@@ -92,7 +92,13 @@ FormGenerator = Generator[FormQuestion, None, Any]
 
 def steps(shape: Shape, shape_context: ShapeContext, entered: Entered) -> list[FormQuestion]:
     """The questions of a form, as far as they are known from what was entered."""
-    return list(_record(shape, shape_context, entered, ()))
+    asked = _record(shape, shape_context, entered, ())
+    return [step._replace(about=_FOR_MACHINES.sub("", step.about)) for step in asked]
+
+
+def title(name: str) -> str:
+    """The name of a field as a form has it: a word for people where the shape's own is a program's."""
+    return _PLAIN.get(name) or transcript_entries.title(name)
 
 
 def value(shape: Shape, shape_context: ShapeContext, entered: Entered) -> dict[str, Any] | None:
@@ -141,18 +147,6 @@ def _empty(field: Field, shape_context: ShapeContext) -> Any:
     return empty_value(field)
 
 
-def computed(debate: DebateState, turn: Turn, entered: Entered) -> dict[FieldPath, str]:
-    """Answers that arithmetic gives, so that no person is asked for them: how firm a final verdict is, by the scores of
-    the rounds and the winner that was entered. A verdict for neither side counts as narrow."""
-    shape, winner = debate.shape(turn) or {}, entered.get(("winner",))
-    if not {"winner", "strength"} <= set(shape) or not any(
-        "scores" in other for other in debate.format.shapes.values()
-    ):
-        return {}
-    named = chosen(shape["winner"].of or debate.format.sides, winner or "") or ""
-    return {("strength",): strength_of(named, tally.totals(debate), measured=True) or "narrow"}
-
-
 def shortened(questions: Iterable[FormQuestion], first: str = "") -> list[FormQuestion]:
     """The questions of a short form: those that only the person can answer, then texts up to MAX_ASKED in all. Texts
     that stand alone come before those for each side, and those of the field `first` before other fields; a field is
@@ -168,24 +162,6 @@ def shortened(questions: Iterable[FormQuestion], first: str = "") -> list[FormQu
         field_paths = [step.field_path for step in of_field]
         wanted += field_paths if len(wanted) + len(field_paths) <= MAX_ASKED else []
     return [step for step in questions if step.field_path in wanted]
-
-
-def short_form(debate: DebateState, turn: Turn) -> Callable[[Iterable[FormQuestion]], list[FormQuestion]] | None:
-    """What picks the questions of a judge's short form; None for other seats. Feedback is asked for where a round
-    follows that hears it, and an unresolved question in the final form, since the closing line of the debate has it."""
-    if turn.role != JUDGE:
-        return None
-    heard = turn.round is not None and turn.round < debate.rounds
-    final = "unresolved_questions" if "unresolved_questions" in (debate.shape(turn) or {}) else ""
-    return partial(shortened, first="feedback" if heard else final)
-
-
-def asked_at_first(debate: DebateState, turn: Turn) -> list[str]:
-    """The fields that the form of a structured turn asks for unless the person wants more."""
-    every, short = steps(debate.shape(turn) or {}, schedule.shape_context(debate, turn), {}), short_form(debate, turn)
-    given = computed(debate, turn, {})
-    asked = [step.field_path[0] for step in (short(every) if short else every) if step.field_path not in given]
-    return [transcript_entries.title(name) for name in dict.fromkeys(asked)]
 
 
 def read(step: FormQuestion, shape_context: ShapeContext, text: str) -> Any:
@@ -236,8 +212,10 @@ def typed_hint(step: FormQuestion, shape_context: ShapeContext) -> str:
     field = step.field
     match field.kind:
         case _ if field.per_issue:
-            of_each = ", ".join(step.options(shape_context))
-            return f"for each issue in this order one of {of_each}, or its first letter; Enter alone skips them"
+            *most, last = options = step.options(shape_context)
+            words, count = f"{', '.join(most)} or {last}", len(shape_context.issues)
+            sample = ", ".join(options[n % len(options)] for n in range(count))
+            return f"{plural(count, 'answer')}, one for each issue in this order: {words}; as in: {sample}"
         case "flag":
             return "yes or no"
         case "number":
@@ -261,6 +239,8 @@ def typed_hint(step: FormQuestion, shape_context: ShapeContext) -> str:
 def hint(step: FormQuestion, shape_context: ShapeContext) -> str:
     """What kind of answer is expected of a person at a terminal."""
     expected = typed_hint(step, shape_context)
+    if step.field.per_issue:
+        return f"{expected}; Enter alone skips the issues"
     if step.field.kind in ("choice", "turn"):
         expected = "one of them, by its number or its name"
     elif step.field.kind in ("choices", "turns"):
@@ -270,10 +250,12 @@ def hint(step: FormQuestion, shape_context: ShapeContext) -> str:
     return f"{expected}; Enter alone is for none" if step.may_be_empty else expected
 
 
-def label(field_path: FieldPath, name: Callable[[str], str] = transcript_entries.title) -> str:
-    """A place as people read it: `Strongest: Researcher A`. `name` gives the name of a part."""
+def label(field_path: FieldPath, name: Callable[[str], str] = title) -> str:
+    """A place as people read it: `Strongest: Researcher A`, `Disputed claims 1: Claim`. `name` gives the name of a
+    part."""
     ending = (" (one more?)" if field_path[-2].isdigit() else " (anything?)") if field_path[-1] == WHETHER_ANY else ""
-    return ": ".join(part if part.isdigit() else name(part) for part in field_path if part != WHETHER_ANY) + ending
+    parts = [f" {part}" if part.isdigit() else f": {name(part)}" for part in field_path if part != WHETHER_ANY]
+    return "".join(parts).removeprefix(": ") + ending
 
 
 def _scores(shape_context: ShapeContext, text: str) -> dict[str, Any]:

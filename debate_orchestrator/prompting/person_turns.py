@@ -3,18 +3,23 @@ wrong with a reply, and what handing it in does."""
 
 from __future__ import annotations
 
-from debate_orchestrator.core import rapporteur, speech_rules, transcript_entries
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally
 from debate_orchestrator.core.events import Reply, StructuredReplyGiven
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE, RAPPORTEUR, TIE, Turn
 from debate_orchestrator.core.schema import ShapeContext
 from debate_orchestrator.core.state import DebateState, spec_in
+from debate_orchestrator.core.verdict import strength_of
 from debate_orchestrator.core.votes import leader, read_ballot
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.prompting.fields import FormQuestion, label
+from debate_orchestrator.prompting.fields import Entered, FieldPath, FormQuestion, label, shortened, steps, title
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadReply
+from debate_orchestrator.util.terminal_text import chosen
 
 
 def human_seats(debate: DebateState) -> list[str]:
@@ -33,7 +38,7 @@ def part_name(part: str, shape_context: ShapeContext, format: Format) -> str:
     """What a side, a criterion or a field is called."""
     if part in shape_context.sides:
         return format.name_of(part)
-    return format.rubric.criteria[part].title if part in shape_context.criteria else transcript_entries.title(part)
+    return format.rubric.criteria[part].title if part in shape_context.criteria else title(part)
 
 
 def step_label(step: FormQuestion, shape_context: ShapeContext, format: Format) -> str:
@@ -42,6 +47,36 @@ def step_label(step: FormQuestion, shape_context: ShapeContext, format: Format) 
     if step.field.kind != "scores":
         return named
     return f"{named}: {', '.join(part_name(name, shape_context, format) for name in shape_context.criteria)}"
+
+
+def computed(debate: DebateState, turn: Turn, entered: Entered) -> dict[FieldPath, str]:
+    """Answers that arithmetic gives, so that no person is asked for them: how firm a final verdict is, by the scores of
+    the rounds and the winner that was entered. A verdict for neither side counts as narrow."""
+    shape, winner = debate.shape(turn) or {}, entered.get(("winner",))
+    if not {"winner", "strength"} <= set(shape) or not any(
+        "scores" in other for other in debate.format.shapes.values()
+    ):
+        return {}
+    named = chosen(shape["winner"].of or debate.format.sides, winner or "") or ""
+    return {("strength",): strength_of(named, tally.totals(debate), measured=True) or "narrow"}
+
+
+def short_form(debate: DebateState, turn: Turn) -> Callable[[Iterable[FormQuestion]], list[FormQuestion]] | None:
+    """What picks the questions of a judge's short form; None for other seats. Feedback is asked for where a round
+    follows that hears it, and an unresolved question in the final form, since the closing line of the debate has it."""
+    if turn.role != JUDGE:
+        return None
+    heard = turn.round is not None and turn.round < debate.rounds
+    final = "unresolved_questions" if "unresolved_questions" in (debate.shape(turn) or {}) else ""
+    return partial(shortened, first="feedback" if heard else final)
+
+
+def asked_at_first(debate: DebateState, turn: Turn) -> list[str]:
+    """The fields that the form of a structured turn asks for unless the person wants more."""
+    every, short = steps(debate.shape(turn) or {}, schedule.shape_context(debate, turn), {}), short_form(debate, turn)
+    given = computed(debate, turn, {})
+    asked = [step.field_path[0] for step in (short(every) if short else every) if step.field_path not in given]
+    return [title(name) for name in dict.fromkeys(asked)]
 
 
 def reply_problems(debate: DebateState, turn: Turn, brief: Brief, text: str) -> list[str]:

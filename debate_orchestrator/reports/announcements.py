@@ -91,7 +91,7 @@ class Announcer:
     def new_stages(self, debate: DebateState) -> list[StageAnnouncements]:
         """The same, stage by stage, the one that is due last."""
         found: list[StageAnnouncements] = []
-        before = [] if self._started else list(_rehearsed(debate))
+        before = [] if self._started else [*_rehearsed(debate), *_own_issues(debate)]
         self._started = True
         stages = debate.stages
         for n in range(self._settled, len(stages)):
@@ -132,6 +132,19 @@ def _rehearsed(debate: DebateState) -> Iterator[Announcement]:
         kind = "Rehearsed in part" if rehearsed_in_part(debate, debate.opened.cast) else "Rehearsal"
         text = f"{kind}: stand-ins speak for {', '.join(names)}, and what they say means nothing."
         yield Announcement("rehearsal", text, "warning")
+
+
+def _own_issues(debate: DebateState) -> Iterator[Announcement]:
+    """The user's own list of issues, which no turn brings."""
+    if isinstance(debate.opened.settings.issues, tuple):
+        yield Announcement("issues", "The list of issues, drawn up by the user:")
+        yield from _listed(debate)
+
+
+def _listed(debate: DebateState, turn: str = "") -> Iterator[Announcement]:
+    listed = rapporteur.issue_list(debate)
+    for name, question in listed.issues.items() if listed else ():
+        yield Announcement("issues", f"{name}. {one_line(question)}", turn=turn)
 
 
 def _brought(debate: DebateState, stages: Sequence[Stage], n: int) -> Iterator[Announcement]:
@@ -208,9 +221,8 @@ def _reported(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
         return
     if turn.phase.option == ISSUES and _is_filler(debate, turn.id):
         yield Announcement("issues", "The list of issues is filler.", turn=turn.id)
-    elif turn.phase.option == ISSUES and (listed := rapporteur.issue_list(debate)):
-        for name, question in listed.issues.items():
-            yield Announcement("issues", f"{name}. {one_line(question)}", turn=turn.id)
+    elif turn.phase.option == ISSUES:
+        yield from _listed(debate, turn.id)
     if "findings" in reply.data:
         count = len(reply.data["findings"])
         found = f"{plural(count, 'fault')} found; it is written again" if count else "no fault found"

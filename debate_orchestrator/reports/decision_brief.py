@@ -284,14 +284,20 @@ _NO_WINNER = {
 """The outcome of a debate that neither side won; None where there is no verdict."""
 
 
-def result_line(brief: DecisionBriefReport, names: Mapping[str, str], winner: str | None, strength: str | None) -> str:
-    """Who argued better, what that is worth, and whether the advice follows it. `names` are those of the sides, and
-    `winner` is a side, tie, consensus, or no decision; None without a verdict."""
-    if brief.argued_better is None:
-        sentences = [_NO_WINNER[winner]]
-    else:
-        firmly = f" ({strength})" if strength else ""
-        sentences = [f"{names[brief.argued_better]} argued better{firmly}"]
+def argued_better(names: Mapping[str, str], winner: str | None, strength: str | None, *, behind: bool) -> str:
+    """Who argued better, without a full stop. `names` are those of the sides, and `winner` is a side, tie, consensus,
+    or no decision; None without a verdict. `behind` says that the declared winner has fewer points."""
+    if winner is None or winner not in names:
+        return _NO_WINNER[winner]
+    firmly = f" ({strength})" if strength else ""
+    if behind:
+        return f"{names[winner]} was declared the winner{firmly}, though behind on points"
+    return f"{names[winner]} argued better{firmly}"
+
+
+def result_line(brief: DecisionBriefReport, names: Mapping[str, str], argued: str) -> str:
+    """Who argued better, as `argued_better` says it, what that is worth, and whether the advice follows it."""
+    sentences = [argued]
     tried = {True: "yes", False: "no", None: "not tried"}[brief.held_exchanged]
     sentences.append(f"Held with sides exchanged: {tried}")
     if brief.judges_for is not None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, TIE
 from debate_orchestrator.core.votes import Vote
-from debate_orchestrator.reports import wording
+from debate_orchestrator.reports import verdict_text, wording
 from debate_orchestrator.reports.compare import words
 from debate_orchestrator.reports.decision_brief import MARKED
 from debate_orchestrator.reports.model import ReportModel
@@ -64,6 +64,8 @@ class FirstScreen(NamedTuple):
     behind: str
     """In which rounds the declared winner has fewer points, in a sentence; empty where that is so in none."""
     score_bar: ScoreBar | None
+    declared: str
+    """Who argued better by the verdict, where the points alone say something else; empty where they say the same."""
     reasons: tuple[Reason, ...]
     open_claims: tuple[tuple[str, DisputedClaim], ...]
     """Claim id to claim, the most disputed first, at most `MAX_OPEN`."""
@@ -84,6 +86,7 @@ def first_screen(report: ReportModel) -> FirstScreen:
         sure=tuple(_sure(report)),
         behind=_behind(report),
         score_bar=_score_bar(report),
+        declared=_declared(report),
         reasons=tuple(reasons(report)),
         open_claims=tuple(still_open[:MAX_OPEN]),
         open_count=len(still_open),
@@ -158,7 +161,7 @@ def _argued(report: ReportModel, verdict: VerdictReport) -> str:
     if verdict.strength == "consensus":
         return "the sides conceded or agreed"
     if "winner is behind on points" in verdict.remarks:
-        return "declared the winner, though behind on points"
+        return f"{winner_word(verdict.winner)} was declared the winner, though behind on points"
     winner = winner_word(verdict.winner) if verdict.winner in report.positions else "neither"
     better = f"{winner} argued better"
     if verdict.gap is None or not report.scored:
@@ -230,9 +233,21 @@ def _score_bar(report: ReportModel) -> ScoreBar | None:
     return ScoreBar(ends, totals[first] / sum(totals.values()), _lead(report, verdict))
 
 
+def _declared(report: ReportModel) -> str:
+    verdict = report.verdict
+    if verdict is None or not report.scored or [verdict.winner] == _ahead(verdict):
+        return ""
+    return f"{verdict_text.argued_better(report)}."
+
+
+def _ahead(verdict: VerdictReport) -> list[str]:
+    """The sides that have the most points."""
+    return [side for side, total in verdict.totals.items() if total == max(verdict.totals.values())]
+
+
 def _lead(report: ReportModel, verdict: VerdictReport) -> str:
     """Who leads, by how much, of how many points, and in how many rounds."""
-    ahead = [side for side, total in verdict.totals.items() if total == max(verdict.totals.values())]
+    ahead = _ahead(verdict)
     gap = wording.whole_percent(verdict.gap or Fraction(0))
     parts = [f"{winner_word(ahead[0])} leads by {gap};" if len(ahead) == 1 else "neither leads;"]
     rounds = sum(1 for judged in report.rounds if judged.scores) if report.judging.scores_rounds else 1

@@ -301,6 +301,7 @@ def _turn(debate: DebateState, turn: Turn, vote: Vote | None) -> TurnReport:
         concedes=turn.id in debate.conceding,
         private=isinstance(reply_event, Spoke) and speech_rules.visible_speech(debate, turn).private,
         other_lines=shown.other_lines,
+        changed_by_user=rapporteur.is_changed_list(debate, turn),
         floor=wording.new_to(debate, turn),
         quotes=tuple(MaterialQuote(**dict(quote)) for quote in shown.quotes),
         pages=tuple(SearchPage(**dict(page)) for page in shown.found),
@@ -310,7 +311,7 @@ def _turn(debate: DebateState, turn: Turn, vote: Vote | None) -> TurnReport:
 def _fields(debate: DebateState, turn: Turn, shape: Shape, reply_event: StructuredReplyGiven) -> dict[str, Any]:
     """A structured reply: a judge's as it was given, any other as it was heard; in the terms of the sides as they
     are."""
-    fields = tally.unmirrored(debate, shape, reply_event)
+    fields = rapporteur.with_user_issues(debate, turn, tally.unmirrored(debate, shape, reply_event))
     return fields if turn.judging else speech_rules.visible_fields(debate, fields)[0]
 
 

@@ -113,6 +113,8 @@ class TurnReport(Part):
     """Whether private working was left out."""
     other_lines: bool = False
     """Whether it writes lines for the other side, where the format forbids that."""
+    changed_by_user: bool = Field(default=False, exclude=True)
+    """Whether it holds the list of issues as the user changed it."""
     floor: tuple[str, ...] = ()
     """Questions from the floor that its speaker heard for the first time in this turn."""
     quotes: tuple[MaterialQuote, ...] = ()

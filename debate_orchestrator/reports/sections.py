@@ -62,6 +62,9 @@ def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[st
         "report": report,
         "writer": writer,
         "filled": fill_label,
+        "issues_changed": wording.ISSUES_CHANGED,
+        "own_issues": writer.items(own) if (own := _own_issues(report)) else "",
+        "own_issues_note": "Drawn up by the user, the weightiest first.",
         "both": verdict_text.both_sides(report),
         "structured": partial(_structured, report, fields, writer),
         "listed": lambda turn: writer.points(fields.points(turn.shape, turn.fields, _SHOWN | rated)),
@@ -87,6 +90,13 @@ def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[st
         "earlier": verdict_text.earlier_verdict(report),
         "reviewers_note": reviewers.NOTE,
     }
+
+
+def _own_issues(report: ReportModel) -> list[Phrase]:
+    """The user's own list of issues, a line each, for its place before the first turn; empty where a turn has the
+    list, or there is none."""
+    listed = report.issues.issues if report.issues and report.issues.by == "user" else ()
+    return [phrase(f"{issue.id}. ", prose(issue.question)) for issue in listed]
 
 
 def _structured(report: ReportModel, fields: FieldText, writer: Writer, turn: TurnReport) -> str:

@@ -79,8 +79,16 @@ def result_line(report: ReportModel) -> str:
         return ""
     if report.stand_ins_judged:
         return wording.NO_JUDGE
-    winner, strength = (report.verdict.winner, report.verdict.strength) if report.verdict else (None, None)
-    return decision_brief.result_line(report.brief, report.names, winner, strength)
+    return decision_brief.result_line(report.brief, report.names, argued_better(report))
+
+
+def argued_better(report: ReportModel) -> str:
+    """Who argued better by the verdict, without a full stop."""
+    verdict = report.verdict
+    if verdict is None:
+        return decision_brief.argued_better(report.names, None, None, behind=False)
+    behind = "winner is behind on points" in verdict.remarks
+    return decision_brief.argued_better(report.names, verdict.winner, verdict.strength, behind=behind)
 
 
 def outcome(report: ReportModel) -> Phrase:

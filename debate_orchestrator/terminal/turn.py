@@ -19,13 +19,16 @@ from debate_orchestrator.engine.turn import OnEvent
 from debate_orchestrator.prompting.brief_pieces import ALL_ASKED, BALLOT, Piece, limits, pieces
 from debate_orchestrator.prompting.brief_pieces import tasks as tasks_of
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.prompting.fields import FieldPath, FormQuestion, asked_at_first, computed, hint, short_form
+from debate_orchestrator.prompting.fields import FieldPath, FormQuestion, hint
 from debate_orchestrator.prompting.person_turns import (
+    asked_at_first,
+    computed,
     form_remarks,
     hides_ballots,
     human_seats,
     part_name,
     reply_problems,
+    short_form,
     speech_remarks,
     step_label,
 )

@@ -31,6 +31,8 @@ class ReplyField(NamedTuple):
     """Whether more than one may be chosen."""
     long: bool
     """Whether it takes a text of several lines."""
+    may_be_empty: bool
+    """Whether the form can be handed in without it."""
     value: str
     problem: str
 
@@ -63,6 +65,7 @@ def questions(
             options=tuple((option, meanings.get(option, option)) for option in step.options(shape_context)),
             several=step.field.kind in ("choices", "turns"),
             long=step.field.kind == "text",
+            may_be_empty=step.default is not None,
             value=typed.get(step.field_path, ""),
             problem=_problem(step, shape_context, in_lines) if checked else "",
         )
@@ -88,6 +91,7 @@ def _of_each_issue(
             name=f"{field.name}/{issue}",
             label=f"{field.label}: {issue}",
             hint="choose one, or leave all issues empty",
+            may_be_empty=False,
             value=typed.get((*step.field_path, issue), ""),
             problem=field.problem if last else "",
         )

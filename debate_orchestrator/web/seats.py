@@ -18,9 +18,15 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from debate_orchestrator.core import schedule, speech_rules, transcript_entries
 from debate_orchestrator.core.phases import JUDGE, Turn
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.prompting import brief_pieces, fields
+from debate_orchestrator.prompting import brief_pieces
 from debate_orchestrator.prompting.brief_pieces import limits
-from debate_orchestrator.prompting.person_turns import form_remarks, human_seats, reply_problems, speech_remarks
+from debate_orchestrator.prompting.person_turns import (
+    computed,
+    form_remarks,
+    human_seats,
+    reply_problems,
+    speech_remarks,
+)
 from debate_orchestrator.prompting.replies import MAX_SIZE
 from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.util.errors import BadReply
@@ -250,14 +256,14 @@ def _questions(asking: AwaitedTurn, sent: Mapping[str, str], *, checked: bool) -
     debate, turn = asking.debate, asking.turn
     shape, shape_context = debate.shape(turn) or {}, schedule.shape_context(debate, turn)
     typed = form_fields.entered(sent)
-    computed = fields.computed(debate, turn, typed)
-    return form_fields.questions(shape, shape_context, debate.format, typed, checked=checked, computed=computed)
+    given = computed(debate, turn, typed)
+    return form_fields.questions(shape, shape_context, debate.format, typed, checked=checked, computed=given)
 
 
 def _reply_text(asking: AwaitedTurn, sent: Mapping[str, str]) -> str | None:
     """The structured reply that was entered, as JSON; None while something is missing."""
     shape, shape_context = asking.debate.shape(asking.turn) or {}, schedule.shape_context(asking.debate, asking.turn)
     typed = form_fields.entered(sent)
-    typed |= fields.computed(asking.debate, asking.turn, typed)
+    typed |= computed(asking.debate, asking.turn, typed)
     value = form_fields.value(shape, shape_context, typed)
     return None if value is None else json.dumps(value, ensure_ascii=False, indent=1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeVar
 from urllib.parse import quote, urlencode

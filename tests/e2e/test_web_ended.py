@@ -249,14 +249,12 @@ def test_the_page_of_a_strangers_tournament_opens_no_window(folder: Path, contex
     tournament.mkdir()
     (tournament / "tournament.json").write_text('{"imported": {}}', encoding="utf-8")
     with local_http.answering(respond) as elsewhere, served(folder) as (address, _):
-        links = (
-            f'<a id="window" target="w" rel="opener" href="{elsewhere}">w</a> <a id="plain" href="{elsewhere}">p</a>'
-        )
+        links = f'<a target="w" rel="opener" href="{elsewhere}">window</a> <a href="{elsewhere}">plain</a>'
         (tournament / "index.html").write_text(links, encoding="utf-8")
         window = context.new_page()
         window.goto(f"{address}tournaments/t/report")
-        window.locator("#window").click()
+        window.get_by_text("window").click()
         window.wait_for_timeout(1_000)
         assert context.pages == [window] and "/tournament/t/" in window.url
-        window.locator("#plain").click()
+        window.get_by_text("plain").click()
         window.wait_for_url(f"{elsewhere}/")
