@@ -10,18 +10,10 @@ from typing import Any, NamedTuple
 from attacks import CODE
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import (
-    ContextFile,
-    Declined,
-    FoundPage,
-    Opened,
-    Reply,
-    ReplyEvent,
-    Spoke,
-    StructuredReplyGiven,
-)
+from debate_orchestrator.core.events import ContextFile, Declined, Opened, ReplyEvent, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.phases import CLERK, JUDGE, Turn
+from debate_orchestrator.core.reply import FoundPage, Reply
 from debate_orchestrator.core.schema import (
     MAX_TEXT_LENGTH,
     MAX_URL_LENGTH,

@@ -9,9 +9,10 @@ from typing import Any
 import puppets
 from corpus import Deal, Hand
 
-from debate_orchestrator.core.events import Event, Noted, Opened, Rejected, Reply
+from debate_orchestrator.core.events import Event, Noted, Opened, Rejected
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.phases import Turn
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.start import make_opened
 from debate_orchestrator.formats import loader

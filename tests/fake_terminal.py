@@ -11,8 +11,9 @@ import debates
 from wcwidth import iter_graphemes, wcswidth
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import BriefSent, Event, Reply, Spoke
+from debate_orchestrator.core.events import BriefSent, Event, Spoke
 from debate_orchestrator.core.fold import apply, fold
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.terminal.display import Display
 from debate_orchestrator.terminal.live import Live
 

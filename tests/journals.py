@@ -30,13 +30,13 @@ from debate_orchestrator.core.events import (
     Opened,
     Reassigned,
     Rejected,
-    Reply,
     RetryForChanged,
     Spoke,
     StructuredReplyGiven,
 )
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import Criterion, Labels, ReservedLines, Rubric, Seat, Strictness
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.errors import ProviderFailed

@@ -11,8 +11,8 @@ from typing import Any
 import puppets
 import reply_codes
 
-from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.fold import CurrentState, fold
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import start
 from debate_orchestrator.engine.debate import drive, open_journal

@@ -19,9 +19,10 @@ from attacked import Put, Texts, filled, opened, put
 from attacks import ATTACKS, CODE
 
 from debate_orchestrator.core import schedule, speech_rules, tally, visible_text
-from debate_orchestrator.core.events import Event, Rejected, Reply, Spoke, StructuredReplyGiven
+from debate_orchestrator.core.events import Event, Rejected, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.mirror import Mirror
 from debate_orchestrator.core.phases import Turn
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import replies

@@ -17,8 +17,9 @@ from counting import calls
 from debates import told
 
 from debate_orchestrator.core import private_text, schedule, speech_rules, visible_text
-from debate_orchestrator.core.events import BriefSent, Event, Rejected, Reply
+from debate_orchestrator.core.events import BriefSent, Event, Rejected
 from debate_orchestrator.core.fold import fold
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.schema import Field, ShapeContext, check
 from debate_orchestrator.engine import transcript_file
 from debate_orchestrator.engine.transcript_file import MAX_MARKERS, MAX_SPEECHES

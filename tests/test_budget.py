@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from speakers import Speaker, take_turns
 
 from debate_orchestrator.core.costs import costs_of
-from debate_orchestrator.core.events import BriefSent, CallFailed, Reply, Spoke, Usage
+from debate_orchestrator.core.events import BriefSent, CallFailed, Spoke
 from debate_orchestrator.core.fold import CurrentState, apply, fold
+from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.budget import Budget, SharedBudget, unpriced_seats
 from debate_orchestrator.engine.estimate import expected

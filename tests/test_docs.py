@@ -35,7 +35,7 @@ SOURCES = sorted(PACKAGE.rglob("*.py"))
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]
 EXAMPLES = {"providers/toy.py", "cli/greet.py", "reports/text.py"}
 """Files that docs/development.md tells readers to write."""
-_ENDINGS = {"md", "json", "jsonl", "yaml", "html", "csv", "py", "txt"}
+_ENDINGS = {"key", "md", "json", "jsonl", "yaml", "html", "csv", "py", "txt"}
 """What follows the dot in names of files, which may begin like a module."""
 _PATH = re.compile(r"`((?:[\w-]+/)+[\w.-]+\.(?:py|ya?ml|md|j2))`")
 _MEMBER = re.compile(r"`([a-z_]+)\.(\w+)(?:\([^`]*\))?`")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from debates import opening, played
 
-from debate_orchestrator.core.events import Opened, Usage
+from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.fold import fold
+from debate_orchestrator.core.reply import Usage
 from debate_orchestrator.engine.estimate import estimate, expected, sizes
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.providers import pricing

@@ -25,11 +25,10 @@ from debate_orchestrator.core.events import (
     Noted,
     Opened,
     Rejected,
-    Reply,
     Spoke,
     StructuredReplyGiven,
-    Usage,
 )
+from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.errors import BadJournal, DamagedJournal, DebateError, LockedJournal

@@ -19,8 +19,8 @@ from debates import opening
 from listener import Listener, listening
 from messages_server import Server, serving
 
-from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.fold import CurrentState, fold
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.prompting.briefs import Brief, Message
 from debate_orchestrator.providers.casting import make_provider
 from debate_orchestrator.providers.provider import call_provider

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from speakers import Speaker, begun, driven
 
 from debate_orchestrator.core import schedule, tally
-from debate_orchestrator.core.events import BriefSent, Rejected, Reopened, Reply
+from debate_orchestrator.core.events import BriefSent, Rejected, Reopened
 from debate_orchestrator.core.fold import CurrentState, check_event, fold
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.engine.retry import FIRST, MAX_WAIT, next_delay
 from debate_orchestrator.engine.turn import record_event
 from debate_orchestrator.prompting.briefs import Brief

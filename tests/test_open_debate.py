@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from debates import opening
 
-from debate_orchestrator.core.events import BudgetChanged, Event, Opened, Reassigned, Reply
+from debate_orchestrator.core.events import BudgetChanged, Event, Opened, Reassigned
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import retry
 from debate_orchestrator.engine.debate import (

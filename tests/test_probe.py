@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 from weak_judges import CRITERIA, judge
 
-from debate_orchestrator.core.events import BriefSent, Event, Noted, Reassigned, Reply
+from debate_orchestrator.core.events import BriefSent, Event, Noted, Reassigned
 from debate_orchestrator.core.fold import CurrentState, apply, fold
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import RoundResult
 from debate_orchestrator.engine import probe

@@ -19,8 +19,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from messages_server import Server, serving
 
-from debate_orchestrator.core.events import EVENT, CallFailed, FoundPage, Reply, Spoke, Usage
+from debate_orchestrator.core.events import EVENT, CallFailed, Spoke
 from debate_orchestrator.core.fold import CurrentState, fold
+from debate_orchestrator.core.reply import FoundPage, Reply, Usage
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.prompting.replies import stored
 from debate_orchestrator.providers.anthropic import MessagesReply as Answer

@@ -10,8 +10,9 @@ from debates import opening, played
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.core.events import Opened, Usage
+from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.fold import fold
+from debate_orchestrator.core.reply import Usage
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.providers import pricing
 from debate_orchestrator.providers.caching import (

@@ -21,8 +21,8 @@ from debates import opening
 from speakers import take_turns
 
 from debate_orchestrator.core import tally
-from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.fold import CurrentState, fold
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, Message, brief
 from debate_orchestrator.providers import command

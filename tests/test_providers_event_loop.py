@@ -41,7 +41,15 @@ def asking(spec: str) -> Callable[[], Coroutine[Any, Any, object]]:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("packed", [False, True])
-@pytest.mark.parametrize("ignored", [b": \n\n", b'event: ping\ndata: {"type": "ping"}\n\n', b"\n\n"], ids=str)
+@pytest.mark.parametrize(
+    "ignored",
+    [
+        pytest.param(b": \n\n", marks=pytest.mark.slow),
+        pytest.param(b'event: ping\ndata: {"type": "ping"}\n\n', marks=pytest.mark.slow),
+        b"\n\n",
+    ],
+    ids=str,
+)
 def test_what_a_library_passes_over(kind: str, packed: bool, ignored: bytes) -> None:
     """Comments and pings of which no event comes of the library take no more than a short step at once."""
     body = begun(kind) + ignored * 20_000 + said(kind, "So.") + ended(kind)

@@ -22,8 +22,9 @@ from counting import calls
 from hostile import KINDS, begun, delta, ended, event, raw, said, sending, thought
 from messages_server import Server, serving
 
-from debate_orchestrator.core.events import CallFailed, Reply
+from debate_orchestrator.core.events import CallFailed
 from debate_orchestrator.core.fold import CurrentState, fold
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.providers.casting import make_provider
 from debate_orchestrator.providers.servers import key_name

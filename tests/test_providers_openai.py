@@ -24,8 +24,9 @@ from llmock.scenarios import Reply as Said
 from speakers import take_turns
 
 from debate_orchestrator.core import tally
-from debate_orchestrator.core.events import CallFailed, Reply, Usage
+from debate_orchestrator.core.events import CallFailed
 from debate_orchestrator.core.fold import CurrentState, fold
+from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.prompting.briefs import Brief, Message, brief
 from debate_orchestrator.providers.casting import cast_problems, make_provider, make_providers
 from debate_orchestrator.providers.openai import CompletionsReply

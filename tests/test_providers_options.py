@@ -16,8 +16,9 @@ from conftest import STATED, Run
 from debates import opening
 from test_providers_openai import PLAIN, SHAPED, ask
 
-from debate_orchestrator.core.events import CallFailed, Rejected, Reply, Spoke
+from debate_orchestrator.core.events import CallFailed, Rejected, Spoke
 from debate_orchestrator.core.fold import CurrentState, fold
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.providers.casting import make_provider
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util.errors import Paused, ProviderFailed, TransientError

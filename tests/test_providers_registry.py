@@ -15,8 +15,8 @@ import toy_provider
 from conftest import Run
 from debates import opening
 
-from debate_orchestrator.core.events import Usage
 from debate_orchestrator.core.fold import CurrentState, fold
+from debate_orchestrator.core.reply import Usage
 from debate_orchestrator.engine.budget import unpriced_seats
 from debate_orchestrator.prompting.briefs import Brief, Message
 from debate_orchestrator.providers import casting, discovery, pricing, registry

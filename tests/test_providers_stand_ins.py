@@ -19,9 +19,10 @@ from speakers import Speaker, begun, driven, take_turns
 
 from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.costs import costs_of
-from debate_orchestrator.core.events import Reply, Spoke, StructuredReplyGiven, Usage
+from debate_orchestrator.core.events import Spoke, StructuredReplyGiven
 from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.phases import Turn
+from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.core.schema import Field, Shape, ShapeContext, check
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.budget import unpriced_seats

@@ -14,8 +14,8 @@ import pytest
 from corpus import for_each
 from debates import opening
 
-from debate_orchestrator.core.events import FoundPage, Reply
 from debate_orchestrator.core.fold import CurrentState, fold
+from debate_orchestrator.core.reply import FoundPage, Reply
 from debate_orchestrator.evidence import pages, reader
 from debate_orchestrator.prompting.briefs import Brief, Message
 from debate_orchestrator.providers import api, call_errors, command

@@ -16,9 +16,10 @@ from debates import opening
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.core.events import Reply, Spoke
+from debate_orchestrator.core.events import Spoke
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.private_text import without_private
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.providers import servers
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.terminal.speeches import SpeechView

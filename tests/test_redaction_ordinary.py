@@ -15,7 +15,8 @@ from debates import opening
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.core.events import CallFailed, Event, QuestionAsked, Reply, Spoke, StructuredReplyGiven
+from debate_orchestrator.core.events import CallFailed, Event, QuestionAsked, Spoke, StructuredReplyGiven
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.values import FREE_TEXT, FrozenModel
 from debate_orchestrator.providers.casting import cast_problems
 from debate_orchestrator.storage.journal import JournalWriter, read
@@ -198,7 +199,7 @@ def test_a_cast_of_ordinary_words(monkeypatch: pytest.MonkeyPatch) -> None:
 
 STRUCTURE = (
     "BriefSent.brief_digest BriefSent.by BriefSent.turn EarlierDebate.ended_after EarlierDebate.conceded"
-    " EarlierDebate.digest EarlierDebate.interventions EarlierDebate.root"
+    " EarlierQuestion.before EarlierDebate.digest EarlierDebate.interventions EarlierDebate.root"
     " EarlierDebate.winner EarlierDebate.strength Declined.turn EarlierRound.winner EndedEarly.after Field.of"
     " Field.only_if Field.unless Field.numbered"
     " Format.context_heard_by Format.judged_by Format.name Format.private Format.winner_of Opened.nonce"

@@ -17,7 +17,7 @@ from counting import calls, redaction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.core.events import Reply
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.util import decoding
 from debate_orchestrator.util.redact import (

@@ -25,8 +25,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.core import schedule, tally
-from debate_orchestrator.core.events import EVENT, Declined, Reply, Spoke, StructuredReplyGiven
+from debate_orchestrator.core.events import EVENT, Declined, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.fold import apply, fold
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.replies import MAX_SIZE, decode, parse_reply, parse_structured
 from debate_orchestrator.util.errors import BadReply

@@ -18,8 +18,9 @@ from reply_codes import SECRET, code_of, coded, signed
 from speakers import Speaker, begun, driven, take_turns
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import Rejected, Reply, StructuredReplyGiven
+from debate_orchestrator.core.events import Rejected, StructuredReplyGiven
 from debate_orchestrator.core.fold import CurrentState, apply, fold
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import brief, brief_file
 from debate_orchestrator.prompting.replies import parse_reply

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from reply_codes import code_of, signed
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import Reply, StructuredReplyGiven
+from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import Turn
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.schema import Field, Shape, ShapeContext, applies, fields_asked
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.formats import loader

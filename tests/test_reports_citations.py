@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from scripted_debates import FETCHED, Cast, check, checks, events, evidence, label, refusal, report, section, told
 
-from debate_orchestrator.core.events import FoundPage, Spoke
+from debate_orchestrator.core.events import Spoke
 from debate_orchestrator.core.fold import fold
+from debate_orchestrator.core.reply import FoundPage
 from debate_orchestrator.engine import rejudge
 from debate_orchestrator.reports import markdown, markup
 from debate_orchestrator.reports.citations import evidence as evidence_of

@@ -10,8 +10,9 @@ import scripted_debates
 from debates import DECLINE, NONCE, entries, one_agent, played, report, saying, told
 
 from debate_orchestrator.core.costs import CostLine, Costs
-from debate_orchestrator.core.events import Event, Noted, Reassigned, Spoke, StructuredReplyGiven, Usage
+from debate_orchestrator.core.events import Event, Noted, Reassigned, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
+from debate_orchestrator.core.reply import Usage
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.reports.html import page

@@ -11,8 +11,8 @@ from human_turns import Script, due, lines, run, standing, taken
 from persons import BACK, CTRL_C
 
 from debate_orchestrator.core import rapporteur
-from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.fold import apply
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.prompting.replies import parse_reply
 from debate_orchestrator.terminal.prompt import EditorWanted, Leave
 from debate_orchestrator.terminal.turn import TurnForm

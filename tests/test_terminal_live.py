@@ -26,10 +26,10 @@ from debate_orchestrator.core.events import (
     Opened,
     QuestionAsked,
     Rejected,
-    Reply,
     StructuredReplyGiven,
 )
 from debate_orchestrator.core.fold import fold
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.reports.announcements import announcements

@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import BriefSent, Event, Rejected, Reply
+from debate_orchestrator.core.events import BriefSent, Event, Rejected
 from debate_orchestrator.core.fold import apply, fold
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.start import make_opened
 from debate_orchestrator.formats import loader

@@ -18,10 +18,10 @@ from debate_orchestrator.core.events import (
     Event,
     QuestionAsked,
     Rejected,
-    Reply,
     StructuredReplyGiven,
 )
 from debate_orchestrator.core.fold import apply, fold
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.terminal import player
 from debate_orchestrator.terminal.player import Player
 

@@ -23,8 +23,9 @@ from reply_codes import coded
 from started import started
 
 from debate_orchestrator.core.costs import costs_of
-from debate_orchestrator.core.events import BriefSent, CallFailed, Event, Reply, Usage
+from debate_orchestrator.core.events import BriefSent, CallFailed, Event
 from debate_orchestrator.core.fold import CurrentState, fold
+from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.providers import api, batch_answers, pricing
 from debate_orchestrator.providers.casting import make_provider
 from debate_orchestrator.providers.provider import BatchApi

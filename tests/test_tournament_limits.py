@@ -7,7 +7,7 @@ import asyncio
 import contests
 import pytest
 
-from debate_orchestrator.core.events import Reply, Usage
+from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.prompting.briefs import Brief, Message
 from debate_orchestrator.providers.provider import OnPiece
 from debate_orchestrator.tournament.limits import (

@@ -16,17 +16,9 @@ from conftest import Run
 from contests import JUDGES, OPUS, runner, statuses
 from messages_server import Server
 
-from debate_orchestrator.core.events import (
-    BriefSent,
-    Event,
-    Noted,
-    Opened,
-    Reassigned,
-    Reply,
-    Spoke,
-    StructuredReplyGiven,
-)
+from debate_orchestrator.core.events import BriefSent, Event, Noted, Opened, Reassigned, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.tally import final_votes
 from debate_orchestrator.providers.anthropic import Messages
 from debate_orchestrator.storage.journal import JournalWriter, read

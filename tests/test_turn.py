@@ -12,8 +12,9 @@ from leap import Leap, leaped
 from speakers import Speaker, take_turns
 
 from debate_orchestrator.core.costs import costs_of
-from debate_orchestrator.core.events import BriefSent, CallFailed, Event, Opened, Reply, Usage
+from debate_orchestrator.core.events import BriefSent, CallFailed, Event, Opened
 from debate_orchestrator.core.fold import CurrentState, fold
+from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.engine.budget import Budget
 from debate_orchestrator.engine.retry import call_with_retry
 from debate_orchestrator.prompting.briefs import Brief

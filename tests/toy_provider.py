@@ -8,8 +8,8 @@ import urllib.error
 import urllib.request
 from typing import Any
 
-from debate_orchestrator.core.events import Reply, Usage
 from debate_orchestrator.core.fold import CurrentState
+from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import call_errors, pricing, servers
 from debate_orchestrator.providers.limits import LIMITS

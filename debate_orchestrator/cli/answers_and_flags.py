@@ -15,9 +15,9 @@ from debate_orchestrator.cli import consent
 from debate_orchestrator.cli.consent import STANDARD_INPUT, STDIN
 from debate_orchestrator.cli.flags import given_settings
 from debate_orchestrator.cli.output import remark
-from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import DEBATING_SEATS, JUDGE
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.settings import DECLARED, DEFAULT_FORMAT, MAX_COST, SETTINGS_WITH_SOURCE, Settings
 from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.formats import loader

@@ -13,8 +13,9 @@ from contextlib import suppress
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.core import rapporteur, schedule, speech_rules
 from debate_orchestrator.core.costs import costs_of
-from debate_orchestrator.core.events import BriefSent, CallFailed, Event, Rejected, Reply, ReplyEvent
+from debate_orchestrator.core.events import BriefSent, CallFailed, Event, Rejected, ReplyEvent
 from debate_orchestrator.core.phases import Turn
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.host.turns_folder import TurnsFolder, earlier_briefs
 from debate_orchestrator.prompting.briefs import Brief, brief_file

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from debate_orchestrator.core.events import BriefSent, CallFailed, Reply, Usage
+from debate_orchestrator.core.events import BriefSent, CallFailed
 from debate_orchestrator.core.phases import Turn
+from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import FrozenModel
 

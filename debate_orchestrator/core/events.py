@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Container, Iterable
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, model_validator
+from pydantic import AfterValidator, Field, TypeAdapter, model_validator
 
 from debate_orchestrator.core.format import Format, slots_of
 from debate_orchestrator.core.phases import (
@@ -27,16 +27,16 @@ from debate_orchestrator.core.phases import (
     SEATS,
     judge_seats,
 )
+from debate_orchestrator.core.reply import Count, EstimatedCost, Reply, short_enough
 from debate_orchestrator.core.settings import (
     FORMER_NAMES,
     MAX_COST,
-    MAX_COUNT,
     MAX_ISSUES,
     MAX_JUDGES,
     MAX_TOPIC_LENGTH,
     Settings,
 )
-from debate_orchestrator.core.values import FREE_TEXT, FrozenModel, Text
+from debate_orchestrator.core.values import FREE_TEXT, FrozenModel, JournaledModel, Text
 
 NONCE_PATTERN = r"^[A-Za-z0-9]{1,64}$"
 """What may fence speech: nothing that could end a line or a block of its own."""
@@ -45,120 +45,15 @@ MAX_CONTEXT = 400_000
 MAX_FILES = 200
 """Files of material that a debate may have."""
 MAX_SEED = 2**64
-MAX_TEXT_LENGTH = 2_000_000
-"""Characters of a reply or of a file that speakers may draw on: as many as a transcript may have that is judged."""
 MAX_QUESTION_LENGTH = 2000
 """Characters that a question from the floor may have."""
-
-
-def _short_enough(text: str) -> str:
-    # Not a constraint of pydantic's: that refuses half characters too, which the journal tells in its own words.
-    if len(text) > MAX_TEXT_LENGTH:
-        raise ValueError(f"a text of {len(text):,} characters; at most {MAX_TEXT_LENGTH:,} are read")
-    return text
 
 
 class ContextFile(FrozenModel):
     """A file that speakers may draw on, kept whole so that the journal needs nothing beside it."""
 
     name: Text
-    text: Annotated[Text, AfterValidator(_short_enough)]
-
-
-Count = Annotated[int, Field(ge=0, le=MAX_COUNT)]
-
-
-class Usage(FrozenModel):
-    """Tokens as the provider counted them."""
-
-    fresh: Count = 0
-    """Input at the plain price."""
-    cached: Count = 0
-    """Input read from a cache."""
-    written: Count = 0
-    """Input written to a cache that keeps it for minutes."""
-    written_hour: Count = 0
-    """Input written to a cache that keeps it for an hour."""
-    output: Count = 0
-    searches: Count = 0
-    """Searches of the web, which are not tokens and have a price of their own."""
-
-    def __add__(self, other: Usage) -> Usage:
-        both = {name: getattr(self, name) + getattr(other, name) for name in Usage.model_fields}
-        return Usage.model_construct(**both)  # a sum may be larger than what one reply may have
-
-    @property
-    def input(self) -> int:
-        return self.fresh + self.cached + self.written + self.written_hour
-
-
-class FoundPage(FrozenModel):
-    """A page that a search really returned while a speech was written."""
-
-    url: Text
-    title: Text = ""
-    quote: Text = ""
-    """What the speech cites of it; empty for a page that was only found."""
-
-
-class _Journaled(FrozenModel):
-    """Values that stand in journals, where some of their fields have other names than here."""
-
-    model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
-
-
-class RecordedOutcome(_Journaled):
-    """What a recorded debate made of a reply."""
-
-    problems: Annotated[tuple[str, ...], FREE_TEXT] = Field(default=(), alias="complaints")
-    """Why it could not be used; empty if it could."""
-    data: Annotated[dict[str, Any] | None, FREE_TEXT] = Field(default=None, alias="ballot")
-    changes: Annotated[tuple[str, ...], FREE_TEXT] = ()
-    """As in `StructuredReplyGiven`; None and empty for a speech."""
-
-
-def _in_no_journal(value: object) -> object:
-    """Refuses a field that only `model_copy` sets, since nothing comes of it where it is read."""
-    if value is not None:
-        raise ValueError("a reply on record does not have this field")
-    return value
-
-
-EstimatedCost = Annotated[float | None, Field(default=None, ge=0, le=MAX_COST, exclude_if=lambda cost: cost is None)]
-"""None where the price is unknown, and in journals of earlier versions."""
-
-
-class Reply(_Journaled):
-    """What came back for a turn, verbatim."""
-
-    text: Annotated[Text, AfterValidator(_short_enough)]
-    brief_digest: str = Field(alias="brief")
-    """The sha256 of the brief that it replies to."""
-    by: str
-    """Who was asked: `host`, or the cast's name for a provider."""
-    model: Annotated[str | None, FREE_TEXT] = None
-    """The model that replied, as the provider says; None if it does not say."""
-    usage: Usage | None = None
-    stop: Annotated[str | None, FREE_TEXT] = None
-    """How the reply ended, in the provider's own word."""
-    ended: Literal["whole", "cut", "refused"] = "whole"
-    """What that word means: cut is cut short by a limit of tokens."""
-    cost: float | None = Field(default=None, ge=0, le=MAX_COST)
-    """US dollars, by the prices known when it was given; None if they are unknown."""
-    estimated_cost: EstimatedCost = None
-    """Where `cost` is None: US dollars that a cap counts."""
-    called: bool = False
-    """Whether it came back from a call of ours, which may be paid for."""
-    found: tuple[FoundPage, ...] = ()
-    lacked: tuple[str, ...] = ()
-    """What was asked of the provider that it could not do: `structured output`, `search`."""
-    received: Annotated[int | None, Field(exclude=True), AfterValidator(_in_no_journal)] = None
-    """Characters that came, with thinking; None if only the text is known. It is in no journal."""
-    code: Annotated[str | None, Field(exclude=True), AfterValidator(_in_no_journal)] = None
-    """The code that it was asked for, where that is not the one of the brief at hand: an earlier run asked, perhaps on
-    another machine. It is in no journal."""
-    recorded: Annotated[RecordedOutcome | None, Field(exclude=True), AfterValidator(_in_no_journal)] = None
-    """Of a replayed reply, what the recording made of it. It is in no journal."""
+    text: Annotated[Text, AfterValidator(short_enough)]
 
 
 Points = Annotated[float, Field(ge=0, le=MAX_SCORE * (MAX_ROUNDS + 1))]
@@ -207,7 +102,7 @@ class EarlierQuestion(FrozenModel):
     """Which stage of that slot they are, from 0."""
 
 
-class EarlierDebate(_Journaled):
+class EarlierDebate(JournaledModel):
     """The debate that is judged again: who spoke in it stays as it was, whatever the new judges find."""
 
     source: Text
@@ -269,7 +164,7 @@ _FORMER_FIELDS = {"course": "recording", "hearing": "speech_rules"}
 """Fields of `Opened` as journals of earlier versions name them, and their names now."""
 
 
-class Opened(_Journaled):
+class Opened(JournaledModel):
     """The debate was set up. Always the first event, and all that a reader of the rest needs."""
 
     kind: Literal["opened"] = "opened"
@@ -374,7 +269,7 @@ class Opened(_Journaled):
         return None
 
 
-class BriefSent(_Journaled):
+class BriefSent(JournaledModel):
     """A brief is about to be sent: the intent, written before the call, which may cost money."""
 
     kind: Literal["asked"] = "asked"
@@ -403,7 +298,7 @@ class Declined(FrozenModel):
     reply: Reply
 
 
-class StructuredReplyGiven(_Journaled):
+class StructuredReplyGiven(JournaledModel):
     """A structured reply was given in the shape asked for: a ballot, a final verdict, a dissent record."""
 
     kind: Literal["voted"] = "voted"
@@ -414,7 +309,7 @@ class StructuredReplyGiven(_Journaled):
     """How `data` differs from the reply as it was written, a short line each; empty if it does not."""
 
 
-class Rejected(_Journaled):
+class Rejected(JournaledModel):
     """A reply can't be used. It is kept, and the turn is asked again."""
 
     kind: Literal["spoiled"] = "spoiled"
@@ -426,7 +321,7 @@ class Rejected(_Journaled):
     the second reply that can't be used."""
 
 
-class CallFailed(_Journaled):
+class CallFailed(JournaledModel):
     """A brief that was sent got no usable reply: what went wrong, and what came before it did."""
 
     kind: Literal["unanswered"] = "unanswered"

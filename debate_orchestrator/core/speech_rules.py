@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
-from debate_orchestrator.core.events import SPEECH_RULES, Declined, Reply, Spoke, StructuredReplyGiven
+from debate_orchestrator.core.events import SPEECH_RULES, Declined, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.phases import Phase, Quotes, Turn
 from debate_orchestrator.core.private_text import may_be_quoting, without_private
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.reserved_line import ends_with_line
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.visible_text import Quote, VisibleText, make_visible, writes_lines_for

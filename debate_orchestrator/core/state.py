@@ -15,13 +15,13 @@ from debate_orchestrator.core.events import (
     Opened,
     QuestionAsked,
     Rejected,
-    Reply,
     ReplyEvent,
     StructuredReplyGiven,
 )
 from debate_orchestrator.core.format import Format, slots_of
 from debate_orchestrator.core.mirror import Mirror
 from debate_orchestrator.core.phases import JUDGE, MIRRORED, Phase, Slot, Turn, judge_seats
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.schema import Shape
 from debate_orchestrator.core.verdict import ConvergenceFinding, RoundResult
 from debate_orchestrator.core.visible_text import VisibleText

@@ -11,8 +11,9 @@ from itertools import groupby, pairwise
 from typing import Any
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules
-from debate_orchestrator.core.events import FoundPage, Spoke, StructuredReplyGiven
+from debate_orchestrator.core.events import Spoke, StructuredReplyGiven
 from debate_orchestrator.core.phases import Turn
+from debate_orchestrator.core.reply import FoundPage
 from debate_orchestrator.core.schema import Field, Shape
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import FrozenModel

@@ -1,4 +1,4 @@
-"""The frozen base class of all values in the core."""
+"""The frozen base classes of all values in the core."""
 
 from __future__ import annotations
 
@@ -27,6 +27,12 @@ class FrozenModel(BaseModel):
             if changed is not value:
                 update[name] = changed
         return self.model_copy(update=update) if update else self
+
+
+class JournaledModel(FrozenModel):
+    """Values that stand in journals, where some of their fields have other names than here."""
+
+    model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
 
 
 @lru_cache(maxsize=256)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from debate_orchestrator.core.costs import BilledCall, billed_calls
-from debate_orchestrator.core.events import Reply, Usage
 from debate_orchestrator.core.fold import CurrentState
+from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.estimate import expected
 from debate_orchestrator.prompting.briefs import Brief, brief

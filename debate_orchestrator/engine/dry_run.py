@@ -13,10 +13,11 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from debate_orchestrator import __version__
-from debate_orchestrator.core.events import SPEECH_RULES, ContextFile, Event, Opened, Reply
+from debate_orchestrator.core.events import SPEECH_RULES, ContextFile, Event, Opened
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, JUDGE, Turn
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.schema import Condition, Shape
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.state import DebateState

@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.costs import CostLine, Costs
-from debate_orchestrator.core.events import Event, Opened, Reassigned, Reply, Usage
+from debate_orchestrator.core.events import Event, Opened, Reassigned
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.phases import CLERK, MIRRORED, Turn
+from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.core.settings import MAX_COST
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.values import FrozenModel

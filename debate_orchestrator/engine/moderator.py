@@ -10,7 +10,7 @@ import asyncio
 import secrets
 from typing import NamedTuple
 
-from debate_orchestrator.core.events import Reply
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.engine.estimate import estimated_cost, expected
 from debate_orchestrator.engine.retry import call_with_retry

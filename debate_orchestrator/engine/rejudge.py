@@ -22,12 +22,12 @@ from debate_orchestrator.core.events import (
     EarlierRound,
     IssuesChanged,
     Opened,
-    Reply,
     Spoke,
 )
 from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.format import Format, slots_of
 from debate_orchestrator.core.phases import JUDGE, ReservedLines, Turn
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.schema import Condition
 from debate_orchestrator.core.settings import CALL_SETTINGS, MAX_JUDGES, VOTE_SETTINGS, Settings, line_problems
 from debate_orchestrator.core.state import DebateState, make_layout

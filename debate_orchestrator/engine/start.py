@@ -12,10 +12,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from debate_orchestrator import __version__
-from debate_orchestrator.core.events import MAX_CONTEXT, MAX_FILES, SPEECH_RULES, ContextFile, Noted, Opened, Reply
+from debate_orchestrator.core.events import MAX_CONTEXT, MAX_FILES, SPEECH_RULES, ContextFile, Noted, Opened
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, JUDGE, RAPPORTEUR
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.settings import MODERATOR, Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import budget

@@ -14,9 +14,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import BriefSent, CallFailed, Event, Rejected, Reply, ReplyEvent
+from debate_orchestrator.core.events import BriefSent, CallFailed, Event, Rejected, ReplyEvent
 from debate_orchestrator.core.fold import CurrentState, check_event
 from debate_orchestrator.core.phases import Turn
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.engine.budget import Budget
 from debate_orchestrator.engine.estimate import estimated_cost

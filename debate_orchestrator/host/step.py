@@ -11,9 +11,10 @@ from typing import Any
 from pydantic import Field
 
 from debate_orchestrator.core import schedule, speech_rules
-from debate_orchestrator.core.events import BriefSent, Noted, Rejected, Reply, ReplyEvent, StructuredReplyGiven
+from debate_orchestrator.core.events import BriefSent, Noted, Rejected, ReplyEvent, StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.phases import JUDGE, Turn
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.engine.api import trusting

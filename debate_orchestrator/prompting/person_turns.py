@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally
-from debate_orchestrator.core.events import Reply, StructuredReplyGiven
+from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE, RAPPORTEUR, TIE, Turn
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.schema import ShapeContext
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.verdict import strength_of

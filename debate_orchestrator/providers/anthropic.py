@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 from urllib.parse import quote
 
-from debate_orchestrator.core.events import FoundPage, Reply, Usage
 from debate_orchestrator.core.fold import CurrentState
+from debate_orchestrator.core.reply import FoundPage, Reply, Usage
 from debate_orchestrator.core.settings import MAX_COUNT
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import api, batch_answers, call_errors, limits, pricing, profiles, servers

@@ -18,8 +18,8 @@ from threading import Thread
 from typing import Any, Literal, TypeVar
 
 from debate_orchestrator.core import speech_rules
-from debate_orchestrator.core.events import FoundPage, Reply, Usage
 from debate_orchestrator.core.fold import CurrentState
+from debate_orchestrator.core.reply import FoundPage, Reply, Usage
 from debate_orchestrator.core.settings import MAX_COST, MAX_COUNT
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import call_errors, limits, pricing, servers

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection
 from typing import Any
 
-from debate_orchestrator.core.events import Reply
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.providers import call_errors
 from debate_orchestrator.providers.api import ApiReply, clean
 from debate_orchestrator.providers.limits import LIMITS

@@ -12,8 +12,8 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import Usage
 from debate_orchestrator.core.phases import JUDGE, MIRRORED, RAPPORTEUR, Phase, Slot
+from debate_orchestrator.core.reply import Usage
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.providers import pricing
 from debate_orchestrator.providers.pricing import Caching

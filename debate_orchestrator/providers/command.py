@@ -18,8 +18,8 @@ import socket
 import sys
 from typing import Any
 
-from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.fold import CurrentState
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import call_errors, supervisor

@@ -6,8 +6,8 @@ import asyncio
 from contextlib import nullcontext
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.fold import CurrentState
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.provider import OnPiece, Permissions, PersonInput
 from debate_orchestrator.util import model_spec

@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping
 from importlib.util import find_spec
 from typing import Any, Literal
 
-from debate_orchestrator.core.events import Reply, Usage
 from debate_orchestrator.core.fold import CurrentState
+from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import api, batch_answers, call_errors, limits, servers
 from debate_orchestrator.providers.options import Option, UnsupportedOptions

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from debate_orchestrator.core.events import Usage
+from debate_orchestrator.core.reply import Usage
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.providers.registry import entry
 from debate_orchestrator.providers.servers import is_loopback

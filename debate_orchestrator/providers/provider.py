@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast, runtime_checkable
 
-from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.phases import Turn
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.util.errors import ExternalError, RedactionFailed, TransientError
 from debate_orchestrator.util.redact import StreamRedactor, redact_fragments, redactor, search_failure

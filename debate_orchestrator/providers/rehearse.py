@@ -15,9 +15,9 @@ from typing import Any
 from zlib import crc32
 
 from debate_orchestrator.core import rapporteur, schedule, tally
-from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.phases import CLERK, MIRRORED, RAPPORTEUR, Turn
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.schema import Field, ShapeContext, applies, empty_value, fields_asked
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import DECISIVE, score_gap

@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-from debate_orchestrator.core.events import (
-    Declined,
-    Event,
-    Opened,
-    RecordedOutcome,
-    Rejected,
-    Reply,
-    Spoke,
-    StructuredReplyGiven,
-)
+from debate_orchestrator.core.events import Declined, Event, Opened, Rejected, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.fold import CurrentState, fold
+from debate_orchestrator.core.reply import RecordedOutcome, Reply
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.provider import OnPiece, Permissions
 from debate_orchestrator.storage import journal

@@ -17,7 +17,7 @@ from urllib.parse import quote, urlsplit
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from debate_orchestrator.core.events import FoundPage
+from debate_orchestrator.core.reply import FoundPage
 from debate_orchestrator.reports import rich_text
 from debate_orchestrator.reports.rich_text import Phrase, joined, phrase
 from debate_orchestrator.util import sanitize

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, PlainSerializer
 
-from debate_orchestrator.core.events import FoundPage, Usage
+from debate_orchestrator.core.reply import FoundPage, Usage
 from debate_orchestrator.core.schema import Shape
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verdict import Remark, RoundResult, Verdict

@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
-from debate_orchestrator.core.events import NONCE_PATTERN, Reply
+from debate_orchestrator.core.events import NONCE_PATTERN
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.schema import Shape
 from debate_orchestrator.core.settings import MAX_TOPIC_LENGTH, Source
 from debate_orchestrator.core.values import FrozenModel

@@ -13,10 +13,10 @@ from functools import cache
 from threading import Thread
 from typing import Any, TypeVar
 
-from debate_orchestrator.core.events import Reply
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import CLERK, DECISION_BRIEF, ISSUES, JUDGE, RAPPORTEUR
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.settings import ESTIMATED, MAX_JUDGES, MODERATOR, Settings
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.engine import moderator, start

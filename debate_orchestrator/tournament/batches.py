@@ -16,8 +16,9 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, NamedTuple, TypeVar, cast
 
-from debate_orchestrator.core.events import BriefSent, Reply
+from debate_orchestrator.core.events import BriefSent
 from debate_orchestrator.core.fold import CurrentState
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.retry import call_with_retry
 from debate_orchestrator.prompting.briefs import Brief

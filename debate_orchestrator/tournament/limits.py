@@ -16,7 +16,7 @@ from typing import Annotated, Literal, NamedTuple, get_args
 
 from pydantic import ConfigDict, Field
 
-from debate_orchestrator.core.events import Count, Reply, Usage
+from debate_orchestrator.core.reply import Count, Reply, Usage
 from debate_orchestrator.core.settings import MAX_COUNT
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.engine.estimate import estimated_cost, price_of, sizes

@@ -11,8 +11,9 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from debate_orchestrator.core.costs import CostLine
-from debate_orchestrator.core.events import Opened, Usage
+from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.phases import JUDGE, judge_seats
+from debate_orchestrator.core.reply import Usage
 from debate_orchestrator.core.values import FrozenModel, Text
 from debate_orchestrator.engine import start
 from debate_orchestrator.engine.estimate import CostEstimate, estimate, token_traits

@@ -155,7 +155,7 @@ class TransientError(Paused):
         self.after = after
         """Seconds to wait before the next attempt, if the provider said so."""
         self.partial = partial
-        """The events.Reply of what came before the answer broke off; it may have cost money."""
+        """The Reply (core/reply.py) of what came before the answer broke off; it may have cost money."""
 
 
 class ProviderFailed(ExternalError): ...

@@ -27,8 +27,9 @@ from messages_server import Server, serving
 from speakers import take_turns
 
 from debate_orchestrator.core.costs import Costs, costs_of
-from debate_orchestrator.core.events import Opened, Usage
+from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.fold import CurrentState, fold
+from debate_orchestrator.core.reply import Usage
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.estimate import estimate
 from debate_orchestrator.providers import casting, pricing

@@ -18,9 +18,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from debate_orchestrator.core import tally
-from debate_orchestrator.core.events import Opened, Reply
+from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.phases import NO_DECISION
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import Verdict

@@ -27,9 +27,10 @@ from reply_codes import coded
 from speakers import take_turns
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import Event, Opened, Reply
+from debate_orchestrator.core.events import Event, Opened
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.phases import Turn, judge_seats
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import start
 from debate_orchestrator.formats import loader

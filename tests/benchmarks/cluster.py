@@ -27,7 +27,8 @@ import contests
 from overhead import line, server, table
 from postgres import Postgres, binaries, running
 
-from debate_orchestrator.core.events import CallFailed, Reply
+from debate_orchestrator.core.events import CallFailed
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.tournament.cluster.database import opened
 from debate_orchestrator.tournament.cluster.journals import DatabaseJournal, DatabaseJournals, Exchange, Line
 from debate_orchestrator.tournament.cluster.limits import SharedLimiters

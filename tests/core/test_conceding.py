@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.core import speech_rules, tally
-from debate_orchestrator.core.events import Declined, Reply
+from debate_orchestrator.core.events import Declined
 from debate_orchestrator.core.fold import apply, fold
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.reserved_line import ends_with_line
 from debate_orchestrator.prompting.replies import parse_reply
 from debate_orchestrator.util.errors import BadReply

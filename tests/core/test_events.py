@@ -24,13 +24,12 @@ from debate_orchestrator.core.events import (
     Reassigned,
     Rejected,
     Reopened,
-    Reply,
     ReplyEvent,
     RetryForChanged,
     Spoke,
-    Usage,
 )
 from debate_orchestrator.core.fold import fold
+from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.core.state import DebateState
 
 TURN = "1.opening.a"

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import ContextFile, Declined, FoundPage, Reply, Spoke
+from debate_orchestrator.core.events import ContextFile, Declined, Spoke
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.reply import FoundPage, Reply
 from debate_orchestrator.core.schema import Field, Shape
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.transcript_entries import TranscriptEntry, as_text, entries_for, entry

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from debate_orchestrator.core.events import Usage
+from debate_orchestrator.core.reply import Usage
 from debate_orchestrator.core.settings import DECLARED, DEFAULT_FORMAT, Settings
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.engine import budget, format_check

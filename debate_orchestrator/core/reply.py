@@ -1,0 +1,111 @@
+"""A reply: what came back for a turn, with its tokens, its cost, the pages found, and how it ended."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field
+
+from debate_orchestrator.core.settings import MAX_COST, MAX_COUNT
+from debate_orchestrator.core.values import FREE_TEXT, FrozenModel, JournaledModel, Text
+
+MAX_TEXT_LENGTH = 2_000_000
+"""Characters of a reply or of a file that speakers may draw on: as many as a transcript may have that is judged."""
+
+
+def short_enough(text: str) -> str:
+    """A text as it is. ValueError where it is longer than MAX_TEXT_LENGTH."""
+    # Not a constraint of pydantic's: that refuses half characters too, which the journal tells in its own words.
+    if len(text) > MAX_TEXT_LENGTH:
+        raise ValueError(f"a text of {len(text):,} characters; at most {MAX_TEXT_LENGTH:,} are read")
+    return text
+
+
+Count = Annotated[int, Field(ge=0, le=MAX_COUNT)]
+
+
+class Usage(FrozenModel):
+    """Tokens as the provider counted them."""
+
+    fresh: Count = 0
+    """Input at the plain price."""
+    cached: Count = 0
+    """Input read from a cache."""
+    written: Count = 0
+    """Input written to a cache that keeps it for minutes."""
+    written_hour: Count = 0
+    """Input written to a cache that keeps it for an hour."""
+    output: Count = 0
+    searches: Count = 0
+    """Searches of the web, which are not tokens and have a price of their own."""
+
+    def __add__(self, other: Usage) -> Usage:
+        both = {name: getattr(self, name) + getattr(other, name) for name in Usage.model_fields}
+        return Usage.model_construct(**both)  # a sum may be larger than what one reply may have
+
+    @property
+    def input(self) -> int:
+        return self.fresh + self.cached + self.written + self.written_hour
+
+
+class FoundPage(FrozenModel):
+    """A page that a search really returned while a speech was written."""
+
+    url: Text
+    title: Text = ""
+    quote: Text = ""
+    """What the speech cites of it; empty for a page that was only found."""
+
+
+class RecordedOutcome(JournaledModel):
+    """What a recorded debate made of a reply."""
+
+    problems: Annotated[tuple[str, ...], FREE_TEXT] = Field(default=(), alias="complaints")
+    """Why it could not be used; empty if it could."""
+    data: Annotated[dict[str, Any] | None, FREE_TEXT] = Field(default=None, alias="ballot")
+    changes: Annotated[tuple[str, ...], FREE_TEXT] = ()
+    """As in `StructuredReplyGiven`; None and empty for a speech."""
+
+
+def _in_no_journal(value: object) -> object:
+    """Refuses a field that only `model_copy` sets, since nothing comes of it where it is read."""
+    if value is not None:
+        raise ValueError("a reply on record does not have this field")
+    return value
+
+
+EstimatedCost = Annotated[float | None, Field(default=None, ge=0, le=MAX_COST, exclude_if=lambda cost: cost is None)]
+"""None where the price is unknown, and in journals of earlier versions."""
+
+
+class Reply(JournaledModel):
+    """What came back for a turn, verbatim."""
+
+    text: Annotated[Text, AfterValidator(short_enough)]
+    brief_digest: str = Field(alias="brief")
+    """The sha256 of the brief that it replies to."""
+    by: str
+    """Who was asked: `host`, or the cast's name for a provider."""
+    model: Annotated[str | None, FREE_TEXT] = None
+    """The model that replied, as the provider says; None if it does not say."""
+    usage: Usage | None = None
+    stop: Annotated[str | None, FREE_TEXT] = None
+    """How the reply ended, in the provider's own word."""
+    ended: Literal["whole", "cut", "refused"] = "whole"
+    """What that word means: cut is cut short by a limit of tokens."""
+    cost: float | None = Field(default=None, ge=0, le=MAX_COST)
+    """US dollars, by the prices known when it was given; None if they are unknown."""
+    estimated_cost: EstimatedCost = None
+    """Where `cost` is None: US dollars that a cap counts."""
+    called: bool = False
+    """Whether it came back from a call of ours, which may be paid for."""
+    found: tuple[FoundPage, ...] = ()
+    lacked: tuple[str, ...] = ()
+    """What was asked of the provider that it could not do: `structured output`, `search`."""
+    received: Annotated[int | None, Field(exclude=True), AfterValidator(_in_no_journal)] = None
+    """Characters that came, with thinking; None if only the text is known. It is in no journal."""
+    code: Annotated[str | None, Field(exclude=True), AfterValidator(_in_no_journal)] = None
+    """The code that it was asked for, where that is not the one of the brief at hand: an earlier run asked, perhaps on
+    another machine. It is in no journal."""
+    recorded: Annotated[RecordedOutcome | None, Field(exclude=True), AfterValidator(_in_no_journal)] = None
+    """Of a replayed reply, what the recording made of it. It is in no journal."""
