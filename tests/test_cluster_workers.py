@@ -177,7 +177,8 @@ def test_a_worker_that_is_cut_off(server: Server, postgres_server: Postgres, dat
     after = lines(postgres_server, database)
 
     assert ended.code == 0, ended.err
-    assert answered == 18 * 8 and asked - back <= in_flight and len(server.requests) == asked
+    # The line may have been cut after a brief was noted and before the worker heard of it: such a brief was never sent.
+    assert answered == 18 * 8 and asked - back <= in_flight and back <= len(server.requests) <= asked
     assert all(after[name][: len(kept)] == kept for name, kept in before.items())
 
 
