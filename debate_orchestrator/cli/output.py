@@ -17,7 +17,7 @@ from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import one_line, sanitize
 from debate_orchestrator.util.terminal_text import MAX_WIDTH, filled
 
-_OTHER_FLAGS = {"insecure": "--insecure", "command_env": "--command-env NAME", "rehearse": "--rehearse"}
+_OTHER_FLAGS = {"insecure": "--insecure", "rehearse": "--rehearse"}
 """What is no setting and has a flag, by the name that it has in Python."""
 _flags_of_verb: set[str] = set()
 """The flags of the verb that runs, by their names in the arguments."""
