@@ -65,6 +65,13 @@ def test_seven_and_eight_rounds_are_insisted_on(rounds: Any) -> None:
         settle(rounds=rounds)
 
 
+def test_words_are_read_in_any_case() -> None:
+    """A word of a list means the same in capitals and with blanks around it."""
+    made = settle(strictness="Lenient ", first="B", positions="Auto", rounds="AUTO")
+
+    assert (made.strictness, made.first, made.positions, made.until_dry) == ("lenient", "b", {}, True)
+
+
 NO_ROUNDS = [0, -1, 9, 10**30, "three", "", "3.0", "٣", "³", "0x3", 2.5, 3.0, True, None, [3], {"a": 3}, "9" * 5000]
 
 

@@ -19,6 +19,7 @@ from debate_orchestrator.util.data import to_yaml
 from debate_orchestrator.util.errors import BadSettings
 
 TOPIC = "Should we use Rust for the gateway?"
+SCHOOL = "Should our village school switch to a four-day week?"
 ONE = ("--rounds", "1", "--rehearse")
 pytestmark = pytest.mark.usefixtures("no_models")
 
@@ -76,12 +77,14 @@ def test_what_was_found_here_holds_the_real_debate(debate: Run, here: Path, monk
 
 
 def test_a_host_is_given_a_topic_alone(debate: Run) -> None:
-    """`debate open "TOPIC"` makes plain positions; where there are none, it says which flags add them."""
+    """`debate open "TOPIC"` makes positions, as `run` does; where it can't, it says which flags add them."""
     opened = debate("open", TOPIC, "--output", "r.md", "--no-issues", "--json")
-    refused = debate("open", "Pizza for lunch")
-    told = debate("open", "Pizza for lunch", "--json")
+    worded = debate("open", SCHOOL, "--output", "s.md", "--no-issues", "--json")
+    refused = debate("open", "Which lunch?")
+    told = debate("open", "Which lunch?", "--json")
 
     assert "Researcher B (Con): We should not use Rust for the gateway." in opened.json["show"]
+    assert f'Researcher A (Pro): The answer to "{SCHOOL}" is yes.' in worded.json["show"]
     assert refused.code == 2 and "give --position-a and --position-b" in refused.err
     assert "give `positions`" in told.json["complaints"][0]  # which a program writes into an answers file
 

@@ -30,7 +30,7 @@ ROOT = Path(__file__).parent.parent
     ("flags", "expected"),
     [
         (["--rounds", "0"], "rounds: 0 is not a whole number from 1 to 6"),
-        (["--rounds", "7"], "insist: true"),
+        (["--rounds", "7"], "4 or 5 is a good cap. Try: --insist for 7 to 8."),
         (["--rounds", "two"], "rounds: 'two' is not a whole number from 1 to 6. Give a number, such as 2."),
         (["--strictness", "harsh"], "strictness: 'harsh' is not lenient or strict"),
         (["--output", "/dev/x.md"], "output: can't write '/dev/x.md'"),
@@ -49,6 +49,32 @@ def test_bad_answers_are_told_and_nothing_is_written(
     assert expected in ran.err
     assert ran.out == ""
     assert os.listdir() == ["answers.yaml"]
+
+
+def test_a_journal_is_no_answers_file(debate: Run) -> None:
+    """A journal, of any length, given for answers is called what it is, with the command that goes on."""
+    whole = next((ROOT / "examples").rglob("*.journal.jsonl")).read_bytes()
+    for text in (whole, whole.split(b"\n")[0] + b"\n"):
+        Path("x.journal.jsonl").write_bytes(text)
+        for verb in (["run", "--answers"], ["open", "--answers"], ["ask"]):
+            ran = debate(*verb, "x.journal.jsonl")
+            assert ran.code == 2
+            assert "x.journal.jsonl is the journal of a debate. Try: `debate resume x.journal.jsonl`" in ran.err
+
+
+def test_a_wrong_journal_is_told_what_a_journal_is(debate: Run, here: Path) -> None:
+    """Where a name is not a journal's, no command is named that would make one."""
+    for words in (["check", "."], ["check", "nope"], ["answers", "--from", "nope"]):
+        ran = debate(*words)
+        assert ran.code == 2 and "Try: name a file that ends in .journal.jsonl." in ran.err, words
+
+
+def test_the_way_to_a_model_stands_last(debate: Run, here: Path) -> None:
+    """Without a model, what is wrong with the answers comes before the long way to one."""
+    ran = debate("run", "--topic", "T", "--rounds", "9", "--strictness", "harsh")
+    first, second, last = ran.err.splitlines()[:3]
+
+    assert "rounds: 9" in first and "strictness: 'harsh'" in second and "no model is named" in last
 
 
 def test_all_complaints_come_at_once(debate: Run, here: Path) -> None:

@@ -473,11 +473,15 @@ def test_answers_name_no_variable(debate: Run) -> None:
 
 
 def test_a_program_without_its_key(debate: Run) -> None:
-    """A program that fails is told of with the flag that gives it a variable."""
+    """A program that fails is told of in its own words first, then with the variable that names a key for it. Nothing
+    is said of a provider that will answer again."""
     spec = script("import sys; sys.exit('no API key')")
     ran = debate("run", *SETUP, f"--a={spec}", f"--b={spec}", f"--judge={spec}")
 
-    assert "no API key" in ran.err and "--command-env" in ran.err
+    assert "gave no complete answer: no API key (exit code 1). Try: correct the command" in ran.err
+    assert "only if DEBATE_COMMAND_ENV has its name." in ran.err and "command_env" not in ran.err
+    assert "no complete answer after 2 calls. Resume once the cause is removed." in ran.err
+    assert "answers again" not in ran.err
 
 
 def test_flags_hold_for_one_command(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -102,8 +102,9 @@ def test_a_moderator_of_its_own(debate: Run, server: Server) -> None:
 
 
 def test_a_host_can_not_derive_here(debate: Run, server: Server) -> None:
-    """Where the host has every seat, positions must be given, and the way to have them derived is named."""
-    ran = debate("run", "--topic=T", "--a=host", "--b=host", "--judge=host")
+    """Where the host has every seat, a topic that asks for more than yes or no needs positions, and the way to have
+    them derived is named."""
+    ran = debate("run", "--topic=Which CI?", "--a=host", "--b=host", "--judge=host")
 
     assert ran.code == 2
     assert "debate ask" in ran.err

@@ -122,7 +122,7 @@ def test_it_need_not_read(program: Callable[[str], str], script: str) -> None:
 @pytest.mark.parametrize(
     ("script", "said"),
     [
-        ("import sys; print('half of'); sys.exit('no\\n  luck')", r"exit code 1 \(no luck\)"),
+        ("import sys; print('half of'); sys.exit('no\\n  luck')", r"answer: no luck \(exit code 1\)"),
         ("import os; os.write(1, b'half of'); os._exit(127)", "exit code 127"),
         ("import os; os.write(1, b'half of'); os.kill(os.getpid(), 9)", "it was ended by signal 9"),
         ("import os; os.write(1, b'half of \\xff')", "not UTF-8 at offset 8"),
@@ -186,7 +186,7 @@ def test_only_the_end_of_what_it_complains_is_told(program: Callable[[str], str]
     with pytest.raises(TransientError) as failure:
         ask(program("import sys; sys.stderr.write('noise ' * 100_000); sys.exit('the reason')"))
 
-    assert "the reason)" in str(failure.value)
+    assert "the reason (exit code" in str(failure.value)
     assert len(str(failure.value)) < 800
 
 

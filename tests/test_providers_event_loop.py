@@ -40,7 +40,7 @@ def asking(spec: str) -> Callable[[], Coroutine[Any, Any, object]]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("packed", [pytest.param(False, marks=pytest.mark.slow), True])
 @pytest.mark.parametrize(
     "ignored",
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +25,17 @@ from debate_orchestrator.reports.json import SCHEMA, render, schema
 from debate_orchestrator.reports.model import ReportModel, build_report, summary_line
 
 PUBLISHED = Path(__file__).parent.parent / "docs" / "report.schema.json"
-VALIDATOR = Draft202012Validator(schema())
-OBJECTS = {"Report": schema(), **schema()["$defs"]}
+
+
+@cache  # every worker reads this file, and one runs it
+def validator() -> Draft202012Validator:
+    return Draft202012Validator(schema())
 
 
 def read(report: ReportModel) -> dict[str, Any]:
     """A report as a program reads it, which must be in the published form."""
     data = json.loads(render(report))
-    assert [error.message for error in VALIDATOR.iter_errors(data)] == []
+    assert [error.message for error in validator().iter_errors(data)] == []
     assert isinstance(data, dict)
     return data
 
@@ -45,22 +49,23 @@ def test_the_published_schema_is_that_of_the_model(debate: Run) -> None:
 
 def test_the_schema_describes_and_requires_every_field() -> None:
     """Each field has a sentence or is of a described kind; what may be null says when. Fields may be added later."""
-    Draft202012Validator.check_schema(schema())
-    for name, data in OBJECTS.items():
+    whole = schema()
+    Draft202012Validator.check_schema(whole)
+    for name, data in {"Report": whole, **whole["$defs"]}.items():
         assert set(data["required"]) == set(data["properties"]), name
         for field, about in data["properties"].items():
             text = about.get("description", "")
             assert text or "$ref" in about, f"{name}.{field}"
             assert {"type": "null"} not in about.get("anyOf", []) or "null" in text.lower(), f"{name}.{field}"
             assert "\n" not in text, name
-    assert '"additionalProperties": false' not in json.dumps(schema())
-    assert schema()["properties"]["schema"]["const"] == SCHEMA
+    assert '"additionalProperties": false' not in json.dumps(whole)
+    assert whole["properties"]["schema"]["const"] == SCHEMA
 
 
 @pytest.mark.parametrize("other", [{}, {"schema": 1}, {"schema": 2, "document": "debate report"}, []])
 def test_other_json_is_refused(other: Any) -> None:
     """What is no report does not validate."""
-    assert not VALIDATOR.is_valid(other)
+    assert not validator().is_valid(other)
 
 
 def test_every_shape_has_the_published_form() -> None:

@@ -206,11 +206,15 @@ class TestRefusals:
             setup_questions.answer(setup_questions.answer(put, "topic", "another"), "topic_ok", "yes")
 
     def test_a_confirmation_is_used_up(self, setup_questions: SetupQuestions) -> None:
-        """A confirmation answers the question put last, and no later one."""
+        """A confirmation answers the question put last: repeated it changes nothing, and another one is not taken. It
+        holds for no later question."""
         state = said(setup_questions, SetupState(), *TO_READY)
 
+        assert setup_questions.answer(state, "topic_ok", "Yes") == state
+        with pytest.raises(BadSettings, match=r"its question was answered\..*a new answer to topic"):
+            setup_questions.answer(state, "topic_ok", "no")
         with pytest.raises(BadSettings, match="before its question was put"):
-            setup_questions.answer(state, "topic_ok", "yes")
+            setup_questions.answer(setup_questions.answer(state, "topic", "Another?"), "topic_ok", "yes")
 
     @pytest.mark.parametrize(
         ("key", "text"),
@@ -417,8 +421,8 @@ class TestFormats:
         [
             (RoundLimits(default=1, most=1, insist=1), "rounds: '9' is not 1."),
             (RoundLimits(default=2, most=3, insist=3), "1 to 3. More than 3 tend to produce diminishing returns."),
-            (RoundLimits(default=2, most=3, insist=4), "diminishing returns, and 4 can be had with insist: true"),
-            (RoundLimits(), "4 or 5 is a good cap, and 7 to 8 can be had with insist: true"),
+            (RoundLimits(default=2, most=3, insist=4), "diminishing returns. Try: `insist` for 4."),
+            (RoundLimits(), "4 or 5 is a good cap. Try: `insist` for 7 to 8."),
         ],
     )
     def test_complaints_have_the_formats_limits(self, rounds: RoundLimits, expected: str) -> None:

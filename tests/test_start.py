@@ -183,17 +183,14 @@ def test_positions_without_a_model(cast: dict[str, Any]) -> None:
     assert asked.sources["positions"] == "default" and paid == ()
 
 
-def test_positions_are_worded_for_people_and_wanted_of_a_host() -> None:
-    """Where no model could derive them and none are plain, people and stand-ins get sentences around the topic; beside
-    a host, which derives better ones, they are wanted, with the flags that give them."""
-    cast = {"a": "human", "b": "rehearse", "judge": "rehearse"}
+@pytest.mark.parametrize("judge", ["human", "rehearse", "host"])
+def test_positions_are_worded_around_the_topic(judge: str) -> None:
+    """Where no model could derive them and none are plain, people, stand-ins and hosts get sentences around the
+    topic."""
+    cast = {"a": judge, "b": judge, "judge": judge}
     given = answers.make_settings({"topic": "Pizza", "cast": cast}, RULES, "debate-report.md")
     asked, _ = asyncio.run(start.settle_positions(given))
     assert asked.positions == {"a": "It is right that: Pizza", "b": "It is not right that: Pizza"}
-
-    hosted = given.model_copy(update={"cast": {**given.cast, "judge": ("host",)}})
-    with pytest.raises(BadSettings, match=r"from 'Pizza' without a model.*give `positions`"):
-        asyncio.run(start.settle_positions(hosted))
 
 
 def test_a_question_that_is_not_yes_or_no() -> None:
@@ -202,9 +199,12 @@ def test_a_question_that_is_not_yes_or_no() -> None:
     asked, _ = asyncio.run(start.settle_positions(start.rehearsed(given)))
     assert asked.positions == {side: f'An answer of {side.upper()} to "Which CI should we use?"' for side in "ab"}
 
-    person = given.model_copy(update={"cast": {**given.cast, "a": ("human",)}})
-    with pytest.raises(BadSettings, match=r'word the topic as "Should we \.\.\.\?", give `positions`'):
+    person = given.model_copy(update={"cast": {"a": ("human",), "b": ("rehearse",), "judge": ("rehearse",)}})
+    with pytest.raises(BadSettings, match=r'word the topic as "Should we \.\.\.\?", or give `positions`\.$'):
         asyncio.run(start.settle_positions(person))
+    hosted = given.model_copy(update={"cast": {"a": ("host",), "b": ("host",), "judge": ("host",)}})
+    with pytest.raises(BadSettings, match=r"give `positions`, or `debate ask FILE`"):
+        asyncio.run(start.settle_positions(hosted))
 
 
 @pytest.mark.parametrize(

@@ -90,10 +90,18 @@ class TestOrder:
         assert held.ended == "confirmed"
         assert held.state.given["positions"] == {"a": "We should replace it.", "b": "We should not replace it."}
 
-    def test_positions_that_are_not_plain_are_asked_for(self, here: Path) -> None:
-        """Where a topic has no plain positions and no model derives them, the person words them: there is no default,
-        so Enter does not take words of which they are not sure."""
-        held = hold("Pineapple on pizza", "rehearse", "", "It belongs there.", "It does not.", "yes", "", "yes")
+    def test_positions_of_a_rehearsal(self, here: Path) -> None:
+        """A rehearsal proposes the positions that `run --rehearse` takes, to confirm or edit."""
+        school = "Should our village school switch to a four-day week?"
+        for topic, a in ((school, f'The answer to "{school}" is yes.'), ("Which CI?", 'An answer of A to "Which CI?"')):
+            held = hold(topic, "rehearse", "", "", "yes")
+            assert held.ended == "confirmed" and held.state.given["positions"]["a"] == a
+
+    def test_positions_that_can_not_be_made_are_asked_for(self, here: Path) -> None:
+        """Where a topic asks for more than yes or no and no model derives positions, the person words them: there is
+        no default, so Enter does not take words of which they are not sure."""
+        people = ("seats", "human", "human", "human", "no", "")
+        held = hold("Which topping?", *people, "", "It belongs there.", "It does not.", "yes", "", "yes")
 
         assert held.ended == "confirmed" and "For: " not in held.text
         assert "Word them yourself." in held.text and "An answer is needed here." in held.text

@@ -196,6 +196,15 @@ def test_a_folder_without_any_readable_journal_ends_in_a_sentence(debate: Run) -
     assert ran.code == 2 and "None of the 1 journals in t can be read" in ran.err
 
 
+def test_a_file_in_place_of_a_folder(debate: Run) -> None:
+    """The file of a tournament is no folder of one, which is said with what makes such a folder."""
+    Path("t.yaml").write_text("tag: t\n", encoding="utf-8")
+    ran = debate("tournament", "report", "t.yaml")
+
+    assert ran.code == 2
+    assert "t.yaml is a file, not the folder of a tournament. Try: the DIR of `debate tournament run" in ran.err
+
+
 def tables_of(debates: list[DebateRow], ballots: list[BallotRow]) -> dict[str, list[dict[str, Any]]]:
     """The rows of every table, by its name."""
     tables = all_tables(Rows(debates, ballots), Ratings([], None, ()))

@@ -22,6 +22,7 @@ from debate_orchestrator.web import dashboard, folder
 
 SETUP = {"topic": "Should we move to gRPC?", "rounds": "1"}
 NAME = "should-we-move-to-grpc.rehearsed"
+PEOPLE = dict.fromkeys(("cast.a", "cast.b", "cast.judge"), "human") | {"issues": "no", "brief": "no"}
 
 
 @pytest.fixture
@@ -123,18 +124,21 @@ def test_every_page_knows_its_server(visitor: Visitor, address: str) -> None:
 
 
 def test_positions_are_worked_out_without_a_model(visitor: Visitor) -> None:
-    """A topic of any form that can be affirmed or denied needs no positions, with stand-ins and with people."""
+    """A topic of any form that can be affirmed or denied needs no positions, with stand-ins and with people; a
+    rehearsal takes any topic, as at the command line."""
     sent = {**SETUP, "topic": "Remote work", "issues": "no", "brief": "no", "action": "cost"}
-    for seats in ({}, dict.fromkeys(("cast.a", "cast.b", "cast.judge"), "human")):
+    for seats in ({}, PEOPLE):
         shown = visitor.send("/new", {**sent, **seats})
         assert shown.status_code == 200 and "It is right that: Remote work" in plain(shown.text)
+    shown = visitor.send("/new", {**sent, "topic": "What should we eat?"})
+    assert shown.status_code == 200 and 'An answer of A to "What should we eat?"' in plain(shown.text)
 
 
 def test_positions_that_no_model_can_derive_are_asked_for(visitor: Visitor) -> None:
     """The problem stands beside the positions, and says what to do in the form."""
-    answer = visitor.send("/new", {**SETUP, "topic": "What should we eat?", "action": "start"})
+    answer = visitor.send("/new", {**SETUP, **PEOPLE, "topic": "What should we eat?", "action": "start"})
 
-    assert answer.status_code == 422 and "write out what each side argues" in plain(answer.text)
+    assert answer.status_code == 422 and "none can be derived" in plain(answer.text)
     assert "debate ask" not in answer.text and os.listdir() == []
 
 

@@ -14,6 +14,7 @@ from foreign_pages import CONSTRUCTS, STYLES
 from hostile_texts import NASTY
 from web_visitor import visiting
 
+from debate_orchestrator.tournament import plots
 from debate_orchestrator.web import pages, tournaments
 
 
@@ -51,9 +52,10 @@ def test_a_style_ends_where_it_is_closed(style: str) -> None:
 
 
 @pytest.mark.usefixtures("few_draws")
-def test_a_page_that_was_reported_is_shown_as_it_is(debate: Run) -> None:
+def test_a_page_that_was_reported_is_shown_as_it_is(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """All of it, whatever names are in it: one of a tournament that was run, with links to its debates, and one of an
-    imported one, with plots."""
+    imported one, with a plot. All plots are pictures alike."""
+    monkeypatch.setattr(plots, "_PLOTS", plots._PLOTS[:1])
     contests.ran(contests.tournament("held", topics=1))
     for journal in Path("held").rglob("*.journal.jsonl"):
         assert debate("report", str(journal)).code == 0

@@ -73,7 +73,7 @@ def held(opened: ExitStack, host: str, port: int, sent: bytes) -> None:
         pass  # the server does not take it: that is what it is asked for
 
 
-@pytest.mark.parametrize("files", [128, 256])
+@pytest.mark.parametrize("files", [128, pytest.param(256, marks=pytest.mark.slow)])
 def test_strangers_hold_no_more_connections_than_there_are_files(tmp_path: Path, files: int) -> None:
     """With more idle connections, and more that read none of their answers, than files may be open, a page comes,
     little is said on the standard error, and Ctrl-C ends the server."""

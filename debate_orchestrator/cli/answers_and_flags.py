@@ -27,7 +27,7 @@ from debate_orchestrator.providers.provider import Permissions
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.answers import format_of, make_settings, number, rapporteur_note
 from debate_orchestrator.setup.questions import SetupQuestions, question_texts
-from debate_orchestrator.setup.state import Propose, Ready, load
+from debate_orchestrator.setup.state import Propose, Ready, load, read_file
 from debate_orchestrator.storage.paths import REPORT, DebateFiles, free_report
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import (
@@ -35,7 +35,6 @@ from debate_orchestrator.util.data import (
     error_text,
     name_of,
     parse_mapping,
-    read_mapping,
     read_mapping_with_lines,
 )
 from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, short_repr, with_hint
@@ -160,7 +159,7 @@ def _read_answers(path: str | None) -> dict[str, Any]:
             raise BadFile(f"{name_of(path)} is a pipe or a device, not a file. {hint}")
         if path and not os.path.lexists(path):
             raise BadFile(f"{name_of(path)}: there is no such file. {_instead_of(path)}")
-        return read_mapping(path) if path else {}
+        return read_file(path) if path else {}
     piped = read_standard_input()
     if "setup" in piped:
         raise BadFile(f"{STDIN} holds a setup conversation, which needs a file. Try: `debate ask FILE`.")
@@ -191,7 +190,7 @@ def setup_questions(format_name: str = DEFAULT_FORMAT, default_output: str = REP
 def setup_questions_of(path: str, used_format: str = "") -> SetupQuestions:
     """The setup conversation of a file, in its format. If that is a folder, its prompts may be a stranger's: it is
     used only if the user agreed to it, or if it is the `used_format`; otherwise the default is used, with a remark."""
-    name = format_of(read_mapping(path) if os.path.exists(path) else {})
+    name = format_of(read_file(path) if os.path.exists(path) else {})
     if name != used_format and consent.not_agreed(consent.of_file(path), risks.of_settings({"format": name})):
         hint = "`debate open --trust` agrees to it."
         remark(f"{short_repr(name)} has prompts of its own, so the questions are those of {DEFAULT_FORMAT}. {hint}")

@@ -48,7 +48,7 @@ def journal_named(given: str | None, *, transcripts: bool = False, unfinished: U
         rehearsed = f"{os.path.basename(stem)}.rehearsed{JOURNAL}"  # `ci.md`, where only a rehearsal of it was held
         near = [name for name in names if name == rehearsed]
         near = near or difflib.get_close_matches(os.path.basename(given), names, 1)
-        hint = os.path.join(folder, near[0]).removeprefix("./") if near else "`debate` begins one"
+        hint = os.path.join(folder, near[0]).removeprefix("./") if near else journal.NAME_ONE
         raise BadJournal(f"No such file: {short_repr(given)}.", hint=hint)
     return given
 

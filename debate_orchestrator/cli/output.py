@@ -17,7 +17,7 @@ from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import one_line, sanitize
 from debate_orchestrator.util.terminal_text import MAX_WIDTH, filled
 
-_OTHER_FLAGS = {"insecure": "--insecure", "command_env": "--command-env NAME", "rehearse": "--rehearse"}
+_OTHER_FLAGS = {"insecure": "--insecure", "rehearse": "--rehearse"}
 """What is no setting and has a flag, by the name that it has in Python."""
 _flags_of_verb: set[str] = set()
 """The flags of the verb that runs, by their names in the arguments."""
@@ -115,14 +115,15 @@ def print_problems(problems: Iterable[str]) -> None:
 
 def _flag(setting: str) -> str:
     """The flags that the verb has of a setting (`cast`) or of a part of it (`cast.judge`); empty for a word that has no
-    flag with a value."""
+    flag, and for a setting that is on by default, whose flag turns it off."""
+    from debate_orchestrator.core.settings import Settings
     from debate_orchestrator.setup.answers import SETTING_TEXTS
 
     if setting in _OTHER_FLAGS:
         return _OTHER_FLAGS[setting] if setting in _flags_of_verb else ""
     name, _, part = setting.partition(".")
     text = SETTING_TEXTS.get(name)
-    if text is None or not (text.metavar or text.parts) or (part and part not in text.parts):
+    if text is None or Settings.model_fields[name].default is True or (part and part not in text.parts):
         return ""
     parts = [part] if part else [*text.parts]
     flags = [text.part_flag.format(own) for own in parts] or [f"--{name.replace('_', '-')}"]

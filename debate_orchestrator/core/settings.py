@@ -263,10 +263,10 @@ def _fewer_rounds(format: Format) -> str:
         return ""
     advice = f" More than {limits.most} tend to produce diminishing returns"
     advice += "; 4 or 5 is a good cap" if limits.most > 4 else ""
-    if limits.insist > limits.most:
-        beyond = " to ".join(str(n) for n in dict.fromkeys((limits.most + 1, limits.insist)))
-        advice += f", and {beyond} can be had with insist: true"
-    return f"{advice}."
+    if limits.insist <= limits.most:
+        return f"{advice}."
+    beyond = " to ".join(str(n) for n in dict.fromkeys((limits.most + 1, limits.insist)))
+    return with_hint(f"{advice}.", f"`insist` for {beyond}")
 
 
 def line_problems(name: str, text: str) -> list[str]:

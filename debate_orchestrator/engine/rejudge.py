@@ -39,10 +39,9 @@ from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
 from debate_orchestrator.reports.wording import next_command
 from debate_orchestrator.setup import answers, risks
-from debate_orchestrator.storage.journal import BEGINNING, Entry, read
+from debate_orchestrator.storage.journal import Entry, begins_like_one, read
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles, free_files
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.data import read_regular
 from debate_orchestrator.util.errors import BadJournal, BadSettings
 from debate_orchestrator.util.messages import and_joined
 from debate_orchestrator.util.sanitize import one_line
@@ -126,11 +125,7 @@ def with_output(
 
 def _is_journal(path: str) -> bool:
     """Whether a file is a journal: it begins like one, or has the ending of one."""
-    try:
-        begins = read_regular(path, follow=True).startswith(BEGINNING)
-    except (OSError, ValueError):
-        begins = False
-    return begins or path.endswith(".jsonl")
+    return begins_like_one(path) or path.endswith(".jsonl")
 
 
 # From a journal

@@ -15,9 +15,9 @@ from debate_orchestrator import __version__
 from debate_orchestrator.core.events import MAX_CONTEXT, MAX_FILES, SPEECH_RULES, ContextFile, Noted, Opened
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, JUDGE, RAPPORTEUR
+from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, RAPPORTEUR
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.core.settings import MODERATOR, Settings
+from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import budget
 from debate_orchestrator.engine.estimate import estimate
@@ -26,7 +26,7 @@ from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
 from debate_orchestrator.setup.answers import host_problem, without_stand_in_rapporteur
-from debate_orchestrator.setup.plain_positions import plain_positions, worded_positions
+from debate_orchestrator.setup.plain_positions import positions_or_model
 from debate_orchestrator.setup.questions import SetupQuestions, question_texts
 from debate_orchestrator.storage.journal import SCHEMA, must_be_new
 from debate_orchestrator.storage.paths import REPORT, DebateFiles
@@ -103,30 +103,36 @@ def check_settings(
 async def settle_positions(
     settings: Settings, tell: Tell = ignore, permissions: Permissions = NO_PERMISSIONS
 ) -> tuple[Settings, tuple[Reply, ...]]:
-    """The settings with both positions, and the replies paid for deriving them: none if the positions were given.
-
-    The cast's moderator derives them, otherwise its first judge or speaker. A stand-in and a host derive nothing: in
-    their place the positions are plain ones, or else the next model derives them. Where only stand-ins and people have
-    seats, they may be sentences around the topic. Nothing is written. Raises BadSettings if there are none and no model
-    can be called, and whatever `derive_positions` raises.
-    """
-    if settings.positions:
-        return settings, ()
-    plain, spec = _plain_or_model(settings)
-    if plain:
-        sources = {**settings.sources, "positions": "default"}
-        return settings.model_copy(update={"positions": plain, "sources": sources}), ()
+    """The settings with both positions, and the replies paid for deriving them: none if `without_model` has them.
+    Nothing is written. Raises what `without_model` and `derive_positions` raise."""
+    settings, spec = without_model(settings)
     if not spec:
-        problem = f"positions: none can be derived from {short_repr(settings.topic)} without a model."
-        host = "`debate ask FILE`, which has an agent host derive them"
-        hint = f'word the topic as "Should we ...?", give `positions`, or {host}'
-        raise BadSettings(problem, hint=hint)
+        return settings, ()
     debate = fold([make_opened(_with_placeholders(settings))])
     provider = casting.make_provider(spec, CurrentState(debate), permissions)
     setup_questions = SetupQuestions(question_texts(), loader.load(settings.format), REPORT)
     positions, replies = await derive_positions(settings, provider, setup_questions, tell)
     sources = {**settings.sources, "positions": "derived"}
     return settings.model_copy(update={"positions": positions, "sources": sources}), replies
+
+
+def without_model(settings: Settings) -> tuple[Settings, str]:
+    """The settings with the positions that were given or that `positions_or_model` makes, and an empty spec; or as they
+    are, and the spec of the model that derives the positions. BadSettings if there are none and no model can be
+    called."""
+    if settings.positions:
+        return settings, ""
+    made, spec = _positions_or_model(settings)
+    if spec:
+        return settings, spec
+    if not made:
+        problem = f"positions: none can be derived from {short_repr(settings.topic)} without a model."
+        hints = ['word the topic as "Should we ...?"', "give `positions`"]
+        if any(model_spec.HOST in specs for specs in settings.cast.values()):
+            hints.append("`debate ask FILE`, which has an agent host derive them")
+        raise BadSettings(problem, hint=f"{', '.join(hints[:-1])}, or {hints[-1]}")
+    sources = {**settings.sources, "positions": "default"}
+    return settings.model_copy(update={"positions": made, "sources": sources}), ""
 
 
 def estimate_before_positions(settings: Settings) -> str:
@@ -140,25 +146,11 @@ def estimate_before_positions(settings: Settings) -> str:
 
 def derives_positions(settings: Settings) -> bool:
     """Whether `settle_positions` calls a model for the positions."""
-    return not settings.positions and bool(_plain_or_model(settings)[1])
+    return not settings.positions and bool(_positions_or_model(settings)[1])
 
 
-def _plain_or_model(settings: Settings) -> tuple[Mapping[str, str], str]:
-    """The plain positions, or else the model that derives others; both empty where there is neither."""
-    roles = (MODERATOR, JUDGE, *settings.cast)
-    specs = [spec for role in roles for spec in settings.cast.get(role, ()) if spec != model_spec.HUMAN]
-    models = [spec for spec in specs if model_spec.kind(spec) not in (model_spec.REHEARSE, model_spec.HOST)]
-    # A host derives better ones, in the setup conversation.
-    made = plain_positions if models or model_spec.HOST in specs else worded_positions
-    if (specs[:1] != models[:1] or not models) and (plain := made(settings.topic, _sides(settings))):
-        return plain, ""
-    if model_spec.is_rehearsal(settings.cast):
-        return {side: f'An answer of {side.upper()} to "{settings.topic}"' for side in _sides(settings)}, ""
-    return {}, models[0] if models else ""
-
-
-def _sides(settings: Settings) -> tuple[str, ...]:
-    return tuple(loader.load(settings.format).sides)
+def _positions_or_model(settings: Settings) -> tuple[dict[str, str], str]:
+    return positions_or_model(settings.topic, settings.cast, loader.load(settings.format).sides)
 
 
 def _with_placeholders(settings: Settings) -> Settings:

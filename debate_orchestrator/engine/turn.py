@@ -284,12 +284,13 @@ class _Call:
 
     def _out_of_time(self, transient: TransientError) -> Paused:
         retry_for = self._runner.debate.retry_for
-        limit = f"after {min(retry_for, transient.retry_for or retry_for):g} s of failed or silent calls"
-        limit = limit if transient.tries is None else f"after {transient.tries} calls"
-        asks = f" The provider asks to wait {transient.after:,.0f} s." if transient.after else ""
-        return Paused(
-            [*transient.problems, f"{self._turn.id}: no answer {limit}.{asks} Resume when the provider answers again."]
-        )
+        if transient.tries is not None:
+            why = f"no complete answer after {plural(transient.tries, 'call')}. Resume once the cause is removed."
+        else:
+            why = f"no answer after {min(retry_for, transient.retry_for or retry_for):g} s of failed or silent calls."
+            why += f" The provider asks to wait {transient.after:,.0f} s." if transient.after else ""
+            why += " Resume when the provider answers again."
+        return Paused([*transient.problems, f"{self._turn.id}: {why}"])
 
 
 def _no_usable_reply(turn: Turn, event: Rejected) -> ExternalError:

@@ -42,7 +42,10 @@ _ENVIRONMENT = re.compile(
     "|CLAUDE_CONFIG_DIR|CODEX_HOME|LLM_USER_PATH|SSL_CERT_FILE|SSL_CERT_DIR|NODE_EXTRA_CA_CERTS"
 )
 """Environment variables that every program gets: to run, to find its own configuration, and to verify servers."""
-_HINT = "Try: if it needs an environment variable, such as a key or a proxy, name it under `command_env`."
+_HINT = (
+    "Try: correct the command or the program. It gets an environment variable, such as a key or a proxy, only if "
+    f"{ENV_VARIABLE} has its name."
+)
 
 
 class Command:
@@ -106,7 +109,7 @@ class Command:
         if code:
             ended = f"exit code {code}" if code > 0 else f"it was ended by signal {-code}"
             stderr = call_errors.quote(run.stderr(), _STDERR_SHOWN, end=True)
-            raise self._broken(f"{ended} ({stderr})" if stderr else ended, run, _HINT)
+            raise self._broken(f"{stderr} ({ended})" if stderr else ended, run, _HINT)
         try:
             return self._reply(run.out.decode("utf-8"))
         except UnicodeDecodeError as error:

@@ -5,7 +5,7 @@ Answers are a mapping with the keys of an answers file, wherever they come from:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_args, get_origin
 
@@ -153,7 +153,9 @@ def make_settings(
         if declared.format_default is not None:
             values.setdefault(name, declared.format_default(format))
     values |= {"format": format_of(given, format.name), "output": given.get("output", default_output)}
-    if values.get("positions") == "auto":
+    words = {"strictness": format.rubric.strictness, "first": format.sides, "positions": (AUTO,), "rounds": (AUTO,)}
+    values |= {name: as_word(values[name], known) for name, known in words.items() if name in values}
+    if values.get("positions") == AUTO:
         del values["positions"]
     elif values.get("positions") == {}:
         problems.append(value_problem("positions", {}, format))
@@ -166,17 +168,27 @@ def make_settings(
     values["context"] = [context] if isinstance(context, str) else () if context is None else context
     chosen = {name for name in (ISSUES, DECISION_BRIEF) if values[name] is True}
     needed = set(format.seats_taken(chosen)) - {RAPPORTEUR}  # who follows the others
-    values["cast"] = _seated(values.get("cast"), format, needed, default_model, problems)
+    unfilled: list[str] = []
+    values["cast"] = _seated(values.get("cast"), format, needed, default_model, problems, unfilled)
     _seat_rapporteur(values, format)
     noted = values.get("sources") or {}
     if isinstance(noted, dict):
         noted = {key: noted.get(key, "file" if key in given else "default") for key in SETTINGS_WITH_SOURCE}
     values["sources"] = noted
-    return _validated(values, format, problems)
+    return _validated(values, format, problems, unfilled)
 
 
-def _validated(values: Mapping[str, Any], format: Format, problems: list[str]) -> Settings:
-    """The settings of these values. Raises BadSettings with the problems and those that are found."""
+def as_word(value: Any, known: Container[str]) -> Any:
+    """The word of those `known` that a value is, in capitals or with blanks around it; any other value as it is."""
+    if not isinstance(value, str) or value in known:
+        return value
+    word = value.strip().lower()
+    return word if word in known else value
+
+
+def _validated(values: Mapping[str, Any], format: Format, problems: list[str], unfilled: Sequence[str]) -> Settings:
+    """The settings of these values. Raises BadSettings with the problems, those that are found, and at the end those of
+    seats that are `unfilled`, which are told at length."""
     try:
         settings = Settings.model_validate(values, context=format)
     except pydantic.ValidationError as error:
@@ -184,9 +196,9 @@ def _validated(values: Mapping[str, Any], format: Format, problems: list[str]) -
             if found["type"] == "value_error":
                 hint = _hint(str(found["loc"][0]), values, format)
                 problems += [with_hint(problem, hint) for problem in found["ctx"]["error"].args]
-        raise BadSettings(problems) from None
-    if problems:
-        raise BadSettings(problems)
+        raise BadSettings([*problems, *unfilled]) from None
+    if problems or unfilled:
+        raise BadSettings([*problems, *unfilled])
     return settings
 
 
@@ -210,10 +222,15 @@ def _unknown_key(key: object, where: str) -> str:
 
 
 def _seated(
-    cast: Any, format: Format, needed: Container[str], default_model: Callable[[str], str], problems: list[str]
+    cast: Any,
+    format: Format,
+    needed: Container[str],
+    default_model: Callable[[str], str],
+    problems: list[str],
+    unfilled: list[str],
 ) -> Any:
-    """The cast with a tuple of models for each seat; anything else is returned as it is. If a seat that is needed can't
-    be filled, the reason is added to the problems."""
+    """The cast with a tuple of models for each seat; anything else is returned as it is. What names no model is added
+    to the problems, and the reason why a seat that is needed can't be filled to `unfilled`."""
     if isinstance(cast, str):
         cast = {seat: cast for seat in DEBATING_SEATS if seat in needed}
     if not (cast is None or isinstance(cast, dict)):
@@ -229,7 +246,7 @@ def _seated(
             try:
                 model = FETCH if seat == CLERK else default_model(seat)
             except BadSettings as error:
-                problems += [problem for problem in error.problems if problem not in problems]
+                unfilled += [problem for problem in error.problems if problem not in unfilled]
                 continue
             seated[seat] = (model,) * (format.panel if seat == JUDGE else 1)
     return {seat: seated[seat] for seat in order if seat in seated}

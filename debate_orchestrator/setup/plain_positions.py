@@ -1,16 +1,19 @@
-"""Plain positions on a topic, made without a model. "Should we move?" gives "We should move." and the opposite.
+"""Positions on a topic, made without a model. "Should we move?" gives "We should move." and the opposite.
 
-They are only made where the grammar is certain: of a question or a statement with one verb whose subject ends where a
-list of words says so, and of a choice between two things that are named alike. For any other topic there are none,
-since a wrong position is worse than none.
+These plain ones are only made where the grammar is certain: of a question or a statement with one verb whose subject
+ends where a list of words says so, and of a choice between two things that are named alike. For any other topic the
+positions are sentences around it, where it can be affirmed or denied.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from debate_orchestrator.core.phases import JUDGE
+from debate_orchestrator.core.settings import MODERATOR
+from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.sanitize import one_line
 
 
@@ -83,20 +86,40 @@ def plain_positions(topic: str, sides: Iterable[str]) -> dict[str, str]:
     return {} if pair is None else {side: pair._asdict()[side] for side in sides}
 
 
-def worded_positions(topic: str, sides: Iterable[str]) -> dict[str, str]:
-    """Side to its position, plain where that can be made and otherwise a sentence around the topic, for where no model
-    derives them; empty if the topic asks for more than yes or no, or there are not two sides."""
+def worded_positions(topic: str, sides: Iterable[str], *, rehearsal: bool = False) -> dict[str, str]:
+    """Side to its position, for where no model derives them: plain where that can be made, otherwise a sentence around
+    the topic. Empty if the topic asks for more than yes or no, or there are not two sides; a `rehearsal`, in which
+    positions mean nothing, always has some."""
     topic, sides = one_line(topic), tuple(sides)
     if found := plain_positions(topic, sides):
         return found
     asks = topic.endswith(("?", "？", "؟"))
     if len(sides) != 2 or not topic or (asks and not _YES_OR_NO.match(topic)):
-        return {}
+        return {side: f'An answer of {side.upper()} to "{topic}"' for side in sides} if rehearsal else {}
     if asks:
         pair = (f'The answer to "{topic}" is yes.', f'The answer to "{topic}" is no.')
     else:
         pair = (f"It is right that: {topic}", f"It is not right that: {topic}")
     return dict(zip(sides, pair, strict=True))
+
+
+def positions_or_model(
+    topic: str, cast: Mapping[str, Sequence[str]], sides: Iterable[str]
+) -> tuple[dict[str, str], str]:
+    """The positions that a cast of specs has without a model, or else the spec of the model that derives them; both
+    empty where there is neither.
+
+    The moderator derives them, otherwise the first judge or speaker that is no person. A stand-in and a host derive
+    nothing: in their place the positions are plain ones, or else the next model derives them.
+    """
+    roles = (MODERATOR, JUDGE, *cast)
+    specs = [spec for role in roles for spec in cast.get(role, ()) if spec != model_spec.HUMAN]
+    models = [spec for spec in specs if model_spec.kind(spec) not in (model_spec.REHEARSE, model_spec.HOST)]
+    if not models:
+        return worded_positions(topic, sides, rehearsal=model_spec.is_rehearsal(cast)), ""
+    if specs[0] != models[0] and (plain := plain_positions(topic, sides)):
+        return plain, ""
+    return {}, models[0]
 
 
 def _of_should(topic: str) -> Pair | None:

@@ -43,8 +43,8 @@ from debate_orchestrator.util.errors import BadSettings, short_repr, suggest
 
 _YES = ("yes", "y", "true", "correct", "ok", "accurate")
 _NO = ("no", "n", "false", "incorrect")
-_CONFIRMATIONS = ("framing", "topic_ok", "positions_ok", "insist")
-"""Keys that answer something proposed: taken only once it was put."""
+_CONFIRMED = {"framing": "topic", "topic_ok": "topic", "positions_ok": "position_a", "insist": "rounds"}
+"""Keys that answer something proposed, taken only once it was put, and what each confirms."""
 _INDEPENDENT = ("positions", "position_b", "rounds", "insist")
 """Questions that can be put together with the one that comes next, beside those of plain settings."""
 _STEPS = ("topic", "positions", "rounds", "insist")
@@ -264,9 +264,13 @@ class SetupQuestions:
         if key not in self.words.questions:
             known = ", ".join(self.words.questions)
             raise BadSettings(f"{short_repr(key)} is not a question of the setup. The questions are {known}.")
-        if key in _CONFIRMATIONS and state.progress.asked.get(key) != self.question(state, key).text:
-            problem = f"{key}: this answer came before its question was put."
-            raise BadSettings(problem, hint="run ask without it, put the question that it prints, then answer")
+        if key in _CONFIRMED and state.progress.asked.get(key) != self.question(state, key).text:
+            if not self._is_confirmed(state, key):
+                problem = f"{key}: this answer came before its question was put."
+                raise BadSettings(problem, hint="run ask without it, put the question that it prints, then answer")
+            if text.lower() in _YES or (key == "framing" and self._framing(state, text) == state.given["topic"]):
+                return state
+            raise BadSettings(f"{key}: its question was answered.", hint=f"a new answer to {_CONFIRMED[key]}")
         wording = self.words.questions[key]
         if self._choices(key) or wording.default:
             text = _ADDED.sub("", text)
@@ -280,8 +284,8 @@ class SetupQuestions:
         if key.startswith("position_"):
             return self._take_position(state, text, source, key.removeprefix("position_"))
         if key in self.plain_settings:
-            text = text.lower() if text.lower() in self._choices(key) else text
-            return with_answers(state, source, **{key: answers.setting_of(key, text, self.format)})
+            word = answers.as_word(text, self._choices(key))
+            return with_answers(state, source, **{key: answers.setting_of(key, word, self.format)})
         taken: SetupState = getattr(self, f"_take_{key}")(state, text, source)
         return taken
 
@@ -319,12 +323,21 @@ class SetupQuestions:
         return with_progress(self._unsettled(state), topics=(line,))
 
     def _take_framing(self, state: SetupState, text: str, source: Source) -> SetupState:
+        chosen = self._framing(state, text)
+        return self._correct(state, text) if chosen is None else self._settled(state, chosen, "derived")
+
+    def _framing(self, state: SetupState, text: str) -> str | None:
+        """The framing of those proposed that an answer chooses; None if it chooses none."""
         offered = state.progress.proposal or {}
         names = {"recommended": "recommended", "1": "recommended", "alternative": "alternative", "2": "alternative"}
         chosen = offered.get(names.get(text.lower(), "")) or (text if text in offered.values() else None)
-        if chosen is None:
-            return self._correct(state, text)
-        return self._settled(state, sanitize.one_line(chosen), "derived")
+        return None if chosen is None else sanitize.one_line(chosen)
+
+    def _is_confirmed(self, state: SetupState, key: str) -> bool:
+        """Whether a confirmation was given, and what it confirms has not changed since."""
+        if key == "insist":
+            return bool(state.given.get("insist"))
+        return state.progress.positions_ok if key == "positions_ok" else state.progress.topic_ok
 
     def _take_topic_ok(self, state: SetupState, text: str, source: Source) -> SetupState:
         if text.lower() in _YES:

@@ -14,18 +14,27 @@ from debate_orchestrator.core.schema import Shape
 from debate_orchestrator.core.settings import MAX_TOPIC_LENGTH, Source
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.storage.files import write_atomic
+from debate_orchestrator.storage.journal import begins_like_one
 from debate_orchestrator.util.data import name_of, parse_mapping, read_mapping, to_yaml
 from debate_orchestrator.util.errors import BadFile
-from debate_orchestrator.util.messages import Tell, ignore
+from debate_orchestrator.util.messages import Tell, command, ignore
 from debate_orchestrator.util.redact import redact_values
 
 MAX_KEPT = 20
 """Wordings of the topic, and pairs of rejected positions, that a conversation keeps: the latest ones."""
 
 
+def read_file(path: str) -> dict[str, Any]:
+    """The content of an answers file. BadFile if it can't be read, or is a journal."""
+    if begins_like_one(path):
+        hint = f"`{command('resume', path)}`, which goes on with it"
+        raise BadFile(f"{name_of(path)} is the journal of a debate.", hint=hint)
+    return read_mapping(path)
+
+
 def load(path: str) -> SetupState:
     """The conversation kept in an answers file; one that a person wrote counts as stated, not as confirmed."""
-    data = read_mapping(path)
+    data = read_file(path)
     progress, sources = data.pop("setup", None), data.pop("sources", None)
     try:
         if progress is not None:

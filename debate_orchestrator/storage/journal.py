@@ -33,6 +33,7 @@ from pydantic import ValidationError
 from debate_orchestrator.core.events import EVENT, Event, Opened
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.private_text import without_private
+from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util.data import error_text, followed_file, must_fit, name_of, read_regular, regular_file
 from debate_orchestrator.util.errors import (
     BadJournal,
@@ -52,6 +53,8 @@ _SUFFIX_LENGTH = len(',"hash":""}') + 64
 _FIRST_PREV = "0" * 64
 """The `prev` of the first line."""
 BEGINNING = b'{"n":1,"at":"'
+NAME_ONE = f"name a file that ends in {JOURNAL}"
+"""What to try where a name is no journal's."""
 """How every journal begins."""
 _AT = re.compile(r"[0-9A-Za-z:.+ -]{1,40}")
 """What says when a line was written: reports show a part of it as it is, so it may hold no markup and no controls."""
@@ -94,7 +97,16 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
         return read_regular(path, follow=True)
     except (OSError, ValueError) as error:
         problem = f"Can't read the journal {name_of(path)} ({error_text(error)})."
-        raise BadJournal(problem, hint="`debate open` makes one") from None
+        raise BadJournal(problem, hint=NAME_ONE) from None
+
+
+def begins_like_one(path: str | os.PathLike[str]) -> bool:
+    """Whether a file begins like a journal; False for one that can't be read."""
+    try:
+        with open(path, "rb", opener=followed_file) as file:
+            return file.read(len(BEGINNING)) == BEGINNING
+    except (OSError, ValueError):
+        return False
 
 
 def stated_first_hash(path: str | os.PathLike[str]) -> str | None:

@@ -17,7 +17,7 @@ from debate_orchestrator.providers import pricing
 from debate_orchestrator.setup import kept_answers
 from debate_orchestrator.setup.answers import rapporteur_note, typed
 from debate_orchestrator.setup.kept_answers import KeptAnswers
-from debate_orchestrator.setup.plain_positions import plain_positions
+from debate_orchestrator.setup.plain_positions import worded_positions
 from debate_orchestrator.setup.risks import Risk, risk_lines
 from debate_orchestrator.setup.state import Propose, SetupQuestion, SetupState, with_answers
 from debate_orchestrator.storage.paths import DebateFiles
@@ -32,7 +32,7 @@ from debate_orchestrator.terminal.setup_base import (
     shown,
     stand_ins,
 )
-from debate_orchestrator.util import resources
+from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.util.terminal_text import Back, Later
@@ -159,7 +159,7 @@ class SetupConversation(SetupBase):
         if key == "topic_ok" and (state.progress.proposal or {}).get("restated") == one_line(state.progress.topics[-1]):
             self.state = self.setup_questions.answer(self.setup_questions.mark_asked(state, ask), key, "yes")
         elif key == "positions":
-            own = self.moderator() is None and (state.progress.rejected or not self._plain())
+            own = self.moderator() is None and (state.progress.rejected or not self._worded())
             if own and not state.progress.rejected:
                 self.prompter.tell("", self.words.said["own"])
             self.state = self.setup_questions.answer(state, key, "own" if own else "auto")
@@ -170,19 +170,21 @@ class SetupConversation(SetupBase):
         return True
 
     def _unaided(self, work: Propose) -> None:
-        """Does a moderator's work without a model: the topic as it was stated, or plain positions to be edited."""
+        """Does a moderator's work without a model: the topic as it was stated, or positions made from it."""
         if work.name == "topic":
             self.state = self.setup_questions.as_stated(self.state)
             return
-        if not (positions := self._plain()):
+        if not (positions := self._worded()):
             self.state = self.setup_questions.answer(self.state, "positions", "own")
             return
         self.state = with_answers(self.state, "default", positions=positions)
         self.prompter.tell("", self.words.said["plain"])
 
-    def _plain(self) -> dict[str, str]:
-        """The plain positions on the topic; empty where the person has to word them."""
-        return plain_positions(str(self.state.given.get("topic", "")), self.setup_questions.format.sides)
+    def _worded(self) -> dict[str, str]:
+        """The positions on the topic that are made without a model; empty where the person has to word them."""
+        topic, cast = str(self.state.given.get("topic", "")), self.state.given.get(_CAST, {})
+        rehearsal = model_spec.is_rehearsal(cast)
+        return worded_positions(topic, self.setup_questions.format.sides, rehearsal=rehearsal)
 
     def _before(self, key: str) -> str:
         """The question before that one."""

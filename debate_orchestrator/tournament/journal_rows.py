@@ -95,6 +95,9 @@ def _journals(folder: str) -> list[str]:
             continue
         except FileNotFoundError:
             raise BadFile(f"There is no folder {name_of(folder)}.") from None
+        except NotADirectoryError:
+            problem = f"{name_of(folder)} is a file, not the folder of a tournament."
+            raise BadFile(problem, hint="the DIR of `debate tournament run SPEC --to DIR`") from None
         except OSError as error:
             problem = f"{name_of(folder)} holds a folder that can't be read ({error.strerror})."
             raise BadFile(problem, hint="name the folder of the journals itself") from None

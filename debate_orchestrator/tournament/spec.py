@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field
 
@@ -379,8 +379,18 @@ def _panel_problems(spec: Spec) -> Iterator[str]:
                 f"judges: a panel of {spec.judges.panel} can't be drawn for {pair[0]} against {pair[1]}: "
                 f"{len(may_judge)} of {len(spec.judges.pool)} judges are left{without}."
             )
-            yield with_hint(problem, "add judges from elsewhere, a smaller `panel`, or `exclude: models` or `none`")
+            hints = ["judges from elsewhere", *["a smaller `panel`"] * bool(may_judge)]
+            hints += [f"`exclude: {exclude}`" for exclude in _wider(spec, pair)][-1:]
+            yield with_hint(problem, ", or ".join(hints))
             return
+
+
+def _wider(spec: Spec, pair: tuple[str, str]) -> Iterator[Exclude]:
+    """What else `exclude` could be, so that a panel can be drawn for a pair; what leaves out most at the end."""
+    for exclude in get_args(Exclude):
+        judges = spec.judges.model_copy(update={"exclude": exclude})
+        if len(Pool(spec.model_copy(update={"judges": judges})).eligible(*pair)) >= spec.judges.panel:
+            yield exclude
 
 
 def _setting_problems(spec: Spec) -> Iterator[str]:

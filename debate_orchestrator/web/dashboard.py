@@ -32,7 +32,6 @@ from debate_orchestrator.reports.html import page as html_page
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.setup import risks as risks_module
 from debate_orchestrator.setup.answers import SETTING_TEXTS, from_text, make_settings, rapporteur_note, types_of
-from debate_orchestrator.setup.plain_positions import worded_positions
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.util import model_spec, resources
@@ -448,18 +447,14 @@ def prepare(sent: Mapping[str, str], found: FoundModels) -> Prepared:
     format = chosen_format(sent)
     answers = answers_of(sent, format, found)
     settings = make_settings(answers, format, answers["output"])
-    speakers = [spec for seat in seats_to_fill(format) for spec in settings.cast.get(seat, ())]
     rehearsal = model_spec.is_rehearsal({seat: settings.cast.get(seat, ()) for seat in seats_to_fill(format)})
     settings = start.rehearsed(settings) if rehearsal else settings
-    if not settings.positions and not any(map(model_spec.is_called, speakers)):
-        settings = settings.model_copy(update={"positions": worded_positions(settings.topic, format.sides)})
-        if not settings.positions:
-            raise BadSettings("positions: write out what each side argues. No model takes part that could derive it.")
+    settings, deriving = start.without_model(settings)
     files = folder.free_files(settings.topic, _REHEARSED if rehearsal else "")
     start.check_settings(settings, files, people=True)
     output = f"{files.report.removesuffix('.md').removesuffix(_REHEARSED)}.md" if rehearsal else files.report
     settings = settings.model_copy(update={"output": output})
-    return Prepared(settings, files, rehearsal, derives=not settings.positions)
+    return Prepared(settings, files, rehearsal, derives=bool(deriving))
 
 
 def expected_cost(prepared: Prepared) -> str:
@@ -467,11 +462,7 @@ def expected_cost(prepared: Prepared) -> str:
     settings = prepared.settings
     if not prepared.rehearsal and not any(map(model_spec.is_called, model_spec.specs_of(settings.cast))):
         return "nothing: no model is called"
-    if not settings.positions:
-        format = format_check.load(settings.format)
-        guessed = worded_positions(settings.topic, format.sides) or dict.fromkeys(format.sides, settings.topic)
-        settings = settings.model_copy(update={"positions": guessed})
-    found = estimate(start.make_opened(settings)).sentence()
+    found = start.estimate_before_positions(settings) or estimate(start.make_opened(settings)).sentence()
     return f"nothing: it is a rehearsal. The real debate: {found}" if prepared.rehearsal else found
 
 

@@ -170,8 +170,8 @@ class Site:
         if positions and len(positions) < len(format.sides):
             problems["position.a" if "a" not in positions else "position.b"] = ["Say what this side argues, too."]
         elif not positions and texts["topic"] and not problems:
-            positions = worded_positions(texts["topic"], format.sides)
-            if not positions and not offer.rehearsal:
+            positions = worded_positions(texts["topic"], format.sides, rehearsal=offer.rehearsal)
+            if not positions:
                 sentence = "It is not clear from the topic what each side is to argue. Say it here, in a sentence each."
                 problems["position.a"] = [sentence]
         if problems:
