@@ -157,8 +157,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "markdown": markup.block,
     "markdown back": markup.unescaped,
     "line": markup.prose,
-    "page": lambda text: writer.speech(text, ("v_quote", "u_quote")),
-    "excerpt": lambda text: page.excerpt(" ".join(writer.speech(text).paragraphs)),
+    "page": lambda text: page.excerpt(" ".join(writer.speech(text, ("v_quote", "u_quote")).paragraphs)),
     "beginning": lambda text: page.excerpt(text, 400),
     "transcript": tried(lambda text: transcript_file.parse(text, "x"), *DOCUMENTS),
     "stream": stream,
@@ -183,9 +182,11 @@ def try_longer(function: Callable[[str], object], piece: str, edge: str) -> None
     def text(size: int) -> str:
         return f"{edge}{(piece * size)[:size]}{edge}"
 
+    taken = seconds(function, text(LONG))
+    if taken <= MOST * LEAST + NOISE:
+        return
     most = MOST * max(seconds(function, text(SHORT)), LEAST) + NOISE
-    taken = min(seconds(function, text(LONG)) for _ in range(2)) if seconds(function, text(LONG)) > most else 0.0
-    if taken > most:
+    if taken > most and (taken := min(seconds(function, text(LONG)) for _ in range(2))) > most:
         size = int(LONG * (HANGING / taken) ** 0.5)
         print(f"  {size:,} characters: {piece!r} between {edge!r}", flush=True)
         seconds(function, text(size))

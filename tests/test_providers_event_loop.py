@@ -52,11 +52,17 @@ def asking(spec: str) -> Callable[[], Coroutine[Any, Any, object]]:
 )
 def test_what_a_library_passes_over(kind: str, packed: bool, ignored: bytes) -> None:
     """Comments and pings of which no event comes of the library take no more than a short step at once."""
-    body = begun(kind) + ignored * 20_000 + said(kind, "So.") + ended(kind)
     headers = {"content_encoding": "gzip"} if packed else {}
-    with sending(lambda: [gzip.compress(body) if packed else body], **headers) as server:
+
+    def body(many: int) -> list[bytes]:
+        whole = begun(kind) + ignored * many + said(kind, "So.") + ended(kind)
+        return [gzip.compress(whole) if packed else whole]
+
+    with sending(lambda: body(0), **headers) as server:
         ask = asking(server.spec(kind))
         calls_without_a_turn(ask)  # imports what it needs
+        long = body(8_000)
+        server.body = lambda: long
         assert calls_without_a_turn(ask) < A_TURN
 
 

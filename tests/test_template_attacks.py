@@ -218,13 +218,12 @@ def test_a_template_gets_nowhere(text: str) -> None:
 
 # Time and memory
 
+LOOPS = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}" * 9
 ENDLESS = [
-    "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}" * 9,
     "{{ 'x' * 10 ** 10 }}",
     "{{ 'x'.center(3 * 10 ** 9) }}{{ 'x' | center(3 * 10 ** 9) }}",
     "{{ '%3000000000d' | format(1) }}",
     "{{ 10 ** (10 ** 10) }}",
-    "{{ (10 ** (10 ** 7)) | string }}",
     "{% macro m() %}{{ m() }}{{ m() }}{% endmacro %}{{ m() }}",
     '{% include "./one.j2" %}{% include "./one.j2" %}',
     "{% set x = namespace(v='x' * 1000) %}{% for n in range(60) %}{% set x.v = x.v ~ x.v %}{% endfor %}",
@@ -251,11 +250,12 @@ def test_a_template_has_its_limits(text: str) -> None:
 
 
 def test_a_format_that_takes_too_long_is_told(debate: Run, here: Path) -> None:
-    """`formats` says which template takes too long, and ends."""
-    written(here / "mine", speech_md_j2=ENDLESS[0])
+    """`formats` says which template takes too long, and ends; the next one is rendered."""
+    written(here / "mine", speech_md_j2=LOOPS)
     found = debate("formats", "./mine")
 
     assert found.code == 2 and "speech.md.j2: the template takes too long" in found.err
+    assert rendering.render([NAME], {}, FunctionContext(), {NAME: "still here"}) == "still here"
 
 
 # The process

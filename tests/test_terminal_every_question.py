@@ -26,13 +26,11 @@ BALLOT = tuple(answer + ENTER for answer in ("7 7 7", "6 6 6", "a", "It was.", "
 REVIEW = ("ada", "no", "undecided", "here", "7 6", "5 5", "a", "a", "a", "It answered.")
 CAST = ("seats", "rehearse", "rehearse", "rehearse", "no")
 at_each_key = pytest.mark.parametrize("key", KEYS)
-at_some_questions = pytest.mark.parametrize("step", [6, pytest.param(2, marks=pytest.mark.slow)], ids=["few", "many"])
-"""Each key at a few questions, or at every second one; the next key at those between them."""
 
 
-def places(count: int, key: str, step: int) -> range:
-    """The numbers of the questions at which a key is pressed."""
-    return range(list(KEYS).index(key) % step, count, step)
+def places(count: int, key: str) -> range:
+    """The numbers of the questions at which a key is pressed: every second one, and the next key at those between."""
+    return range(list(KEYS).index(key) % 2, count, 2)
 
 
 @pytest.fixture(autouse=True)
@@ -65,32 +63,29 @@ def review(form: ReviewForm, keys: tuple[str, ...]) -> None:
 
 @pytest.mark.slow
 @at_each_key
-@at_some_questions
-def test_a_turn(step: int, key: str, tmp_path: Path) -> None:
+def test_a_turn(key: str, tmp_path: Path) -> None:
     """A key at the call to the keyboard, at any question of a speech or ballot, and before it is handed in."""
     for turn, typed in (("1.opening.a", SPEECH), ("1.verdict.judge", BALLOT)):
         debate = due(turn)
-        for n in places(len(typed) + 2, key, step):
+        for n in places(len(typed) + 2, key):
             take_turn(debate, turn, (*(ENTER, *typed)[:n], KEYS[key]), tmp_path / f"{turn}{n}")
 
 
 @pytest.mark.slow
 @at_each_key
-@at_some_questions
-def test_a_review(step: int, key: str) -> None:
+def test_a_review(key: str) -> None:
     """A key at a reviewer's name, at any question, and before the ballot is filed."""
     form = paper(debated(rounds=1))
-    for n in places(len(REVIEW) + 1, key, step):
+    for n in places(len(REVIEW) + 1, key):
         review(form, (*REVIEW[:n], KEYS[key] + CTRL_C))
 
 
 @pytest.mark.slow
 @at_each_key
-@at_some_questions
-def test_the_setup(step: int, key: str) -> None:
+def test_the_setup(key: str) -> None:
     """A key at any question of the setup."""
     for typed in (SETUP, (TOPIC, *CAST), (*SETUP, "more", "rounds")):
-        for n in places(len(typed) + 1, key, step):
+        for n in places(len(typed) + 1, key):
             assert hold(*typed[:n], KEYS[key] + CTRL_C).ended in ("left", "later")
 
 

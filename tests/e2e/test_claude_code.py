@@ -84,29 +84,11 @@ def sent(served: Served, *, by_sub_agents: bool) -> list[dict[str, Any]]:
     return [one for one in served.requests if bool(BRIEF.search(Conversation.of(one).begun)) == by_sub_agents]
 
 
-def test_a_debate_runs_from_the_users_words_to_the_report(claude: Path, tmp_path: Path) -> None:
-    """Claude Code finds the skill, puts its questions to the user in two dialogs, gives every turn to a sub-agent of
-    its own in the background, and ends with the summary; within the approvals, calls and bytes that a debate may
-    take."""
-    project, environment = _project_with_the_skill(tmp_path)
-    script = Script(_reply, background=True)
-    with _served(script) as served:
-        session = _talk([str(claude)], project, environment | {"ANTHROPIC_BASE_URL": served.url}, OPENING + TOPIC)
-
-    assert session.code == 0
-    assert session.said[-1].startswith("Debate complete. Report written to report.md.")
-    _the_skill_was_listed_before_it_was_used(served)
-    _the_dialogs_put_every_question(session.dialogs, script)
-    _every_turn_was_taken_by_a_sub_agent_of_its_own(project, script, served)
-    _turns_due_together_were_handed_out_in_one_message(script, served)
-    _the_report_and_the_journal_are_whole(project, environment)
-    _no_file_holds_the_key(project)
-    _it_took_no_more_than_a_debate_may(session.approved, served)
-
-
 def test_a_debate_runs_at_the_terminal(claude: Path, tmp_path: Path) -> None:
-    """Where a person sits before the full-screen client, permits by hand and chooses by keys, every sub-agent runs in
-    the background and its end is told by a notification; the debate comes to its report within the same limits."""
+    """Where a person sits before the full-screen client, permits by hand and chooses by keys, Claude Code finds the
+    skill, puts its questions to the user in two dialogs, gives every turn to a sub-agent of its own, and ends with the
+    summary; within the approvals, calls and bytes that a debate may take. Every sub-agent runs in the background and
+    its end is told by a notification."""
     project, environment = _project_with_the_skill(tmp_path)
     script = Script(_reply, background=None)
     with _served(script) as served:
@@ -119,6 +101,7 @@ def test_a_debate_runs_at_the_terminal(claude: Path, tmp_path: Path) -> None:
             person.leave()
 
     assert len(_notified(served)) == len(script.written)
+    _the_skill_was_listed_before_it_was_used(served)
     _the_dialogs_put_every_question(person.dialogs, script)
     _every_turn_was_taken_by_a_sub_agent_of_its_own(project, script, served)
     _turns_due_together_were_handed_out_in_one_message(script, served)
@@ -128,8 +111,9 @@ def test_a_debate_runs_at_the_terminal(claude: Path, tmp_path: Path) -> None:
 
 
 def test_a_plugin_brings_its_command_and_another_session_goes_on(claude: Path, tmp_path: Path) -> None:
-    """Where no `debate` is installed, the plugin's is found and installs itself; its sub-agents are awaited, and not
-    told the user's instructions; and a second session goes on with the debate that a first one left."""
+    """Where no `debate` is installed, the plugin's is found and installs itself, its sub-agents are not told the user's
+    instructions, and a second session goes on with the debate that a first one left. A program talks to the client,
+    whose sub-agents are awaited in the first session and run in the background in the second."""
     project, environment = _project(tmp_path, os.pathsep.join([str(_installer(tmp_path)), "/usr/bin", "/bin"]))
     names = {"skill": "debate-orchestrator:debate-orchestrator", "agent": "debate-orchestrator:seat"}
     script = Script(_reply, **names, stops_at="1.rebuttal.a")
@@ -137,14 +121,16 @@ def test_a_plugin_brings_its_command_and_another_session_goes_on(claude: Path, t
     with _served(script) as served:
         environment |= {"ANTHROPIC_BASE_URL": served.url}
         left = _talk(command, project, environment, OPENING + TOPIC)
-        script.stops_at = ""
+        _the_dialogs_put_every_question(left.dialogs, script)
+        script.stops_at, script.background = "", True
         ended = _talk(command, project, environment, "Go on with the debate in report.journal.jsonl please.")
 
-    assert left.said[-1] == "I stop here."
-    assert ended.said[-1].startswith("Debate complete. Report written to report.md.")
+    assert (left.code, left.said[-1]) == (0, "I stop here.")
+    assert ended.code == 0 and ended.said[-1].startswith("Debate complete. Report written to report.md.")
     assert max(len(left.approved), len(ended.approved)) <= MAX_APPROVALS, (left.approved, ended.approved)
     _every_turn_was_taken_by_a_sub_agent_of_its_own(project, script, served)
     _the_report_and_the_journal_are_whole(project, environment)
+    _no_file_holds_the_key(project)
     told = {by: INSTRUCTIONS in json.dumps(sent(served, by_sub_agents=by)) for by in (True, False)}
     assert told == {True: False, False: True}
 
