@@ -69,7 +69,7 @@ def test_a_misspelt_model_is_noted(debate: Run, spec: Path) -> None:
     ran, capped = debate("tournament", "plan", "spec.yaml"), debate("tournament", "plan", "spec.yaml", "--max-cost=5")
 
     assert ran.code == 0 and "Did you mean 'claude-haiku-5-5'?" in ran.err and "price is unknown" in ran.out
-    assert capped.code == 2 and "a cap can't be held with anthropic:claude-haiku-55" in capped.err
+    assert capped.code == 2 and "a cap can't be kept with anthropic:claude-haiku-55" in capped.err
 
 
 @pytest.mark.parametrize(

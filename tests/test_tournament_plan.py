@@ -150,7 +150,7 @@ def test_everything_wrong_is_said_at_once() -> None:
         ({"judges": {"from": JUDGES, "panel": 2, "exclude": "vendor"}}, "from elsewhere, or `exclude: models`."),
         ({"judges": {"from": JUDGES, "panel": 9}}, "Try: judges from elsewhere, or a smaller `panel`."),
         ({"judges": {"from": [OPUS, *JUDGES], "panel": 4}}, "a smaller `panel`, or `exclude: none`."),
-        ({"models": [OPUS, "openai:gpt-x"], "max_cost": 1}, "a cap can't be held with openai:gpt-x"),
+        ({"models": [OPUS, "openai:gpt-x"], "max_cost": 1}, "a cap can't be kept with openai:gpt-x"),
         ({"rounds": 40}, "rounds: 40 is not a whole number"),
         ({"pairs": [[OPUS, SONNET], [SONNET, OPUS]]}, "a pair is listed twice"),
         ({"pairs": [[OPUS, "anthropic:claude-haiku-5"]]}, f"Did you mean '{HAIKU}'?"),

@@ -317,8 +317,8 @@ class Rejected(JournaledModel):
     problems: Annotated[tuple[str, ...], FREE_TEXT] = Field(alias="complaints")
     reply: Reply
     absent: bool | None = None
-    """Whether the judge counts as absent in this turn from here on. None, as in journals that do not say: it does with
-    the second reply that can't be used."""
+    """Whether the judge counts as absent in this turn from here on. None in older journals, where the judge is absent
+    from the second unusable reply on."""
 
 
 class CallFailed(JournaledModel):

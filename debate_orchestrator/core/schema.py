@@ -95,12 +95,12 @@ class Field(FrozenModel):
     """The fields of a record, or of each item of a list."""
     least: float | None = None
     most: float | None = None
-    """The limits of a number. Those of the items of a list are asked for, and a reply beyond them is still one."""
+    """The limits of a number. For a list, how many items are asked for; a reply with more or fewer is accepted."""
     whole: bool = False
     words: int | None = None
     """The most words that a text may have."""
     asked_words: int | None = None
-    """The most words that are asked for. A reply beyond them is still one; the rapporteur's is sent back once."""
+    """The most words that are asked for. A longer reply is accepted; the rapporteur's is sent back once."""
     numbered: str = ModelField(default="", pattern=r"^[A-Z]?$")
     """The letter by which the items of a list are called, with their number: `I` for I1, I2, ..."""
     per_side: bool = False

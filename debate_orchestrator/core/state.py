@@ -123,9 +123,9 @@ class DebateState:
     issues: tuple[str, ...] | None = None
     """The list of issues as the user changed it; None if they left the rapporteur's as it is."""
     begun: Mapping[str, tuple[int, int]] = field(default_factory=_empty)
-    """Turns whose briefs are fixed, because they or a turn of their stage were sent or have a reply: all who speak at
-    the same time hear the same. Each has two counts of questions from the floor: those that came before the seat's
-    previous turn began, and those before this one began."""
+    """Turns whose briefs are fixed: a brief of their stage was sent, or a reply given, and all who speak at the same
+    time hear the same. Each has two counts of questions from the floor: those that came before the seat's previous
+    turn began, and those before this one began."""
     last_begun: Mapping[tuple[str, bool], int] = field(default_factory=_empty)
     """Seat, and whether its turn is mirrored, to the number of questions asked before its latest turn began."""
     speeches: Mapping[str, VisibleText] = field(default_factory=_empty)

@@ -24,13 +24,13 @@ RUN_AGAIN = "Run it again with a higher cap: replies that are saved are not paid
 
 
 def unpriced_seats(cast: Mapping[str, Iterable[str]]) -> list[str]:
-    """A problem if a cap can't be held with this cast, because the price of a model in it is unknown."""
+    """A problem if a cap can't be kept with this cast, because the price of a model in it is unknown."""
     specs = dict.fromkeys(spec for seat in cast.values() for spec in seat)
     unknown = [spec for spec in specs if model_spec.is_called(spec) and pricing.cost(spec, Usage()) is None]
     if not unknown:
         return []
     hint = "Leave the cap out, or cast models whose prices are known: `debate models` lists them."
-    return [f"max_cost: a cap can't be held with {', '.join(unknown)}, whose price is unknown. {hint}"]
+    return [f"max_cost: a cap can't be kept with {', '.join(unknown)}, whose price is unknown. {hint}"]
 
 
 class Budget:
@@ -105,7 +105,7 @@ def check_cap(
     if cap is None:
         return
     if price is None:
-        raise OverBudget(f"max_cost: a cap can't be held with {spec}, whose price is unknown. {hint}")
+        raise OverBudget(f"max_cost: a cap can't be kept with {spec}, whose price is unknown. {hint}")
     if (spent := committed()) + price > cap:
         raise OverBudget(
             f"max_cost: {turn_id} would cost about ${price:.4f}; with ${spent:.4f} spent or under way "

@@ -36,7 +36,7 @@ EVERY_SIZE = 8
 """Up to this number of rounds each is tried; above it only those that a condition of the format names."""
 SECONDS = 60
 """Seconds for all rehearsals of a format. A format from elsewhere may be made to need far more."""
-WHOLE_SIZE = 3
+WHOLE_ROUNDS = 3
 """Up to this number of rounds, and in those that a condition names, unusual debates and reports are tried too."""
 _NONCE = "0123456789abcdef"
 _WHEN = "2026-01-01T00:00:00.000Z"
@@ -118,7 +118,7 @@ def find_problems(format: Format, templates: Mapping[str, str], where: Callable[
 def _trials(format: Format, templates: Mapping[str, str], where: Callable[[Keys], str]) -> Iterator[_Trial]:
     told_apart = _rounds_beside_conditions(format)
     for rounds in sizes(format):
-        whole = rounds <= WHOLE_SIZE or rounds in told_apart
+        whole = rounds <= WHOLE_ROUNDS or rounds in told_apart
         for strictness in format.rubric.strictness:
             for scenario in (PLAIN, *UNUSUAL) if whole else (PLAIN,):
                 yield _Trial(opened(format, templates, rounds, strictness, scenario), scenario, where, reported=whole)

@@ -55,8 +55,8 @@ def validate(
     """The model made of `data`, or None and every error; `where` gives the place of some keys.
 
     Checks over the whole model (InvalidFormat) can only run on a valid one. If single values are wrong, they run on a
-    copy with stand-ins, and their errors about the stand-ins are left out. With more wrong values than are listed they
-    don't run, and nothing is worked out for the others.
+    copy with placeholders, and their errors about the placeholders are left out. If there are more wrong values than
+    are listed, these checks are skipped.
     """
     try:
         return model.model_validate(data), []

@@ -451,7 +451,7 @@ class _Siblings:
     """The values of the fields of one record on which others depend."""
 
     def __init__(self, wanted: Shape, shape_context: ShapeContext, entered: Entered, field_path: FieldPath):
-        self._wanted, self._terms, self._entered, self._field_path = wanted, shape_context, entered, field_path
+        self._wanted, self._shape_context, self._entered, self._field_path = wanted, shape_context, entered, field_path
         self._known: dict[str, Any] = {}
 
     def applies(self, field: Field) -> bool:
@@ -472,6 +472,6 @@ class _Siblings:
                 self._known[name] = empty_value(field)
             else:
                 must = bool(field.only_if or field.unless) and not field.optional
-                filled = _field(field, self._terms, self._entered, (*self._field_path, name), must=must)
+                filled = _field(field, self._shape_context, self._entered, (*self._field_path, name), must=must)
                 self._known[name] = _returned(filled)
         return self._known[name]

@@ -67,8 +67,8 @@ def cache_plans(debate: DebateState) -> dict[str, CachePlan]:
         now = starts[first.stage]
         before = written.get(first.family)
         before = before if before is not None and before.until >= now else None
-        led = debate.opened.settings.share_cache and bool(others)
-        plan = _plan(first, calls, starts, led=led)
+        shared = debate.opened.settings.share_cache and bool(others)
+        plan = _plan(first, calls, starts, shared=shared)
         if plan.write:
             lasts = max(_lifetime(hour=plan.hour), before.lasts if before else 0.0)  # a read renews what it reads
             written[first.family] = _Written(first.turn, now + lasts, lasts)
@@ -77,7 +77,7 @@ def cache_plans(debate: DebateState) -> dict[str, CachePlan]:
             written[first.family] = before._replace(until=now + before.lasts)
         plans[first.turn] = plan
         # Without a leader the calls of a stage start together, so none can read what another writes.
-        source = first.turn if led and plan.write else before.turn if before else None
+        source = first.turn if shared and plan.write else before.turn if before else None
         plans |= {call.turn: CachePlan(reads=source) for call in others}
     return plans
 
@@ -101,16 +101,17 @@ def _planned(debate: DebateState) -> tuple[list[_Planned], list[float]]:
     return calls, starts
 
 
-def _plan(call: _Planned, calls: list[_Planned], starts: list[float], *, led: bool) -> CachePlan:
-    """Whether the first call of a family in a stage writes: where a later stage reads it in time, or `led` calls of
-    its own stage do. Keeping it for an hour costs twice as much, which two reads pay for."""
+def _plan(call: _Planned, calls: list[_Planned], starts: list[float], *, shared: bool) -> CachePlan:
+    """Whether the first call of a family in a stage writes: where a later stage reads it in time, or, where the
+    cache is `shared`, other calls of its own stage do. Keeping it for an hour costs twice as much, which two reads pay
+    for."""
     later = [other for other in calls if other.family == call.family and other.certain and other.stage > call.stage]
     gap = starts[later[0].stage] - starts[call.stage] if later else 0.0
     if later and gap <= _lifetime(hour=False):
         return CachePlan(write=True)
     if len(later) > 1 and gap <= _lifetime(hour=True):
         return CachePlan(write=True, hour=True)
-    return CachePlan(write=led)
+    return CachePlan(write=shared)
 
 
 def _lifetime(*, hour: bool) -> float:

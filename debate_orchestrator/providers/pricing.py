@@ -158,7 +158,7 @@ def _listed(spec: str) -> ModelPrice | None:
 
 
 def free(spec: str) -> bool:
-    """Whether a seat costs nothing: no model is called, or the server is the user's own."""
+    """Whether calls of a model spec cost nothing: no model is called, or the server is the user's own."""
     if not model_spec.is_called(spec):
         return True
     provider = entry(spec)

@@ -215,7 +215,7 @@ class TournamentRun:
                     stop.set()
                     raise
                 _LOG.exception("%s was stopped by an error in this program.", debate.id)
-                self._stand(debate, stopped_by_mistake(error, self.statuses[debate.id]))
+                self._set_status(debate, stopped_by_mistake(error, self.statuses[debate.id]))
             except BaseException:
                 stop.set()
                 raise
@@ -227,19 +227,19 @@ class TournamentRun:
             return before  # what the cap leaves is for debates that have begun
         if broken := [spec for spec in self._specs(debate) if self._failures[spec] >= _GIVES_UP]:
             why = f"{broken[0]} failed in {_GIVES_UP} debates in a row, so no more are begun with it."
-            return self._stand(debate, before._replace(why=(why,), for_good=True))
+            return self._set_status(debate, before._replace(why=(why,), for_good=True))
         try:
-            self._stand(debate, before._replace(status="running"))
+            self._set_status(debate, before._replace(status="running"))
             with declared_prices(self.tournament.spec):
                 await self._take_turns(debate, stop)
         except LockedJournal as error:
-            self._stand(debate, before._replace(status="elsewhere", why=tuple(error.problems)))
+            self._set_status(debate, before._replace(status="elsewhere", why=tuple(error.problems)))
         except (BadJournal, BadFile) as error:
-            self._stand(debate, DebateStatus("unusable", why=tuple(error.problems)))
+            self._set_status(debate, DebateStatus("unusable", why=tuple(error.problems)))
         except ExternalError as error:
             self._capped = self._capped or isinstance(error, OverBudget)
             debate_status = self.statuses[debate.id]._replace(status="stopped", why=tuple(error.problems))
-            self._stand(debate, debate_status._replace(for_good=isinstance(error, ProviderFailed)))
+            self._set_status(debate, debate_status._replace(for_good=isinstance(error, ProviderFailed)))
             if isinstance(error, JournalWriteError):
                 stop.set()  # the disk is full: what is paid for from now on could not be kept
         return self.statuses[debate.id]
@@ -334,9 +334,9 @@ class TournamentRun:
         status: Status = otherwise
         if state.complete:
             status = "undecided" if schedule.unanswered_at_the_end(state) else "complete"
-        self._stand(debate, DebateStatus(status, _winner(state), budget.committed()))
+        self._set_status(debate, DebateStatus(status, _winner(state), budget.committed()))
 
-    def _stand(self, debate: ScheduledDebate, debate_status: DebateStatus) -> DebateStatus:
+    def _set_status(self, debate: ScheduledDebate, debate_status: DebateStatus) -> DebateStatus:
         self.statuses[debate.id] = debate_status
         self._on_change(debate, debate_status, None)
         return debate_status

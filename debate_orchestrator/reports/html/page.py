@@ -41,7 +41,7 @@ def render(report: ReportModel) -> str:
         "gist": partial(gist, writer=writer, scales=report.judging.scales, quotes=report.judging.quotes),
         "excerpt": excerpt,
         "claims_of": partial(_claims_of, report),
-        "ties": {link.turn: link for link in report.links},
+        "links": {link.turn: link for link in report.links},
         "before": BEFORE,
         "after": AFTER,
     }
