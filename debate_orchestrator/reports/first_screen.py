@@ -235,7 +235,10 @@ def _score_bar(report: ReportModel) -> ScoreBar | None:
 
 def _declared(report: ReportModel) -> str:
     verdict = report.verdict
-    if verdict is None or not report.scored or [verdict.winner] == _ahead(verdict):
+    if verdict is None or not report.scored:
+        return ""
+    ahead = _ahead(verdict)
+    if verdict.winner == (ahead[0] if len(ahead) == 1 else TIE):
         return ""
     return f"{verdict_text.argued_better(report)}."
 
