@@ -277,7 +277,7 @@ def _common(debate: DebateState, turn: Turn) -> dict[str, Any]:
         ],
         "search": settings.search and turn.speaking and debate.shape(turn) is None,
         "until_dry": settings.until_dry,
-        "own_issues": isinstance(settings.issues, tuple),
+        "own_issues": settings.own_issues is not None,
         **_issues(debate, renamed),
     }
 
