@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -299,3 +300,18 @@ def test_each_lock_of_a_database_has_a_number_of_its_own() -> None:
     texts = (path.read_text(encoding="utf-8") for path in SOURCES)
     numbers = [int(one, 16) for text in texts for one in re.findall(r"^_\w*LOCK = (0x\w+)", text, re.MULTILINE)]
     assert len(numbers) >= 3 and len({*numbers}) == len(numbers)
+
+
+TOP = {
+    ".ci", ".claude-plugin", ".codex-plugin", ".dockerignore", ".gitignore", "CHANGELOG.md", "Containerfile", "LICENSE",
+    "README.md", "SECURITY.md", "agents", "bin", "debate_orchestrator", "docs", "examples", "prompts", "pyproject.toml",
+    "requirements.lock", "skill", "tests",
+}  # fmt: skip
+
+
+def test_the_top_of_the_repository_holds_what_is_known() -> None:
+    """What a test run leaves there is not committed."""
+    if shutil.which("git") is None or not (ROOT / ".git").exists():
+        pytest.skip("no git repository, as in an unpacked sdist")
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert {path.partition("/")[0] for path in listed.split("\0") if path} == TOP

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -53,7 +54,7 @@ class Journals(DatabaseJournals):
 
 
 @pytest.fixture(autouse=True)
-def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+def soon(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lines that waited too long are tried again at once."""
     monkeypatch.setattr(journals_module, "_BLOCKED_WAITS", (0.0,) * 4)
 
@@ -80,6 +81,42 @@ def test_a_lock_holds_up_no_other_journal() -> None:
 
     store = asyncio.run(run())
     assert store.counts == {(1, 1): 2, (2, 1): 2, (3, 1): 2}
+
+
+class HeldJournals(Journals):
+    """Journals of which the third, written alone, takes until `go_on` is set."""
+
+    def __init__(self, locked: set[int]):
+        super().__init__(locked)
+        self.under_way, self.go_on = asyncio.Event(), asyncio.Event()
+
+    async def _append(self, lines: list[Line]) -> dict[tuple[int, int], int]:
+        if [line.journal.id for line in lines] == [3]:
+            self.under_way.set()
+            await self.go_on.wait()
+        return await super()._append(lines)
+
+
+def test_a_line_added_while_others_are_still_tried_comes_after_the_locked_one() -> None:
+    """A journal's first line has failed, and waits again only when the lines tried beside it are through. A second line
+    that comes meanwhile must not pass it."""
+
+    async def run() -> Journals:
+        store = HeldJournals({2})
+        journals = [store.journal(number) for number in (1, 2, 3)]
+        waiting = [asyncio.ensure_future(journals[0].handed_over())]  # writes the lines of all three
+        await store.under_way.wait()
+        assert [2] in store.tries
+        store.locked.clear()
+        journals[1].append(asked(1))
+        waiting.append(asyncio.ensure_future(journals[1].handed_over()))
+        for _ in range(20):
+            await asyncio.sleep(0)
+        store.go_on.set()
+        await asyncio.gather(*waiting, journals[2].handed_over())
+        return store
+
+    assert asyncio.run(run()).counts == {(1, 1): 1, (2, 1): 2, (3, 1): 1}
 
 
 def test_every_locked_journal_is_tried_alone_a_few_times() -> None:

@@ -82,7 +82,7 @@ def test_questions_from_the_floor_are_heard_where_they_were(tmp_path: Path, judg
     sides those that heard it, and every new judge in the same places."""
     first = opening(rounds=2)
     debate, events = fold([first]), list[Event]([first])
-    puts = {"1.opening.b": ("b", "judge"), "2.constructive.a": ("a",)}
+    puts = {"1.opening.b": ("a", "b", "judge"), "2.constructive.a": ("a",)}
     while debate.due:
         due = debate.due[0]
         asked = [QuestionAsked(question=f"Before {due.id}?", to=puts[due.id])] if due.id in puts else []
@@ -101,7 +101,8 @@ def test_questions_from_the_floor_are_heard_where_they_were(tmp_path: Path, judg
         ]
 
     assert heard(new) == heard(twice) == heard(debate) == [
-        ("1.opening.b", "Before 1.opening.b?"), ("1.verdict.judge", "Before 1.opening.b?"),
+        ("1.opening.b", "Before 1.opening.b?"), ("1.challenge.a", "Before 1.opening.b?"),
+        ("1.verdict.judge", "Before 1.opening.b?"),
         ("2.constructive.a", "Before 2.constructive.a?"),
     ]  # fmt: skip
     put = [asked.turn for asked in speaker.briefs if "Before 1.opening.b?" in str(asked.messages)]

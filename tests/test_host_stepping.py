@@ -17,6 +17,9 @@ import puppets
 import pytest
 from conftest import Run, finish
 
+from debate_orchestrator.cli import step
+from debate_orchestrator.storage.journal import JournalWriter
+
 J = "report.journal.jsonl"
 
 
@@ -431,3 +434,31 @@ def test_a_reply_that_no_file_keeps_is_named_as_lost(
 
     assert typed.code == 4 and f"Lost: the reply to {turn}" in typed.err
     assert filed.code == 4 and "Lost" not in filed.err
+
+
+def test_a_reply_to_a_journal_in_use_is_named_as_lost(
+    debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reply from standard input is named as lost too if another process holds the journal, if the journal is damaged,
+    and if the step is ended while it waits."""
+    turn = opened["turns"][0]["turn"]
+
+    def typed(*flags: str) -> Any:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"From the input, said A.")))
+        return debate("step", J, f"{turn}=-", *flags)
+
+    with JournalWriter(J):
+        held = typed()
+    assert held.code == 2 and "locked" in held.err and f"Lost: the reply to {turn}" in held.err
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(step, "wait", interrupted)
+        ended = typed("--wait", "9")
+    assert ended.code == 130 and f"Lost: the reply to {turn}" in ended.err
+
+    Path(J).write_bytes(Path(J).read_bytes().replace(b"opened", b"Opened", 1))
+    damaged = typed()
+    assert damaged.code == 2 and f"Lost: the reply to {turn}" in damaged.err

@@ -24,6 +24,8 @@ from debate_orchestrator.storage.journal import BEGINNING, JournalWriter, must_b
 from debate_orchestrator.util.errors import BadJournal, ProviderFailed
 
 RECORDING: dict[str, Any] = {"source": "x", "digest": "0" * 64}
+FLOOR = {"kind": "raised", "question": "Why?", "to": ["a"]}
+HEARD = {"asked": FLOOR, "before": "1.opening."}
 PHASE: dict[str, Any] = {"name": "x", "title": "X", "tag": "X", "seats": ["a"]}
 
 JUDGED = [PHASE | {"name": f"p{n}", "seats": ["judge"]} for n in range(60)]
@@ -74,6 +76,9 @@ def opened(**changes: Any) -> dict[str, Any]:
         ({"recording": RECORDING | {"winner": "zz"}}, "winner"),
         ({"recording": RECORDING | {"totals": {"zz": 1}}}, "totals"),
         ({"recording": RECORDING | {"totals": {"a": 1e300}}}, "totals"),
+        ({"recording": RECORDING | {"questions": [{**HEARD, "asked": FLOOR | {"to": ["zz"]}}]}}, "questions"),
+        ({"recording": RECORDING | {"questions": [HEARD | {"before": "4.opening."}]}}, "places"),
+        ({"recording": RECORDING | {"questions": [HEARD | {"before": ""}]}}, "places"),
         ({"setup__max_cost": -1.0}, "max_cost"),
         ({"setup__retry_for": -1.0}, "retry_for"),
         ({"setup__quorum": 10**30}, "quorum"),

@@ -10,8 +10,10 @@ import random
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import Run, finish, hold
@@ -32,10 +34,19 @@ from journals import (
     written,
 )
 
+from debate_orchestrator.cli.output import print_problems
 from debate_orchestrator.core.events import Noted, StructuredReplyGiven
 from debate_orchestrator.reports.report_files import without_checksum
+from debate_orchestrator.storage import journal
 from debate_orchestrator.storage.journal import JournalWriter, read
-from debate_orchestrator.util.errors import BadJournal, DamagedJournal, DebateError, JournalWriteError, LockedJournal
+from debate_orchestrator.util.errors import (
+    BadJournal,
+    DamagedJournal,
+    DebateError,
+    JournalWriteError,
+    LockedJournal,
+    RedactionFailed,
+)
 
 MORE = Noted(note="prompts changed", detail="written after the fault")
 DRAWN = 0 if "CI" in os.environ else random.randrange(10_000)
@@ -364,15 +375,44 @@ def test_the_time_of_a_line_holds_a_time_alone(tmp_path: Path, at: str) -> None:
 
 
 def test_a_journal_that_was_not_begun_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the disk takes no first line, nothing is left that would be taken for a debate."""
+    """Where the first line can't be written, for whatever reason, nothing is left that would be taken for a debate."""
 
-    def full(*_: object) -> int:
-        raise OSError(errno.ENOSPC, "No space left on device")
+    def failing(error: BaseException) -> Callable[..., Any]:
+        def fail(*_: object) -> Any:
+            raise error
 
-    monkeypatch.setattr(os, "pwrite", full)
-    with pytest.raises(JournalWriteError, match="No space left"):
-        JournalWriter.create(tmp_path / "j.jsonl", opened())
+        return fail
+
+    first = opened()
+    unkept = first.model_copy(update={"settings": first.settings.model_copy(update={"topic": "\ud800"})})
+    with pytest.raises(BadJournal, match="half a surrogate pair"):
+        JournalWriter.create(tmp_path / "j.jsonl", unkept)
     assert list(tmp_path.iterdir()) == []
+    for place, name, error in (
+        (os, "pwrite", OSError(errno.ENOSPC, "No space left on device")),
+        (journal, "redactor", RedactionFailed("RecursionError")),
+        (journal, "redactor", KeyboardInterrupt()),
+    ):
+        raised = JournalWriteError if isinstance(error, OSError) else type(error)
+        with monkeypatch.context() as patch, pytest.raises(raised):
+            patch.setattr(place, name, failing(error))
+            JournalWriter.create(tmp_path / "j.jsonl", first)
+        assert list(tmp_path.iterdir()) == [], error
+
+
+def test_a_file_in_the_place_of_a_new_journal_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where another program replaced the file meanwhile, its file is not removed."""
+    path = tmp_path / "j.jsonl"
+
+    def replaced() -> Any:
+        path.unlink()
+        path.write_bytes(b"mine")
+        return str
+
+    monkeypatch.setattr(journal, "redactor", replaced)
+    with pytest.raises(DebateError, match="deleted or replaced"):
+        JournalWriter.create(path, opened())
+    assert path.read_bytes() == b"mine"
 
 
 def test_the_name_of_a_file_adds_no_line(debate: Run, here: Path) -> None:
@@ -382,3 +422,20 @@ def test_the_name_of_a_file_adds_no_line(debate: Run, here: Path) -> None:
     ran = debate("check")
 
     assert ran.code == 2 and "was changed" in ran.err and "\nComplete." not in ran.err + ran.out
+
+
+def test_each_of_two_guards_keeps_a_message_in_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The journal's error shows such a name escaped, and what prints errors puts each in a line, whatever it holds."""
+    path = tmp_path / "j\nComplete.\n.journal.jsonl"
+    path.write_bytes(ten_lines(tmp_path / "whole.jsonl").replace(b'"n":3', b'"n":4'))
+    with pytest.raises(DamagedJournal, match="was changed") as refused:
+        read(path)
+    assert "\n" not in refused.value.problems[0]
+
+    with JournalWriter(tmp_path / "whole.jsonl"), pytest.raises(LockedJournal) as locked:
+        os.link(tmp_path / "whole.jsonl", tmp_path / "w\nx.jsonl")
+        JournalWriter(tmp_path / "w\nx.jsonl")
+    assert "\n" not in locked.value.problems[0]
+
+    print_problems(["j\nComplete.\n: was changed."])
+    assert capsys.readouterr().err.count("\n") == 1

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.core import transcript_entries
+from debate_orchestrator.core.json_schema import json_schema
 from debate_orchestrator.core.schema import Field, Shape, ShapeContext, check
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import fields
@@ -278,7 +279,7 @@ def test_a_list_takes_no_yes() -> None:
     shape: Shape = {"open": Field(kind="list"), "sure": Field(kind="flag")}
     item, flag = FormQuestion(("open", "1"), Field(kind="text", optional=True), "", True, True), leaf("flag")
 
-    assert fields.steps(shape, TERMS, {})[0] == item
+    assert fields.steps(shape, TERMS, {})[0] == item._replace(titles=("Open", "1"))
     for said in ("yes", "No", "y"):
         with pytest.raises(BadReply, match=r"not an item of the list\. Enter alone ends the list\."):
             fields.read(item, TERMS, said)
@@ -299,11 +300,33 @@ def test_what_need_not_be_there() -> None:
 
 def test_labels() -> None:
     """A place is read as people do, with sides and criteria by their names."""
-    names = {"a": "Researcher A", "depth": "Depth"}
+    shapes = loader.load("adversarial").shapes
+    names = {"a": "Researcher A", "b": "Researcher B"}
 
-    assert fields.label(("scores", "a", "depth"), lambda part: names.get(part, transcript_entries.title(part))) == (
-        "Scores: Researcher A: Depth"
-    )
-    assert fields.label(("unsupported_claims", "2", WHETHER_ANY)) == "Unsupported claims 2 (one more?)"
-    assert fields.label(("rows", "1", "claim")) == "Disputed claims 1: Claim"
-    assert fields.label(("strongest_argument", "seat")) == "Strongest argument: Side"
+    def labels(shape: Shape, entered: Mapping[FieldPath, str] = MappingProxyType({})) -> list[str]:
+        return [fields.label(step, lambda part: names.get(part, "")) for step in fields.steps(shape, TERMS, entered)]
+
+    claim = {("unsupported_claims", "1", "seat"): "a", ("unsupported_claims", "1", "claim"): "So."}
+    assert {"Scores: Researcher A", "Unsupported claims 1: Side"} <= {*labels(shapes["ballot"])}
+    assert "Unsupported claims 2: Side" in labels(shapes["ballot"], claim)
+    assert "Disputed claims 1: Claim" in labels(shapes["dissent"])
+    assert {"Disputed claims 1: Researcher A"} <= {*labels(shapes["dissent"], {("rows", "1", "claim"): "So."})}
+    assert "Strongest argument: Side" in labels(shapes["final"])
+    extra = {"extra": Field(kind="record", optional=True, fields={"why": Field(kind="text")})}
+    assert labels(extra) == ["Extra (anything?)"]
+
+
+def test_a_field_is_called_as_its_format_says() -> None:
+    """A field without a title of its own goes by its name, whatever a shipped format calls a field of that name, and
+    what it is about is shown whole."""
+    about = "what the p-value shows; null hypothesis kept or not"
+    shape = {
+        "rounds": Field(kind="text", about=about),
+        "seat": Field(kind="text", title="Chair", about="who sits there", empty="if none does", optional=True),
+    }
+    first, second = fields.steps(shape, TERMS, {})
+
+    assert [fields.label(step, lambda part: "") for step in (first, second)] == ["Rounds", "Chair"]
+    assert (first.about, second.about) == (about, "who sits there")
+    described = json_schema(shape, TERMS)["properties"]
+    assert [described[name]["description"] for name in shape] == [about, "who sits there; null if none does"]

@@ -15,6 +15,7 @@ from evidence_site import ARTICLE, Site
 from human_turns import PEOPLE
 from hypothesis import given
 from hypothesis import strategies as st
+from journals import line
 from speakers import Speaker, begun, driven, take_turns
 
 from debate_orchestrator.core import schedule, tally
@@ -38,7 +39,7 @@ from debate_orchestrator.providers.provider import PersonProvider
 from debate_orchestrator.providers.rehearse import filled
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.errors import BadSettings, DebateError, Paused, ProviderFailed
+from debate_orchestrator.util.errors import BadJournal, BadSettings, DamagedJournal, Paused, ProviderFailed
 
 STAND_IN = "rehearse:anthropic:claude-opus-5-5"
 TERMS = ShapeContext(
@@ -191,8 +192,31 @@ def test_a_recording_that_can_not_have_happened_is_refused(tmp_path: Path) -> No
         journal.append(Spoke(turn="1.rebuttal.b", reply=Reply(text="So.", brief_digest="0" * 64, by="host")))
         debate = fold(journal.events[:1])
 
-    with pytest.raises(DebateError, match=r"1\.rebuttal\.b"):
+    with pytest.raises(DamagedJournal, match="it is a damaged journal"):
         make_provider(f"replay:{tmp_path / 'odd'}", CurrentState(debate))
+
+
+def test_why_a_recording_can_not_be_replayed_is_told_without_its_words(recording: Path, tmp_path: Path) -> None:
+    """A journal of a newer version, a damaged one and another file are told apart, and no word of the file is told."""
+    whole, bad = recording.read_bytes(), tmp_path / "bad"
+    data = opening().model_dump(mode="json")
+    files = {
+        "it holds what this version does not know. Try: upgrade debate-orchestrator: a newer version wrote it.": (
+            line(1, "0" * 64, data | {"schema_version": "hunter2"}),
+            whole[: whole.index(b"\n") + 1] + line(2, read(recording).entries[0].hash, {"kind": "hunter2"}),
+        ),
+        f"it is a damaged journal. Try: `debate check {bad}` tells what is wrong with it.": (
+            whole.replace(b'"n":2', b'"n":"hunter2"'),
+            line(1, "0" * 64, data) + line(2, "hunter2", {"kind": "noted", "note": "one agent"}),
+        ),
+        "it is not a debate's journal. Try: name a file that ends in .journal.jsonl.": (b"hunter2\nx\n", b"hunter2"),
+    }
+    for said, contents in files.items():
+        for content in contents:
+            bad.write_bytes(content)
+            with pytest.raises(BadJournal) as refused:
+                make_provider(f"replay:{bad}", CurrentState(fold([opening()])))
+            assert refused.value.problems == [f"{bad} can't be replayed: {said}"]
 
 
 def test_it_fails_plainly_on_a_turn_without_recording(recording: Path, tmp_path: Path) -> None:

@@ -85,6 +85,24 @@ def test_a_strip_ends_with_what_it_measures() -> None:
     assert (scored.share, scored.ends[0]) == (Fraction(2, 5), "0, completely contradicted")
 
 
+@pytest.mark.parametrize(
+    ("winner", "a", "b", "said"),
+    [
+        ("a", 7, 6, ""),
+        ("tie", 7, 7, ""),
+        ("tie", 7, 6, "The judges saw neither side argue better."),
+        ("b", 7, 6, "Researcher B (Con) was declared the winner (narrow), though behind on points."),
+        ("a", 7, 7, "Researcher A (Pro) argued better (narrow)."),
+    ],
+)
+def test_who_argued_better_is_said_where_the_points_say_something_else(
+    winner: str, a: float, b: float, said: str
+) -> None:
+    """A side that leads and won, and a tie on equal points, need no sentence besides the points."""
+    script = saying(_1_verdict_judge=ballot(a, b, rounds=1), _final_verdict_judge=final(winner))
+    assert first_screen(adversarial(script, rounds=1)).declared == said
+
+
 def test_what_was_believed_before_stands_beside() -> None:
     """Where judges said before the debate how likely the answer is, the move is shown."""
     assert first_screen(earlier("lighthouse-ledger")).sure == (

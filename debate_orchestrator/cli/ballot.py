@@ -20,7 +20,8 @@ from debate_orchestrator.cli.consent import STANDARD_INPUT, STDIN
 from debate_orchestrator.cli.journals import journal_named
 from debate_orchestrator.cli.output import at_terminal, page, print_json, remark, say
 from debate_orchestrator.core.fold import fold
-from debate_orchestrator.core.schema import Field, Shape, json_schema
+from debate_orchestrator.core.json_schema import json_schema
+from debate_orchestrator.core.schema import Field, Shape
 from debate_orchestrator.reports import markdown, reviews
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.reports.reviews import ReviewedDebate, ReviewForm

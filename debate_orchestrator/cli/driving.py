@@ -145,7 +145,7 @@ def write_reports(debate: OpenDebate) -> Written:
     all the same. Raises Paused if turns are left that only an agent host can take."""
     report, problems = finish(debate, remark)
     print_problems(problems)
-    behind = report.verdict is not None and "winner is behind on points" in report.verdict.remarks
+    behind = report.verdict is not None and report.verdict.behind
     again = wording.asking_again(debate.state, debate.files.journal)
     summary = f"{summary_line(report, debate.files.report)} {again}".rstrip()
     return Written(summary, wording.BEHIND if behind else "", None if problems else debate.files.page)

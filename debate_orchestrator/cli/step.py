@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from debate_orchestrator.cli import flags
@@ -23,7 +25,7 @@ from debate_orchestrator.prompting.replies import MAX_SIZE, decode
 from debate_orchestrator.reports.wording import ISSUES_CHANGED
 from debate_orchestrator.setup.answers import host_problem
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.errors import BadReply, BadSettings, ExternalError
+from debate_orchestrator.util.errors import BadReply, BadSettings, DebateError
 from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.sanitize import one_line
 
@@ -60,28 +62,40 @@ def run(arguments: argparse.Namespace) -> int:
         return []
 
     replies, problems = _read_replies(arguments.given)
-    if arguments.wait:
-        wait(arguments.journal, arguments.wait, replies)
-    with (
-        existing_debate(arguments.journal, changes, trusted=arguments.trust) as debate,
-        sigterm_as_interrupt(),
-    ):
-        if not (debate.state.due or arguments.json):
-            remark(finished(debate.files.journal))
-        folder = TurnsFolder(debate.files.turns, remark)
-        options = {"one_agent": arguments.one_agent, "permissions": flags.permitted(arguments)}
-        try:
-            result = take_step(debate, folder, replies, **options)
-        except ExternalError:
-            for turn in _from_stdin(arguments.given) & replies.keys() - debate.state.replies.keys():
-                remark(f"Lost: the reply to {one_line(turn)}, which standard input held. Hand it in again.")
-            raise
-        show = (*_changed_list(debate.state, arguments), *result.show)
-        result = result.model_copy(update={"problems": (*problems, *result.problems), "show": show})
-        code = print_step(result, debate, arguments)
-        if result.turns and not arguments.json:
-            next_step(f"write each reply to its file, then `{command('step', debate.files.journal)}`.")
-        return code
+    unsaved = {pair.removesuffix("=-") for pair in arguments.given if pair.endswith("=-")} & replies.keys()
+    with _named_if_lost(unsaved):
+        if arguments.wait:
+            wait(arguments.journal, arguments.wait, replies)
+        with (
+            existing_debate(arguments.journal, changes, trusted=arguments.trust) as debate,
+            sigterm_as_interrupt(),
+        ):
+            if not (debate.state.due or arguments.json):
+                remark(finished(debate.files.journal))
+            folder = TurnsFolder(debate.files.turns, remark)
+            options = {"one_agent": arguments.one_agent, "permissions": flags.permitted(arguments)}
+            try:
+                result = take_step(debate, folder, replies, **options)
+            finally:
+                unsaved -= debate.state.replies.keys()
+            show = (*_changed_list(debate.state, arguments), *result.show)
+            result = result.model_copy(update={"problems": (*problems, *result.problems), "show": show})
+            code = print_step(result, debate, arguments)
+            if result.turns and not arguments.json:
+                next_step(f"write each reply to its file, then `{command('step', debate.files.journal)}`.")
+            return code
+
+
+@contextmanager
+def _named_if_lost(turns: set[str]) -> Iterator[None]:
+    """Names the turns whose reply standard input held, if the step ends before it is saved: no file keeps it. What is
+    saved meanwhile is taken out of `turns`."""
+    try:
+        yield
+    except (DebateError, KeyboardInterrupt):
+        for turn in sorted(turns):
+            remark(f"Lost: the reply to {one_line(turn)}, which standard input held. Hand it in again.")
+        raise
 
 
 def _changed_list(state: DebateState, arguments: argparse.Namespace) -> list[str]:
@@ -90,11 +104,6 @@ def _changed_list(state: DebateState, arguments: argparse.Namespace) -> list[str
     if listed is None:
         return []
     return [ISSUES_CHANGED, *(f"{name}. {one_line(question)}" for name, question in listed.issues.items())]
-
-
-def _from_stdin(pairs: list[str]) -> set[str]:
-    """The turns whose reply TURN=- arguments have read: no file keeps it."""
-    return {pair.removesuffix("=-") for pair in pairs if pair.endswith("=-")}
 
 
 def _read_replies(pairs: list[str]) -> tuple[dict[str, str], list[str]]:

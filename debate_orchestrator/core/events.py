@@ -11,7 +11,7 @@ subclass an event, and do not add one that `fold` does not know.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, TypeAdapter, model_validator
@@ -25,6 +25,7 @@ from debate_orchestrator.core.phases import (
     MAX_TURNS,
     OUTCOMES,
     SEATS,
+    Slot,
     judge_seats,
 )
 from debate_orchestrator.core.reply import Count, EstimatedCost, Reply, short_enough
@@ -133,8 +134,8 @@ class EarlierDebate(JournaledModel):
     questions: tuple[EarlierQuestion, ...] = ()
     """The questions from the floor that a turn could hear, in the order in which they were put."""
 
-    def unknown_field(self, sides: tuple[str, ...], rounds: int) -> str | None:
-        """The first field that names a side or round that a debate of these does not have; None if all fit."""
+    def unknown_field(self, sides: tuple[str, ...], rounds: int, slot_ids: Container[str]) -> str | None:
+        """The first field that names a side, round or slot that a debate of these does not have; None if all fit."""
         winners, numbers = {*sides, *OUTCOMES}, range(1, rounds + 1)
         results = self.rounds.values()
         named: dict[str, tuple[Iterable[object], Container[object]]] = {
@@ -147,6 +148,7 @@ class EarlierDebate(JournaledModel):
             "winners of rounds": ((result.winner for result in results), winners),
             "rounds": ((*self.rounds, *self.conceded, *self.interventions), numbers),
             "questions": ((seat for one in self.questions for seat in one.asked.to), (*sides, JUDGE)),
+            "places of questions": ((one.before for one in self.questions), slot_ids),
         }
         return next((name for name, (found, known) in named.items() if any(name not in known for name in found)), None)
 
@@ -225,6 +227,12 @@ class Opened(JournaledModel):
         """The same opening with changes of its settings."""
         return self.model_copy(update={"settings": self.settings.model_copy(update=changes)})
 
+    @property
+    def slots(self) -> Iterator[Slot]:
+        """Every phase of the debate, in order."""
+        settings = self.settings
+        return slots_of(self.format, settings.rounds, settings.strictness, settings.options)
+
     @model_validator(mode="after")
     def _covers_the_seats(self) -> Opened:
         missing = [side for side in self.format.sides if side not in self.settings.positions]
@@ -245,12 +253,15 @@ class Opened(JournaledModel):
             raise ValueError(f"material of {len(self.context):,} files; at most {MAX_FILES} are read")
         if sum(len(file.text) for file in self.context) > MAX_CONTEXT:
             raise ValueError(f"material of more than {MAX_CONTEXT:,} characters")
-        if self.earlier_debate and (problem := self.earlier_debate.unknown_field(format.sides, settings.rounds)):
-            raise ValueError(f"an earlier debate with {problem} that a debate of this format and length does not have")
         if settings.rounds > MAX_ROUNDS:
             raise ValueError(f"{settings.rounds} rounds; at most {MAX_ROUNDS}")
         if problem := self._turn_problem():
             raise ValueError(problem)
+        slot_ids = {slot.turn_id("") for slot in self.slots}
+        if (earlier := self.earlier_debate) and (
+            problem := earlier.unknown_field(format.sides, settings.rounds, slot_ids)
+        ):
+            raise ValueError(f"an earlier debate with {problem} that a debate of this format and length does not have")
         if settings.first not in format.sides or settings.strictness not in format.rubric.strictness:
             raise ValueError("the format has no such side to speak first, or no such strictness")
         return self
@@ -259,7 +270,7 @@ class Opened(JournaledModel):
         """What makes the debate one of more turns than can be held."""
         settings, format = self.settings, self.format
         judges, parts = judge_seats(len(self.cast.get(JUDGE, ()))), Counter[tuple[int | None, bool]]()
-        for slot in slots_of(format, settings.rounds, settings.strictness, settings.options):
+        for slot in self.slots:
             mirror = settings.mirror and format.is_vote(slot.phase)
             parts[slot.round, slot.after_rounds] += sum(map(len, slot.stages(format.sides, judges, mirror=mirror)))
             if parts[slot.round, slot.after_rounds] > MAX_PART_TURNS:

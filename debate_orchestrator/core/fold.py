@@ -396,7 +396,7 @@ def _with_earlier_questions(debate: DebateState) -> DebateState:
     earlier, slot_numbers = debate.opened.earlier_debate, debate.layout.slot_numbers
     left = earlier.questions[debate.carried :] if earlier else ()
     reached = (debate.position.slot, debate.position.stage - 1)
-    due = [*takewhile(lambda one: (slot_numbers.get(one.before, 0), one.stage) <= reached, left)]
+    due = [*takewhile(lambda one: (slot_numbers[one.before], one.stage) <= reached, left)]
     for one in due:
         _append(debate.questions, one.asked)
     return replace(debate, carried=debate.carried + len(due)) if due else debate

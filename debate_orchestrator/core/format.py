@@ -340,6 +340,8 @@ class Format(FrozenModel):
                                     (*place, how),
                                     f"{called}.{key} depends on {sibling!r}, which is not a field beside it",
                                 )
+                    if field.empty and not field.may_be_null:
+                        yield (*place, "empty"), f"{called}.{key} says when it is null, and it never is"
                     if field.when.round is not None:
                         yield (*place, "when"), f"{called}.{key} depends on the round, which a field can't do"
 

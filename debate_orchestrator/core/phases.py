@@ -11,7 +11,7 @@ from pydantic import Field as Default
 from pydantic_core import PydanticCustomError
 
 from debate_orchestrator.core.schema import Condition
-from debate_orchestrator.core.values import FREE_TEXT, FrozenModel, Text
+from debate_orchestrator.core.values import FREE_TEXT, DisplayName, FrozenModel, Text
 
 NAME_PATTERN = r"^[a-z][a-z0-9-]{0,40}$"
 """What a name may be that becomes part of a turn's id, and so of a file's name."""
@@ -50,19 +50,6 @@ OUTCOMES = (TIE, CONSENSUS, NO_DECISION)
 """What a vote may be for beside a side."""
 MIRRORED = ".mirrored"
 """What the id of a mirrored turn ends in."""
-
-
-_MARKUP = frozenset("<>[]`*_|\\#~")
-
-
-def _display_name(name: str) -> str:
-    """What a seat or a phase may be called: it heads speeches in prompts and reports."""
-    if not name.isprintable() or len(name) > 80 or _MARKUP & set(name):
-        raise PydanticCustomError("called", "a line of text, of at most 80 characters, without markdown or HTML")
-    return name
-
-
-DisplayName = Annotated[Text, AfterValidator(_display_name)]
 
 
 def _line(text: str) -> str:

@@ -47,8 +47,8 @@ class IssueList(FrozenModel):
 
 def issue_list(debate: DebateState) -> IssueList | None:
     """The list of issues of a debate, the user's own or the rapporteur's; None if there is none (yet)."""
-    own = debate.opened.settings.issues
-    if isinstance(own, tuple):
+    own = debate.opened.settings.own_issues
+    if own is not None:
         return IssueList(issues=_numbered(own))
     reply = next(_replies(debate, ISSUES), None)
     if reply is None or not reply.data.get("issues"):

@@ -1,4 +1,4 @@
-"""The shape of a structured reply, as data: it gives the JSON Schema that is asked for, and the check of the reply.
+"""The shape of a structured reply, as data: it gives the check of the reply, and `core.json_schema` what is asked for.
 
 A shape is a mapping of names to fields. Structured-output modes can't enforce ranges or dependencies between fields, so
 those are checked here and nowhere else. Nothing is repaired or guessed: a reply passes if `check` finds no error.
@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from pydantic import Field as ModelField
 
-from debate_orchestrator.core.values import FrozenModel, Text
+from debate_orchestrator.core.values import DisplayName, FrozenModel, Text
 from debate_orchestrator.util.errors import first_few, short_repr
 from debate_orchestrator.util.sanitize import count_words
 
@@ -32,7 +32,6 @@ MAX_NUMBER = 1_000_000
 """The largest absolute value that a number in a reply may have."""
 SPARE_TEXT_FACTOR, SPARE_REPLY_FACTOR = 1.5, 1.1
 """How many times the words asked for a text, and a whole brief, may have before it is sent back."""
-TURN_ITEM = {"type": "string", "description": "the id of a turn"}  # the JSON Schema of an item of a list of turns
 _URL = re.compile(r"https?://[^\s<>\"`\x00-\x20\x7f]+", re.IGNORECASE)
 
 
@@ -88,7 +87,11 @@ class Field(FrozenModel):
     kind: Literal["text", "url", "flag", "number", "choice", "choices", "list", "record", "scores", "turn", "turns"]
     """`scores`: a number for each side and criterion of the rubric; `turn`: a turn's id; `turns`: a list of turn ids;
     `url`: the address of a page."""
+    title: DisplayName = ""
+    """What a person's form calls the field; where it is empty, its name."""
     about: Text = ""
+    empty: Text = ""
+    """When the field is null, after what it is about: `unless detected`. A person reads no word on null."""
     of: tuple[str, ...] = ()
     """The options of a choice; empty means the sides."""
     fields: dict[str, Field] = {}
@@ -119,6 +122,16 @@ class Field(FrozenModel):
     def keys(self, context: ShapeContext) -> tuple[str, ...]:
         """The keys under which there is one value each; empty for a single value."""
         return context.sides if self.per_side else context.issues if self.per_issue else ()
+
+    @property
+    def may_be_null(self) -> bool:
+        """Whether null may be its value."""
+        return bool(self.only_if or self.unless or self.optional) and empty_value(self) is None
+
+    @property
+    def description(self) -> str:
+        """What the field is about, and when it is null, as a model reads it."""
+        return "; ".join(filter(None, (self.about, f"null {self.empty}" if self.empty else "")))
 
     @property
     def single(self) -> Field:
@@ -170,96 +183,6 @@ def fields_asked(shape: Mapping[str, Field], context: ShapeContext) -> Shape:
         if field.when.holds(rounds=context.rounds, strictness=context.strictness, options=context.options)
         and (context.issues or not field.per_issue)
     }
-
-
-def json_schema(shape: Mapping[str, Field], context: ShapeContext) -> dict[str, Any]:
-    """The shape as a JSON Schema for structured-output modes: every property is required, and no other is allowed.
-
-    A condition inside a record is an `anyOf`. One on the reply itself is a union with null, because structured-output
-    modes refuse a schema whose root is not a plain object.
-    """
-    return _object({name: _schema(field, context) for name, field in fields_asked(shape, context).items()})
-
-
-def _record_schema(shape: Mapping[str, Field], context: ShapeContext) -> dict[str, Any]:
-    """The schema of a record inside a reply: one alternative for each set of fields that must be filled in."""
-    fields = fields_asked(shape, context)
-    named = {other for field in fields.values() for other in (*field.only_if, *field.unless)}
-    decisive = next(iter(named), "")
-    options = _options(fields[decisive], context) if len(named) == 1 and decisive in fields else ()
-    branches: dict[tuple[str, ...], list[bool | str]] = {}
-    for option in options:
-        filled = tuple(name for name, field in fields.items() if applies(field, {decisive: option}))
-        branches.setdefault(filled, []).append(option)
-    if len(branches) < 2:
-        return json_schema(shape, context)
-    return {
-        "anyOf": [_alternative(fields, filled, {decisive: allowed}, context) for filled, allowed in branches.items()]
-    }
-
-
-def _options(field: Field, context: ShapeContext) -> tuple[bool | str, ...]:
-    """The values of a field on which others may depend."""
-    if field.per_side or field.optional or field.kind not in ("flag", "choice"):
-        return ()
-    return (True, False) if field.kind == "flag" else field.of or context.sides
-
-
-def _alternative(
-    fields: Mapping[str, Field], filled: tuple[str, ...], allowed: Mapping[str, list[bool | str]], context: ShapeContext
-) -> dict[str, Any]:
-    properties = {}
-    for name, field in fields.items():
-        empty = name not in filled and empty_value(field) is None
-        plain = {"type": "null"} if empty else _schema(field, context, conditional=field.optional)
-        properties[name] = plain | ({"enum": allowed[name]} if name in allowed else {})
-        properties[name] |= {"description": field.about} if field.about else {}
-    return _object(properties)
-
-
-def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
-
-
-def _schema(field: Field, context: ShapeContext, *, conditional: bool | None = None) -> dict[str, Any]:
-    """The schema of a field; `conditional` says whether it may be null, if its own conditions do not."""
-    schema = _plain(field, context)
-    if keys := field.keys(context):
-        schema = _object(dict.fromkeys(keys, schema))
-    if conditional is None:
-        conditional = bool(field.only_if or field.unless or field.optional)
-    if conditional and empty_value(field) is None:
-        if "anyOf" in schema:
-            schema = {"anyOf": [*schema["anyOf"], {"type": "null"}]}
-        else:
-            schema |= {"type": [schema["type"], "null"]}
-            schema |= {"enum": [*schema["enum"], None]} if "enum" in schema else {}
-    return schema | ({"description": field.about} if field.about else {})
-
-
-def _plain(field: Field, context: ShapeContext) -> dict[str, Any]:
-    """The schema of a field's value for one side, when it is filled in."""
-    match field.kind:
-        case "text" | "url" | "turn":
-            return {"type": "string"}
-        case "flag":
-            return {"type": "boolean"}
-        case "number":
-            return {"type": "integer" if field.whole else "number"}
-        case "choice":
-            return {"type": "string", "enum": list(field.of or context.sides)}
-        case "choices":
-            return {"type": "array", "items": {"type": "string", "enum": list(field.of or context.sides)}}
-        case "turns":
-            return {"type": "array", "items": dict(TURN_ITEM)}
-        case "list":
-            items = _record_schema(field.fields, context) if field.fields else {"type": "string"}
-            return {"type": "array", "items": items}
-        case "record":
-            return _record_schema(field.fields, context)
-        case "scores":
-            each = _object({name: {"type": "number"} for name in context.criteria})
-            return _object(dict.fromkeys(context.sides, each))
 
 
 def empty_value(field: Field) -> Any:

@@ -194,10 +194,15 @@ class Settings(FrozenModel):
         return tuple(name for name in asked if asked[name])
 
     @property
+    def own_issues(self) -> tuple[str, ...] | None:
+        """The list of issues that the user drew up; None where they drew up none."""
+        return self.issues if isinstance(self.issues, tuple) else None
+
+    @property
     def shape_options(self) -> tuple[str, ...]:
         """The options by the names that the conditions (`when`) of fields in shapes use: also `issues` where the user
         gave the list, and `until dry`."""
-        own = (ISSUES,) if isinstance(self.issues, tuple) else ()
+        own = () if self.own_issues is None else (ISSUES,)
         return (*self.options, *own, *(("until dry",) if self.until_dry else ()))
 
     @field_validator("*", mode="wrap")

@@ -18,7 +18,7 @@ from debate_orchestrator.core.events import (
     ReplyEvent,
     StructuredReplyGiven,
 )
-from debate_orchestrator.core.format import Format, slots_of
+from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.mirror import Mirror
 from debate_orchestrator.core.phases import JUDGE, MIRRORED, Phase, Slot, Turn, judge_seats
 from debate_orchestrator.core.reply import Reply
@@ -228,7 +228,7 @@ def spec_in(debate: DebateState, seat: str) -> str:
 def make_layout(opened: Opened) -> DebateLayout:
     """What the event `Opened` decides for the whole debate."""
     settings, format = opened.settings, opened.format
-    slots = tuple(slots_of(format, settings.rounds, settings.strictness, settings.options))
+    slots = tuple(opened.slots)
     by_round: dict[int | None, list[Slot]] = {}
     for slot in slots:
         by_round.setdefault(slot.round, []).append(slot)

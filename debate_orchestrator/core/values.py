@@ -6,11 +6,23 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Annotated, Any, ForwardRef, Self, get_args
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic_core import PydanticCustomError
 
 FREE_TEXT = "free text"
 """Annotates a field whose strings people and models read, and by which nothing is found or decided."""
 Text = Annotated[str, FREE_TEXT]
+_MARKUP = frozenset("<>[]`*_|\\#~")
+
+
+def _display_name(name: str) -> str:
+    """What a seat, a phase or a field may be called: it heads speeches in prompts and reports, and stands in forms."""
+    if not name.isprintable() or len(name) > 80 or _MARKUP & set(name):
+        raise PydanticCustomError("called", "a line of text, of at most 80 characters, without markdown or HTML")
+    return name
+
+
+DisplayName = Annotated[Text, AfterValidator(_display_name)]
 
 
 class FrozenModel(BaseModel):

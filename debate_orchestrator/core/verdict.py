@@ -109,6 +109,11 @@ class Verdict(FrozenModel):
     swing: dict[str, int] = {}
     """Side to the votes it gained between, among the judges who voted both times; empty if there is none."""
 
+    @property
+    def behind(self) -> bool:
+        """Whether the declared winner has fewer points."""
+        return "winner is behind on points" in self.remarks
+
 
 def score_totals(results: Sequence[RoundResult], sides: Sequence[str]) -> dict[str, Fraction]:
     """Side to the sum of its round scores."""

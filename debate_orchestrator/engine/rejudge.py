@@ -168,17 +168,17 @@ def of_journal(
     seated = old.format.seats_taken(settings.options)
     cast = {**{seat: replayed for seat in seated if seat != JUDGE}, JUDGE: tuple(judges)}
     calls = {name: Settings.model_fields[name].default for name in CALL_SETTINGS}
+    earlier = _earlier_debate(debate, os.path.basename(path), digest)
     opened = new_opening(
         old.format,
         old.templates,
         settings=settings.model_copy(update={"cast": cast, **calls}),
         context=old.context,
-        earlier_debate=_earlier_debate(debate, os.path.basename(path), digest),
+        earlier_debate=earlier,
         speech_rules=old.speech_rules,
     )
     asked = _earlier_questions(debate, make_layout(opened).slot_numbers)
-    again = opened.earlier_debate
-    return opened.model_copy(update={"earlier_debate": again and again.model_copy(update={"questions": asked})}), []
+    return opened.model_copy(update={"earlier_debate": earlier.model_copy(update={"questions": asked})}), []
 
 
 def _earlier_questions(debate: DebateState, slots: Container[str]) -> tuple[EarlierQuestion, ...]:

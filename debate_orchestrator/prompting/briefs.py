@@ -18,8 +18,8 @@ from weakref import WeakKeyDictionary
 from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally, transcript_entries
 from debate_orchestrator.core.events import Rejected, ReplyEvent, StructuredReplyGiven
 from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.json_schema import json_schema
 from debate_orchestrator.core.phases import JUDGE, MIRRORED, RAPPORTEUR, Phase, Turn
-from debate_orchestrator.core.schema import json_schema
 from debate_orchestrator.core.state import DebateLayout, DebateState
 from debate_orchestrator.core.transcript_entries import TranscriptEntry
 from debate_orchestrator.core.values import FrozenModel
@@ -277,7 +277,7 @@ def _common(debate: DebateState, turn: Turn) -> dict[str, Any]:
         ],
         "search": settings.search and turn.speaking and debate.shape(turn) is None,
         "until_dry": settings.until_dry,
-        "own_issues": isinstance(settings.issues, tuple),
+        "own_issues": settings.own_issues is not None,
         **_issues(debate, renamed),
     }
 

@@ -8,7 +8,7 @@ do.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -41,9 +41,6 @@ _ENDING_KINDS = ("text", "url", "number", "choice", "turn")
 """Kinds of a first field whose emptiness ends a list of records."""
 _MISSING: Any = object()
 _NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d{1,15})?", re.ASCII)
-_FOR_MACHINES = re.compile(r"; null\b[^;]*")
-"""A clause of what a field is about that says when JSON has null: a person leaves the field empty."""
-_PLAIN = {"rows": "Disputed claims", "rounds": "Round", "seat": "Side"}
 _YES, _NO = ("yes", "y", "true"), ("no", "n", "false")
 
 
@@ -61,6 +58,8 @@ class FormQuestion(NamedTuple):
     """Whether that ends a list."""
     lacking: int = 0
     """How many more items the list should have where it ends here."""
+    titles: tuple[str, ...] = ()
+    """What the parts of its place are called, as the shape has them."""
 
     def options(self, shape_context: ShapeContext) -> tuple[str, ...]:
         """What may be chosen."""
@@ -93,12 +92,15 @@ FormGenerator = Generator[FormQuestion, None, Any]
 def steps(shape: Shape, shape_context: ShapeContext, entered: Entered) -> list[FormQuestion]:
     """The questions of a form, as far as they are known from what was entered."""
     asked = _record(shape, shape_context, entered, ())
-    return [step._replace(about=_FOR_MACHINES.sub("", step.about)) for step in asked]
+    return [step._replace(titles=tuple(_titles(shape, step.field_path))) for step in asked]
 
 
-def title(name: str) -> str:
-    """The name of a field as a form has it: a word for people where the shape's own is a program's."""
-    return _PLAIN.get(name) or transcript_entries.title(name)
+def _titles(shape: Shape, field_path: FieldPath) -> Iterator[str]:
+    """What the parts of a place are called: a field by its title, if it has one, and anything else by its name."""
+    for part in field_path:
+        field = shape.get(part)
+        yield (field.title if field else "") or transcript_entries.title(part)
+        shape = field.fields if field else shape
 
 
 def value(shape: Shape, shape_context: ShapeContext, entered: Entered) -> dict[str, Any] | None:
@@ -250,11 +252,17 @@ def hint(step: FormQuestion, shape_context: ShapeContext) -> str:
     return f"{expected}; Enter alone is for none" if step.may_be_empty else expected
 
 
-def label(field_path: FieldPath, name: Callable[[str], str] = title) -> str:
-    """A place as people read it: `Strongest: Researcher A`, `Disputed claims 1: Claim`. `name` gives the name of a
-    part."""
-    ending = (" (one more?)" if field_path[-2].isdigit() else " (anything?)") if field_path[-1] == WHETHER_ANY else ""
-    parts = [f" {part}" if part.isdigit() else f": {name(part)}" for part in field_path if part != WHETHER_ANY]
+def label(step: FormQuestion, name: Callable[[str], str]) -> str:
+    """The place of a question as people read it: `Strongest: Researcher A`, `Disputed claims 1: Claim`. `name` gives
+    the name of a side or a criterion, and nothing for other parts."""
+    field_path, ending = step.field_path, ""
+    if field_path[-1] == WHETHER_ANY:
+        ending = " (one more?)" if field_path[-2].isdigit() else " (anything?)"
+    parts = [
+        f" {part}" if part.isdigit() else f": {name(part) or title}"
+        for part, title in zip(field_path, step.titles, strict=True)
+        if part != WHETHER_ANY
+    ]
     return "".join(parts).removeprefix(": ") + ending
 
 

@@ -17,7 +17,7 @@ from debate_orchestrator.core.verdict import strength_of
 from debate_orchestrator.core.votes import leader, read_ballot
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.prompting.fields import Entered, FieldPath, FormQuestion, label, shortened, steps, title
+from debate_orchestrator.prompting.fields import Entered, FieldPath, FormQuestion, label, shortened, steps
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadReply
 from debate_orchestrator.util.terminal_text import chosen
@@ -36,15 +36,15 @@ def hides_ballots(debate: DebateState) -> bool:
 
 
 def part_name(part: str, shape_context: ShapeContext, format: Format) -> str:
-    """What a side, a criterion or a field is called."""
+    """What a side or a criterion is called; empty for anything else."""
     if part in shape_context.sides:
         return format.name_of(part)
-    return format.rubric.criteria[part].title if part in shape_context.criteria else title(part)
+    return format.rubric.criteria[part].title if part in shape_context.criteria else ""
 
 
 def step_label(step: FormQuestion, shape_context: ShapeContext, format: Format) -> str:
     """What a question of a form is about; of a line of scores with the criteria in their order."""
-    named = label(step.field_path, lambda part: part_name(part, shape_context, format))
+    named = label(step, lambda part: part_name(part, shape_context, format))
     if step.field.kind != "scores":
         return named
     return f"{named}: {', '.join(part_name(name, shape_context, format) for name in shape_context.criteria)}"
@@ -76,8 +76,8 @@ def asked_at_first(debate: DebateState, turn: Turn) -> list[str]:
     """The fields that the form of a structured turn asks for unless the person wants more."""
     every, short = steps(debate.shape(turn) or {}, schedule.shape_context(debate, turn), {}), short_form(debate, turn)
     given = computed(debate, turn, {})
-    asked = [step.field_path[0] for step in (short(every) if short else every) if step.field_path not in given]
-    return [title(name) for name in dict.fromkeys(asked)]
+    asked = [step.titles[0] for step in (short(every) if short else every) if step.field_path not in given]
+    return list(dict.fromkeys(asked))
 
 
 def reply_problems(debate: DebateState, turn: Turn, brief: Brief, text: str) -> list[str]:

@@ -8,8 +8,16 @@ from debate_orchestrator.core.reply import RecordedOutcome, Reply
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.provider import OnPiece, Permissions
 from debate_orchestrator.storage import journal
+from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util.data import name_of
-from debate_orchestrator.util.errors import BadJournal, BadSettings, ProviderFailed
+from debate_orchestrator.util.errors import (
+    BadJournal,
+    BadSettings,
+    DamagedJournal,
+    NewerJournal,
+    OutOfTurn,
+    ProviderFailed,
+)
 from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.sanitize import sanitize
 
@@ -56,13 +64,17 @@ class Replay:
 def _events(path: str) -> list[Event]:
     """The events of a recording. BadJournal, in words that hold nothing of the file: what stops a debate of a
     tournament may be told to another machine, and the file may be none that was meant."""
-    data = journal.read_bytes(path)
+    data, start = journal.read_bytes(path), f"{name_of(path)} can't be replayed: "
     try:
         events = journal.parse(path, data).events
         fold(events)  # a journal that says what can't be is refused, as by every verb
-    except BadJournal:
+    except NewerJournal:
+        raise NewerJournal(f"{start}it holds what this version does not know.") from None
+    except (DamagedJournal, OutOfTurn):
         hint = f"`{command('check', path)}` tells what is wrong with it"
-        raise BadJournal(f"{name_of(path)} can't be replayed: it is no whole journal of a debate.", hint=hint) from None
+        raise DamagedJournal(f"{start}it is a damaged journal.", hint=hint) from None
+    except BadJournal:
+        raise BadJournal(f"{start}it is not a debate's journal.", hint=f"name a file that ends in {JOURNAL}") from None
     return events
 
 

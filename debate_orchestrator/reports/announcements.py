@@ -136,7 +136,7 @@ def _rehearsed(debate: DebateState) -> Iterator[Announcement]:
 
 def _own_issues(debate: DebateState) -> Iterator[Announcement]:
     """The user's own list of issues, which no turn brings."""
-    if isinstance(debate.opened.settings.issues, tuple):
+    if debate.opened.settings.own_issues is not None:
         yield Announcement("issues", "The list of issues, drawn up by the user:")
         yield from _listed(debate)
 

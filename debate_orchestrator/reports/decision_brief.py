@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from debate_orchestrator.core import rapporteur, speech_rules, tally
-from debate_orchestrator.core.phases import CONSENSUS, DECISION_BRIEF, NO_DECISION, TIE
+from debate_orchestrator.core.phases import DECISION_BRIEF
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports.parts import Part
 from debate_orchestrator.reports.wording import sentences
@@ -180,7 +180,7 @@ def issues_report(debate: DebateState) -> IssuesReport | None:
             for name, question in heard["issues"].items()
         ),
         unknowns=tuple(heard["unknowns"]),
-        by="user" if isinstance(debate.opened.settings.issues, tuple) else "rapporteur",
+        by="rapporteur" if debate.opened.settings.own_issues is None else "user",
         changed=debate.issues is not None,
     )
 
@@ -273,38 +273,6 @@ def _judges_for(debate: DebateState) -> tuple[int, int] | None:
     if verdict is None or len(cast) < 2:
         return None
     return sum(vote.winner == verdict.winner for vote in cast), len(cast)
-
-
-_NO_WINNER = {
-    TIE: "The judges saw neither side argue better",
-    CONSENSUS: "The debate ended in consensus, so neither side won",
-    NO_DECISION: "The judges came to no decision on who argued better",
-    None: "There is no verdict on who argued better",
-}
-"""The outcome of a debate that neither side won; None where there is no verdict."""
-
-
-def argued_better(names: Mapping[str, str], winner: str | None, strength: str | None, *, behind: bool) -> str:
-    """Who argued better, without a full stop. `names` are those of the sides, and `winner` is a side, tie, consensus,
-    or no decision; None without a verdict. `behind` says that the declared winner has fewer points."""
-    if winner is None or winner not in names:
-        return _NO_WINNER[winner]
-    firmly = f" ({strength})" if strength else ""
-    if behind:
-        return f"{names[winner]} was declared the winner{firmly}, though behind on points"
-    return f"{names[winner]} argued better{firmly}"
-
-
-def result_line(brief: DecisionBriefReport, names: Mapping[str, str], argued: str) -> str:
-    """Who argued better, as `argued_better` says it, what that is worth, and whether the advice follows it."""
-    sentences = [argued]
-    tried = {True: "yes", False: "no", None: "not tried"}[brief.held_exchanged]
-    sentences.append(f"Held with sides exchanged: {tried}")
-    if brief.judges_for is not None:
-        sentences.append("Judges for this result: {} of {}".format(*brief.judges_for))
-    if brief.differs and brief.sides_with:
-        sentences.append(f"The recommendation goes against that, and comes closest to {names[brief.sides_with]}")
-    return ". ".join(sentences) + "."
 
 
 def lead(text: str) -> tuple[str, str]:

@@ -160,7 +160,7 @@ def _behind(report: ReportModel) -> str:
 def _argued(report: ReportModel, verdict: VerdictReport) -> str:
     if verdict.strength == "consensus":
         return "the sides conceded or agreed"
-    if "winner is behind on points" in verdict.remarks:
+    if verdict.behind:
         return f"{winner_word(verdict.winner)} was declared the winner, though behind on points"
     winner = winner_word(verdict.winner) if verdict.winner in report.positions else "neither"
     better = f"{winner} argued better"
@@ -235,9 +235,12 @@ def _score_bar(report: ReportModel) -> ScoreBar | None:
 
 def _declared(report: ReportModel) -> str:
     verdict = report.verdict
-    if verdict is None or not report.scored or [verdict.winner] == _ahead(verdict):
+    if verdict is None or not report.scored:
         return ""
-    return f"{verdict_text.argued_better(report)}."
+    ahead = _ahead(verdict)
+    if verdict.winner == (ahead[0] if len(ahead) == 1 else TIE):
+        return ""
+    return f"{verdict_text.who_argued_better(report)}."
 
 
 def _ahead(verdict: VerdictReport) -> list[str]:

@@ -195,11 +195,11 @@ def _anchors(report: ReportModel) -> dict[str, str]:
     for title in titles:
         markup.anchor(title, seen)
     found: dict[str, str] = {}
-    own_issues = report.issues is not None and report.issues.by == "user"
+    own_issues = sections.own_issues(report)
     if (report.before or own_issues) and not report.bare:
         markup.anchor(BEFORE, seen)
     if own_issues:
-        markup.anchor("List of Issues", seen)
+        markup.anchor(sections.OWN_ISSUES_TITLE, seen)
     found.update((turn.id, markup.anchor(turn.heading, seen)) for turn in report.before)
     for round_report in report.rounds:
         markup.anchor(f"Round {round_report.number}", seen)

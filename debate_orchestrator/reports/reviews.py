@@ -120,7 +120,7 @@ class ReviewForm:
             "date": Field(kind="text", about="the day, as 2026-02-03"),
             "seen": Field(kind="flag", about="whether you knew the verdict before you filled this in"),
             "before": held.model_copy(update={"about": "the position you held before you read the debate"}),
-            **({"rounds": Field(kind="record", fields=rounds)} if rounds else {}),
+            **({"rounds": Field(kind="record", title="Round", fields=rounds)} if rounds else {}),
             "final": Field(kind="record", fields=self.final, about="the debate as a whole"),
             "why": Field(kind="text", words=MAX_REASON_WORDS, about="why, in one sentence"),
             "after": held.model_copy(update={"about": "the position you hold now"}),

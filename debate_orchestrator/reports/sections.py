@@ -11,6 +11,7 @@ from debate_orchestrator.core.phases import CLERK, MIRRORED, fill_label
 from debate_orchestrator.core.votes import Vote, valid_votes
 from debate_orchestrator.reports import decision_brief, markup, reviewers, verdict_text, wording
 from debate_orchestrator.reports.citations import VERIFIED
+from debate_orchestrator.reports.decision_brief import IssueReport
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import Citation, CostRow, TurnReport
 from debate_orchestrator.reports.rich_text import (
@@ -63,7 +64,8 @@ def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[st
         "writer": writer,
         "filled": fill_label,
         "issues_changed": wording.ISSUES_CHANGED,
-        "own_issues": writer.items(own) if (own := _own_issues(report)) else "",
+        "own_issues": writer.items(_listed(own)) if (own := own_issues(report)) else "",
+        "own_issues_title": OWN_ISSUES_TITLE,
         "own_issues_note": "Drawn up by the user, the weightiest first.",
         "both": verdict_text.both_sides(report),
         "structured": partial(_structured, report, fields, writer),
@@ -92,11 +94,14 @@ def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[st
     }
 
 
-def _own_issues(report: ReportModel) -> list[Phrase]:
-    """The user's own list of issues, a line each, for its place before the first turn; empty where a turn has the
-    list, or there is none."""
-    listed = report.issues.issues if report.issues and report.issues.by == "user" else ()
-    return [phrase(f"{issue.id}. ", prose(issue.question)) for issue in listed]
+def own_issues(report: ReportModel) -> tuple[IssueReport, ...]:
+    """The list of issues that the user drew up, which stands before the first turn; empty where a turn has the list, or
+    there is none."""
+    return report.issues.issues if report.issues and report.issues.by == "user" else ()
+
+
+def _listed(issues: Iterable[IssueReport]) -> list[Phrase]:
+    return [phrase(f"{issue.id}. ", prose(issue.question)) for issue in issues]
 
 
 def _structured(report: ReportModel, fields: FieldText, writer: Writer, turn: TurnReport) -> str:
@@ -299,6 +304,7 @@ def _named_faults(report: ReportModel, fields: FieldText) -> Iterator[Phrase]:
     yield from named
 
 
+OWN_ISSUES_TITLE = "List of Issues"
 _NOTHING = "Nothing was cited to be looked up."
 _LATE = " (dated later than the topic)"
 _DIGITS = 12

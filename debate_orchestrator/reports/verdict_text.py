@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, TIE
 from debate_orchestrator.core.verdict import Remark
-from debate_orchestrator.reports import decision_brief, wording
+from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import EarlierDebateReport, VerdictReport
 from debate_orchestrator.reports.rich_text import Phrase, PhraseTable, citing, joined, literal, phrase, prose, strong
@@ -39,6 +39,13 @@ _UNDECLARED: dict[Remark, str] = {
     "scores are equal": "The mean scores are equal: the votes alone decide.",
 }
 """The same where judges do not declare a winner."""
+_NO_WINNER = {
+    TIE: "The judges saw neither side argue better",
+    CONSENSUS: "The debate ended in consensus, so neither side won",
+    NO_DECISION: "The judges came to no decision on who argued better",
+    None: "There is no verdict on who argued better",
+}
+"""The outcome of a debate that neither side won; None where there is no verdict."""
 _FIRMLY = {"decisive": " decisively", "narrow": " narrowly"}
 
 
@@ -74,21 +81,31 @@ def _winner_fields(report: ReportModel, verdict: VerdictReport) -> Iterator[tupl
 
 
 def result_line(report: ReportModel) -> str:
-    """Who argued better, and whether the advice of the decision brief follows it; empty if there is no brief."""
-    if report.brief is None:
+    """Who argued better, what that is worth, and whether the advice of the decision brief follows it; empty if there is
+    no brief."""
+    brief = report.brief
+    if brief is None:
         return ""
     if report.stand_ins_judged:
         return wording.NO_JUDGE
-    return decision_brief.result_line(report.brief, report.names, argued_better(report))
+    tried = {True: "yes", False: "no", None: "not tried"}[brief.held_exchanged]
+    sentences = [who_argued_better(report), f"Held with sides exchanged: {tried}"]
+    if brief.judges_for is not None:
+        sentences.append("Judges for this result: {} of {}".format(*brief.judges_for))
+    if brief.differs and brief.sides_with:
+        sentences.append(f"The recommendation goes against that, and comes closest to {report.names[brief.sides_with]}")
+    return ". ".join(sentences) + "."
 
 
-def argued_better(report: ReportModel) -> str:
+def who_argued_better(report: ReportModel) -> str:
     """Who argued better by the verdict, without a full stop."""
     verdict = report.verdict
-    if verdict is None:
-        return decision_brief.argued_better(report.names, None, None, behind=False)
-    behind = "winner is behind on points" in verdict.remarks
-    return decision_brief.argued_better(report.names, verdict.winner, verdict.strength, behind=behind)
+    if verdict is None or verdict.winner not in report.names:
+        return _NO_WINNER[verdict.winner if verdict else None]
+    name, firmly = report.names[verdict.winner], f" ({verdict.strength})" if verdict.strength else ""
+    if verdict.behind:
+        return f"{name} was declared the winner{firmly}, though behind on points"
+    return f"{name} argued better{firmly}"
 
 
 def outcome(report: ReportModel) -> Phrase:
@@ -143,7 +160,7 @@ def _winner_outcome(report: ReportModel, verdict: VerdictReport) -> Phrase:
 
 def _firmness(report: ReportModel, verdict: VerdictReport) -> str:
     """How firmly a side prevailed, by the points; by the votes, where several judges give none."""
-    if "winner is behind on points" in verdict.remarks:
+    if verdict.behind:
         return ", though behind on points"
     if verdict.strength in _FIRMLY and report.scored:
         return _FIRMLY[verdict.strength]

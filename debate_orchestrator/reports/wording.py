@@ -183,7 +183,7 @@ def outcome_line(verdict: Verdict, format: Format) -> str:
     scored = any(verdict.totals.values())
     totals = " | ".join(f"{format.name_of(side)}: {decimals(points)}" for side, points in verdict.totals.items())
     line = f"{line} {totals if scored else 'No round was scored.'}"
-    return f"{line}. {BEHIND}" if "winner is behind on points" in verdict.remarks else line
+    return f"{line}. {BEHIND}" if verdict.behind else line
 
 
 def measures(format: Format) -> bool:

@@ -14,8 +14,9 @@ from functools import cache
 from typing import Any
 
 from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.json_schema import json_schema
 from debate_orchestrator.core.phases import JUDGE, RAPPORTEUR
-from debate_orchestrator.core.schema import ShapeContext, check, json_schema
+from debate_orchestrator.core.schema import ShapeContext, check
 from debate_orchestrator.core.settings import (
     DECLARED,
     Source,

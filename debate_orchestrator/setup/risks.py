@@ -150,13 +150,12 @@ def of_settings(
 ) -> tuple[Risk, ...]:
     """The risks of settings, or of answers, checked or not: in these, values of another type are left out, since
     nothing comes of them. A `typed_format` takes the place of theirs and is not a risk, but its clerk may be one.
-    Every file that `remote` settings name is a risk: they were written on another machine, which is told what comes of
-    it, so that a file in the working folder may be any file of the user's."""
+    Every recording that `remote` settings name is a risk: they were written on another machine, which is told what
+    comes of it, so that a file in the working folder may be any file of the user's."""
     given = dict(settings)
-    leads_to = _real if remote else _outside
-    found = list(_of_cast(given.get("cast"), leads_to))
+    found = list(_of_cast(given.get("cast"), _real if remote else _outside))
     for path in _texts(given.get("context")):
-        if leads := leads_to(path):
+        if leads := _outside(path):
             found.append(Risk(kind="context", where="context", what=leads))
     if report := _report(given.get("output")):
         real = _real(report)

@@ -22,7 +22,7 @@ import os
 import re
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from typing import NamedTuple
@@ -40,6 +40,7 @@ from debate_orchestrator.util.errors import (
     DamagedJournal,
     JournalWriteError,
     LockedJournal,
+    NewerJournal,
     ProviderFailed,
     short_repr,
 )
@@ -85,8 +86,8 @@ class JournalContents(NamedTuple):
 def read(path: str | os.PathLike[str]) -> JournalContents:
     """The journal at `path`.
 
-    Raises BadJournal if the file is not a journal or is of a newer version, and DamagedJournal if a line was changed,
-    is missing, or follows a bad one.
+    Raises BadJournal if the file is not a journal, NewerJournal if a newer version wrote it, and DamagedJournal if a
+    line was changed, is missing, or follows a bad one.
     """
     return parse(str(path), read_bytes(path))
 
@@ -179,11 +180,11 @@ def _entry(path: str, n: int, line: bytes, prev: str) -> Entry:
         )
     if n == 1 and isinstance(data, dict) and data.get("schema_version", SCHEMA) != SCHEMA:
         found = short_repr(data["schema_version"])
-        raise _newer(f"{path} has journal version {found}, and this program reads version {SCHEMA}.")
+        raise NewerJournal(f"{path} has journal version {found}, and this program reads version {SCHEMA}.")
     try:
         return Entry(number, at, EVENT.validate_python(data), digest)
     except (ValidationError, RecursionError) as error:
-        raise _newer(f"{where} holds an event this version does not know{_first_mistake(error)}.") from None
+        raise NewerJournal(f"{where} holds an event this version does not know{_first_mistake(error)}.") from None
 
 
 def _fields(where: str, body: bytes) -> tuple[int, str, str, object]:
@@ -217,10 +218,6 @@ def _first_mistake(error: Exception) -> str:
 
 def _hash_suffix(digest: str) -> bytes:
     return b',"hash":"%s"}' % digest.encode()
-
-
-def _newer(problem: str) -> BadJournal:
-    return BadJournal(problem, hint="upgrade debate-orchestrator: a newer version wrote it")
 
 
 def now() -> str:
@@ -261,8 +258,8 @@ class JournalWriter:
             _must_be_free(str(path), new._read_all())
             try:
                 new.append(opened)
-            except JournalWriteError:
-                os.unlink(path)  # it is empty, and would be taken for the newest debate of the folder
+            except BaseException:
+                new._discard_empty()
                 raise
             new.sync()
             sync_folder(os.path.dirname(os.path.abspath(path)))
@@ -300,12 +297,16 @@ class JournalWriter:
         except OSError as error:
             os.close(handle)
             if not isinstance(error, BlockingIOError):
-                problem = f"{name_of(self.path)} is in a place without file locks ({error.strerror})."
+                problem = f"{self._name} is in a place without file locks ({error.strerror})."
                 raise BadJournal(problem, hint="a local file system") from None
-            name = name_of(self.path)
-            problem = f"The journal {name} is locked, because another process is writing it; nothing was changed."
+            problem = f"The journal {self._name} is locked, because another process is writing it; nothing was changed."
             raise LockedJournal(problem, hint="wait for the other process, or end it") from None
         return handle
+
+    @property
+    def _name(self) -> str:
+        """The path as messages show it."""
+        return name_of(self.path)
 
     def _read_all(self) -> bytes:
         size, parts = os.fstat(self._handle).st_size, []
@@ -349,7 +350,7 @@ class JournalWriter:
         except OSError as error:
             self._trim()
             reason = error_text(error)
-            problem = f"Can't write to {name_of(self.path)} ({reason}); everything before is saved."
+            problem = f"Can't write to {self._name} ({reason}); everything before is saved."
             raise JournalWriteError(problem, reason, hint="make room and run the same command again") from None
         self._size += len(line)
         self._written += 1
@@ -372,14 +373,21 @@ class JournalWriter:
         """
         status = os.fstat(self._handle)
         if status.st_nlink == 0:
-            problem = f"The journal {name_of(self.path)} was deleted or replaced while it was open."
+            problem = f"The journal {self._name} was deleted or replaced while it was open."
             raise ProviderFailed(problem, hint="restore it from a copy, and resume that")
-        size, name = status.st_size, name_of(self.path)
+        size = status.st_size
         if size < self._size or b"\n" in os.pread(self._handle, size - self._size, self._size):
-            problem = f"Another program changed the journal {name}: it has {size:,} bytes, not {self._size:,}."
+            problem = f"Another program changed the journal {self._name}: it has {size:,} bytes, not {self._size:,}."
             raise ProviderFailed(problem, hint="`debate check` shows what is left")
         if size > self._size:
             os.ftruncate(self._handle, self._size)
+
+    def _discard_empty(self) -> None:
+        """Removes the file where it has no line: it would be taken for the newest debate of its folder. A file that
+        another program has put in its place stays."""
+        with suppress(OSError):
+            if os.path.samestat(os.lstat(self.path), os.fstat(self._handle)) and b"\n" not in self._read_all():
+                os.unlink(self.path)
 
     def _trim(self) -> None:
         try:
@@ -404,7 +412,7 @@ class JournalWriter:
             except OSError as error:
                 self._sync_lost = True
                 reason = error.strerror or "an error"
-                problem = f"The disk did not confirm what was written to {name_of(self.path)} ({reason})."
+                problem = f"The disk did not confirm what was written to {self._name} ({reason})."
                 raise ProviderFailed(problem, hint="check the disk, then `debate check` the journal") from None
             self._synced = written
 

@@ -62,7 +62,7 @@ class Form(ABC):
 
     @abstractmethod
     def name(self, part: str) -> str:
-        """The name of a side, a criterion or a field."""
+        """The name of a side or a criterion; empty for anything else."""
 
     def computed(self, entered: Mapping[FieldPath, str]) -> Mapping[FieldPath, str]:
         """Answers that need not be asked for, by what was entered."""
@@ -162,7 +162,7 @@ class Form(ABC):
                 self.entered.pop(typing, None)
                 self.entered[step.field_path] = answer
                 if question.private:
-                    self.prompter.tell(f"{label(step.field_path, self.name)}: {self.shown(step)}")
+                    self.prompter.tell(f"{label(step, self.name)}: {self.shown(step)}")
                 return
             finally:
                 self.keeping.now(self.entered)
@@ -202,9 +202,9 @@ class Form(ABC):
         rows = []
         for n, step in enumerate(self.asked() if every is None else every, 1):
             if step.field_path in self.entered:
-                rows.append(f"{n:3} {label(step.field_path, self.name)}: {self.shown(step)}")
+                rows.append(f"{n:3} {label(step, self.name)}: {self.shown(step)}")
             elif every is not None:
-                rows.append(f"{n:3} {label(step.field_path, self.name)}: {step.default or 'none'} (not asked)")
+                rows.append(f"{n:3} {label(step, self.name)}: {step.default or 'none'} (not asked)")
         return rows
 
     def shown(self, step: FormQuestion) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from debate_orchestrator.core.schema import Shape
-from debate_orchestrator.prompting.fields import FieldPath, FormQuestion, hint, read, readable, steps, title, written
+from debate_orchestrator.prompting.fields import FieldPath, FormQuestion, hint, read, readable, steps, written
 from debate_orchestrator.reports.reviews import READ, ReviewForm, ReviewTexts, in_order, worded
 from debate_orchestrator.terminal.drafts import Keeping
 from debate_orchestrator.terminal.form import Form
@@ -124,10 +124,7 @@ class ReviewBallotForm(Form):
         )
 
     def name(self, part: str) -> str:
-        """What a side or a part of a ballot is called."""
-        if part in self.form.sides:
-            return self.form.debate.format.name_of(part)
-        return title(part)
+        return self.form.debate.format.name_of(part) if part in self.form.sides else ""
 
 
 async def ask_name(prompter: Prompter, texts: ReviewTexts) -> str:

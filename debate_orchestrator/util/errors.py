@@ -9,6 +9,7 @@
     │   ├── OutOfTurn           that turn is not due now
     │   └── BadJournal          not a journal that this version can continue
     │       ├── DamagedJournal  a line was changed, or one is missing
+    │       ├── NewerJournal    a newer version wrote it
     │       └── LockedJournal   another process is writing it
     ├── RedactionFailed         a mistake in this program: a text could not be searched for keys
     └── ExternalError           something outside failed; everything up to then is saved
@@ -101,6 +102,11 @@ class BadJournal(UserError): ...
 
 
 class DamagedJournal(BadJournal): ...
+
+
+class NewerJournal(BadJournal):
+    def __init__(self, problem: str):
+        super().__init__(problem, hint="upgrade debate-orchestrator: a newer version wrote it")
 
 
 class LockedJournal(BadJournal): ...

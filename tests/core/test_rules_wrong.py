@@ -56,6 +56,8 @@ def rubric(**changes: Any) -> dict[str, Any]:
         ({"winner_of": {"x": "anna"}}, "winner_of names 'anna', which is not a side"),
         (shaped(winner={"kind": "choice", "of": ["a", "B"]}), "has the winner 'B', which is not a side"),
         (shaped(why={"kind": "text", "unless": {"mood": "bad"}}), "'mood', which is not a field beside it"),
+        (shaped(why={"kind": "text", "empty": "if it is clear"}), "says when it is null, and it never is"),
+        (shaped(why={"kind": "text", "title": "<b>"}), "without markdown or HTML"),
         (shaped(why={"kind": "text", "when": {"round": 1}}), "depends on the round, which a field can't do"),
         (shaped(a={"kind": "text"}, b={"kind": "flag"}), "final.a and final.b must be of one kind"),
         (shaped(rows={"kind": "list", "fields": {"a": {"kind": "text"}, "b": {"kind": "url"}}}), "final.rows.a and"),

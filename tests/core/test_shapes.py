@@ -13,6 +13,7 @@ from corpus import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
+from debate_orchestrator.core.json_schema import json_schema
 from debate_orchestrator.core.schema import (
     MAX_ITEMS,
     MAX_TEXT_LENGTH,
@@ -23,7 +24,6 @@ from debate_orchestrator.core.schema import (
     ShapeContext,
     applies,
     check,
-    json_schema,
 )
 
 SHAPES = ADVERSARIAL.shapes

@@ -140,7 +140,7 @@ class Worker:
                 if not looked and problems and all(problems):
                     raise BadSettings([problem for several in problems for problem in several])
                 looked = True
-                left = await self._requeue_stalled()
+                left = await self._requeue_or_give_up()
                 await self._database.must_take_writes()
                 self._database.reached()
                 if until_done and not left:
@@ -208,8 +208,9 @@ class Worker:
                 self._database.lost(error)
             await asyncio.sleep(1.0)
 
-    async def _requeue_stalled(self) -> int:
-        """Puts debates of dead workers back; how many debates are left that this worker can run."""
+    async def _requeue_or_give_up(self) -> int:
+        """Puts debates of dead workers back, and gives jobs up that name no debate; how many debates are left that this
+        worker can run."""
         count = 0
         for tournament in list(self._taking):
             lease = self._leases[tournament]

@@ -141,7 +141,7 @@ class Views:
         def page() -> str:
             return self._page(request.path_params["name"], path, state or folder.load(path)[1], page_state, base)
 
-        key = ("page", version, page_state[1:], page_state.run is not None, base)
+        key = ("page", version, repr(page_state._replace(run=None)), page_state.run is not None, base)
         html = await self._renderings.get(key, page, self._limiter.pseudonym(request.scope))
         return self._of_debate(HTMLResponse(html))
 
