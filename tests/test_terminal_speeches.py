@@ -86,7 +86,9 @@ def test_streaming_changes_nothing(text: str, cuts: list[int], width: int) -> No
     rows = streamed(text, cuts, [width])
     if "-- what" not in " ".join(rows):
         assert visible("".join(rows)) == visible("".join(streamed(text, [], [width])))
-        if "*" not in text:  # what is printed before its second mark has come can't be made bold any more
+        # What is printed before its second mark has come can't be made bold any more. A line of more than 4,000
+        # characters is cut, and where depends on the pieces.
+        if "*" not in text and max(map(len, text.splitlines()), default=0) < 4_000:
             assert rows == streamed(text, [], [width])
 
 

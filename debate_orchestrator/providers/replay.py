@@ -8,7 +8,6 @@ from debate_orchestrator.core.reply import RecordedOutcome, Reply
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.provider import OnPiece, Permissions
 from debate_orchestrator.storage import journal
-from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import (
     BadJournal,
@@ -74,7 +73,7 @@ def _events(path: str) -> list[Event]:
         hint = f"`{command('check', path)}` tells what is wrong with it"
         raise DamagedJournal(f"{start}it is a damaged journal.", hint=hint) from None
     except BadJournal:
-        raise BadJournal(f"{start}it is not a debate's journal.", hint=f"name a file that ends in {JOURNAL}") from None
+        raise BadJournal(f"{start}it is not a debate's journal.", hint=journal.NAME_ONE) from None
     return events
 
 
