@@ -107,11 +107,11 @@ def check_cap(
     if cap is None:
         return
     if price is None:
-        raise OverBudget(f"max_cost: a cap can't be held with {spec}, whose price is unknown. {hint}")
+        raise OverBudget(f"max_cost: a cap can't be held with {spec}, whose price is unknown. {hint}".rstrip())
     if (spent := committed()) + price > cap:
         raise OverBudget(
             f"max_cost: {turn_id} would cost about ${price:.4f}; with ${spent:.4f} spent or under way "
-            f"that exceeds the cap of ${cap:.2f}. {hint}"
+            f"that exceeds the cap of ${cap:.2f}. {hint}".rstrip()
         )
 
 
