@@ -10,10 +10,21 @@ from typing import Any
 import pytest
 from conftest import Run
 from messages_server import Server, serving
+from speakers import Speaker
 
 from debate_orchestrator.core.events import Opened
+from debate_orchestrator.core.reply import Reply
+from debate_orchestrator.engine.estimate import expected
+from debate_orchestrator.engine.moderator import ModeratorLimits, run_moderator
+from debate_orchestrator.formats import loader
+from debate_orchestrator.prompting.briefs import Brief
+from debate_orchestrator.providers.provider import OnPiece
+from debate_orchestrator.setup.questions import SetupQuestions, question_texts
+from debate_orchestrator.setup.state import SetupProgress, SetupState
 from debate_orchestrator.storage.journal import read
+from debate_orchestrator.util.errors import OverBudget, ProviderFailed, TransientError
 
+OPUS = "anthropic:claude-opus-5-5"
 DERIVED = json.dumps({"kind": "technical", "a": "Tabs it is.", "b": "Spaces it is."})
 SETUP = (
     *("--topic=Tabs?", "--rounds=1", "--output=r.md", "--a=anthropic:m", "--b=anthropic:m", "--judge=anthropic:n"),
@@ -127,5 +138,97 @@ def test_patience_holds_for_the_moderator_too(debate: Run, server: Server) -> No
     ran = debate("run", *SETUP, "--retry-for=1")
 
     assert ran.code == 3
-    assert "Deriving the two positions: anthropic:n." in ran.err
+    assert "Deriving the two positions: anthropic:n (unknown price)." in ran.err
     assert "Retry in" in ran.err and "Nothing was opened" in ran.err
+
+
+class Derives(Speaker):
+    """A model that says and fails as it is told, one entry for each call, and whose replies have this cost."""
+
+    name = OPUS
+
+    def __init__(self, said: list[str | TransientError], cost: float | None):
+        super().__init__(cost=cost)
+        self.said = said
+
+    async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
+        next_ = self.said[len(self.briefs)]
+        self.say = lambda brief: next_ if isinstance(next_, str) else ""
+        reply = await super().reply(brief, on_text)
+        if isinstance(next_, TransientError):
+            raise next_
+        return reply
+
+
+def derived(provider: Derives, cap: float | None, paid: tuple[Reply, ...] = ()) -> str:
+    """What is told while this model derives positions under a cap, with what was paid before."""
+    told: list[str] = []
+    progress = SetupProgress(topics=("Tabs?",), topic_ok=True, positions="auto", nonce="0123456789abcdef", paid=paid)
+    questions = SetupQuestions(question_texts(), loader.load("adversarial"), "r.md")
+    limits = ModeratorLimits(1.0, cap, told.append, "", "")
+    run_moderator(SetupState(given={"topic": "Tabs?"}, progress=progress), provider, questions, limits, [])
+    return "\n".join(told)
+
+
+@pytest.fixture
+def price() -> float:
+    """What one call for positions is expected to cost."""
+    first = Derives([DERIVED], None)
+    derived(first, None)
+    price = expected(OPUS, first.briefs[0])
+    assert price
+    return price
+
+
+@pytest.mark.parametrize("counted", [True, False], ids=["a cost", "an estimate"])
+def test_a_cap_is_checked_before_each_attempt(price: float, counted: bool) -> None:
+    """A reply that can't be used has taken what the second call would need, whether its tokens were counted or not."""
+    provider = Derives(["No.", DERIVED], price if counted else None)
+    with pytest.raises(OverBudget, match=r"max_cost: Deriving the two positions .* \$\d.* spent"):
+        derived(provider, price * 1.5)
+    assert len(provider.briefs) == 1
+
+    enough = Derives(["No.", DERIVED], price if counted else None)
+    derived(enough, price * 2.5)
+    assert len(enough.briefs) == 2
+
+
+@pytest.mark.parametrize("part", [False, True], ids=["nothing came", "a part came"])
+def test_a_cap_is_checked_before_each_retry(price: float, part: bool) -> None:
+    """A call that broke off counts as if it was billed; one that was refused counts nothing."""
+    partial = Reply(text="word " * 10_000, brief_digest="", by=OPUS) if part else None
+    lost, refused = TransientError("cut", maybe_billed=True, partial=partial), TransientError("busy")
+    provider = Derives([refused, lost, DERIVED], price)
+    with pytest.raises(OverBudget):
+        derived(provider, price * 1.5)
+    assert len(provider.briefs) == 2
+
+    enough = Derives([refused, lost, DERIVED], price)
+    derived(enough, price * 2.5 + part)
+    assert len(enough.briefs) == 3
+
+
+def test_a_cap_counts_earlier_calls_of_the_setup(price: float) -> None:
+    """What was paid for the topic is missing to the call for positions."""
+    provider = Derives([DERIVED], price)
+    with pytest.raises(OverBudget):
+        derived(provider, price * 1.5, (Reply(text="x", brief_digest="", by=OPUS, called=True, cost=price),))
+    assert provider.briefs == []
+
+
+def test_an_unknown_price_is_called_unknown(price: float) -> None:
+    """A call at an unknown price is told as such, before it and after, and is not made under a cap."""
+
+    def unknown(*said: str, cost: float | None = None) -> Derives:
+        provider = Derives([*said], cost)
+        provider.name = "command:cat"
+        return provider
+
+    assert "Deriving the two positions: command:cat (unknown price)." in derived(unknown(DERIVED), None)
+    with pytest.raises(ProviderFailed, match=r"2 replies \(unknown price\) did not give positions"):
+        derived(unknown("No.", "No."), None)
+    with pytest.raises(ProviderFailed, match=r"2 replies \(\$0.5000\) did not give positions"):
+        derived(Derives(["No.", "No."], 0.25), None)
+    with pytest.raises(OverBudget, match="command:cat, whose price is unknown"):
+        derived(never := unknown(DERIVED), 100.0)
+    assert never.briefs == []

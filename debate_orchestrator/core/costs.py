@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from debate_orchestrator.core.events import BriefSent, CallFailed
+from debate_orchestrator.core.events import BriefSent, CallFailed, ReplyEvent
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.core.state import DebateState
@@ -80,30 +80,56 @@ class BilledCall(NamedTuple):
 
 
 def billed_calls(debate: DebateState) -> Iterator[BilledCall]:
-    """Every such call, in the order of the schedule."""
-    yield from (_replied(None, reply) for reply in debate.opened.derived if reply.called)
-    for turn in debate.turns.values():
-        reply_event, sent = debate.replies.get(turn.id), debate.briefs_sent.get(turn.id, [])
-        failed = debate.failed.get(turn.id, [])
-        replies = [event.reply for event in debate.rejected.get(turn.id, []) if event is not reply_event]
-        replies += [] if reply_event is None else [reply_event.reply]
-        under_way = max(0, len(sent) - len(replies) - len(failed))
-        yield from (_replied(turn, reply) for reply in replies if reply.called)
-        yield from (_replied(turn, event.reply) for event in failed if event.maybe_billed and event.reply is not None)
-        lost = [event for event in failed if event.maybe_billed and event.reply is None]
-        yield from _without_reply(turn, lost, [event for event in sent if event.called], under_way)
+    """Every such call, in the order of the schedule. Turns that are no longer in it, since the debate was reopened or
+    ended early, come last."""
+    yield from (
+        BilledCall(None, reply.by, reply, reply.estimated_cost) for reply in debate.opened.derived if reply.called
+    )
+    for turn in {**debate.turns, **debate.turns_reached}.values():
+        yield from _billed_in(turn, debate.turn_events.get(turn.id, ()))
 
 
-def _replied(turn: Turn | None, reply: Reply) -> BilledCall:
-    return BilledCall(turn, reply.by, reply, reply.estimated_cost)
+def calls_under_way(debate: DebateState, turn_id: str) -> list[BriefSent]:
+    """The intents of a turn of which the journal has no outcome, the latest one last."""
+    return [sent for sent, outcome in _paired(debate.turn_events.get(turn_id, ())) if sent and outcome is None]
 
 
-def _without_reply(turn: Turn, lost: list[CallFailed], sent: list[BriefSent], under_way: int) -> Iterator[BilledCall]:
-    """The calls that failed without any reply, and those of which there is an intent and no more. Which intent is whose
-    can't always be told, so the dearest count."""
-    sent = sorted(sent, key=lambda intent: intent.estimated_cost or 0.0, reverse=True)
-    yield from (BilledCall(turn, intent.by, None, intent.estimated_cost) for intent in sent[: len(lost) + under_way])
-    yield from (BilledCall(turn, event.by, None, None) for event in lost[len(sent) :])
+_Outcome = CallFailed | ReplyEvent
+
+
+def _paired(events: Iterable[BriefSent | _Outcome]) -> list[tuple[BriefSent | None, _Outcome | None]]:
+    """The intents of a turn with what came of them, and the outcomes without an intent.
+
+    A turn makes one call at a time, so an outcome is that of the latest open intent of the same spec; an earlier one is
+    of a process that was killed. A journal of another origin may hold outcomes of calls that were never made, and these
+    must not stand for calls that were."""
+    pairs: list[tuple[BriefSent | None, _Outcome | None]] = []
+    open_intents: dict[str, list[int]] = {}
+    for event in events:
+        if isinstance(event, BriefSent):
+            open_intents.setdefault(event.by, []).append(len(pairs))
+            pairs.append((event, None))
+        elif waiting := open_intents.get(event.by if isinstance(event, CallFailed) else event.reply.by):
+            n = waiting.pop()
+            pairs[n] = pairs[n][0], event
+        else:
+            pairs.append((None, event))
+    return pairs
+
+
+def _billed_in(turn: Turn, events: Iterable[BriefSent | _Outcome]) -> Iterator[BilledCall]:
+    for sent, outcome in _paired(events):
+        reply = None if outcome is None else outcome.reply
+        failed = outcome if isinstance(outcome, CallFailed) else None
+        if failed is not None and not failed.maybe_billed:
+            continue
+        if reply is not None:
+            if failed is not None or reply.called:
+                yield BilledCall(turn, reply.by, reply, reply.estimated_cost)
+        elif sent is not None and sent.called:
+            yield BilledCall(turn, sent.by, None, sent.estimated_cost)
+        elif failed is not None:
+            yield BilledCall(turn, failed.by, None, None)
 
 
 def _line(seat: str, phase: str, reply: Reply | None) -> CostLine:

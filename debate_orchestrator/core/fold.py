@@ -47,10 +47,10 @@ is: a one-sided transcript must not be judged."""
 
 _MAPS = (
     *("replies", "rejected", "rejected_since", "briefs_sent", "failed", "begun", "last_begun"),
-    *("speeches", "votes", "judged", "turns"),
+    *("turn_events", "speeches", "votes", "judged", "turns", "turns_reached"),
 )
 """The mappings of a state that its events change."""
-_EVENTS = ("briefs_sent", "failed", "rejected")
+_EVENTS = ("briefs_sent", "failed", "rejected", "turn_events")
 """Those whose values are sequences of events."""
 _SEQUENCES = ("notes", "questions", "stages")
 _K = TypeVar("_K")
@@ -257,7 +257,7 @@ def _copied(debate: DebateState, event: Event) -> DebateState:
     own: dict[str, Any] = {name: dict(getattr(debate, name)) for name in _MAPS}
     own |= {name: list(getattr(debate, name)) for name in _SEQUENCES}
     copy = replace(debate, **own)
-    if isinstance(event, BriefSent | CallFailed | Rejected):
+    if isinstance(event, BriefSent | CallFailed | ReplyEvent):
         for events in (getattr(copy, name) for name in _EVENTS):
             if event.turn in events:
                 _own(events)[event.turn] = list(events[event.turn])
@@ -290,6 +290,8 @@ def _add(events: Mapping[str, Sequence[_V]], turn_id: str, event: _V) -> None:
 
 def _changed(debate: DebateState, event: Event) -> DebateState:
     """The state under construction after an event that fits and changes it."""
+    if isinstance(event, BriefSent | CallFailed | ReplyEvent):
+        _add(debate.turn_events, event.turn, event)
     match event:
         case Noted():
             _append(debate.notes, event)
@@ -385,7 +387,8 @@ def _advanced(debate: DebateState) -> DebateState:
         if not stage:
             break
         _append(debate.stages, stage)
-        _own(debate.turns).update((turn.id, turn) for turn in stage)
+        for turns in (debate.turns, debate.turns_reached):
+            _own(turns).update((turn.id, turn) for turn in stage)
         debate = _with_earlier_questions(debate)
     last = debate.stages[-1] if debate.stages else ()
     return replace(debate, due=tuple(turn for turn in last if turn.id not in debate.replies))

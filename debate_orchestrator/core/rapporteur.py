@@ -113,7 +113,7 @@ def untouched(debate: DebateState) -> tuple[str, ...]:
 def prior_advice(debate: DebateState) -> StructuredReplyGiven | None:
     """The reply in which the rapporteur gave its advice before the debate; None where there is none (yet)."""
     return next(
-        (reply for reply in _replies(debate, DECISION_BRIEF) if not debate.turns[reply.turn].after_rounds), None
+        (reply for reply in _replies(debate, DECISION_BRIEF) if not debate.turns_reached[reply.turn].after_rounds), None
     )
 
 
@@ -199,7 +199,7 @@ def _words(shape: Shape, record: Mapping[str, Any]) -> int:
 def left_standing(debate: DebateState) -> list[str]:
     """What is wrong with the decision brief as it was written last; empty if there is none (yet)."""
     written = decision_brief(debate)
-    return [] if written is None else quality_problems(debate, debate.turns[written.turn], written.data)
+    return [] if written is None else quality_problems(debate, debate.turns_reached[written.turn], written.data)
 
 
 def resend_problems(turn: Turn, found: Sequence[str]) -> list[str]:

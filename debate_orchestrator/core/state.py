@@ -113,6 +113,8 @@ class DebateState:
     briefs_sent: Mapping[str, Sequence[BriefSent]] = field(default_factory=_empty)
     failed: Mapping[str, Sequence[CallFailed]] = field(default_factory=_empty)
     """Turn id to its replies that were rejected, its briefs that were sent, and its calls that failed."""
+    turn_events: Mapping[str, Sequence[BriefSent | CallFailed | ReplyEvent]] = field(default_factory=_empty)
+    """Turn id to all of these and the replies that counted, in the order of the journal."""
     rejected_since: Mapping[str, Set[Rejected]] = field(default_factory=_empty, compare=False)
     """Turn id to its replies that were rejected since its brief was last sent, by which a repeated one is known."""
     notes: Sequence[Noted] = ()
@@ -139,6 +141,9 @@ class DebateState:
     """Every stage whose turns are all taken, in order, and the one that is due."""
     turns: Mapping[str, Turn] = field(default_factory=_empty)
     """The turns of those stages, by id."""
+    turns_reached: Mapping[str, Turn] = field(default_factory=_empty)
+    """Every turn that was due at some time, by id: also those that are in no stage since the debate was reopened or
+    ended early."""
     position: SlotPosition = field(default_factory=SlotPosition)
     due: Stage = ()
     """The turns that must be taken now; empty when the debate is complete. They are independent."""

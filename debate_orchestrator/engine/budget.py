@@ -13,7 +13,7 @@ from debate_orchestrator.core.costs import BilledCall, billed_calls
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.estimate import expected
+from debate_orchestrator.engine.estimate import expected, price_of, sizes
 from debate_orchestrator.prompting.briefs import Brief, brief
 from debate_orchestrator.providers import pricing
 from debate_orchestrator.util import model_spec
@@ -41,8 +41,9 @@ class Budget:
         self._current, self._shared_budget = current, shared_budget
         self._known: tuple[DebateState | None, float] = (None, 0.0)
         """A state and what it cost: adding it up for every call of many debates would take long."""
-        self._expected: dict[tuple[str, str], float] = {}
-        """Turn id and spec to what such a call is expected to cost, for journals that do not say."""
+        self._sizes: dict[str, tuple[int, int]] = {}
+        """Turn id to the tokens of its brief and of an answer, for journals that do not say what a call is expected to
+        cost. A brief takes long to make, and a journal may name many models in a turn."""
 
     def check(self, turn_id: str, spec: str, request: Brief, *, batch: bool = False) -> float | None:
         """What a call is expected to cost, alone or in a batch; None if its price is unknown. It counts from the moment
@@ -67,12 +68,13 @@ class Budget:
             return call.estimated_cost
         # Journals of earlier versions hold no estimates, so they are made again.
         least = 0.0 if call.reply is None else _min_cost(call.reply)
-        if call.turn is None:
+        if call.turn is None or not price_of(call.by, 1, 1):
             return least
-        key = call.turn.id, call.by
-        if key not in self._expected:
-            self._expected[key] = expected(call.by, brief(debate, call.turn)) or 0.0
-        return max(least, self._expected[key])
+        # A turn that is off the schedule has no brief now. The latest one on it is about as long.
+        turn = debate.turns.get(call.turn.id) or [*debate.turns.values()][-1]
+        if turn.id not in self._sizes:
+            self._sizes[turn.id] = sizes(brief(debate, turn))
+        return max(least, price_of(call.by, *self._sizes[turn.id]) or 0.0)
 
 
 class SharedBudget:
@@ -105,11 +107,11 @@ def check_cap(
     if cap is None:
         return
     if price is None:
-        raise OverBudget(f"max_cost: a cap can't be kept with {spec}, whose price is unknown. {hint}")
+        raise OverBudget(f"max_cost: a cap can't be kept with {spec}, whose price is unknown. {hint}".rstrip())
     if (spent := committed()) + price > cap:
         raise OverBudget(
             f"max_cost: {turn_id} would cost about ${price:.4f}; with ${spent:.4f} spent or under way "
-            f"that exceeds the cap of ${cap:.2f}. {hint}"
+            f"that exceeds the cap of ${cap:.2f}. {hint}".rstrip()
         )
 
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.settings import Settings
+from debate_orchestrator.engine.budget import check_cap
 from debate_orchestrator.engine.estimate import estimated_cost, expected
 from debate_orchestrator.engine.retry import call_with_retry
 from debate_orchestrator.prompting.briefs import Brief, Message, moderator_brief
@@ -44,7 +46,7 @@ class ModeratorLimits(NamedTuple):
     retry_for: float
     """Seconds for which a failing call is repeated."""
     cap: float | None
-    """US dollars that the call may cost; None for no cap."""
+    """US dollars that all calls of the setup may cost together; None for no cap."""
     tell: Tell
     """Gets a sentence about what happens."""
     after: str
@@ -62,7 +64,7 @@ async def derive_positions(
 ) -> tuple[dict[str, str], tuple[Reply, ...]]:
     """The position of each side, and every reply that was paid for, the one that was used last.
 
-    ProviderFailed if no reply can be used; Paused if none came in time or the call would exceed the cap.
+    ProviderFailed if no reply can be used; Paused if none came in time or a call would exceed the cap.
     """
     progress = SetupProgress(topics=(answers.topic,), topic_ok=True, positions="auto", nonce=secrets.token_hex(8))
     state = SetupState(given={"topic": answers.topic}, progress=progress)
@@ -85,19 +87,26 @@ async def propose(
     """The state with the proposal that the setup needs now.
 
     Every reply is added to `paid`, those that can't be used too. ProviderFailed if no reply can be used; Paused if
-    none came in time or the call would exceed the cap.
+    none came in time or a call would exceed the cap, which counts what the setup has paid before.
     """
     wanted = setup_questions.next(state)
     assert isinstance(wanted, Propose)
     request, work = _brief(wanted, state).redacted(), _WORK[wanted.name]
     price = expected(provider.name, request)
-    limits.tell(f"{work}: {provider.name}{f' (about ${price:.4f})' if price else ''}.")
-    if limits.cap is not None and (price or 0.0) > limits.cap:
-        message = f"max_cost: {work} would cost about ${price:.4f}, and the cap is ${limits.cap:.4f}."
-        raise Paused(f"{message} {limits.instead}".rstrip())
+    about = " (unknown price)" if price is None else f" (about ${price:.4f})" if price else ""
+    limits.tell(f"{work}: {provider.name}{about}.")
+    lost: list[float] = []
+
+    def spent() -> float:
+        return sum(_counted(reply) for reply in (*state.progress.paid, *paid)) + sum(lost)
+
+    async def admitted() -> bool:
+        check_cap(limits.cap, spent, work, provider.name, price, limits.instead)
+        return True
+
     try:
         for attempt in range(1, _ATTEMPTS + 1):
-            reply = await _reply(request, provider, limits)
+            reply = await _reply(request, provider, limits, admitted, lost)
             update = {
                 "brief_digest": request.digest,
                 "by": provider.name,
@@ -110,8 +119,8 @@ async def propose(
                 return setup_questions.proposed(state, wanted.name, parse_structured(request.turn, reply.text))
             except (BadReply, BadSettings) as error:
                 if attempt == _ATTEMPTS:
-                    cost = sum(reply.cost or 0.0 for reply in paid[-_ATTEMPTS:])
-                    summary = f"{_ATTEMPTS} replies (${cost:.4f}) did not give {_MISSING[wanted.name]}."
+                    cost = _cost_of(paid[-_ATTEMPTS:])
+                    summary = f"{_ATTEMPTS} replies ({cost}) did not give {_MISSING[wanted.name]}."
                     raise ProviderFailed([*error.problems, summary, *limits.hints()]) from error
     finally:
         await provider.close()
@@ -130,8 +139,35 @@ def _brief(wanted: Propose, state: SetupState) -> Brief:
     )
 
 
-async def _reply(request: Brief, provider: Provider, limits: ModeratorLimits) -> Reply:
+def _counted(reply: Reply) -> float:
+    """US dollars that a cap counts for a reply."""
+    return (reply.estimated_cost or 0.0) if reply.cost is None else reply.cost
+
+
+def _cost_of(replies: Sequence[Reply]) -> str:
+    """What replies have cost, in words."""
+    known = [reply.cost for reply in replies if reply.cost is not None]
+    unknown = len(replies) - len(known)
+    if not known:
+        return "unknown price"
+    return f"${sum(known):.4f}{f', and {unknown} of unknown price' if unknown else ''}"
+
+
+async def _reply(
+    request: Brief,
+    provider: Provider,
+    limits: ModeratorLimits,
+    admitted: Callable[[], Awaitable[bool]],
+    lost: list[float],
+) -> Reply:
+    """The reply to a call that is made again while it fails; `admitted` is asked before each. US dollars of failed
+    calls that may have been billed are added to `lost`."""
+
     async def failed(failure: ExternalError, wait: float | None) -> None:
+        if isinstance(failure, TransientError) and isinstance(failure.partial, Reply):
+            lost.append(estimated_cost(provider.name, request, failure.partial) or 0.0)
+        elif isinstance(failure, TransientError) and failure.maybe_billed:
+            lost.append(expected(provider.name, request) or 0.0)
         if wait is not None:
             limits.tell(f"  {' '.join(failure.problems)} Retry in {wait:.0f} s.")
             return
@@ -139,7 +175,10 @@ async def _reply(request: Brief, provider: Provider, limits: ModeratorLimits) ->
         raise kind([*failure.problems, *limits.hints()]) from failure
 
     reply = await call_with_retry(
-        lambda: call_provider(provider, request, lambda piece: None), limits.retry_for, on_failure=failed
+        lambda: call_provider(provider, request, lambda piece: None),
+        limits.retry_for,
+        before=admitted,
+        on_failure=failed,
     )
     assert reply is not None  # nothing sets its stop
     return reply

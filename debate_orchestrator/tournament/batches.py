@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, NamedTuple, TypeVar, cast
 
+from debate_orchestrator.core.costs import calls_under_way
 from debate_orchestrator.core.events import BriefSent
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.reply import Reply
@@ -335,12 +336,9 @@ class BatchedProvider:
         return call_id(self._current.state, brief.turn, self.name, brief.digest)
 
     def _unanswered(self, brief: Brief) -> BriefSent | None:
-        """The last intent on record of a turn, if it is of this model and no call has a result since."""
-        state = self._current.state
-        asked = state.briefs_sent.get(brief.turn, ())
-        if len(asked) <= _results(state, brief.turn) or asked[-1].by != self.name:
-            return None
-        return asked[-1]
+        """The latest intent of this model on record for a turn whose call has no result."""
+        sent = [intent for intent in calls_under_way(self._current.state, brief.turn) if intent.by == self.name]
+        return sent[-1] if sent else None
 
     def in_batch(self, brief: Brief) -> bool:
         failed = self._current.state.failed.get(brief.turn, ())

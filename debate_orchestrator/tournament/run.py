@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
 from debate_orchestrator.core import schedule, tally
+from debate_orchestrator.core.costs import calls_under_way
 from debate_orchestrator.core.events import CallFailed, Event, Opened, Reassigned, Reopened
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.phases import JUDGE, NO_DECISION, Turn
@@ -352,11 +353,7 @@ def stopped_by_mistake(error: Exception, before: DebateStatus) -> DebateStatus:
 
 def _under_way(state: DebateState) -> int:
     """The calls of which a journal has the intent and no result."""
-    count = 0
-    for turn in state.due:
-        results = len(state.rejected.get(turn.id, ())) + len(state.failed.get(turn.id, ()))
-        count += max(0, sum(asked.called for asked in state.briefs_sent.get(turn.id, ())) - results)
-    return count
+    return sum(asked.called for turn in state.due for asked in calls_under_way(state, turn.id))
 
 
 def _failed_turns(state: DebateState) -> list[Turn]:

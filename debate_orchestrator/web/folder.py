@@ -233,8 +233,8 @@ def _searched(debate: DebateState) -> Iterator[tuple[str, str, str]]:
     """Turn, heading and text of what can be searched; a question from the floor has no turn."""
     hidden = blocks.hidden_turns(debate)
     for turn_id, reply_event in debate.replies.items():
-        turn = debate.turns[turn_id]
-        if turn.speaking and turn_id not in hidden:
+        turn = debate.turns.get(turn_id)  # no page shows what is off the schedule
+        if turn and turn.speaking and turn_id not in hidden:
             text = one_line(speech_rules.without_private_working(debate, reply_event.reply.text))
             yield turn_id, debate.format.heading_of(turn), text
     for asked in debate.questions:

@@ -1,0 +1,288 @@
+"""Which calls a cap and a report count: each intent has one outcome at most, whatever else a journal says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from itertools import count
+from typing import Any, cast
+
+import debates
+import pytest
+from counting import calls
+from hypothesis import given
+from hypothesis import strategies as st
+from speakers import Speaker
+
+from debate_orchestrator.core import schedule
+from debate_orchestrator.core.costs import costs_of
+from debate_orchestrator.core.events import (
+    BriefSent,
+    CallFailed,
+    ContextFile,
+    Event,
+    Reassigned,
+    Rejected,
+    Reopened,
+    Spoke,
+)
+from debate_orchestrator.core.fold import CurrentState, apply, fold
+from debate_orchestrator.core.phases import JUDGE, Turn
+from debate_orchestrator.core.reply import Reply
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine import budget, start
+from debate_orchestrator.engine.budget import Budget, SharedBudget
+from debate_orchestrator.engine.estimate import expected
+from debate_orchestrator.formats import loader
+from debate_orchestrator.prompting import replies
+from debate_orchestrator.prompting.briefs import brief
+from debate_orchestrator.providers import rehearse
+from debate_orchestrator.setup.answers import make_settings
+from debate_orchestrator.tournament.batches import BatchedProvider, Batches
+from debate_orchestrator.util import resources
+from debate_orchestrator.util.errors import OutOfTurn, OverBudget
+
+OPUS = "anthropic:claude-opus-5-5"
+FIRST = "1.opening.a"
+
+
+def intent(turn: str = FIRST, by: str = OPUS, estimate: float | None = 0.5) -> BriefSent:
+    return BriefSent(turn=turn, brief_digest="d", by=by, called=by == OPUS, estimated_cost=estimate)
+
+
+def failed(n: int = 0, turn: str = FIRST, by: str = OPUS, *, billed: bool = False) -> CallFailed:
+    return CallFailed(turn=turn, by=by, problem=f"overloaded {n}", maybe_billed=billed)
+
+
+def unusable(n: int, turn: str = FIRST, by: str = "host") -> Rejected:
+    reply = Reply(text=f"x{n}", brief_digest="d", by=by)
+    return Rejected(turn=turn, problems=("No.",), reply=reply, absent=False)
+
+
+def opened(events: Iterable[Event] = (), **setup: Any) -> DebateState:
+    seated = {"a": (OPUS,), "b": (OPUS,), "judge": (OPUS,)}
+    return fold([debates.opening(rounds=1, cast=seated, **setup), *events])
+
+
+def committed(debate: DebateState) -> float:
+    """What a cap counts, of this debate alone and as the only one under a shared cap."""
+    alone, shared = Budget(CurrentState(debate)).committed(), SharedBudget(None)
+    shared.budget("one", CurrentState(debate))
+    assert shared.committed() == alone
+    shared.settle("one")
+    assert shared.committed() == alone
+    return alone
+
+
+@pytest.mark.parametrize("outcomes", [[failed(n) for n in range(5)], [unusable(n) for n in range(5)]])
+def test_outcomes_without_an_intent_hide_no_later_call(outcomes: list[Event]) -> None:
+    """Failures and replies of which the journal has no intent take no call under way off the count."""
+    debate = opened([*outcomes, intent(), intent(), intent()], max_cost=2.0)
+
+    assert committed(debate) == pytest.approx(1.5)
+    assert costs_of(debate).total.calls == costs_of(debate).total.unknown == 3
+    with pytest.raises(OverBudget):
+        Budget(CurrentState(apply(debate, intent()))).check(FIRST, OPUS, brief(debate, debate.due[0]))
+
+
+def test_an_outcome_is_that_of_the_latest_intent_of_its_model() -> None:
+    """What came of a call is its own: the call of a process that was killed before stays on the count, and so does a
+    call of a model whose seat the host has taken since."""
+    assert committed(opened([intent(estimate=0.7), intent(), failed()])) == pytest.approx(0.7)
+    assert committed(opened([intent(estimate=0.1), intent(), failed(billed=True)])) == pytest.approx(0.6)
+    assert committed(opened([intent(), intent(by="host"), unusable(0)])) == pytest.approx(0.5)
+    assert committed(opened([intent(), failed(), failed(1)])) == 0.0
+
+
+def test_an_outcome_without_an_intent_hides_no_call_in_a_batch() -> None:
+    """A call whose batch is at the vendor is known by its intent, whatever a journal says besides: it is not paid for
+    again."""
+
+    class AnyCall:
+        collects = True
+
+        def knows(self, call: str) -> bool:
+            return True
+
+    def under_way(*events: Event) -> bool:
+        current = CurrentState(opened(events))
+        provider: Any = Speaker()
+        provider.name = OPUS
+        held = BatchedProvider(provider, provider, current, cast(Batches, AnyCall()))
+        return held.under_way(brief(current.state, current.state.due[0]))
+
+    assert under_way(intent())
+    assert under_way(failed(), failed(1), unusable(0), intent())
+    assert not under_way(intent(), failed())
+    assert not under_way(intent(by="host"))
+
+
+def test_a_brief_laid_out_for_the_host_is_no_call() -> None:
+    """A seat is handed from the host to a model: its calls alone are counted, and none is of unknown price."""
+    seated = {"a": ("host",), "b": (OPUS,), "judge": (OPUS,)}
+    said = Reply(text="Tabs.", brief_digest="d", by=OPUS, called=True, cost=0.25)
+    taken = [intent(by="host", estimate=None)] * 4
+    debate = fold([debates.opening(rounds=1, cast=seated), *taken, Reassigned(seat="a", who=(OPUS,)), intent()])
+    debate = apply(debate, Spoke(turn=FIRST, reply=said))
+    total = costs_of(debate).total
+
+    assert (total.calls, total.unknown, total.cost) == (1, 0, 0.25)
+    assert committed(debate) == 0.25
+
+
+def test_a_lost_call_without_an_intent_counts() -> None:
+    """A call that may have been billed counts where the journal has no intent of it, as a new estimate."""
+    debate = opened([failed(billed=True), intent(), failed(1)])
+
+    assert costs_of(debate).total.calls == 1
+    assert committed(debate) > 0
+
+
+def without_dissent_record(before: Iterable[Event] = ()) -> DebateState:
+    """A complete debate whose replies cost $1 each, and in which that of the dissent record can't be used; with what
+    happens `before` the reply with the decision brief's check."""
+    settings = {"topic": "Tabs?", "positions": {"a": "Tabs.", "b": "Spaces."}, "rounds": 1, "cast": OPUS}
+    debate = fold([start.make_opened(make_settings(settings, loader.load("adversarial"), "o.md"))])
+    while debate.due:
+        turn = debate.due[0]
+        text = rehearse.reply_for(debate, turn)
+        reply = Reply(text=text, brief_digest="d", by=OPUS, called=True, cost=1.0)
+        outcome = replies.parse_reply(debate, turn, reply, None)
+        if turn.phase.name == "dissent":
+            outcome = Rejected(turn=turn.id, problems=("No.",), reply=reply, absent=True)
+        for event in (*(before if turn.phase.name == "brief-check" else ()), intent(turn.id), outcome):
+            debate = apply(debate, event)
+    return debate
+
+
+def test_a_reopened_debate_counts_what_later_turns_cost() -> None:
+    """The dissent record is asked for again, which takes the decision brief after it off the schedule: its price stays
+    on the count and in the report."""
+    debate = without_dissent_record()
+    reopened = apply(debate, Reopened())
+
+    assert len(reopened.turns) < len(debate.turns)
+    assert committed(reopened) == committed(debate) == len(debate.turns)
+    assert costs_of(reopened) == costs_of(debate)
+
+
+def test_a_reopened_debate_counts_lost_calls_of_later_turns() -> None:
+    """A call of a turn that is off the schedule now was lost, and the journal does not say what it was expected to
+    cost. It can have no brief any more; it counts about as much as one that is due."""
+    lost = failed(turn="final.brief-check.rapporteur", billed=True)
+    reopened = apply(without_dissent_record([lost]), Reopened())
+    price = expected(OPUS, brief(reopened, reopened.due[0]))
+
+    assert lost.turn not in reopened.turns and price
+    assert committed(reopened) == pytest.approx(len(reopened.turns_reached) + price)
+
+
+def test_counting_takes_time_that_grows_with_the_journal() -> None:
+    """Four times the events in one turn are counted with about four times the work."""
+
+    def journal(size: int) -> DebateState:
+        return opened([intent() for _ in range(size)] + [failed(n) for n in range(size // 2)])
+
+    short, long = journal(500), journal(2_000)
+    assert calls(lambda: Budget(CurrentState(long)).committed()) < 5 * calls(
+        lambda: Budget(CurrentState(short)).committed()
+    )
+
+
+def test_lost_calls_of_many_models_need_no_brief_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stranger's journal names many models that lost a call in one turn: a brief is made once, and none for models
+    without a price."""
+    made: list[Turn] = []
+
+    def counted(debate: DebateState, turn: Turn) -> Any:
+        made.append(turn)
+        return brief(debate, turn)
+
+    monkeypatch.setattr(budget, "brief", counted)
+    material = (ContextFile(name="m.md", text="é" * 1_000),)
+    unknown = [failed(n, by=f"x{n}", billed=True) for n in range(50)]
+    assert committed(opened(unknown, context=material)) == 0.0
+    assert made == []
+
+    models = [OPUS, "anthropic:claude-fable-5", "anthropic:claude-sonnet-5"]
+    known = [failed(n, by=by, billed=True) for n, by in enumerate(models)]
+    one = Budget(CurrentState(opened(known[:1], context=material))).committed()
+    made.clear()
+    all_of_them = Budget(CurrentState(opened([*unknown, *known], context=material))).committed()
+    assert all_of_them > one > 0
+    assert len(made) == 1
+
+
+class Bookkeeping:
+    """A debate under way, and what its calls have cost by a count of its own: $1 for a reply, $0.50 for a call that
+    was lost or is under way."""
+
+    def __init__(self, debate: DebateState, data: st.DataObject):
+        self.debate, self._draw = debate, data.draw
+        self.paid, self.under_way, self._events = 0.0, Counter[str](), count()
+
+    @property
+    def expected(self) -> float:
+        return self.paid + 0.5 * self.under_way.total()
+
+    def go_on(self) -> bool:
+        """Applies one event more; False if there is none."""
+        if not self.debate.due:
+            return schedule.asked_again(self.debate) != [] and self._draw(st.booleans()) and self._apply(Reopened())
+        turn = self._draw(st.sampled_from(self.debate.due))
+        kinds = ("intent", "host", "failed", "lost", "broken off", "unusable", "absent", "early end", *["reply"] * 6)
+        kind = self._draw(st.sampled_from(kinds))
+        if kind == "early end":
+            return self._apply(schedule.early_end(self.debate)) or True
+        if kind in ("intent", "host"):
+            self.under_way[turn.id] += kind == "intent"
+            return self._apply(intent(turn.id, OPUS if kind == "intent" else "host"))
+        if self._draw(st.booleans()):
+            self.under_way[turn.id] += 1
+            self._apply(intent(turn.id))
+        return self._ended(turn, kind)
+
+    def _ended(self, turn: Turn, kind: str) -> bool:
+        """Whatever came of a call, with or without its intent."""
+        known = self.under_way[turn.id] > 0
+        kind = "failed" if kind == "lost" and not known else kind
+        event = self._outcome(turn, kind)
+        if event is not None and self._apply(event):
+            self.under_way[turn.id] -= known
+            self.paid += {"failed": 0.0, "lost": 0.5}.get(kind, 1.0)
+        return True
+
+    def _outcome(self, turn: Turn, kind: str) -> Event | None:
+        text = rehearse.reply_for(self.debate, turn)
+        reply = Reply(text=text, brief_digest=str(next(self._events)), by=OPUS, called=True, cost=1.0)
+        if kind in ("failed", "lost"):
+            return failed(0, turn.id, billed=kind == "lost")
+        if kind == "broken off":
+            return failed(0, turn.id, billed=True).model_copy(update={"reply": reply})
+        if kind in ("unusable", "absent"):
+            absent = kind == "absent" and turn.judging and schedule.may_be_absent(self.debate, turn)
+            return Rejected(turn=turn.id, problems=("No.",), reply=reply, absent=absent)
+        return replies.parse_reply(self.debate, turn, reply, None, last=True)
+
+    def _apply(self, event: Event) -> bool:
+        before = self.debate
+        try:
+            self.debate = apply(before, event)
+        except OutOfTurn:
+            return False
+        return self.debate is not before
+
+
+@given(st.data(), st.sampled_from(sorted(resources.format_names())))
+def test_a_cap_counts_every_call_of_any_debate(data: st.DataObject, name: str) -> None:
+    """Whatever happens in a debate, with calls that are lost, phases that are left out and turns that are reopened, a
+    cap counts each reply and each call that is lost or under way, and forgets none."""
+    format = loader.load(name)
+    judges = {"judge": [OPUS] * data.draw(st.integers(1, 3))} if JUDGE in format.seated else {}
+    setup: dict[str, Any] = {"topic": "Tabs?", "positions": {"a": "Tabs.", "b": "Spaces."}, "rounds": 1}
+    setup["cast"] = dict.fromkeys(format.seated, OPUS) | judges
+    book = Bookkeeping(fold([start.make_opened(make_settings(setup, format, "o.md"))]), data)
+    for _ in range(80):
+        if not book.go_on():
+            break
+        assert Budget(CurrentState(book.debate)).committed() == pytest.approx(book.expected)
