@@ -305,6 +305,9 @@ HIDDEN_TEXT = "The wall was shown to keep out nine floods of ten"
         "<div hidden><p>{}.</p></div>", "<template><p>{}.</p></template>", "<noscript><p>{}.</p></noscript>",
         "<textarea>{}.</textarea>", "<iframe>{}.</iframe>", "<object><p>{}.</p></object>",
         "<canvas><p>{}.</p></canvas>", "<svg><text>{}.</text></svg>", "<select><option>{}.</select>",
+        "<noframes><p>{}.</p></noframes>", "<noembed>{}.</noembed>", "<datalist><option>{}.</datalist>",
+        "<ruby>a<rp>{}.</rp></ruby>", "<progress>{}.</progress>", "<meter>{}.</meter>", "<video>{}.</video>",
+        "<math><annotation>{}.</annotation></math>", "<math><mphantom><mtext>{}.</mtext></mphantom></math>",
     ]
 )  # fmt: skip
 def test_no_quote_stands_in_what_is_hidden(element: str) -> None:
@@ -321,13 +324,17 @@ HIDING = [
     "style='display:none;display:nothing'", "style='/* ; */display/**/:none'", "hidden style='color:red'",
     "style='background:url(data:image/png;base64,x);display:none'", """style="content:';';display:none" """,
     "style='display:none;--x:(;display:block;)'", "hidden style='display:none'",
+    """style='a:url(x"y);display:none' """, """style="a: URL( x(' );display:none" """,
+    """style='a:"\n;display:none' """,
+    """style="a:'x\n;visibility:hidden" """, """style='a:url("x;)");display:none' """, "style='a:url(/*);display:none'",
 ]  # fmt: skip
 SHOWING = [
     "style='backface-visibility:hidden'", "style='--menu-display:none'", "style='display:none;display:block'",
     "style='visibility:hidden;visibility:visible'", "style='display:none;display:inline flex'", "style='color:none'",
     "style='display:none;display:block!important;display:none'", "style='/*display:none*/'",
     """style="content:';display:none'" """, "style='background:url(x;display:none)'", "style='display:none-such'",
-    "hidden style='display:flex'",
+    "hidden style='display:flex'", """style='a:url(x"y;display:none)' """, """style='a:"\\\n;display:none' """,
+    "style='a:curl(;display:none)'", """style='a:url(");display:none' """,
 ]  # fmt: skip
 
 

@@ -10,9 +10,10 @@ from typing import Any
 import debates
 import pytest
 from counting import calls_without_a_turn, redaction
-from hostile import KINDS, begun, ended, event, said, sending
+from hostile import KINDS, begun, ended, event, said, sending, thought
 
 from debate_orchestrator.core.fold import CurrentState, fold
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.providers.casting import make_provider
 from debate_orchestrator.providers.limits import LIMITS
@@ -47,6 +48,7 @@ def asking(spec: str) -> Callable[[], Coroutine[Any, Any, object]]:
         pytest.param(b": \n\n", marks=pytest.mark.slow),
         pytest.param(b'event: ping\ndata: {"type": "ping"}\n\n', marks=pytest.mark.slow),
         b"\n\n",
+        b"data:{}\n\n",
     ],
     ids=str,
 )
@@ -82,3 +84,21 @@ def test_an_answer_of_very_many_blocks() -> None:
     parts = [event({"type": "content_block_delta", "index": n, "delta": DELTA}) for n in range(1_100)]
     with sending(lambda: [begun("anthropic"), *parts, ended("anthropic")]) as server:
         assert "more than 1,000 blocks" in str(asyncio.run(asking(server.spec("anthropic"))()))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_small_pieces_share_a_turn(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A turn of the event loop takes as long as reading an event, so there is one for many small events."""
+    body = begun(kind) + thought(kind, "a") * 5_000 + said(kind, "So.") + ended(kind)
+    turns, sleep = [0], asyncio.sleep
+
+    async def counted(seconds: float) -> None:
+        turns[0] += not seconds
+        await sleep(seconds)
+
+    with sending(lambda: [body]) as server:
+        ask = asking(server.spec(kind))
+        monkeypatch.setattr(asyncio, "sleep", counted)
+        assert isinstance(reply := asyncio.run(ask()), Reply) and reply.text == "So."
+        assert turns[0] < 1_000
+        assert calls_without_a_turn(ask) < A_TURN

@@ -256,38 +256,6 @@ def test_too_much_is_not_heard() -> None:
     assert heard == []
 
 
-def test_timers_run_while_an_answer_that_is_there_is_read() -> None:
-    """Between the events of an answer that has come whole, other work of the program has its turn."""
-    turns: list[int] = []
-
-    class Short:
-        """An answer of short pieces."""
-
-        length, received, invalid, text = 0, 0, None, ""
-
-        def take(self, event: str) -> list[str]:
-            """The event as the one piece."""
-            self.length = self.received = self.length + len(event)
-            return [event]
-
-    async def events() -> AsyncIterator[str]:
-        for _ in range(320):
-            yield "so "
-
-    async def other() -> None:
-        while True:
-            turns.append(1)
-            await asyncio.sleep(0)
-
-    async def both() -> None:
-        task = asyncio.create_task(other())
-        await read_stream(events(), Short(), SilenceClock(9), len, Meter(Length(None), str), abs)
-        task.cancel()
-
-    asyncio.run(both())
-    assert len(turns) >= 10
-
-
 def test_a_long_answer_is_measured_a_few_times() -> None:
     """The looks at an answer grow with the logarithm of its length, and it is closed soon after it is too long."""
     looks: list[int] = []

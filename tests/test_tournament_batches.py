@@ -28,6 +28,8 @@ from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.providers import api, batch_answers, pricing
 from debate_orchestrator.providers.casting import make_provider
+from debate_orchestrator.providers.limits import LIMITS
+from debate_orchestrator.providers.openai import CompletionsReply
 from debate_orchestrator.providers.provider import BatchApi
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.tournament import folder
@@ -36,6 +38,7 @@ from debate_orchestrator.tournament.folder import Tournament
 from debate_orchestrator.tournament.run import TournamentRun
 from debate_orchestrator.util.errors import BadFile, LockedJournal, TransientError
 
+KEY = "sk-proj-Zq8Vw3Lk9TbX2mNc7RfYh5Jd"
 CALLS = 8
 """Of a debate in the panel format with two judges."""
 
@@ -332,13 +335,18 @@ def test_calls_that_expire_at_openai(here: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("kind", ["anthropic", "openai"])
-@pytest.mark.parametrize("answer", [["x"], {"id": None}, {"data": 5}, {"data": ["x"]}], ids=str)
+@pytest.mark.parametrize(
+    "answer",
+    [["x"], {"id": None}, {"data": 5}, {"data": ["x"]}, {"id": f"b_{KEY}"}, {"id": "b\n1 debate"}, {"id": "b" * 201}],
+    ids=lambda answer: str(answer)[:20],
+)
 def test_an_answer_that_is_no_batch(here: Path, monkeypatch: pytest.MonkeyPatch, kind: str, answer: Any) -> None:
-    """An answer of another form than a batch is told as an outage, after which a batch is looked for as always."""
+    """An answer of another form than a batch is told as an outage, after which a batch is looked for as always. An id
+    is one, too, that holds a key, which would be kept in the clear, or that is not one short line."""
     json_answer = (200, {"content-type": "application/json"}, [json.dumps(answer).encode()])
     with local_http.answering(lambda asked: json_answer) as url:
         monkeypatch.setenv(f"{kind.upper()}_BASE_URL", url)
-        monkeypatch.setenv(f"{kind.upper()}_API_KEY", "sk-test")
+        monkeypatch.setenv(f"{kind.upper()}_API_KEY", KEY)
         provider = cast(BatchApi, make_provider(f"{kind}:x", CurrentState(debated())))
 
         async def ask() -> list[Any]:
@@ -350,7 +358,7 @@ def test_an_answer_that_is_no_batch(here: Path, monkeypatch: pytest.MonkeyPatch,
             return [(await asyncio.gather(request, return_exceptions=True))[0] for request in requests]
 
         created, found, ended = asyncio.run(ask())
-    assert isinstance(created, TransientError), created
+    assert isinstance(created, TransientError) and KEY not in str(created), created
     assert isinstance(found, TransientError) or found == [], found
     assert isinstance(ended, TransientError) or ended is False, ended
 
@@ -384,6 +392,19 @@ def test_a_list_of_batches_that_never_ends(here: Path, monkeypatch: pytest.Monke
         else:
             assert asyncio.run(asyncio.wait_for(provider.find_batches("n", 4, 0), 20)) == []
     assert next(pages) <= 4
+
+
+@pytest.mark.parametrize(("text", "stop"), [("half", None), ("x" * (LIMITS.answer + 1), "stop")], ids=["cut", "long"])
+def test_what_came_of_an_answer_that_is_not_whole(text: str, stop: str | None) -> None:
+    """The text and the tokens of a result that can't be used are kept with its failure, since they were paid for."""
+    answer = CompletionsReply()
+    usage = {"prompt_tokens": 7, "completion_tokens": 9}
+    answer.take({"choices": [{"message": {"content": text}, "finish_reason": stop}], "usage": usage})
+    line = json.dumps({"custom_id": "c"}).encode()
+    failure = asyncio.run(batch_answers.batch_replies("openai:x", line, {"c"}, lambda _: answer))["c"]
+
+    assert isinstance(failure, TransientError) and isinstance(failure.partial, Reply)
+    assert failure.partial.text == text[: LIMITS.answer] and failure.partial.usage == Usage(fresh=7, output=9)
 
 
 def result_line(kind: str, call: str, text: str) -> dict[str, Any]:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import csv
 import io
 import json
 import math
 import sqlite3
-import threading
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -24,8 +21,6 @@ from counting import calls
 from debate_orchestrator.formats import validation
 from debate_orchestrator.tournament import bradley_terry, folder, importing, plan, ratings, rows, spec_file
 from debate_orchestrator.tournament.bradley_terry import fit
-from debate_orchestrator.tournament.cluster import worker
-from debate_orchestrator.tournament.cluster.worker import Worker
 from debate_orchestrator.tournament.ratings import Ratings
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows
 from debate_orchestrator.tournament.spec import model_of
@@ -168,6 +163,19 @@ def test_unknown_names_are_told_up_to_a_number(unknown: Callable[[int], dict[str
 
     assert len(refused.value.problems) == 21
     assert "there are more problems than these 20" in refused.value.problems[-1]
+
+
+@pytest.mark.parametrize("models", [str, lambda n: {"name": f"m{n}", "spec": "rehearse"}])
+def test_models_are_counted_before_they_are_paired(models: Callable[[int], Any]) -> None:
+    """A spec of twice as many models as too many takes twice the work: none of them are paired."""
+
+    def refused(many: int) -> None:
+        with pytest.raises(BadSettings) as error:
+            spec(models=[models(n) for n in range(many)])
+        assert f"models: {many:,} are too many; at most 200 are allowed." in error.value.problems
+
+    refused(201)
+    assert calls(lambda: refused(1_600)) < 3 * calls(lambda: refused(800))
 
 
 def test_a_near_word_is_looked_for_among_so_many() -> None:
@@ -425,29 +433,20 @@ def test_of_many_wrong_values_the_first_are_worked_out(monkeypatch: pytest.Monke
     assert "and 14,900 more" in str(caught.value) and len(looked) <= validation.MAX_LISTED
 
 
+@pytest.mark.parametrize("rounds", [101, 10_000])
+def test_a_frozen_spec_is_one_whose_debates_can_be_held(rounds: int) -> None:
+    """A stranger's rules may allow any number of rounds. A debate of that many is refused with the spec, before a
+    worker or a report opens one."""
+    data = json.loads(json.dumps(folder.frozen(spec()), default=str))
+    data["rules"]["rounds"] = {"default": 1, "most": rounds, "insist": rounds}
+    data["settings"]["rounds"] = rounds
+
+    with pytest.raises(BadFile, match=f"x: no debate can be held: {rounds} rounds; at most 100"):
+        folder.unfrozen(data, "x")
+
+
 def test_a_model_is_added_once() -> None:
     """Each time that it stands there, it would meet all models before it once more."""
     twice = folder.frozen(spec()) | {"added": [spec().models[1].name] * 2}
     with pytest.raises(BadFile, match="added: a model is listed twice"):
         folder.unfrozen(json.loads(json.dumps(twice, default=str)), "x")
-
-
-def test_a_worker_schedules_beside_its_debates(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A large schedule takes seconds, in which the debates of other tournaments go on."""
-    text, threads = json.dumps(folder.frozen(spec())), list[threading.Thread]()
-    schedule = worker.make_schedule
-
-    def scheduled(given: Any) -> Any:
-        threads.append(threading.current_thread())
-        return schedule(given)
-
-    async def rows(*_: Any, **__: Any) -> list[tuple[str]]:
-        return [(text,)]
-
-    monkeypatch.setattr(worker, "make_schedule", scheduled)
-    monkeypatch.setattr(worker.queue, "register", lambda *_: None)
-    found = Worker(SimpleNamespace(rows=rows, where="db", app=None), lambda _: [], at_once=1)
-    held, problems = asyncio.run(found._loaded("t"))
-
-    assert held is not None and held.schedule == schedule(spec()) and not problems
-    assert threading.main_thread() not in threads

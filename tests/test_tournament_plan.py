@@ -143,6 +143,10 @@ def test_everything_wrong_is_said_at_once() -> None:
             "the topics x, y have the same motion",
         ),
         ({"topics": [{"id": "x", "motion": "Y.", "category": " "}]}, "topic 1 (x) has no category"),
+        (
+            {"topics": [{"id": "x", "motion": "Y.", "category": "c" * 101}]},
+            "topic 1 (x): a category has at most 100 characters, and this one has 101",
+        ),
         ({"topics": [{"id": "x", "motoin": "Y.", "category": "c"}]}, "Did you mean 'motoin'?"),
         ({"topics": "nowhere.csv"}, "nowhere.csv: can't be read"),
         ({"judges": {"from": [OPUS, SONNET], "panel": 1}}, "1 can't be drawn for " + OPUS),

@@ -23,17 +23,25 @@ _KNOWN = re.compile(
     r"gb2312|gbk|gb18030|big5(hkscs)?|cp949|euc_kr|tis-620"
 )
 """What pages are encoded in. Python knows more, among them some that are no encodings of text, or slow ones."""
-_SILENT = {"script", "style", "noscript", "template", "iframe", "object", "head", "svg", "canvas", "select", "textarea"}
+_SILENT = {
+    "annotation", "annotation-xml", "audio", "canvas", "datalist", "head", "iframe", "meter", "mphantom", "noembed",
+    "noframes", "noscript", "object", "progress", "rp", "script", "select", "style", "svg", "template", "textarea",
+    "video",
+}  # fmt: skip
 _INLINE = {
     "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i", "ins",
     "kbd", "label", "mark", "nobr", "q", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "time", "tt",
     "u", "var", "wbr",
 }  # fmt: skip
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
+_ESCAPED = r"\\(?:\r\n|.)"
 _STYLE_TOKEN = re.compile(
-    rf"""{_COMMENT.pattern}|"(?:[^"\\]|\\.)*(?:"|\Z)|'(?:[^'\\]|\\.)*(?:'|\Z)|\\.|[;()\[\]{{}}]""", re.DOTALL
+    rf"""{_COMMENT.pattern}|(?<![\w\\-])url\((?![ \t\r\n\f]*["'])(?:[^)\\]|{_ESCAPED})*+\)?|"""
+    rf""""(?:[^"\\\n\r\f]|{_ESCAPED})*+"?|'(?:[^'\\\n\r\f]|{_ESCAPED})*+'?|{_ESCAPED}|[;()\[\]{{}}]""",
+    re.DOTALL | re.IGNORECASE,
 )
-"""What decides in a style where a declaration ends; a semicolon in a comment, a string or brackets ends none."""
+"""What decides in a style where a declaration ends; a semicolon in a comment, a string, an address or brackets ends
+none. A string ends with its line, and an address without quotes with its bracket, whatever stands in it."""
 _ANY = r"inherit|initial|unset|revert|revert-layer|var\(.*\)"
 _SHOWING = {
     "display": re.compile(

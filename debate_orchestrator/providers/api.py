@@ -308,8 +308,9 @@ async def read_stream(
     meter: limits.Meter,
     heard: Callable[[int], None],
 ) -> None:
-    """Reads a stream until it ends, is too long for its brief, or can't be an answer. The halves of a character may
-    come in two pieces. `heard` gets the number of characters that an event adds to the answer.
+    """Reads a stream until it ends, is too long for its brief, or can't be an answer. Timers and signals have their
+    turn while the body comes (`bounded_body`). The halves of a character may come in two pieces. `heard` gets the
+    number of characters that an event adds to the answer.
 
     Raises UnreadableReply if the SDK fails to read it, OverLimit if it is longer than any answer may be, TimeoutError
     if it takes too long."""
@@ -338,7 +339,6 @@ async def read_stream(
         if meter.exceeded(answer.length, lambda: answer.text):
             answer.closed = True
             break
-        await asyncio.sleep(0)  # events that have come already are read without a wait, and timers and signals must run
     if half:
         on_text(clean(half))
 

@@ -12,18 +12,23 @@ from debate_orchestrator.providers.api import ApiReply, clean
 from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.util.data import strict_json
 from debate_orchestrator.util.errors import TransientError
+from debate_orchestrator.util.redact import redact
 
 LISTED = 20
 """Batches of one page of a list: each takes up to 40 lines of JSON, and a response may have 1,000."""
+MAX_ID_LENGTH = 200
+"""Characters of the id of a batch: those of vendors have about 40."""
 MAX_LISTED = 5_000
 """Batches of all pages of a list that are looked at."""
 
 
 def batch_id(batch: Any) -> str:
-    """The id of a batch. Raises AttributeError or TypeError if it is none."""
-    if not isinstance(batch.id, str) or not batch.id:
-        raise TypeError("a batch without an id")
-    return batch.id
+    """The id of a batch. Raises AttributeError or TypeError if it is none. It is written into the record of batches
+    and shown as it is, so it is one short line, in which there is nothing to redact."""
+    id = batch.id
+    if not (isinstance(id, str) and 0 < len(id) <= MAX_ID_LENGTH and id.isprintable() and redact(id) == id):
+        raise TypeError("a batch without an id that can be used")
+    return id
 
 
 async def listed_batches(name: str, batches: AsyncIterable[Any]) -> AsyncIterator[Any]:
@@ -67,7 +72,7 @@ def _result(name: str, answer: ApiReply | str) -> Reply | TransientError:
     if isinstance(answer, str):
         return TransientError(f"{name} gave no answer in its batch: {call_errors.quote(answer)}.")
     if answer.length > LIMITS.answer:
-        return call_errors.oversized(name, f"more than {LIMITS.answer:,} characters")
+        return call_errors.oversized(name, f"more than {LIMITS.answer:,} characters", answer.partial(name))
     if incomplete := answer.incomplete():
-        return call_errors.broken(name, incomplete)
+        return call_errors.broken(name, incomplete, answer.partial(name))
     return answer.reply(name, batch=True)

@@ -19,7 +19,7 @@ from debate_orchestrator.util.redact import redactor
 _CHUNK = 64 * 1024
 _STEP = 4 * 1024
 """Bytes that are handed on without a pause: the SDKs need a few milliseconds for as many bytes of comments."""
-_END_OF_EVENT = (b"\n\n", b"\r\r", b"\r\n\r\n")
+_END_OF_EVENT = (b"\n\n",)
 _END_OF_LINE = (b"\n", b"\r")
 _ANSWERS = ("/messages", "/completions")
 """How the addresses end to which requests for an answer are posted, which comes as events."""
@@ -65,6 +65,8 @@ class LimitedBody(httpx2.AsyncByteStream):
         self._ends = ends
         self._packed = self._unpacked = self._empty = self._all_lines = self._lines = self._heard = 0
         self._event = bytearray()
+        self._returned = False
+        """Whether the last piece ended with a carriage return, which a line feed may follow that belongs to it."""
 
     def heard(self, characters: int) -> None:
         """An event added so many characters to the answer."""
@@ -139,6 +141,7 @@ class LimitedBody(httpx2.AsyncByteStream):
     def _divided(self, piece: bytes) -> Iterator[bytes]:
         """The events that end in this piece."""
         limits = self._limits
+        piece = self._with_plain_ends(piece) if self._ends == _END_OF_EVENT else piece
         for line in piece.splitlines(keepends=True):
             self._event += line
             self._lines += line.endswith((b"\r", b"\n"))
@@ -153,6 +156,12 @@ class LimitedBody(httpx2.AsyncByteStream):
                 if self._empty > limits.empty:
                     raise OverLimit(f"more than {limits.empty:,} events that are no part of the answer")
                 yield self._checked(event)
+
+    def _with_plain_ends(self, piece: bytes) -> bytes:
+        """The piece with one character at the end of each line. The SDKs do not agree on where an event ends whose
+        lines end in other ways, and one that they find and that is not counted here would be free."""
+        piece, self._returned = piece[self._returned and piece.startswith(b"\n") :], piece.endswith(b"\r")
+        return piece.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
     def _checked(self, event: bytes) -> bytes:
         """The event, if its JSON is within the limits; else OverLimit, since parsing it could take far too long."""

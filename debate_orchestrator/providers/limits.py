@@ -36,9 +36,9 @@ class ProviderLimits(NamedTuple):
     stream: int = 128 * 1024 * 1024
     """Bytes of a response, packed and unpacked: the longest answer in pieces of a character each, with `around` bytes
     around each piece."""
-    lines: int = 1_500_000
-    """Lines of a response: a million characters of text and thinking in the usual pieces of two or more, with three
-    lines each."""
+    lines: int = 900_000
+    """Lines of a response: the longest answers have 128,000 tokens, each in an event of three lines at most, and twice
+    as many are allowed. The libraries and the event loop need about 5 µs for each line."""
     empty: int = 50_000
     """Events of a response that add nothing to the answer, and lines of a batch's results. Servers that hide what a
     model thinks may send one for each token of it; a ping comes every few seconds."""

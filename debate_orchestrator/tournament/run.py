@@ -344,11 +344,14 @@ class TournamentRun:
 
 
 def stopped_by_mistake(error: Exception, before: DebateStatus) -> DebateStatus:
-    """How a debate stands that an error in this program stopped; others go on. The message of the error may quote
-    anything, so only its kind and its place are told."""
+    """How a debate stands that an error in this program stopped; others go on."""
+    return before._replace(status="stopped", why=(mistake(error),), for_good=True)
+
+
+def mistake(error: Exception) -> str:
+    """What is told of an error in this program. Its message may quote anything, so only its kind and place are told."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
-    why = f"{MISTAKE}: {type(error).__name__} in {Path(frame.filename).name}, line {frame.lineno}."
-    return before._replace(status="stopped", why=(why,), for_good=True)
+    return f"{MISTAKE}: {type(error).__name__} in {Path(frame.filename).name}, line {frame.lineno}."
 
 
 def _under_way(state: DebateState) -> int:

@@ -8,25 +8,26 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE, MAX_WORDS
 from debate_orchestrator.core.settings import DECLARED, MAX_COST, MAX_COUNT, MAX_JUDGES, Settings
 from debate_orchestrator.core.values import FrozenModel, Text
+from debate_orchestrator.engine import start
 from debate_orchestrator.engine.budget import unpriced_seats
 from debate_orchestrator.formats import loader
 from debate_orchestrator.formats.validation import key_path, validate
 from debate_orchestrator.providers import casting, pricing, registry
 from debate_orchestrator.setup.answers import make_settings
 from debate_orchestrator.util import model_spec, resources
-from debate_orchestrator.util.errors import BadSettings, first_few, short_repr, suggest, with_hint
+from debate_orchestrator.util.errors import BadFormat, BadSettings, first_few, short_repr, suggest, with_hint
 
 Sides = Literal["balanced", "swapped", "random", "fixed"]
 First = Literal["pro", "con", "balanced", "random", "both"]
 Sample = Literal["balanced", "first"]
 Exclude = Literal["none", "models", "vendor"]
-MAX_MODELS, MAX_REPETITIONS, MAX_TOKENS, MAX_SEED = 200, 1_000, 128_000, 2**53
+MAX_MODELS, MAX_REPETITIONS, MAX_TOKENS, MAX_SEED, MAX_CATEGORY_LENGTH = 200, 1_000, 128_000, 2**53, 100
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _NO_NAME = "must be a name of at most 64 letters, digits, dots, - and _, which begins with a letter or digit"
 _OWN = ("topic", "positions", "output", "context", "cast", "sources", "first", "format", "max_cost", "insist",
@@ -74,7 +75,7 @@ class Topic(FrozenModel):
 
     id: str
     motion: Text
-    category: Annotated[str, Field(max_length=100)]
+    category: Annotated[str, Field(max_length=MAX_CATEGORY_LENGTH)]
     position_a: Text
     """What the pro side argues."""
     position_b: Text
@@ -288,7 +289,7 @@ def check(spec: Spec) -> list[str]:
             problems.append(f"judges: {model.name} names {model.spec} here and {specs[model.name]} in models.")
     problems += _panel_problems(spec)
     problems += first_few(_setting_problems(spec), "topics")
-    return problems
+    return problems or _opening_problems(spec)
 
 
 def declared_prices(spec: Spec) -> AbstractContextManager[None]:
@@ -397,9 +398,27 @@ def _setting_problems(spec: Spec) -> Iterator[str]:
     """What is wrong with the settings of debates; topics are checked one by one, since each is a debate's topic."""
     for topic in spec.topics:
         try:
-            debate_settings(spec, topic, spec.rules.sides[0], dict.fromkeys(spec.rules.sides, spec.models[0].spec))
+            _settings_on(spec, topic)
         except BadSettings as error:
             yield from error.problems
+
+
+def _opening_problems(spec: Spec) -> list[str]:
+    """What keeps the debates of a spec from being opened, which is the same for all: how many rounds and turns its
+    rules and settings make."""
+    try:
+        start.make_opened(_settings_on(spec, spec.topics[0]), loaded=(spec.rules, spec.templates), seed=spec.seed)
+    except BadFormat as error:
+        return error.problems
+    except ValidationError as error:
+        reasons = " ".join(str(item["msg"]).removeprefix("Value error, ") for item in error.errors())
+        return [f"no debate can be held: {reasons}."]
+    return []
+
+
+def _settings_on(spec: Spec, topic: Topic) -> Settings:
+    """The settings of a debate on a topic in which one model argues both sides."""
+    return debate_settings(spec, topic, spec.rules.sides[0], dict.fromkeys(spec.rules.sides, spec.models[0].spec))
 
 
 def debate_settings(

@@ -19,7 +19,16 @@ from debate_orchestrator.core.settings import line_problems
 from debate_orchestrator.engine import format_check
 from debate_orchestrator.formats import loader
 from debate_orchestrator.formats.source import is_path
-from debate_orchestrator.tournament.spec import DEBATE_SETTINGS, Spec, Topic, as_model, pair_up, spec_of
+from debate_orchestrator.tournament.spec import (
+    DEBATE_SETTINGS,
+    MAX_CATEGORY_LENGTH,
+    MAX_MODELS,
+    Spec,
+    Topic,
+    as_model,
+    pair_up,
+    spec_of,
+)
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.data import name_of, read_text, strict_json
 from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, first_few, short_repr, suggest, with_hint
@@ -107,9 +116,11 @@ def _judges(given: Any, rules: Format) -> Any:
 
 
 def _pairs(given: Any, models: Any, problems: list[str]) -> Any:
-    """The pairs as a list."""
+    """The pairs as a list; no pairs of more models than there may be, which `spec_of` refuses."""
     listed = models if isinstance(models, list) else []
     names = list(dict.fromkeys(str(model.get("name")) for model in listed if isinstance(model, dict)))
+    if len(names) > MAX_MODELS:
+        return []
     if given == ROUND_ROBIN:
         return [list(pair) for pair in pair_up(names)]
     if isinstance(given, dict) and list(given) == ["against"]:
@@ -186,6 +197,8 @@ def _row_problems(where: str, n: int, row: Any) -> Iterator[str]:
             yield " ".join(filter(None, (f"{name} has no {key}.", near and f"It has a similar key. {near}")))
     if (topic_id := _text(row.get("id"))) and not _ID.fullmatch(topic_id):
         yield f"{name}: an id has 1 to 80 characters and no blanks."
+    if (length := len(_text(row.get("category")))) > MAX_CATEGORY_LENGTH:
+        yield f"{name}: a category has at most {MAX_CATEGORY_LENGTH} characters, and this one has {length:,}."
     for key in ("motion", "position_a", "position_b"):
         if text := _text(row.get(key)):
             yield from (f"{name}: {problem}" for problem in line_problems(key, text))

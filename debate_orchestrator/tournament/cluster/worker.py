@@ -29,7 +29,7 @@ from debate_orchestrator.tournament.cluster.limits import SharedLimiters
 from debate_orchestrator.tournament.cluster.queue import Requeue
 from debate_orchestrator.tournament.folder import Tournament, unfrozen
 from debate_orchestrator.tournament.plan import ScheduledDebate, make_schedule, topics_by_id
-from debate_orchestrator.tournament.run import DebateStatus, OnChange, TournamentRun, stopped_by_mistake
+from debate_orchestrator.tournament.run import DebateStatus, OnChange, TournamentRun, mistake, stopped_by_mistake
 from debate_orchestrator.util.data import strict_json
 from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, UserError, short_repr
 from debate_orchestrator.util.garbage import collection_seldom
@@ -324,21 +324,27 @@ class Worker:
 
     async def _loaded(self, tournament: str) -> tuple[Tournament | None, list[str]]:
         """A tournament of the database, and what speaks against it here. Its cap is held there, not by this worker."""
-        ((text,),) = await self._database.rows("SELECT spec FROM tournaments WHERE id = %(id)s", id=tournament)
+        found = await self._database.rows("SELECT spec FROM tournaments WHERE id = %(id)s", id=tournament)
         name = f"The tournament {tournament} in {self._database.where}"
 
         def scheduled() -> Tournament:
-            spec = unfrozen(strict_json(text), name).model_copy(update={"max_cost": None})
+            ((text,),) = found
+            try:
+                data = strict_json(text)
+            except ValueError as error:
+                raise BadFile(f"{name}: its spec is not JSON ({error}).") from None
+            spec = unfrozen(data, name).model_copy(update={"max_cost": None})
             return Tournament(name, spec, make_schedule(spec), topics_by_id(spec.topics))
 
         try:
             # A large schedule takes seconds, in which the debates that run must not stand still.
             held = await asyncio.to_thread(scheduled)
+            return held, self._find_problems(held)
         except UserError as error:
             return None, error.problems
-        except ValueError as error:
-            return None, [f"{name}: its spec is not JSON ({error})."]
-        return held, self._find_problems(held)
+        except Exception as error:  # other tournaments must not stand still for it
+            _LOG.exception("The tournament %s was skipped because of an error in this program.", tournament)
+            return None, [f"{name}: {mistake(error)}"]
 
 
 def _may_be_lease(lease: object) -> bool:
