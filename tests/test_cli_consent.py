@@ -476,7 +476,7 @@ def test_a_question_can_not_be_forged(here: Path, monkeypatch: pytest.MonkeyPatc
             listed = [row for row in rows[begin:end] if row]
             assert [row for row in listed if not row.startswith(("  - ", "    "))] == []
             items = [row for row in listed if row.startswith("  - ")]
-            assert "more files" in items[-2] and "the program sh -c x.sh" in items[-1]
+            assert any("more files" in item for item in items[:-1]) and "the program sh -c x.sh" in items[-1]
             viewer.press("n\r")
             assert viewer.see_end() == 2
 

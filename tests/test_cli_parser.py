@@ -7,6 +7,7 @@ import asyncio
 import os
 import re
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -184,3 +185,26 @@ def test_only_a_file_is_the_newest_debate(debate: Run, here: Path) -> None:
     ten_lines(here / "a\nb.journal.jsonl")
     os.utime("a\nb.journal.jsonl", (0, 0))
     assert "Using 'a\\nb.journal.jsonl', the newest debate" in debate("check").err
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("ask debate.yaml rubbish", 2),
+        ("ask debate.yaml topic=x", 4),
+        ("check nope.jsonl --json", 2),
+        ("formats", 4),
+    ],
+)
+def test_a_full_disk_under_stdout_is_told_once(here: Path, line: str, code: int, unbuffered: str) -> None:
+    """What goes wrong is told on stderr, without a traceback, and gives the exit code, also where the result can't be
+    written."""
+    arguments = [sys.executable, "-c", "from debate_orchestrator.cli import main; main()", *line.split()]
+    with open("/dev/full", "w") as full:
+        environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+        ran = subprocess.run(arguments, stdout=full, stderr=subprocess.PIPE, text=True, env=environment, check=False)
+
+    assert ran.returncode == code, ran.stderr
+    assert ran.stderr.count("debate: ") == 1 and "Traceback" not in ran.stderr and "ignored" not in ran.stderr

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shlex
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import STATED, Run
+from messages_server import Server
 
 from debate_orchestrator.core.events import Reassigned
 from debate_orchestrator.storage.journal import JournalWriter
@@ -189,3 +193,74 @@ def test_a_rehearsal_advises_no_consent(debate: Run, outside: Path, programs: bo
     assert real.code == (2 if programs else 0), real.err
     assert ("needs your consent" in real.err) is ("touch marker" in real.err) is programs
     assert not Path("marker").exists()
+
+
+MODEL = "anthropic:claude-opus-5-5"
+JUDGED = f"judge r.rehearsed.journal.jsonl --judge={MODEL}"
+PAYS = ("open --answers a.json", f"step {J}", "run --answers a.json", f"resume {J}", JUDGED)
+"""What calls models that a file names, or for it."""
+
+
+def dear_files(debate: Run) -> None:
+    """Answers and a debate that name a dear model for every seat; in the debate a first turn is taken."""
+    seats = ("a", "b", "judge")
+    positions = {"a": "Tabs win.", "b": "Spaces win."}
+    given = {"topic": "Tabs or spaces?", "positions": positions, "rounds": 1, "issues": False, "brief": False}
+    Path("a.json").write_text(json.dumps(given | {"output": "new.md", "cast": dict.fromkeys(seats, MODEL)}))
+    Path("b.json").write_text(json.dumps(given | {"output": "r.md", "cast": dict.fromkeys(seats, "host")}))
+    due = debate("open", "--answers", "b.json", "--json").json["turns"]
+    Path(due[0]["reply"]).write_text("Tabs are shorter, and each reader sets their width.")
+    with JournalWriter(J) as journal:
+        for seat in seats:
+            journal.append(Reassigned(seat=seat, who=(MODEL,)))
+
+
+@pytest.mark.parametrize("flags", ["", "--json"])
+@pytest.mark.parametrize("verb", PAYS)
+def test_what_it_takes_is_told_before_the_first_call(
+    debate: Run, server: Server, capfd: pytest.CaptureFixture[str], verb: str, flags: str
+) -> None:
+    """Every verb that calls models says first what they take; on stdout stands nothing of it."""
+    dear_files(debate)
+    if verb == JUDGED:
+        debate("run", *STATED, "--rounds=1", "--output=r.md", "--model=rehearse")
+    told: list[str] = []
+
+    def refused(request: dict[str, Any], n: int) -> dict[str, Any]:
+        told.append(capfd.readouterr().err)
+        return {"status": 401}
+
+    server.problem = refused
+    ran = debate(*verb.split(), *flags.split())
+
+    assert ran.code == 4, ran.err
+    assert re.search(r"^\d+ calls?, about .*, about \$\d", told[0], re.MULTILINE), told
+    assert "prices of" not in ran.out
+
+
+@pytest.mark.parametrize("flags", ["--quiet", "--events"])
+def test_who_asks_for_silence_has_it(debate: Run, server: Server, flags: str) -> None:
+    """With --quiet stderr holds errors alone, and with --events JSON alone."""
+    dear_files(debate)
+    server.problem = lambda request, n: {"status": 401}
+
+    assert "prices of" not in debate("run", "--answers", "a.json", flags).err
+
+
+def test_a_step_that_calls_no_model_tells_no_price(debate: Run, answers: Path, here: Path) -> None:
+    """Where all seats are the host's there is nothing to pay from here."""
+    assert " calls, " not in debate("open", "--answers", "answers.yaml").err
+    assert " calls, " not in debate("step").err
+
+
+def test_a_step_takes_a_cap(debate: Run, server: Server) -> None:
+    """`step --max-cost` limits what a stranger's journal may cost, as `resume` does, and refuses what it can't hold."""
+    dear_files(debate)
+    ran = debate("step", J, "--max-cost=0.0001")
+
+    assert ran.code == 3 and "exceeds the cap of $0.00" in ran.err and not server.requests
+    assert "--max-cost must be US dollars" in debate("step", J, "--max-cost=much").err
+    with JournalWriter(J) as journal:
+        journal.append(Reassigned(seat="b", who=("anthropic:unheard-of",)))
+    ran = debate("step", J, "--max-cost=3")
+    assert ran.code == 2 and "a cap can't be held with anthropic:unheard-of" in ran.err

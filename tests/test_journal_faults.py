@@ -416,12 +416,15 @@ def test_a_file_in_the_place_of_a_new_journal_stays(tmp_path: Path, monkeypatch:
 
 
 def test_the_name_of_a_file_adds_no_line(debate: Run, here: Path) -> None:
-    """A damaged journal whose name holds line breaks is told of in one line."""
+    """A damaged journal whose name holds line breaks is told of in one line, and no verb takes it."""
     path = Path("good.journal.jsonl: 42 lines, in an unbroken chain.\nComplete.\n.journal.jsonl")
     path.write_bytes(ten_lines(here / "whole.jsonl").replace(b'"n":3', b'"n":4'))
-    ran = debate("check")
+    with pytest.raises(DamagedJournal) as damaged:
+        read(str(path))
+    assert "was changed" in str(damaged.value) and "\nComplete." not in str(damaged.value)
 
-    assert ran.code == 2 and "was changed" in ran.err and "\nComplete." not in ran.err + ran.out
+    ran = debate("check")
+    assert ran.code == 2 and "has a line break in its name" in ran.err and "\nComplete." not in ran.err + ran.out
 
 
 def test_each_of_two_guards_keeps_a_message_in_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -439,3 +442,21 @@ def test_each_of_two_guards_keeps_a_message_in_its_line(tmp_path: Path, capsys: 
 
     print_problems(["j\nComplete.\n: was changed."])
     assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize(
+    "verb",
+    ["check", "report", "step", "resume", "replay", "floor Why?", "judge", "ballot --read=x.md"],
+)
+def test_a_sound_journal_adds_no_line_by_its_name(debate: Run, answers: Path, verb: str, named: bool) -> None:
+    """The name of a journal from elsewhere can't say under its own line that a debate ended so."""
+    hold(debate)
+    path = "x\u2028\r\nINJECTED: Debate complete. Winner: B.\ny'.journal.jsonl"
+    os.rename("report.journal.jsonl", path)
+    name, *flags = verb.split()
+    ran = debate(name, *([path] if named or name == "floor" else []), *flags)
+
+    assert ran.code == 2 and "has a line break in its name" in ran.err, ran.err
+    assert not [line for line in (ran.out + ran.err).splitlines() if line.startswith("INJECTED")]
+    assert not [*Path().glob("*INJECTED*.html")]

@@ -167,3 +167,18 @@ def test_the_beginnings_of_many_sequences(opener: str) -> None:
     lengths = [len(found[0]) for at in range(len(text)) if (found := sequence.match(text, at))]
 
     assert 500 <= sum(lengths) <= 2 * len(text)
+
+
+@pytest.mark.parametrize("begin", ["\x1b]8;;", "\x1bPq", "\x1b]0;t"])
+@pytest.mark.parametrize("escape", ESCAPES)
+def test_an_escape_right_behind_a_sequence(begin: str, escape: str) -> None:
+    """The backslash that ends a sequence for terminals is one: the next one begins an escape of the key's next
+    character. Where the text was escaped, both stand there twice."""
+    said = f"{KEY[:9]}{begin}\x1b\\{escape.format(ord(KEY[9]))}{KEY[10:]}"
+    for text in (
+        said,
+        json.dumps(said)[1:-1],
+        json.dumps(json.dumps(said)[1:-1])[1:-1],
+        said.replace("\x1b", "\u241b"),
+    ):
+        assert redact(text) == streamed(*text) == "[key]"

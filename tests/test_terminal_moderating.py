@@ -13,6 +13,7 @@ from messages_server import Server, serving
 from persons import BACK, BEST, ERASE, hold
 
 from debate_orchestrator.cli import consent
+from debate_orchestrator.cli.answers_and_flags import setup_questions
 from debate_orchestrator.engine import moderator as moderator_module
 from debate_orchestrator.providers.discovery import FoundModels
 from debate_orchestrator.setup.risks import Risk
@@ -241,6 +242,26 @@ def test_paid_calls_of_the_setup_of_another_are_agreed_to_first(moderator: Moder
     assert not moderator.server.requests
 
 
+@pytest.mark.parametrize(
+    "cast", [dict.fromkeys(("a", "b", "judge"), "anthropic:claude-opus-5-5"), "anthropic:claude-opus-5-5"]
+)
+def test_paid_calls_of_a_file_without_a_setup_are_agreed_to_too(moderator: Moderator, cast: Any) -> None:
+    """A plain answers file has a moderator called as a setup does, so it asks for as much; what is typed does not."""
+    Path("plain.json").write_text(json.dumps({"topic": "tabs or spaces", "cast": cast}), encoding="utf-8")
+    asked: list[Sequence[Risk]] = []
+
+    def agree(path: str, given: Mapping[str, Any], format_name: str | None, calls: Sequence[Risk]) -> None:
+        asked.append(calls)
+        raise BadSettings("No.")
+
+    for options in ({}, {"moderator": "anthropic:claude-haiku-4-5"}, {"rehearse": True}):
+        with pytest.raises(BadSettings, match="No"):
+            hold(found=FOUND, file="plain.json", agree=agree, **options)
+
+    assert [[risk.what for risk in calls] for calls in asked] == [["anthropic:claude-opus-5-5"], [], []]
+    assert not moderator.server.requests
+
+
 def test_calls_of_a_setup_are_remembered_for_its_file(here: Path) -> None:
     """What the user began asks for nothing again; another file of the same model does."""
     calls = (Risk(kind="calls", where="cast", what="anthropic:claude-opus-5-5"),)
@@ -264,6 +285,8 @@ def test_calls_of_a_setup_are_remembered_for_its_file(here: Path) -> None:
         {"own": {"a": "x" * 40_000}},
         {"topics": ("x" * 40_000,)},
         {"topics": ("x",) * 1_000},
+        {"proposal": {"ambiguous": False, "restated": "x" * 40_000}},
+        {"proposal": {"ambiguous": True, "recommended": "x", "alternative": "x" * 40_000}},
     ],
 )
 def test_a_setup_holds_no_more_than_the_program_keeps(here: Path, progress: dict[str, Any]) -> None:
@@ -271,6 +294,30 @@ def test_a_setup_holds_no_more_than_the_program_keeps(here: Path, progress: dict
     strangers_setup(**progress)
     with pytest.raises(BadFile, match="than a setup conversation keeps"):
         load(".debate-setup.yaml")
+
+
+@pytest.mark.parametrize("setup", [{}, {"setup": {"topics": ["Tabs."], "topic_ok": True, "positions": "auto"}}])
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"topic": "x" * 40_000}, "topic: it has 40,000 characters"),
+        ({"topic": "x", "positions": {"a": "x", "b": "x" * 40_000}}, "positions.b: it has 40,000 characters"),
+    ],
+)
+def test_a_file_states_no_more_than_a_debate_takes(
+    here: Path, given: dict[str, Any], named: str, setup: dict[str, Any]
+) -> None:
+    """A topic and positions are as short in a setup as in a debate: a moderator's brief repeats them."""
+    Path("answers.json").write_text(json.dumps(given | setup), encoding="utf-8")
+    with pytest.raises(BadFile, match=f"answers.json: {named}"):
+        load("answers.json")
+
+
+def test_a_topic_too_long_to_be_kept_is_asked_for_again(moderator: Moderator) -> None:
+    """A moderator's wording of a topic is as short as one that is typed, so that what is kept of it can be read."""
+    restated = {"ambiguous": False, "restated": "Tabs " * 300, "recommended": None, "alternative": None}
+    with pytest.raises(BadSettings, match="restated: it has 1,500 characters"):
+        setup_questions().proposed(SetupState(progress=SetupProgress(topics=("Tabs.",))), "topic", restated)
 
 
 def test_the_latest_rejected_positions_are_kept(moderator: Moderator) -> None:

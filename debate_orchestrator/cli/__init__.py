@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -30,8 +31,6 @@ def main(argv: list[str] | None = None) -> None:
         print_problems([str(interrupt) or "interrupted; every reply that was accepted is saved."])
         code = 130
     except BrokenPipeError:
-        # Python flushes stdout once more at exit; without this it would report the closed pipe a second time.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 141  # as a shell reports a process that a closed pipe ended
     except Exception as error:
         code = _report_failure(error, as_json=getattr(arguments, "json", False))
@@ -39,6 +38,11 @@ def main(argv: list[str] | None = None) -> None:
         failed = RedactionFailed(cause)
         print_unsearched(f"debate: {failed}")
         code = exit_code(failed)
+    try:
+        sys.stdout.flush()
+    except OSError:
+        # Python flushes stdout once more at exit: it would tell the same fault again, and end with code 120.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code)
 
 
@@ -54,7 +58,8 @@ def _report_failure(error: Exception, *, as_json: bool) -> int:
     if not isinstance(error, DebateError):
         raise error
     if as_json:
-        print_json({"status": "error", "complaints": error.problems})
+        with suppress(OSError):  # where stdout is on a full disk too, stderr says the same
+            print_json({"status": "error", "complaints": error.problems})
     if not isinstance(error, RedactionFailed):  # `main` tells that one
         print_problems(error.problems)
     return exit_code(error)

@@ -15,11 +15,13 @@ from debate_orchestrator.cli import consent
 from debate_orchestrator.cli.consent import STANDARD_INPUT, STDIN
 from debate_orchestrator.cli.flags import given_settings
 from debate_orchestrator.cli.output import remark
+from debate_orchestrator.core.events import BudgetChanged, Event
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import DEBATING_SEATS, JUDGE
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.settings import DECLARED, DEFAULT_FORMAT, MAX_COST, SETTINGS_WITH_SOURCE, Settings
-from debate_orchestrator.engine import format_check, start
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine import budget, format_check, start
 from debate_orchestrator.formats import loader
 from debate_orchestrator.formats.source import is_path
 from debate_orchestrator.providers import casting
@@ -198,12 +200,14 @@ def setup_questions_of(path: str, used_format: str = "") -> SetupQuestions:
     return setup_questions(name, free_report())
 
 
-def with_positions(settings: Settings, tell: Tell, *, permissions: Permissions) -> tuple[Settings, tuple[Reply, ...]]:
+def with_positions(
+    settings: Settings, tell: Tell, *, permissions: Permissions, tell_estimate: Tell | None = None
+) -> tuple[Settings, tuple[Reply, ...]]:
     """The settings with positions, and the replies that were paid for them. Missing positions are derived by the cast's
-    moderator, else by its first judge or debater that is a model. `tell` gets what the debate is expected to take,
-    before a model is called, and progress lines; nothing is written."""
+    moderator, else by its first judge or debater that is a model. Before a model is called, `tell_estimate` (by default
+    `tell`) gets what the debate is expected to take; `tell` gets progress lines. Nothing is written."""
     if estimate := start.estimate_before_positions(settings):
-        tell(estimate)
+        (tell_estimate or tell)(estimate)
     try:
         return asyncio.run(start.settle_positions(settings, tell, permissions))
     except KeyboardInterrupt:
@@ -310,3 +314,13 @@ def cap(text: str) -> float | None:
     if text == "none":
         return None
     raise BadSettings(f"--max-cost must be US dollars above 0, or none, and not {text!r}.")
+
+
+def cap_change(
+    text: str | None, state: DebateState, cast: Mapping[str, tuple[str, ...]]
+) -> tuple[list[Event], list[str]]:
+    """The event that gives a debate the cap of --max-cost, if that is another one, and a problem if the cap, old or
+    new, can't be held with this cast. Raises BadSettings if the text is no cap."""
+    max_cost = state.max_cost if text is None else cap(text)
+    changed: list[Event] = [] if max_cost == state.max_cost else [BudgetChanged(max_cost=max_cost)]
+    return changed, [] if max_cost is None else budget.unpriced_seats(cast)

@@ -41,9 +41,14 @@ def finished(journal: str) -> str:
     )
 
 
+def is_silent(arguments: argparse.Namespace) -> bool:
+    """Whether not even what a debate is expected to take may be printed on stderr."""
+    return bool(arguments.quiet or arguments.events)
+
+
 def is_quiet(arguments: argparse.Namespace) -> bool:
     """Whether stderr must stay free of progress lines."""
-    return bool(arguments.quiet or arguments.json or arguments.events)
+    return is_silent(arguments) or bool(arguments.json)
 
 
 def drive_to_report(debate: OpenDebate, arguments: argparse.Namespace, expected: str = "") -> int:
@@ -77,10 +82,8 @@ def drive_to_report(debate: OpenDebate, arguments: argparse.Namespace, expected:
 def _take_turns(debate: OpenDebate, arguments: argparse.Namespace, expected: str) -> None:
     """Takes every turn that can be taken from here. What interrupts it or fails says what is saved, and how to go
     on."""
-    if not is_quiet(arguments):
-        estimate_text = expected or estimate(debate.state.opened, debate.journal.events[1:]).sentence()
-        rehearsal = expected or model_spec.is_rehearsal(debate.state.cast)
-        remark(f"No model is called. With models it would take {estimate_text}." if rehearsal else estimate_text)
+    if not is_silent(arguments):
+        tell_estimate(debate, expected)
     try:
         with sigterm_as_interrupt():
             asyncio.run(_drive(debate, arguments))
@@ -88,6 +91,14 @@ def _take_turns(debate: OpenDebate, arguments: argparse.Namespace, expected: str
         raise KeyboardInterrupt(f"interrupted; {debate.saved}") from None
     except ExternalError as error:
         raise debate.with_saved(error) from error
+
+
+def tell_estimate(debate: OpenDebate, expected: str = "") -> None:
+    """Prints on stderr what the turns that are left are expected to take. Every verb does before its first call, since
+    a file from elsewhere may name dear models, many judges and much material. `expected` is as in `drive_to_report`."""
+    estimate_text = expected or estimate(debate.state.opened, debate.journal.events[1:]).sentence()
+    rehearsal = expected or model_spec.is_rehearsal(debate.state.cast)
+    remark(f"No model is called. With models it would take {estimate_text}." if rehearsal else estimate_text)
 
 
 async def _drive(debate: OpenDebate, arguments: argparse.Namespace) -> None:

@@ -99,6 +99,11 @@ def add_permissions(parser: argparse._ActionsContainer) -> None:
     )
 
 
+def add_cap(parser: argparse.ArgumentParser) -> None:
+    """Another cap on the costs of a debate that is there; `answers_and_flags.cap_change` reads it."""
+    parser.add_argument("--max-cost", metavar="USD", help="what calls may cost from now on, in all; none for no cap")
+
+
 def add_insecure(parser: argparse._ActionsContainer) -> None:
     about = "send keys over plain http to other machines too, readable on the way"
     parser.add_argument("--insecure", action="store_true", help=about)

@@ -27,13 +27,26 @@ def journal_named(given: str | None, *, transcripts: bool = False, unfinished: U
     With `unfinished` it is the newest that is, a rehearsal after all others; or else the newest, which is said.
 
     What was chosen is said on stderr. With `transcripts` a .md file is taken as it is. Raises BadFile if there is no
-    debate here, and BadJournal if there is no such file.
+    debate here, or its name has several lines, and BadJournal if there is no such file.
     """
     if given is None:
         found = _journals()
         if not found:
             raise BadFile("There is no debate in this folder.", hint="`debate` begins one; or name a journal")
-        return _newest(found, unfinished)
+        return _on_one_line(_newest(found, unfinished))
+    return _with_journal(_on_one_line(given), transcripts=transcripts)
+
+
+def _on_one_line(path: str) -> str:
+    """The path, which messages, and the names of reports, are made of: as a line of its own, what stands behind a
+    line break could pass for the program's words. Raises BadFile. No debate is begun under such a name."""
+    if len(f"{path}.".splitlines()) > 1:
+        raise BadFile(f"{short_repr(path)} has a line break in its name.", hint="give it another name")
+    return path
+
+
+def _with_journal(given: str, *, transcripts: bool) -> str:
+    """The journal that is meant by a path: itself, or the journal of that report. Raises BadJournal."""
     stem, ending = os.path.splitext(given)
     if ending in FILE_TYPES and not (transcripts and ending == ".md") and os.path.isfile(f"{stem}{JOURNAL}"):
         remark(f"{given} is a report; using its journal {stem}{JOURNAL}.")

@@ -1,14 +1,16 @@
-"""`debate open`: writes the journal of a debate that an agent host runs, and prints the first turns."""
+"""`debate open`: writes the journal of a debate that an agent host runs, has its models take the turns that come before
+the host's, and prints the first turns of the host."""
 
 from __future__ import annotations
 
 import argparse
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.answers_and_flags import settings_with_consent, setup_lines, with_positions
+from debate_orchestrator.cli.answers_and_flags import cast_line, settings_with_consent, setup_lines, with_positions
 from debate_orchestrator.cli.consent import new_debate
+from debate_orchestrator.cli.driving import tell_estimate
 from debate_orchestrator.cli.interrupts import sigterm_as_interrupt
-from debate_orchestrator.cli.output import next_step, remark
+from debate_orchestrator.cli.output import next_step, remark, say
 from debate_orchestrator.cli.step import print_step
 from debate_orchestrator.engine import start
 from debate_orchestrator.host.step import take_step
@@ -32,9 +34,19 @@ def run(arguments: argparse.Namespace) -> int:
     start.check_settings(settings, files, permissions=permissions)
     settings, derived = with_positions(settings, remark, permissions=permissions)
     opened, notes = start.make_opened(settings, derived), start.opening_notes(settings)
+    setup = setup_lines(arguments, settings, files)
     with new_debate(opened, files, notes) as debate, sigterm_as_interrupt():
-        result = take_step(debate, TurnsFolder(files.turns, remark), {}, begun=True, permissions=permissions)
-        code = print_step(result, debate, arguments, setup=setup_lines(arguments, settings, files))
+
+        def before_calls() -> None:
+            remark(cast_line(settings))
+            tell_estimate(debate)
+
+        if not arguments.json:
+            for line in setup:
+                say(line)
+        folder = TurnsFolder(files.turns, remark)
+        result = take_step(debate, folder, {}, begun=True, permissions=permissions, before_calls=before_calls)
+        code = print_step(result, debate, arguments, setup=setup if arguments.json else None)
         if result.turns and not arguments.json:
             next_step(f"write each reply to its file, then `{command('step', files.journal)}`.")
         return code

@@ -11,17 +11,17 @@ import sys
 from collections.abc import Sequence
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.answers_and_flags import cap, every_seat, seconds
+from debate_orchestrator.cli.answers_and_flags import cap_change, every_seat, seconds
 from debate_orchestrator.cli.consent import existing_debate
 from debate_orchestrator.cli.driving import drive_to_report, events_problems
 from debate_orchestrator.cli.flags import given_settings
 from debate_orchestrator.cli.journals import is_unfinished, journal_named
 from debate_orchestrator.cli.output import at_terminal
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import BudgetChanged, Event, Reassigned, RetryForChanged
+from debate_orchestrator.core.events import Event, Reassigned, RetryForChanged
 from debate_orchestrator.core.phases import JUDGE, Turn
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine import budget, start
+from debate_orchestrator.engine import start
 from debate_orchestrator.engine.debate import reopening
 from debate_orchestrator.providers import casting
 from debate_orchestrator.util.errors import BadSettings, OutOfTurn
@@ -31,7 +31,7 @@ EXAMPLE = "debate resume debate-report.journal.jsonl"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     flags.add_journal(parser, "is not finished")
-    parser.add_argument("--max-cost", metavar="USD", help="what calls may cost from now on, in all; none for no cap")
+    flags.add_cap(parser)
     flags.add_settings(parser, "cast", "retry_for")
     flags.add_permissions(parser)
     flags.add_trust(parser)
@@ -64,14 +64,11 @@ def _changes(arguments: argparse.Namespace, state: DebateState) -> list[Event]:
     if state.due or reopened:
         problems += casting.missing(cast, flags.permitted(arguments))
         problems += [*start.people_problems(cast, at_terminal(sys.stderr)), *events_problems(cast, arguments)]
-    max_cost = state.max_cost if arguments.max_cost is None else cap(arguments.max_cost)
-    if max_cost is not None:
-        problems += budget.unpriced_seats(cast)
-    if problems:
+    capped, unpriced = cap_change(arguments.max_cost, state, cast)
+    if problems := problems + unpriced:
         raise BadSettings(problems)
     retry_for = seconds(given_settings(arguments, "retry_for").get("retry_for", state.retry_for))
-    changes = reopening(state)
-    changes += [] if max_cost == state.max_cost else [BudgetChanged(max_cost=max_cost)]
+    changes = [*reopening(state), *capped]
     changes += [] if retry_for == state.retry_for else [RetryForChanged(retry_for=retry_for)]
     return [*changes, *(Reassigned(seat=seat, who=specs) for seat, specs in typed.items())]
 

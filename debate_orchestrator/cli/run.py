@@ -22,7 +22,7 @@ from debate_orchestrator.cli.answers_and_flags import (
     with_positions,
 )
 from debate_orchestrator.cli.consent import STANDARD_INPUT, STDIN, new_debate
-from debate_orchestrator.cli.driving import drive_to_report, events_problems, is_quiet
+from debate_orchestrator.cli.driving import drive_to_report, events_problems, is_quiet, is_silent
 from debate_orchestrator.cli.output import at_terminal, next_step, remark
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import CLERK, DEBATING_SEATS, JUDGE, RAPPORTEUR
@@ -97,7 +97,12 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
     start.check_settings(settings, files, people=at_terminal(sys.stderr), permissions=permissions, more=more)
     _confirm_spelling(settings.cast, asks=not rehearse and at_terminal(sys.stderr))
     quiet = is_quiet(arguments)
-    settings, derived = with_positions(settings, ignore if quiet else remark, permissions=permissions)
+    settings, derived = with_positions(
+        settings,
+        ignore if quiet else remark,
+        permissions=permissions,
+        tell_estimate=ignore if is_silent(arguments) else remark,
+    )
     real, derives, expected = _real_debate(arguments) if rehearse else None, False, ""
     if real:
         positions, derives = {"positions": settings.positions}, start.derives_positions(real.settings)

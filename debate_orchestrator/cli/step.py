@@ -6,11 +6,13 @@ import argparse
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from debate_orchestrator.cli import flags
+from debate_orchestrator.cli.answers_and_flags import cap_change
 from debate_orchestrator.cli.consent import existing_debate
-from debate_orchestrator.cli.driving import finished, write_reports
+from debate_orchestrator.cli.driving import finished, tell_estimate, write_reports
 from debate_orchestrator.cli.interrupts import sigterm_as_interrupt
 from debate_orchestrator.cli.journals import journal_named, waits_for_host
 from debate_orchestrator.cli.output import next_step, print_json, print_problems, remark, say
@@ -40,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--issues", nargs="+", metavar="I3", help=about)
     parser.add_argument("--one-agent", action="store_true", help="record that one agent takes every turn")
     flags.add_waiting(parser, "the replies that are due")
+    flags.add_cap(parser)
     flags.add_trust(parser)
     flags.add_json(parser)
     flags.add_schemas(parser)
@@ -48,24 +51,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     arguments.journal = journal_named(arguments.journal, unfinished=waits_for_host)
 
-    def changes(state: DebateState) -> list[Event]:
-        """The changed list of issues. Raises BadSettings if a person has a seat, since a step asks nothing."""
-        people = [seat for seat, specs in state.cast.items() if model_spec.HUMAN in specs]
-        if state.due and people:
-            resume = command("resume", arguments.journal)
-            host = f"seat the host: `{resume} {' '.join(f'--{seat} host' for seat in people)}`"
-            # Beside a host, `resume` at a terminal comes no further than the host's next turn.
-            terminal = "" if host_problem(state.cast) else f"go on at a terminal with `{resume}`, or "
-            raise BadSettings("cast: a human has a seat, and `debate step` can't ask a person.", hint=terminal + host)
-        if arguments.issues:
-            return [changed_issues(in_new_order(current_issues(state), arguments.issues))]
-        return []
-
     replies, problems = _read_replies(arguments.given)
     unsaved = {pair.removesuffix("=-") for pair in arguments.given if pair.endswith("=-")} & replies.keys()
     with _named_if_lost(unsaved):
         if arguments.wait:
             wait(arguments.journal, arguments.wait, replies)
+        changes = partial(_changes, arguments)
         with (
             existing_debate(arguments.journal, changes, trusted=arguments.trust) as debate,
             sigterm_as_interrupt(),
@@ -74,6 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
                 remark(finished(debate.files.journal))
             folder = TurnsFolder(debate.files.turns, remark)
             options = {"one_agent": arguments.one_agent, "permissions": flags.permitted(arguments)}
+            options["before_calls"] = partial(tell_estimate, debate)
             try:
                 result = take_step(debate, folder, replies, **options)
             finally:
@@ -96,6 +88,24 @@ def _named_if_lost(turns: set[str]) -> Iterator[None]:
         for turn in sorted(turns):
             remark(f"Lost: the reply to {one_line(turn)}, which standard input held. Hand it in again.")
         raise
+
+
+def _changes(arguments: argparse.Namespace, state: DebateState) -> list[Event]:
+    """The changed list of issues and the changed cap. Raises BadSettings if a person has a seat, since a step asks
+    nothing, and for a cap that can't be held."""
+    people = [seat for seat, specs in state.cast.items() if model_spec.HUMAN in specs]
+    if state.due and people:
+        resume = command("resume", arguments.journal)
+        host = f"seat the host: `{resume} {' '.join(f'--{seat} host' for seat in people)}`"
+        # Beside a host, `resume` at a terminal comes no further than the host's next turn.
+        terminal = "" if host_problem(state.cast) else f"go on at a terminal with `{resume}`, or "
+        raise BadSettings("cast: a human has a seat, and `debate step` can't ask a person.", hint=terminal + host)
+    changes, problems = cap_change(arguments.max_cost, state, state.cast)
+    if problems and arguments.max_cost is not None:
+        raise BadSettings(problems)
+    if arguments.issues:
+        changes.append(changed_issues(in_new_order(current_issues(state), arguments.issues)))
+    return changes
 
 
 def _changed_list(state: DebateState, arguments: argparse.Namespace) -> list[str]:

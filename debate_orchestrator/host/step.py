@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from pydantic import Field
@@ -125,11 +125,12 @@ def take_step(
     one_agent: bool = False,
     begun: bool = False,
     permissions: Permissions = NO_PERMISSIONS,
+    before_calls: Callable[[], None] = lambda: None,
 ) -> StepResult:
     """Takes the replies in `given` (turn id to text) and in the folder, runs the seats that can be called, and lays out
     what is due then. `begun` says that the debate was opened just now, so that its first announcements are new. A reply
-    that can't be taken is a problem; all others are taken."""
-    return _Stepper(debate, folder, permissions).step(given, one_agent=one_agent, begun=begun)
+    that can't be taken is a problem; all others are taken. `before_calls` is called once, before the first call."""
+    return _Stepper(debate, folder, permissions, before_calls).step(given, one_agent=one_agent, begun=begun)
 
 
 def wait(journal: str, seconds: float, given: Collection[str] = ()) -> None:
@@ -143,8 +144,11 @@ def wait(journal: str, seconds: float, given: Collection[str] = ()) -> None:
 
 
 class _Stepper:
-    def __init__(self, debate: OpenDebate, folder: TurnsFolder, permissions: Permissions):
-        self.open, self.folder = debate, folder
+    def __init__(
+        self, debate: OpenDebate, folder: TurnsFolder, permissions: Permissions, before_calls: Callable[[], None]
+    ):
+        self.open, self.folder, self.before_calls = debate, folder, before_calls
+        self.told = False
         self.callable = seat_providers(debate, permissions)
         due = self.debate.due
         self.waiting = [
@@ -234,6 +238,9 @@ class _Stepper:
     def _call(self) -> bool:
         """Runs the seats that have a provider; True if that brought a reply."""
         before = len(self.debate.replies)
+        if not self.told and any(turn.seat in self.callable for turn in self.debate.due):
+            self.told = True
+            self.before_calls()
         if self.callable:
             asyncio.run(drive(self.open, self.callable, unsaved=UnsavedEvents(self.folder.tell)))
         return len(self.debate.replies) > before

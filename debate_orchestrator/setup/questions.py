@@ -299,6 +299,9 @@ class SetupQuestions:
         if problems := check(shape, value, _NO_CONTEXT):
             raise BadSettings([f"setup.{name}.moderator: {error}" for error in problems])
         if name == "topic":
+            texts = {field: text for field, text in value.items() if isinstance(text, str)}
+            if wrong := [problem for field, text in texts.items() for problem in line_problems(field, text)]:
+                raise BadSettings(wrong)
             return with_progress(state, proposal=value)
         positions = {side: sanitize.one_line(value[side]) for side in self.format.sides}
         wrong = [problem for side, text in positions.items() for problem in line_problems(f"position_{side}", text)]

@@ -11,7 +11,7 @@ from pydantic import Field, ValidationError
 from debate_orchestrator.core.events import NONCE_PATTERN
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.schema import Shape
-from debate_orchestrator.core.settings import MAX_TOPIC_LENGTH, Source
+from debate_orchestrator.core.settings import MAX_TOPIC_LENGTH, Source, line_problems
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.journal import begins_like_one
@@ -33,9 +33,12 @@ def read_file(path: str) -> dict[str, Any]:
 
 
 def load(path: str) -> SetupState:
-    """The conversation kept in an answers file; one that a person wrote counts as stated, not as confirmed."""
+    """The conversation kept in an answers file; one that a person wrote counts as stated, not as confirmed. Raises
+    BadFile, also for more text than a moderator's brief may repeat."""
     data = read_file(path)
     progress, sources = data.pop("setup", None), data.pop("sources", None)
+    if problems := [problem for name, text in _stated(data) for problem in line_problems(name, text)]:
+        raise BadFile(f"{path}: {problem}" for problem in problems)
     try:
         if progress is not None:
             state = SetupState(given=data, sources=sources or {}, progress=SetupProgress.model_validate(progress))
@@ -56,10 +59,19 @@ def load(path: str) -> SetupState:
         raise BadFile(problem, hint="begin a new file") from None
 
 
+def _stated(data: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The topic and the positions in a file, with their names. Those of another type are asked for again."""
+    positions = data.get("positions")
+    texts = [("topic", data.get("topic"))]
+    texts += [(f"positions.{side}", text) for side, text in positions.items()] if isinstance(positions, dict) else []
+    return [(name, text) for name, text in texts if isinstance(text, str)]
+
+
 def _too_long(progress: SetupProgress) -> bool:
     """Whether a conversation holds more than the program keeps, all of which a moderator's brief may repeat."""
     pairs = progress.own, *progress.rejected
-    texts = (*progress.topics, *(text for pair in pairs for item in pair.items() for text in item))
+    proposed = filter(lambda value: isinstance(value, str), (progress.proposal or {}).values())
+    texts = (*progress.topics, *proposed, *(text for pair in pairs for item in pair.items() for text in item))
     most = max(len(progress.topics), len(progress.rejected), *map(len, pairs))
     return most > MAX_KEPT or any(len(text) > MAX_TOPIC_LENGTH for text in texts)
 

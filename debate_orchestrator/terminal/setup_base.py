@@ -323,7 +323,7 @@ class SetupBase:
 def moderating_model(given: Mapping[str, Any]) -> str | None:
     """Who moderates by these answers: the cast's moderator, else the first of its seats that can be called."""
     cast = given.get(_CAST)
-    cast = cast if isinstance(cast, dict) else {}
+    cast = cast if isinstance(cast, dict) else {JUDGE: cast} if isinstance(cast, str) else {}
     order = (MODERATOR, JUDGE, *cast)
     named = [spec for seat in order if seat in cast for spec in model_spec.specs_of({seat: cast[seat]})]
     callable_ = (

@@ -74,12 +74,15 @@ class SetupConversation(SetupBase):
         self.prompter.tell(self.words.said["welcome"])
         fresh = (kept_answers.new_file(), SetupState())
         kept, state = kept_answers.from_file(path) if path else (None if topic else self._left(agreed)) or fresh
-        agree(path or kept.path, state.given, format_name, _calls(state) if kept.saved else ())
+        stated = state
         if format_name:
             state = with_answers(state, "flag", format=format_name)
         if moderator:
             cast = state.given.get(_CAST)
             state = with_answers(state, "flag", cast={**(cast if isinstance(cast, dict) else {}), MODERATOR: moderator})
+        calls = () if self.rehearse else _calls(state)
+        calls = tuple(risk for risk in calls if risk.what != moderator)  # the user typed that one
+        agree(path or kept.path, stated.given, format_name, calls)
         wrong = self.take_up(kept, state)
         given = {key: value for key, value in self.state.given.items() if key not in ("insist", _FORMAT)}
         if given:
