@@ -263,4 +263,4 @@ def test_a_step_takes_a_cap(debate: Run, server: Server) -> None:
     with JournalWriter(J) as journal:
         journal.append(Reassigned(seat="b", who=("anthropic:unheard-of",)))
     ran = debate("step", J, "--max-cost=3")
-    assert ran.code == 2 and "a cap can't be held with anthropic:unheard-of" in ran.err
+    assert ran.code == 2 and "a cap can't be kept with anthropic:unheard-of" in ran.err
