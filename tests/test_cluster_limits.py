@@ -10,7 +10,7 @@ from typing import Any
 import contests
 import pytest
 from postgres import Postgres
-from test_cluster_database import brought, registered
+from test_cluster_database import CALL, brought, registered
 
 from debate_orchestrator.tournament.cluster import limits as limits_module
 from debate_orchestrator.tournament.cluster.database import Database
@@ -86,3 +86,30 @@ def test_a_sum_that_is_no_number_admits_no_call(here: Path, url: str, column: st
             assert await database.rows("SELECT calls FROM tournaments") == [(0,)]
 
     asyncio.run(asyncio.wait_for(play(), 20))
+
+
+def test_a_limit_holds_the_tournaments_that_give_it(here: Path, url: str) -> None:
+    """A limit that one tournament gives holds up no other in the same database, nor itself once it is taken out of the
+    spec; while it is given, all workers of the tournament share it."""
+    limits = {contests.OPUS: {"requests": 1}}
+    given, changed = (
+        contests.tournament("given", rehearse=False, limits=limits),
+        contests.tournament("changed", rehearse=False),
+    )
+    other = contests.tournament("other", rehearse=False, tag="other")
+
+    async def play() -> bool:
+        async with brought(url, given) as (database, exchange), brought(url, other) as (_, elsewhere):
+            first, second, later = [await gate(database, held, exchange.id) for held in (given, given, changed)]
+            stop = asyncio.Event()
+            for n in range(2):
+                assert await first.admitted(CALL, f"{n}", stop)
+            held_up = asyncio.ensure_future(second.admitted(CALL, "2", stop))
+            for free in (await gate(database, other, elsewhere.id), later):
+                for n in range(3):
+                    assert await asyncio.wait_for(free.admitted(CALL, f"{n}", asyncio.Event()), 20)
+            early = held_up.done()
+            stop.set()
+            return early or await held_up
+
+    assert not asyncio.run(play())
