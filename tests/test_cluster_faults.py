@@ -24,6 +24,8 @@ from debate_orchestrator.tournament.cluster import database as database_module
 from debate_orchestrator.tournament.cluster import journals as journals_module
 from debate_orchestrator.tournament.cluster.database import opened
 from debate_orchestrator.tournament.cluster.journals import DatabaseJournals
+from debate_orchestrator.tournament.cluster.queue import TASK, queue_of
+from debate_orchestrator.tournament.cluster.worker import Worker
 from debate_orchestrator.util.errors import BadFile, ProviderFailed
 
 pytestmark = pytest.mark.slow
@@ -316,3 +318,22 @@ def test_a_line_that_comes_after_a_lost_answer(
 
     assert asyncio.run(asyncio.wait_for(play(), 20)) == 3
     assert [len(events) for events in written(postgres_server, database)] == [3]
+
+
+def test_a_job_of_a_tournament_that_is_not_there(
+    here: Path, postgres_server: Postgres, database: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A worker passes over a job that names a tournament which the database does not have, and says so in a
+    sentence."""
+    held, told = contests.tournament(), list[str]()
+
+    async def play() -> None:
+        async with brought(postgres_server.url(database), held) as (found, exchange):
+            args = '{"tournament": "nosuch", "debate": "x"}'
+            insert = "INSERT INTO procrastinate_jobs (queue_name, task_name, args) VALUES (%(q)s, %(t)s, %(a)s)"
+            await found.execute(insert, q=queue_of(exchange.id), t=TASK, a=args)
+            await Worker(found, lambda tournament: [], at_once=1, tell=told.append).work(until_done=True)
+
+    asyncio.run(asyncio.wait_for(play(), 20))
+    assert "No debate 'x' is run: there is no tournament 'nosuch'." in told
+    assert [record for record in caplog.records if record.exc_info] == []

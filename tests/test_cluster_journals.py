@@ -52,6 +52,9 @@ class Journals(DatabaseJournals):
             self.counts[line.journal.id, 1] = line.n
         return self.counts
 
+    async def _takes_lines(self) -> bool:
+        return True
+
 
 @pytest.fixture(autouse=True)
 def soon(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,8 @@ from public_site import TOPIC, PublicVisitor, rules, visiting_public
 from test_public_guard import database, limits  # noqa: F401
 from web_visitor import plain
 
-from debate_orchestrator.web.public.limits import Limits
+from debate_orchestrator.web.public.limits import DAY_COST, Limits, MemoryLimits
+from debate_orchestrator.web.public.rules import Rules
 
 MODERATOR = """\
 import asyncio, pathlib
@@ -122,3 +123,13 @@ def test_a_form_that_was_refused_may_come_again(moderation: str) -> None:
         assert visitor.start(form).status_code == 503 and begun() == 0
         Path("broken").unlink()
         assert visitor.start(form).status_code == 303 and begun() == 1
+
+
+@pytest.mark.parametrize("spent", [float("nan"), float("-inf"), float("inf")])
+def test_a_sum_that_is_no_number_is_never_enough(spent: float) -> None:
+    """Where the costs so far are not known, no debate that costs anything begins."""
+    caps = Rules(max_cost_per_day=1.0)
+    counted = MemoryLimits({"earlier": ("2026-11-01", spent)})
+
+    assert asyncio.run(counted.admit("paid", "2026-11-01", {}, 0.1, caps)) == DAY_COST
+    assert asyncio.run(counted.admit("free", "2026-11-01", {}, 0.0, caps)) is None

@@ -283,3 +283,46 @@ def test_servers_have_their_own_allowances() -> None:
     first = {spec: limiters.of(spec)[0] for spec in models}
     assert first[ours] is first[same] and len({id(limiter) for limiter in first.values()}) == 3
     assert all("tokens" in limiter.buckets for limiter in first.values())
+
+
+def test_a_limit_counts_where_it_is_given() -> None:
+    """Limiters that share what they know keep to the limits that each was given. What is left of a limit is kept while
+    one without it calls, and what a server states counts for all that were given nothing else."""
+    clock, stated = Clock(), {"x-ratelimit-limit-tokens": "600", "x-ratelimit-remaining-tokens": "0"}
+    given, free = Limits(requests=60, tokens=6_000), Limits()
+    first, second, third, fourth = (Limiter(limits, clock) for limits in (given, free, given, free))
+    first.take({"requests": 31})
+    second.restore(first.state())
+    assert second.wait() == 0 and not second.buckets
+    second.take({"requests": 500})
+    second.on_response(200, stated)
+    assert second.wait() and second.buckets.keys() == {"tokens"}
+    third.restore(second.state())
+    assert third.wait() == first.wait() == pytest.approx(30)
+    fourth.restore(third.state())
+    assert fourth.wait() == second.wait() and fourth.buckets["tokens"].a_minute == 600
+
+
+def test_calls_at_once_count_where_they_are_given() -> None:
+    """A tournament that makes few calls at once does not slow another down."""
+    few, many = Limiter(Limits(at_once=2), Clock()), Limiter(Limits(), Clock())
+    many.restore(few.state())
+
+    assert (admitted(few), admitted(many)) == (2, FIRST_AT_ONCE)
+
+
+def test_limits_of_an_earlier_version_are_stated_again() -> None:
+    """Where a state does not say which limits a server stated, only what is left of a limit that is given counts."""
+    clock = Clock()
+    first, free, given = (
+        Limiter(Limits(requests=60), clock),
+        Limiter(Limits(), clock),
+        Limiter(Limits(requests=60), clock),
+    )
+    first.take({"requests": 31})
+    kept = first.state()
+    earlier = kept.model_copy(update={"buckets": kept.given or {}, "given": None})
+    for limiter in (free, given):
+        limiter.restore(earlier)
+
+    assert free.wait() == 0 and not free.buckets and given.wait() == pytest.approx(30)

@@ -86,6 +86,10 @@ class Bucket:
         return self.a_minute, self._level, self._at
 
 
+_Buckets = dict[_Kind, tuple[Annotated[_Figure, Field(gt=0)], _Figure, _Figure]]
+"""As `Bucket.state`, by what is limited."""
+
+
 class LimiterState(FrozenModel):
     """What a limiter knows, as plain data. Times are those of its clock, in seconds. Workers share it in the database,
     under the keys that it has there."""
@@ -102,8 +106,11 @@ class LimiterState(FrozenModel):
     throttled_in_a_row: Count
     """Throttled calls since the last one that was answered."""
     throttled: Count
-    buckets: dict[_Kind, tuple[Annotated[_Figure, Field(gt=0)], _Figure, _Figure]]
-    """As `Bucket.state`."""
+    buckets: _Buckets
+    """What the server has stated."""
+    given: _Buckets | None = None
+    """What is left of limits that tournaments give, for those that do. None in what earlier versions wrote, which have
+    these among `buckets`."""
 
 
 class Limiter:
@@ -111,18 +118,26 @@ class Limiter:
 
     def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic):
         self._clock = clock
-        self._given = limits
         now = clock()
         given = {name: getattr(limits, name) for name in _KINDS}
-        self.buckets: dict[str, Bucket] = {
+        self._given: dict[str, Bucket] = {
             name: Bucket(amount, now) for name, amount in given.items() if amount is not None
         }
+        self._stated = dict[str, Bucket]()
+        self._restored: _Buckets = {}
+        """What is left of limits that tournaments gave, this one or others."""
         self.in_flight = 0
         self.most = limits.at_once or MAX_AT_ONCE
-        self.allowed, self.allowed_since, self.slow_growth = float(min(FIRST_AT_ONCE, self.most)), now, False
+        # Others may give no such limit: what is known of the server does not depend on it.
+        self.allowed, self.allowed_since, self.slow_growth = float(FIRST_AT_ONCE), now, False
         self.paused_until, self.throttled_in_a_row = 0.0, 0
         self.throttled = 0
         """Calls that were throttled, in all."""
+
+    @property
+    def buckets(self) -> dict[str, Bucket]:
+        """The allowances in force, by what is limited: one that is given replaces one that a server states."""
+        return {**self._stated, **self._given}
 
     def wait(self) -> float | None:
         """Seconds until a call may be made; None if that depends on calls under way."""
@@ -130,7 +145,7 @@ class Limiter:
         self._grow(now)
         if self.paused_until > now:
             return self.paused_until - now
-        if self.in_flight >= max(1, int(self.allowed)):
+        if self.in_flight >= max(1, int(min(self.allowed, self.most))):
             return None
         return max((bucket.wait(now) for bucket in self.buckets.values()), default=0.0)
 
@@ -154,8 +169,8 @@ class Limiter:
 
     def correct(self, amounts: Mapping[str, float]) -> None:
         """Takes from the allowances what calls took beyond that; negative amounts give back."""
-        for name in amounts.keys() & self.buckets.keys():
-            self.buckets[name].take(amounts[name])
+        for name, bucket in self.buckets.items():
+            bucket.take(amounts.get(name, 0.0))
 
     def done(self) -> None:
         """A call has ended."""
@@ -164,11 +179,10 @@ class Limiter:
     def on_response(self, status: int, headers: Mapping[str, str]) -> None:
         """A response has come."""
         for name, rate in read_rates(headers).items():
-            if getattr(self._given, name) is None:
-                bucket = self.buckets.setdefault(name, Bucket(rate.limit, self._clock(), stated=True))
-                bucket.a_minute = rate.limit
-                if rate.remaining is not None:
-                    bucket.hold_to(rate.remaining)
+            bucket = self._stated.setdefault(name, Bucket(rate.limit, self._clock(), stated=True))
+            bucket.a_minute = rate.limit
+            if rate.remaining is not None:
+                bucket.hold_to(rate.remaining)
         if status in _THROTTLED:
             self._throttle(call_errors.retry_after(headers))
         elif status < 400:
@@ -187,7 +201,7 @@ class Limiter:
 
     def state(self) -> LimiterState:
         """What is known of the limits, without the calls under way."""
-        buckets = {name: self.buckets[name].state() for name in _KINDS if name in self.buckets}
+        given: _Buckets = {name: self._given[name].state() for name in _KINDS if name in self._given}
         return LimiterState(
             allowed=self.allowed,
             allowed_since=self.allowed_since,
@@ -195,24 +209,34 @@ class Limiter:
             paused_until=self.paused_until,
             throttled_in_a_row=self.throttled_in_a_row,
             throttled=self.throttled,
-            buckets=buckets,
+            buckets={name: self._stated[name].state() for name in _KINDS if name in self._stated},
+            given=self._restored | given,
         )
 
     def restore(self, state: LimiterState) -> None:
-        """Takes over what another limiter of the same clock knew. Limits that were given stay as they are."""
+        """Takes over what another limiter of the same clock knew. Limits that are given stay as they are; those that
+        others give don't count here."""
         self.allowed_since, self.slow_growth = state.allowed_since, state.slow_growth
         self.throttled_in_a_row, self.throttled = state.throttled_in_a_row, state.throttled
         self.paused_until = min(state.paused_until, self._clock() + MAX_PAUSE)
-        self.allowed = min(state.allowed, float(self.most))
-        for name, (a_minute, level, at) in state.buckets.items():
-            given = getattr(self._given, name)
-            self.buckets[name] = Bucket(a_minute if given is None else given, at, level, stated=given is None)
+        self.allowed = min(state.allowed, self._most_allowed)
+        self._restored = state.buckets if state.given is None else state.given
+        for name, (_, level, at) in self._restored.items():
+            if name in self._given:
+                self._given[name] = Bucket(self._given[name].a_minute, at, level)
+        if state.given is not None:  # otherwise it is not known which of them a server stated, and it states them again
+            for name, (a_minute, level, at) in state.buckets.items():
+                self._stated[name] = Bucket(a_minute, at, level, stated=True)
+
+    @property
+    def _most_allowed(self) -> float:
+        return float(max(self.most, MAX_AT_ONCE))
 
     def _grow(self, now: float) -> None:
         """Lets more calls be made at once: twice as many every second, and once one was throttled a twentieth more."""
         if now > self.allowed_since:
             factor: float = 1.05 if self.slow_growth else 2.0
-            self.allowed = min(float(self.most), self.allowed * factor ** min(now - self.allowed_since, 60.0))
+            self.allowed = min(self._most_allowed, self.allowed * factor ** min(now - self.allowed_since, 60.0))
             self.allowed_since = now
 
 

@@ -129,6 +129,9 @@ _IN_HASTE = 2.0
 """Seconds of the same at the end of a worker that was told to leave."""
 _IDLE = 5
 """Seconds for which a transaction may wait for its worker."""
+_LOCK_TIMEOUT = 8
+"""Seconds for which a statement waits for a lock: longer than a frozen worker keeps one (`_IDLE`), so that such a lock
+is waited for, and shorter than queries wait for a connection, so that no lock keeps all connections for longer."""
 _CONNECTIONS = 8
 _SECRETS = ("password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key")
 """The parts of an address that are never shown."""
@@ -211,6 +214,7 @@ class Database:
         """Work that waits until it can be reached."""
         self._gave_up = False
         """Whether some of that was given up."""
+        self._told_of_locks = False
         self._reached = time.monotonic()
 
     @asynccontextmanager
@@ -254,7 +258,8 @@ class Database:
                 try:
                     result = await work()
                 except out_of_reach() as error:
-                    self._waiting.add(waits)
+                    if not is_blocked(error):
+                        self._waiting.add(waits)
                     self.lost(error)
                     await asyncio.sleep(RETRY)
                 else:
@@ -278,7 +283,13 @@ class Database:
         connector.pool.timeout = _IN_HASTE
 
     def lost(self, error: Exception) -> None:
-        """Takes note that the database can't be reached, and says so the first time."""
+        """Takes note that the database can't be reached, and says so the first time. One that has something locked, or
+        is slow, can be reached; that is said once."""
+        if is_blocked(error):
+            if not self._told_of_locks:
+                self._tell(f"{self.where} keeps something waiting ({_reason(error)}). It is tried again and again.")
+            self._told_of_locks = True
+            return
         if not self.away:
             self._gave_up = False
             self._tell(f"{self.where} can't be reached ({_reason(error)}). What was answered waits in memory.")
@@ -332,7 +343,8 @@ def _conninfo(url: str) -> str:
     known: dict[str, Any] = {"connect_timeout": _CONNECT, "keepalives_idle": 10, **_parameters(url)}
     # A worker that is frozen in a transaction would keep what the transaction has locked from all others.
     options = f"-c search_path={SCHEMA} -c idle_in_transaction_session_timeout={_IDLE * 1000}"
-    return make_conninfo(**{**known, "options": f"{known.get('options', '')} {options}".strip()})
+    locks = f"-c lock_timeout={_LOCK_TIMEOUT}s"  # before what the address says, which may name another
+    return make_conninfo(**{**known, "options": f"{locks} {known.get('options', '')} {options}"})
 
 
 async def _prepare(conninfo: str, where: str) -> None:

@@ -18,6 +18,7 @@ import itertools
 import json
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, nullcontext, suppress
+from functools import partial
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core.events import CallFailed, Opened, ReplyEvent
@@ -43,7 +44,7 @@ from debate_orchestrator.util.errors import BadFile, DamagedJournal, LockedJourn
 _BEGIN = b"INSERT INTO journals (tournament, debate) VALUES (%(id)s, %(debate)s) ON CONFLICT DO NOTHING"
 _TAKE = f"""
 UPDATE journals SET token = token + 1, holder = %(holder)s
-WHERE tournament = %(id)s AND debate = %(debate)s
+WHERE id = (SELECT id FROM journals WHERE tournament = %(id)s AND debate = %(debate)s FOR NO KEY UPDATE SKIP LOCKED)
   AND (holder IS NULL OR holder = %(holder)s OR holder NOT IN ({LIVE}))
 RETURNING id, token, lines
 """
@@ -52,6 +53,7 @@ WITH given AS (
     SELECT given.* FROM unnest(%(journals)s::bigint[], %(tokens)s::bigint[], %(numbers)s::int[], %(lines)b::bytea[])
         AS given (journal, token, n, line)
     JOIN journals ON journals.id = given.journal AND journals.lines < given.n -- what an earlier attempt has not written
+    FOR NO KEY UPDATE OF journals SKIP LOCKED -- one that another session has locked must not hold up the others
 ), spans AS (
     SELECT journal, token, min(n) AS first, max(n) AS last FROM given GROUP BY journal, token
 ), held AS (
@@ -62,8 +64,13 @@ WITH given AS (
 INSERT INTO lines (journal, n, line)
 SELECT given.journal, given.n, given.line FROM given JOIN held ON held.id = given.journal AND held.token = given.token
 """
+_RELEASE = """
+UPDATE journals SET holder = NULL
+WHERE id = (SELECT id FROM journals WHERE id = %(id)s AND token = %(token)s FOR NO KEY UPDATE NOWAIT)
+"""
 _TRY = """
 INSERT INTO lines (journal, n, line) SELECT id, 0, '' FROM journals WHERE tournament = %(id)s LIMIT 1
+FOR KEY SHARE SKIP LOCKED
 """
 _STORED = """
 SELECT journals.id, journals.token, journals.lines, given.n, lines.n IS NOT NULL
@@ -73,7 +80,7 @@ FROM unnest(%(journals)s::bigint[], %(numbers)s::int[]) AS given (journal, n)
 """How many lines each journal counts, and whether each of these is there: a trigger may drop a row with no error."""
 
 _BLOCKED_WAITS = (1.0, 2.0, 4.0, 8.0)
-"""Seconds after which lines are tried again whose statement waited too long for a lock, or took too long."""
+"""Seconds after which lines are tried again whose journal was locked, or whose statement took too long."""
 
 
 class Line(NamedTuple):
@@ -125,15 +132,15 @@ class DatabaseJournals:
 
     async def take(self, debate: str) -> tuple[int, int, int, list[bytes]]:
         """Takes a journal: its number, the token of its holder, how many lines are counted, and those that are there.
-        LockedJournal if another worker has it. This worker may take it again, with another token: the answer to an
-        earlier attempt may not have come through."""
+        LockedJournal if another worker has it, or its row is locked. This worker may take it again, with another token:
+        the answer to an earlier attempt may not have come through."""
         query = "SELECT line FROM lines WHERE journal = %(journal)s ORDER BY n"
         names = {"id": self._tournament, "debate": debate}
         async with self._database.transaction() as connection:
             await connection.execute(_BEGIN, names)
             taken = await fetched(connection, _TAKE, **names, holder=self._holder)
             if not taken:
-                raise LockedJournal(f"Another worker holds the debate {debate}; nothing was changed.")
+                raise LockedJournal(f"Another worker holds the debate {debate}, or it is locked; nothing was changed.")
             number, token, count = taken[0]
             lines = await fetched(connection, query, journal=number)
         return number, token, count, [bytes(line) for (line,) in lines]
@@ -155,14 +162,12 @@ class DatabaseJournals:
 
     async def _let_go(self, journal: DatabaseJournal, patience: float | None) -> None:
         """Writes what is left, and lets others take the journal, as far as that can be done in so many seconds."""
-        release = "UPDATE journals SET holder = NULL WHERE id = %(id)s AND token = %(token)s"
+        names = {"id": journal.id, "token": journal.token}
         with suppress(TimeoutError):
             async with asyncio.timeout(patience):
                 with suppress(LockedJournal, ProviderFailed):  # raised before, and told when they are named
                     await journal.handed_over()
-                await self._database.persistent(
-                    lambda: self._database.execute(release, id=journal.id, token=journal.token)
-                )
+                await self._database.persistent(partial(self._database.execute, _RELEASE, **names))
 
     def wait_for_writing(self, line: Line) -> None:
         """Takes a line that the next writing has to write."""
@@ -210,8 +215,8 @@ class DatabaseJournals:
         try:
             stored = await self._append(lines)
         except Exception as error:
-            alone = may_be_alone(error) and await self._takes_lines()
-            if not (alone or isinstance(error, BadFile) or is_blocked(error)):
+            alone = (may_be_alone(error) or is_blocked(error)) and await self._takes_lines()
+            if not (alone or isinstance(error, BadFile)):
                 raise
             if len(journals) > 1:
                 each = ([line for line in lines if line.journal is journal] for journal in journals)
@@ -225,11 +230,14 @@ class DatabaseJournals:
                 blocked[journals[0]] = refusal(error, self._database.where)
             return
         for line in lines:
-            if stored.get((line.journal.id, line.journal.token), 0) >= line.n:
-                line.journal.stored, line.journal.blocked = line.n, None
+            journal = line.journal
+            if (count := stored.get((journal.id, journal.token))) is None:
+                problem = f"{journal.path}: another worker has taken this debate over; "
+                journal.failure = LockedJournal(f"{problem}its own answers are kept, and no others.")
+            elif count < line.n:
+                blocked[journal] = BadFile(f"{journal.path} is locked by another session.")
             else:
-                problem = f"{line.journal.path}: another worker has taken this debate over; "
-                line.journal.failure = LockedJournal(f"{problem}its own answers are kept, and no others.")
+                journal.stored, journal.blocked = line.n, None
 
     async def _takes_lines(self) -> bool:
         """Whether the database takes a line at all just now, which is taken back at once."""
@@ -373,13 +381,8 @@ class Exchange:
         for (text,) in await self.database.rows("SELECT spec FROM tournaments WHERE id = %(id)s", id=self.id):
             self._must_have_models(self._read_spec(text))
         known = await self._counts(None)
-        others = []
-        usable = [
-            debate for debate, debate_status in statuses.items() if debate_status.status not in ("waiting", "unusable")
-        ]
-        for debates in _batches(usable):
-            others += await self._different(debates, known)
-        if others:
+        usable = [debate for debate, found in statuses.items() if found.status not in ("waiting", "unusable")]
+        if others := [one for debates in _batches(usable) for one in await self._different(debates, known)]:
             folder, where = name_of(self.tournament.folder), self.database.where
             problem = f"{folder} has other journals than {where}, of {len(others):,} debates such as {others[0]}."
             hint = "name a new folder, into which they are fetched; another run of the spec needs another tag"
@@ -433,23 +436,20 @@ class Exchange:
             raise BadFile(problem, hint="restore the database, or name an empty one")
         return [debate for debate, line in last.items() if bytes(theirs[debate]) != line]
 
-    def _path(self, debate: str) -> str:
-        return self.tournament.journal_of(debate)
-
     def _lines(self, debate: str) -> list[bytes]:
         """The complete lines of a journal in the folder, each with its newline."""
-        data = read_regular(self._path(debate))
+        data = read_regular(self.tournament.journal_of(debate))
         return data[: data.rfind(b"\n") + 1].splitlines(keepends=True)
 
     async def _bring_one(self, debate: str, before: int, debate_status: DebateStatus) -> None:
         """Brings what only the folder has of a journal, unless a worker has it meanwhile."""
         lines = self._lines(debate)
-        values = debate_status._asdict() | {"before": before}
         names = {"id": self.id, "debate": debate}
         async with self.database.transaction() as connection:
             cost = "SELECT cost FROM journals WHERE tournament = %(id)s AND debate = %(debate)s"
             spent = sum(float(known) for (known,) in await fetched(connection, cost, **names))
-            brought = await fetched(connection, _BRING, **names, **values, count=len(lines))
+            values = {**names, **debate_status._asdict(), "before": before, "count": len(lines)}
+            brought = await fetched(connection, _BRING, **values)
             for (journal,) in brought:
                 numbers = list(range(before + 1, len(lines) + 1))
                 added = await fetched(connection, _ADD, journal=journal, n=numbers, lines=lines[before:])
@@ -475,7 +475,7 @@ class Exchange:
     def _write(self, debate: str, data: bytes, count: int) -> None:
         """Writes a journal whose chain is whole, with at least `count` lines, and which goes on where the one in the
         folder ends."""
-        path, where = self._path(debate), f"{self.database.where}: {debate}"
+        path, where = self.tournament.journal_of(debate), f"{self.database.where}: {debate}"
         try:
             if (there := data.count(b"\n")) < count:
                 raise DamagedJournal(f"{where} has {there:,} lines, and the database counts {count:,}.")

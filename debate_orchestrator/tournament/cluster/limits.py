@@ -41,9 +41,12 @@ _UNSYNCED = "SET LOCAL synchronous_commit = off"
 _COMMIT = """
 UPDATE tournaments SET committed = committed + %(price)s, calls = calls + %(calls)s,
     failed_calls = failed_calls + %(failed)s, throttled = throttled + %(throttled)s
-WHERE id = %(id)s AND (max_cost IS NULL OR committed + %(price)s <= max_cost OR %(calls)s = 0)
+WHERE id = %(id)s AND (%(calls)s = 0 OR max_cost IS NULL
+    -- PostgreSQL sorts NaN above all numbers: neither it nor an infinite number passes for money that is left
+    OR committed > '-Infinity' AND committed + %(price)s <= max_cost AND max_cost < 'Infinity')
 RETURNING id
 """
+_CAP = "SELECT max_cost, committed FROM tournaments WHERE id = %(id)s FOR NO KEY UPDATE"
 
 
 class _Row(FrozenModel):
@@ -230,14 +233,20 @@ class SharedGate(Gate):
     async def _commit(
         self, connection: AsyncConnection, price: float, counts: dict[str, int], call: Admission | None, turn: str
     ) -> None:
-        """Adds to what the tournament has spent, reserved and counted. OverBudget if a call would exceed the cap."""
+        """Adds to what the tournament has spent, reserved and counted. OverBudget if a call would exceed the cap,
+        BadFile for a cap or a sum that is no number."""
         if not price and not any(counts.values()):
             return
         names = {"id": self._shared.tournament, "price": price, **counts}
-        if not await fetched(connection, _COMMIT, **names) and call is not None:
-            query = "SELECT max_cost, committed FROM tournaments WHERE id = %(id)s"
-            ((cap, committed),) = await fetched(connection, query, id=self._shared.tournament)
+        if await fetched(connection, _COMMIT, **names) or call is None:
+            return
+        if rows := await fetched(connection, _CAP, id=self._shared.tournament):
+            ((cap, committed),) = rows
             check_cap(cap, lambda: committed, turn, self._model, call.price, RUN_AGAIN)
+        # Another worker gave money back meanwhile. The row is locked now, so what is found holds.
+        if not await fetched(connection, _COMMIT, **names):
+            problem = f"{self._shared.database.where} holds costs of the tournament that this program did not write."
+            raise BadFile(problem, hint="restore the database, or name an empty one")
 
 
 def _of(alive: set[str], counts: Mapping[str, int]) -> dict[str, int]:

@@ -49,7 +49,10 @@ FROM tournaments WHERE id = %(tournament)s
 _SETTLE = """
 UPDATE journals SET status = %(status)s, winner = %(winner)s, cost = %(cost)s, why = %(why)s, for_good = %(for_good)s,
     settled = now()
-WHERE tournament = %(tournament)s AND debate = %(debate)s AND holder IS NULL
+WHERE id = (
+    SELECT id FROM journals WHERE tournament = %(tournament)s AND debate = %(debate)s AND holder IS NULL
+    FOR NO KEY UPDATE NOWAIT
+)
 """
 
 
@@ -264,9 +267,11 @@ class Worker:
     async def _run_debate(self, worker_id: int, tournament: str, debate: str) -> None:
         """Runs a debate, and notes how it stands then."""
         names = {"tournament": tournament, "debate": debate}
-        ((latest, lease, retry_failed, begun),) = await self._database.persistent(
-            lambda: self._database.rows(_DEBATE, **names)
-        )
+        rows = await self._database.persistent(lambda: self._database.rows(_DEBATE, **names))
+        if not rows:
+            self._tell(f"No debate {short_repr(debate)} is run: there is no tournament {short_repr(tournament)}.")
+            return
+        ((latest, lease, retry_failed, begun),) = rows
         lease = lease if _may_be_lease(lease) else MAX_LEASE_LENGTH
         known = await self._pass(tournament, latest, worker_id, retry_failed=retry_failed)
         if known is None:

@@ -104,7 +104,7 @@ def full_limit(
             return counter
     if cost:
         for name, cap, dollars in ((DAY_COST, caps.max_cost_per_day, spent[0]), (ALL_COST, caps.max_cost, spent[1])):
-            if cap is not None and dollars + cost > cap + 1e-9:
+            if cap is not None and not 0 <= dollars + cost <= cap + 1e-9:  # a sum that is no number is never enough
                 return name
     return None
 
