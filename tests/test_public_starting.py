@@ -332,6 +332,13 @@ def test_a_function_that_hangs_holds_up_no_debate(here: Path, monkeypatch: pytes
     asyncio.run(run())
 
 
+def test_a_failure_is_told_once_in_a_while(here: Path) -> None:
+    """However many forms bring it about."""
+    with visiting_public(rules(moderation=str(here / "missing"))) as visitor:
+        assert [visitor.start().status_code for _ in range(3)] == [503] * 3
+        assert len(visitor.log) == 1 and "can't be run" in visitor.log[0]
+
+
 def test_a_busy_executor_holds_up_no_debate(here: Path) -> None:
     """An async function of the owner's may use up the threads of asyncio: debates are shown and saved in others."""
     gate = threading.Event()

@@ -52,6 +52,9 @@ _MAX_STARTING = 40
 """Debates that are being started at the same time, most of them waiting for the moderator; fewer where few connections
 may be open."""
 
+_TOLD_SECONDS = 60.0
+"""Seconds in which the same failure is told once."""
+
 Log = Callable[[str], None]
 
 
@@ -65,6 +68,8 @@ class Site:
         self.queue = StartQueue(self.runs, rules.at_once, rules.queue, self._ended)
         self.moderator = Moderator(rules.moderation)
         self.log = log
+        self._told = "", 0.0
+        """The failure that the owner was told last, and when."""
         self._starting: set[str] = set()
         """The pseudonyms of visitors for whom a debate is being started."""
         self._tasks: set[asyncio.Task[None]] = set()
@@ -79,9 +84,16 @@ class Site:
         try:
             return await self._start(offer, answers, address)
         except (LimitsUnavailable, ModerationFailed) as error:
-            self.log(str(error))
+            self._tell(str(error))
             sentence = with_hint("No debate can be started at the moment.", "the same again in some minutes")
             raise FormError(503, {"": [sentence]}, retry_after=120) from None
+
+    def _tell(self, failure: str) -> None:
+        """Tells the owner of a failure, not again of the same within a minute: each form of a visitor brings it
+        about."""
+        if failure != self._told[0] or time.monotonic() - self._told[1] >= _TOLD_SECONDS:
+            self._told = failure, time.monotonic()
+            self.log(failure)
 
     def _must_have_room(self) -> None:
         if self.queue.full:
