@@ -33,6 +33,7 @@ PLACES = {
         "web/pages.py",
         "web/public/views.py",
         "web/renderings.py",
+        "web/repeated_forms.py",
         "web/reviewing.py",
         "web/seats.py",
         "web/sent_form.py",

@@ -30,7 +30,7 @@ from debate_orchestrator.util.errors import (
     TransientError,
 )
 from debate_orchestrator.web import live
-from debate_orchestrator.web.public import rules as rules_module
+from debate_orchestrator.web.public import moderation
 from debate_orchestrator.web.public.rules import parse_rules, risks_of
 from debate_orchestrator.web.public.visitors import public_reasons
 
@@ -211,7 +211,7 @@ def test_a_function_may_refuse_a_topic(here: Path, monkeypatch: pytest.MonkeyPat
         visitor.started()
         assert "Only gRPC is debated here." in visitor.start({"topic": "Should we use tabs?"}).text
     with pytest.raises(BadSettings, match="can't be loaded"):
-        rules_module.topic_check("python:house_rules:nothing")
+        moderation.Moderator("python:house_rules:nothing")
 
 
 def test_the_topic_check_is_not_asked_without_end(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,7 +228,7 @@ def test_the_topic_check_is_not_asked_without_end(here: Path, monkeypatch: pytes
 
 def test_a_slow_topic_check_holds_nothing(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that does not answer is ended, and the visitor may try again."""
-    monkeypatch.setattr(rules_module, "MODERATION_SECONDS", 0.2)
+    monkeypatch.setattr(moderation, "MODERATION_SECONDS", 0.2)
     with visiting_public(rules(moderation="sleep 60")) as visitor:
         assert visitor.start().status_code == 503 and "no answer within" in visitor.log[-1]
 

@@ -5,16 +5,32 @@ from __future__ import annotations
 
 import asyncio
 import re
+import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
-from public_site import TOPIC, PublicVisitor, rules, visiting_public
+from leap import Leap, leaped
+from public_site import HOST, TOPIC, PublicVisitor, rules, visiting_public
+from starlette.exceptions import HTTPException
 from test_public_guard import database, limits  # noqa: F401
 from web_visitor import plain
 
+from debate_orchestrator.web import guard
+from debate_orchestrator.web.guard import Guard, HttpError, RequestLimit
+from debate_orchestrator.web.open_files import Bounds
+from debate_orchestrator.web.public import moderation as moderation_module
+from debate_orchestrator.web.public import site as site_module
 from debate_orchestrator.web.public.limits import DAY_COST, Limits, MemoryLimits
+from debate_orchestrator.web.public.moderation import ModerationFailed, Moderator
 from debate_orchestrator.web.public.rules import Rules
+from debate_orchestrator.web.public.site import Site
+from debate_orchestrator.web.public.views import create_app
+from debate_orchestrator.web.public.visitors import FormError, RequestLimiter, form_token
+from debate_orchestrator.web.repeated_forms import RepeatedForms
 
 MODERATOR = """\
 import asyncio, pathlib
@@ -133,3 +149,228 @@ def test_a_sum_that_is_no_number_is_never_enough(spent: float) -> None:
 
     assert asyncio.run(counted.admit("paid", "2026-11-01", {}, 0.1, caps)) == DAY_COST
     assert asyncio.run(counted.admit("free", "2026-11-01", {}, 0.0, caps)) is None
+
+
+REQUEST = {"topic": "Is slow good?", "positions": {}, "offer": "x"}
+
+
+def test_those_who_wait_for_the_moderator_are_few(moderation: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One more from another network is told when to come back, and takes no place of the queue."""
+    monkeypatch.setattr(site_module, "_MAX_STARTING", 6)
+
+    async def run() -> None:
+        site = Site(rules(moderation=moderation), MemoryLimits(), list[str]().append)
+
+        async def start(n: int) -> str:
+            return await site.start({**TOPIC, "topic": "Is slow good?"}, f"198.51.100.{n}")
+
+        waiting = [asyncio.ensure_future(start(n)) for n in range(6)]
+        await asyncio.sleep(0.05)
+        with pytest.raises(FormError) as refused:
+            await start(6)
+        assert refused.value.status == 503 and refused.value.retry_after
+        Path("decided").touch()
+        assert len(await asyncio.gather(*waiting)) == 6
+        assert await start(6)
+        await site.shutdown()
+
+    asyncio.run(run())
+
+
+def test_the_wait_for_the_moderator_counts(moderation: str) -> None:
+    """Of many topics that it does not decide, each has its answer once the time for one is over."""
+
+    async def run() -> None:
+        moderator = Moderator(moderation)
+        asked = [moderator.reason(REQUEST) for _ in range(20)]
+        answers = await asyncio.gather(*asked, return_exceptions=True)
+        assert {str(answer) for answer in answers} == {"moderation: no answer within 20 s."}
+        assert leaped() == pytest.approx(moderation_module.MODERATION_SECONDS, abs=1)
+
+    with asyncio.Runner(loop_factory=Leap) as runner:
+        runner.run(run())
+
+
+def posted(app: Any, n: int, gone: asyncio.Event, form_key: str = "") -> asyncio.Task[None]:
+    """A form of the visitor with that number, whose browser stays until it is `gone`."""
+    cookie = "A" * 43
+    body = [f"form_token={form_token(cookie)}&topic=Is+slow+{n}+good%3F&rounds=1&form_key={form_key}".encode()]
+    headers = {
+        "host": HOST,
+        "origin": f"https://{HOST}",
+        "content-type": "application/x-www-form-urlencoded",
+        "cookie": f"__Host-debate_visitor={cookie}",
+        "x-forwarded-proto": "https",
+        "x-forwarded-for": f"198.51.100.{n}",
+    }
+    scope = {"type": "http", "method": "POST", "path": "/start", "raw_path": b"/start", "query_string": b""}
+    scope |= {"headers": [(name.encode(), value.encode()) for name, value in headers.items()], "root_path": ""}
+
+    async def receive() -> Any:
+        if body:
+            return {"type": "http.request", "body": body.pop(), "more_body": False}
+        await gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        pass
+
+    return asyncio.ensure_future(app(scope, receive, send))
+
+
+async def until(true: Callable[[], bool]) -> None:
+    async with asyncio.timeout(60):
+        while not true():
+            await asyncio.sleep(0.01)
+
+
+def test_a_form_whose_browser_has_gone_is_dropped_before_its_topic_is_looked_at(moderation: str) -> None:
+    """Topics that are looked at already are looked at to the end, and their debates begin."""
+
+    async def run() -> None:
+        import patient
+
+        site, gone = Site(rules(moderation=moderation), MemoryLimits(), list[str]().append), asyncio.Event()
+        app = create_app(site, [HOST])
+        forms = [posted(app, n, gone) for n in range(12)]
+        await until(lambda: len(site._starting) == 12 and len(patient.asked) == 4)
+        gone.set()
+        await asyncio.wait(forms, timeout=60)
+        await until(lambda: len(site._starting) == 4)
+        Path("decided").touch()
+        await until(lambda: not site._starting)
+        assert len(patient.asked) == 4 == begun()
+        await site.shutdown()
+
+    asyncio.run(run())
+
+
+def test_a_repeated_form_waits_a_few_times() -> None:
+    """One more is refused; what the form began goes on, and is dropped only when none waits for it."""
+    dropped: list[object] = []
+
+    async def run() -> None:
+        forms, gate = RepeatedForms(dropped.append), asyncio.Event()
+
+        async def begin() -> str:
+            await gate.wait()
+            return "begun"
+
+        waiting = [asyncio.ensure_future(forms.begin("key", begin)) for _ in range(5)]
+        await asyncio.sleep(0)
+        with pytest.raises(HTTPException, match="sent 5 times"):
+            await forms.begin("key", begin)
+        for one in waiting[1:]:
+            one.cancel()
+        await asyncio.gather(*waiting[1:], return_exceptions=True)
+        assert not dropped
+        gate.set()
+        assert await waiting[0] == "begun" == await forms.begin("key", begin)
+        gate.clear()
+        alone = asyncio.ensure_future(forms.begin("other key", begin))
+        await asyncio.sleep(0)
+        alone.cancel()
+        await asyncio.gather(alone, return_exceptions=True)
+        assert len(dropped) == 1
+        gate.set()
+
+    asyncio.run(run())
+
+
+def test_the_forms_of_a_visitor_are_counted() -> None:
+    """So are those of a link. What a visitor only reads is not."""
+    scope = {"type": "http", "path": "/start", "headers": [(b"x-forwarded-for", b"198.51.100.1")]}
+    admit, headers = RequestLimiter().admit, {"origin": f"https://{HOST}"}
+    form = admit({**scope, "method": "POST"}, headers)
+    assert form.counted_by and form.may_be_dropped
+    assert not admit({**scope, "method": "GET"}, headers).counted_by
+
+
+def test_those_who_read_keep_their_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forms from many networks take half of the connections at most; one more is told when to come back."""
+    monkeypatch.setattr(guard, "bounds", lambda: Bounds(8, 2, 4, 1))
+
+    async def app(*asgi: Any) -> None:
+        raise AssertionError
+
+    guarded = Guard(app, hosts=[], admit=lambda scope, headers: RequestLimit(0))
+    with ExitStack() as forms:
+        for n in range(4):
+            forms.enter_context(guarded._counted(f"visitor {n}", is_form=True))
+        with pytest.raises(HttpError) as refused:
+            forms.enter_context(guarded._counted("another", is_form=True))
+        assert refused.value.status == 503 and refused.value.retry_after
+        forms.enter_context(guarded._counted("another", is_form=False))
+    forms.enter_context(guarded._counted("another", is_form=True))
+
+
+HANGING = """\
+import threading
+gate = threading.Event()
+calls = []
+def check(request):
+    calls.append(1)
+    gate.wait(60)
+"""
+
+
+def test_a_function_that_hangs_holds_up_no_debate(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has threads of its own. Once as many as there may be hang, it is not called, and the owner is told; when they
+    have returned, it is called again."""
+    (here / "hanging.py").write_text(HANGING, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(here))
+    monkeypatch.setattr(moderation_module, "MODERATION_SECONDS", 0.05)
+
+    async def run() -> None:
+        import hanging
+
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
+        moderator = Moderator("python:hanging:check")
+        for _ in range(4):
+            with pytest.raises(ModerationFailed, match="no answer within"):
+                await moderator.reason(REQUEST)
+        async with asyncio.timeout(30):
+            assert await asyncio.to_thread(lambda: "free") == "free"
+        for _ in range(3):
+            with pytest.raises(ModerationFailed, match="4 calls of the function hang"):
+                await moderator.reason(REQUEST)
+        assert len(hanging.calls) == 4
+        assert all(thread.daemon for thread in threading.enumerate() if thread.name == "moderation")
+        hanging.gate.set()
+        await until(lambda: not any(thread.is_alive() for thread in moderator._given_up))
+        assert await moderator.reason(REQUEST) == ""
+
+    asyncio.run(run())
+
+
+def test_a_failure_is_told_once_in_a_while(here: Path) -> None:
+    """However many forms bring it about."""
+    with visiting_public(rules(moderation=str(here / "missing"))) as visitor:
+        assert [visitor.start().status_code for _ in range(3)] == [503] * 3
+        assert len(visitor.log) == 1 and "can't be run" in visitor.log[0]
+
+
+def test_a_busy_executor_holds_up_no_debate(here: Path) -> None:
+    """An async function of the owner's may use up the threads of asyncio: debates are shown and saved in others."""
+    gate = threading.Event()
+
+    async def run() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_default_executor(ThreadPoolExecutor(1))
+        busy = loop.run_in_executor(None, gate.wait, 60)
+        site = Site(rules(), MemoryLimits(), list[str]().append)
+        try:
+            name = await site.start(TOPIC, "198.51.100.1")
+            path = site.journal(name)
+            assert path is not None
+            run = site.runs.running(path)
+            assert run is not None
+            async with asyncio.timeout(30):
+                await run.task
+            assert run.current is not None and run.current.state.complete and not busy.done()
+        finally:
+            gate.set()
+            await site.shutdown()
+            await busy
+
+    asyncio.run(run())

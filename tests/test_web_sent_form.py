@@ -121,14 +121,17 @@ def test_one_link_has_few_forms_at_once(here: Path) -> None:
     scope |= {"headers": [(name.encode(), value.encode()) for name, value in head.items()], "root_path": ""}
     read = 0
 
-    async def receive() -> Any:
-        nonlocal read
-        read += 1
-        await arrive.wait()
-        return {"type": "http.request", "body": b"form_token=0", "more_body": False}
-
     async def status() -> int:
         sent: list[Any] = []
+        body = [b"form_token=0"]
+
+        async def receive() -> Any:
+            nonlocal read
+            if not body:
+                await asyncio.sleep(3600)
+            read += 1
+            await arrive.wait()
+            return {"type": "http.request", "body": body.pop(), "more_body": False}
 
         async def send(message: Any) -> None:
             sent.append(message)

@@ -30,7 +30,7 @@ from debate_orchestrator.util import resources
 from debate_orchestrator.util.sanitize import few_combining_marks
 from debate_orchestrator.web import blocks, connections, folder, pages, reviewing, runs, seats
 from debate_orchestrator.web import renderings as web_renderings
-from debate_orchestrator.web.guard import FormLimit, Guard, LinkedDebate
+from debate_orchestrator.web.guard import Guard, LinkedDebate, RequestLimit
 from debate_orchestrator.web.kept import Kept
 from debate_orchestrator.web.renderings import THIS_USER, Renderings
 from debate_orchestrator.web.server import create_app
@@ -306,7 +306,7 @@ def test_the_dashboard_does_not_wait_for_what_visitors_asked_for_first() -> None
         await asyncio.sleep(0.05)
         try:
             async with asyncio.timeout(10):
-                assert await renderings.get("report", lambda: "made", THIS_USER) == "made" == await theirs
+                assert await renderings.get("report", lambda: "made", THIS_USER) == b"made" == await theirs
         finally:
             gate.set()
         await asyncio.gather(*held)
@@ -368,7 +368,7 @@ def test_a_request_whose_sender_is_gone_is_given_up(method: str) -> None:
     async def receive() -> Any:
         return messages.pop()
 
-    guarded = Guard(app, hosts=[HOST], admit=lambda scope, headers: FormLimit(0))
+    guarded = Guard(app, hosts=[HOST], admit=lambda scope, headers: RequestLimit(0))
     assert asyncio.run(answer(guarded, method, "/", receive)) == []
     assert ended == [{"GET": "given up", "POST": "done"}[method]]
 

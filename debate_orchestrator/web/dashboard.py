@@ -78,7 +78,7 @@ class Dashboard:
     async def _work(self, work: Callable[[], T]) -> T:
         return await self._renderings.run(work, THIS_USER)
 
-    async def _made(self, key: Key, make: Callable[[], str]) -> str:
+    async def _made(self, key: Key, make: Callable[[], str]) -> bytes:
         return await self._renderings.get(key, make, THIS_USER)
 
     def _address_of(self, journal: str) -> str:
@@ -219,7 +219,7 @@ class Dashboard:
             state=state,
             running=running,
             stopping=stopping,
-            body=body,
+            body=body.decode(),
             status=blocks.status(state, running=running, stopping=stopping, problems=problems),
             seats=[
                 (format.name_of(seat), f"/seat/{quote(name, safe='')}/{seat}/{self._tokens.seat(linked, seat)}")

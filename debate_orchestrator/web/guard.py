@@ -20,6 +20,7 @@ from debate_orchestrator.providers.servers import is_loopback
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.paths import state_folder
 from debate_orchestrator.util.errors import BadFile, with_hint
+from debate_orchestrator.web.open_files import bounds
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -29,23 +30,30 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 Headers = Mapping[str, str]
 
 
-class FormLimit(NamedTuple):
-    """What a form may take that is let in."""
+class RequestLimit(NamedTuple):
+    """What a request may take that is let in."""
 
     size: int
-    """Bytes."""
+    """Bytes of a form."""
     counted_by: str = ""
-    """The link that it was sent with: so many of its forms are in memory at once. Empty where they are not counted."""
+    """The link or the visitor that sent it: so many of their requests are answered at once. Empty where they are not
+    counted."""
+    may_be_dropped: bool = False
+    """Whether a form is worked on no more when its browser has gone before the answer begins."""
 
 
-Admit = Callable[[Scope, Headers], FormLimit]
+Admit = Callable[[Scope, Headers], RequestLimit]
 
 DASHBOARD = "/dashboard/"
 """Before the token of the dashboard in the addresses of its pages."""
 MAX_FORM_SIZE = 2_000_000
 """Bytes of a form of the dashboard."""
 MAX_FORMS = 10
-"""Forms of one link that are in memory at once."""
+"""Forms of one link or visitor that are in memory at once."""
+MAX_READS = 50
+"""Other requests of one link that are answered at once, its streams among them."""
+_SLICE = 65_536
+"""Bytes of an answer that are handed to a connection at once."""
 BODY_SECONDS = 20.0
 """Seconds in which a request has to arrive whole."""
 UNREAD_SECONDS = 10.0
@@ -92,8 +100,8 @@ class Guard:
         """`hosts` are the values of the Host header that are this server's; `admit` raises HttpError for a request
         whose sender may not open its path."""
         self._app, self._admit = app, admit
-        self._forms = Counter[str]()
-        """Forms that are read or worked on, by what they are counted by."""
+        self._forms, self._reads = Counter[str](), Counter[str]()
+        """Forms that are read or worked on, and other requests that are answered, by what they are counted by."""
         self._origins = {host: _origin(host) for host in map(str.lower, hosts)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -111,43 +119,49 @@ class Guard:
                 own = {name for name, _ in message.get("headers", ())}
                 more = [(name.encode(), value.encode()) for name, value in HEADERS.items() if name.encode() not in own]
                 message["headers"] = [*message.get("headers", ()), *more]
-            await send(message)
+            for part in slices(message):
+                await send(part)
 
         try:
             limit = self._check(scope, headers)
-            if scope["method"] == "POST":
-                with self._counted(limit.counted_by):
-                    whole = await _whole(receive, headers, limit.size)
-                    await self._app(scope, whole, send_with_headers)
-                return
+            with self._counted(limit.counted_by, is_form=scope["method"] == "POST"):
+                body, may_be_dropped = b"", True
+                if scope["method"] == "POST":
+                    body, may_be_dropped = await _whole(receive, headers, limit.size), limit.may_be_dropped
+                await self._answer(scope, receive, body, send_with_headers, lambda: begun or not may_be_dropped)
         except HttpError as error:
             await _send_error(send_with_headers, error)
-            return
-        await self._answer(scope, receive, send_with_headers, lambda: begun)
 
     @contextmanager
-    def _counted(self, link: str) -> Iterator[None]:
-        """Counts a form until it is answered, unless it was sent with no link. Raises HttpError where too many of its
-        link are not answered yet."""
-        if not link:
+    def _counted(self, sender: str, *, is_form: bool) -> Iterator[None]:
+        """Counts a request until it is answered, unless its sender is not counted. Raises HttpError where too many of
+        the sender are not answered yet, or too many forms in all: those who read keep their part of the connections."""
+        if not sender:
             yield
             return
-        if self._forms[link] >= MAX_FORMS:
-            sentence = f"This link has sent {MAX_FORMS} forms that are not answered yet. Nothing was saved."
-            raise HttpError(429, with_hint(sentence, "go back, and send it again in some seconds"), retry_after=5)
-        self._forms[link] += 1
+        counted, most = (self._forms, MAX_FORMS) if is_form else (self._reads, MAX_READS)
+        again = "go back, and send it again in some seconds" if is_form else "the same again in some seconds"
+        if counted[sender] >= most:
+            sentence = f"{most} requests of yours are not answered yet.{' Nothing was saved.' if is_form else ''}"
+            raise HttpError(429, with_hint(sentence, again), retry_after=5)
+        if is_form and counted.total() >= bounds().connections // 2:
+            raise HttpError(
+                503, with_hint("Too many forms come at the moment. Nothing was saved.", again), retry_after=5
+            )
+        counted[sender] += 1
         try:
             yield
         finally:
-            self._forms[link] -= 1
-            if not self._forms[link]:
-                del self._forms[link]
+            counted[sender] -= 1
+            if not counted[sender]:
+                del counted[sender]
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send, begun: Callable[[], bool]) -> None:
-        """Answers a GET or HEAD. What is done for it ends when the other side is gone before the answer
-        begins; a form is worked on to its end."""
+    async def _answer(
+        self, scope: Scope, receive: Receive, body: bytes, send: Send, must_go_on: Callable[[], bool]
+    ) -> None:
+        """Answers a request. What is done for it ends when the other side is gone, unless it `must_go_on` then."""
         gone = asyncio.ensure_future(disconnected(receive))
-        waiting: list[Message] = [{"type": "http.request", "body": b"", "more_body": False}]
+        waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def receive_end() -> Message:
             return waiting.pop() if waiting else await asyncio.shield(gone)
@@ -155,7 +169,7 @@ class Guard:
         answering = asyncio.ensure_future(self._app(scope, receive_end, send))
         try:
             await asyncio.wait({gone, answering}, return_when=asyncio.FIRST_COMPLETED)
-            if begun():
+            if must_go_on():
                 await asyncio.wait({answering})
         finally:
             gone.cancel()
@@ -163,7 +177,7 @@ class Guard:
             with suppress(asyncio.CancelledError):
                 await answering
 
-    def _check(self, scope: Scope, headers: dict[str, str]) -> FormLimit:
+    def _check(self, scope: Scope, headers: dict[str, str]) -> RequestLimit:
         """Raises HttpError for a request that is not for this server, or that another site sent."""
         host = headers.get("host", "").lower()
         if host not in self._origins:
@@ -183,11 +197,11 @@ class Guard:
 def dashboard_alone(tokens: Tokens) -> Admit:
     """Admits requests whose path has the token of the dashboard. Paths of `_OPEN` need none."""
 
-    def admit(scope: Scope, headers: Headers) -> FormLimit:
+    def admit(scope: Scope, headers: Headers) -> RequestLimit:
         path = scope["path"]
         if not path.startswith(_OPEN) and not same(f"{DASHBOARD}{tokens.dashboard}", dashboard_of(path)):
             raise HttpError(401, "Open the dashboard with the link that `debate serve` printed at its start.")
-        return FormLimit(MAX_FORM_SIZE)
+        return RequestLimit(MAX_FORM_SIZE)
 
     return admit
 
@@ -220,8 +234,18 @@ def stated_last(scope: Scope, header: bytes) -> str:
     return ",".join(lines).rpartition(",")[2].strip()
 
 
-async def _whole(receive: Receive, headers: Headers, largest: int) -> Receive:
-    """The same request with its body read. Raises HttpError where it is too large, or takes too long."""
+def slices(message: Message) -> Iterator[Message]:
+    """A part of an answer in pieces that a connection takes one at a time: what is handed to it is copied, and kept
+    until the other side reads it."""
+    body = memoryview(message.get("body", b""))
+    while len(body) > _SLICE:
+        yield {**message, "body": bytes(body[:_SLICE]), "more_body": True}
+        body = body[_SLICE:]
+    yield {**message, "body": bytes(body)} if "body" in message else message
+
+
+async def _whole(receive: Receive, headers: Headers, largest: int) -> bytes:
+    """The body of a request. Raises HttpError where it is too large, or takes too long."""
     too_large = HttpError(413, f"A form may have {largest:,} bytes. Nothing was saved; go back to what you wrote.")
     if headers.get("content-length", "0").isdigit() and int(headers.get("content-length", "0")[:12]) > largest:
         raise too_large
@@ -242,12 +266,7 @@ async def _whole(receive: Receive, headers: Headers, largest: int) -> Receive:
         await asyncio.wait_for(read(), BODY_SECONDS)
     except TimeoutError:
         raise HttpError(408, f"The request did not arrive within {BODY_SECONDS:.0f} s. Send it again.") from None
-    waiting: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
-
-    async def again() -> Message:
-        return waiting.pop() if waiting else await receive()
-
-    return again
+    return bytes(body)
 
 
 async def disconnected(receive: Receive) -> Message:

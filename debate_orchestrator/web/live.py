@@ -17,6 +17,8 @@ MAX_STREAMS_OF_VISITOR = 10
 """Streams that one visitor of a public site, or the link of one seat, may have open at once."""
 _MAX_WAITING = 2_000
 """Messages that wait for a viewer who reads slowly; with more the stream ends, and the browser opens another."""
+_OF_DASHBOARD = 5
+"""Streams that the dashboard may open where visitors have all that there are."""
 _BEAT_SECONDS = 15.0
 """Seconds after which a silent stream says that it is alive."""
 _open = Counter[str]()
@@ -83,7 +85,8 @@ class EventStream:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         visitor = self._visitor
-        full = _open.total() >= bounds().viewers or (bool(visitor) and _open[visitor] >= MAX_STREAMS_OF_VISITOR)
+        full = _open.total() >= bounds().viewers + (0 if visitor else _OF_DASHBOARD)
+        full = full or (bool(visitor) and _open[visitor] >= MAX_STREAMS_OF_VISITOR)
         headers = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no")]
         headers += [(b"retry-after", b"30")] if full else []
         await send({"type": "http.response.start", "status": 503 if full else 200, "headers": headers})
@@ -106,8 +109,8 @@ class EventStream:
 
     async def _send(self, send: Send) -> None:
         async def write(body: bytes, *, more: bool = True) -> None:
-            sent = {"type": "http.response.body", "body": body, "more_body": more}
-            await asyncio.wait_for(send(sent), guard.UNREAD_SECONDS)
+            for part in guard.slices({"type": "http.response.body", "body": body, "more_body": more}):
+                await asyncio.wait_for(send(part), guard.UNREAD_SECONDS)
 
         viewer = self._all_viewers.join() if self._all_viewers else None
         try:

@@ -112,7 +112,7 @@ def report_page(path: str) -> str:
     return api.render(Path(path), "html")
 
 
-def standalone_page(page: str) -> HTMLResponse:
+def standalone_page(page: str | bytes) -> HTMLResponse:
     """A page of `reports.html`, which brings its style along."""
     return HTMLResponse(page, headers={"content-security-policy": _REPORT_POLICY})
 

@@ -30,7 +30,6 @@ _MAX_WAITING = 100
 THIS_USER = ""
 """The visitor of the dashboard: with threads of its own, and as much at once as these do."""
 
-Rendering = TypeVar("Rendering", str, bytes)
 T = TypeVar("T")
 
 
@@ -60,21 +59,22 @@ class Renderings:
 
     def __init__(self) -> None:
         self._threads, self._own_threads = _Threads("visitors"), _Threads("dashboard")
-        self._kept = Kept[Any](_KEPT)
+        self._kept = Kept[bytes](_KEPT)
         self._requests: dict[Hashable, _Request] = {}
         self._visitors = WeakValueDictionary[str, asyncio.Lock]()
         """Held while something is done for a visitor; kept as long as it is used."""
         self._waiting = Counter[str]()
 
-    async def get(self, key: Key, make: Callable[[], Rendering], visitor: str) -> Rendering:
-        """What `make` returns for a key, which changes with what is rendered. Raises what it raises, and HTTPException
-        for a visitor with too many requests."""
-        kept: Rendering | None = self._kept.get(key)
+    async def get(self, key: Key, make: Callable[[], str | bytes], visitor: str) -> bytes:
+        """What `make` returns for a key, which changes with what is rendered; text as UTF-8, so that all answers share
+        its bytes. Raises what it raises, and HTTPException for a visitor with too many requests."""
+        kept = self._kept.get(key)
         if kept is not None:
             return kept
 
-        def kept_then() -> Rendering:
-            rendering = make()
+        def kept_then() -> bytes:
+            made = make()
+            rendering = made.encode() if isinstance(made, str) else made
             self._kept.put(key, rendering, getsizeof(rendering) + _ENTRY_SIZE)
             return rendering
 

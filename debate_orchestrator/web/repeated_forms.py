@@ -7,34 +7,60 @@ import hashlib
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+from starlette.exceptions import HTTPException
+
+from debate_orchestrator.util.errors import with_hint
+from debate_orchestrator.util.messages import ignore
+
 _MAX_BEGUN = 1_000
 """Forms of which it is known what they began."""
+_MAX_WAITING = 5
+"""Requests with one form that wait for what it began."""
+
+
+class _Begun:
+    """What a form has begun, and how many requests wait for it."""
+
+    def __init__(self, work: Coroutine[Any, Any, str]):
+        self.task, self.waiting = asyncio.ensure_future(work), 0
 
 
 class RepeatedForms:
     """What forms began, by the value that their page sends as `form_key`."""
 
-    def __init__(self) -> None:
-        self._begun: dict[str, asyncio.Task[str]] = {}
+    def __init__(self, unwanted: Callable[[asyncio.Task[str]], None] = ignore) -> None:
+        """`unwanted` may cancel a task for which no request waits any more; it goes on otherwise."""
+        self._begun: dict[str, _Begun] = {}
+        self._unwanted = unwanted
 
     async def begin(self, form_key: str, begin: Callable[[], Coroutine[Any, Any, str]], *form: object) -> str:
         """What `begin` returns; where it was begun by the same value and the same `form` before, what it returned then.
-        It goes on however the browser leaves. After an error it may be begun again. Without a value it is always
-        begun."""
+        After an error it may be begun again. Without a value it is always begun. Raises HTTPException where many wait
+        for it already."""
         key = hashlib.sha256(repr((form_key, form)).encode("utf-8", "surrogatepass")).hexdigest()
         begun = self._begun.get(key) if form_key else None
-        if begun is None:
-            begun = asyncio.ensure_future(begin())
-            if form_key:
-                self._keep(key, begun)
-        return await asyncio.shield(begun)
+        if begun is None or begun.task.cancelling():
+            begun = _Begun(begin())
+            self._keep(key if form_key else None, begun)
+        if begun.waiting >= _MAX_WAITING:
+            problem = f"This form was sent {_MAX_WAITING} times and is not answered yet."
+            raise HTTPException(429, with_hint(problem, "wait for the first answer"))
+        begun.waiting += 1
+        try:
+            await asyncio.wait({begun.task})  # which goes on where this request is given up
+            return begun.task.result()
+        finally:
+            begun.waiting -= 1
+            if not begun.waiting and not begun.task.done():
+                self._unwanted(begun.task)
 
-    def _keep(self, key: str, begun: asyncio.Task[str]) -> None:
+    def _keep(self, key: str | None, begun: _Begun) -> None:
         def forget_failed(task: asyncio.Task[str]) -> None:
-            if (task.cancelled() or task.exception()) and self._begun.get(key) is task:
+            if (task.cancelled() or task.exception()) and key and self._begun.get(key) is begun:
                 del self._begun[key]
 
-        self._begun[key] = begun
-        begun.add_done_callback(forget_failed)
+        begun.task.add_done_callback(forget_failed)
+        if key:
+            self._begun[key] = begun
         while len(self._begun) > _MAX_BEGUN:
             del self._begun[next(iter(self._begun))]

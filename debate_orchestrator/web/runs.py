@@ -49,6 +49,7 @@ from debate_orchestrator.util.errors import (
 )
 from debate_orchestrator.util.messages import ignore
 from debate_orchestrator.util.redact import redact
+from debate_orchestrator.util.threads import in_own_thread
 from debate_orchestrator.web import blocks, folder
 from debate_orchestrator.web.live import Viewers, message
 
@@ -290,7 +291,7 @@ class Run:
         with continue_debate(self.path, self._agree, reopening) as debate:
             self.debate, self.current = debate, debate.current
             self._shown = {block.id for block in blocks.outline(debate.state)}
-            await asyncio.to_thread(self.page, debate.state)  # of a debate that goes on there may be much
+            await in_own_thread(lambda: self.page(debate.state))  # of a debate that goes on there may be much
             if debate.state.due:
                 must_be_callable(debate.state.cast, people=True)
             await drive(
@@ -302,7 +303,7 @@ class Run:
                 unsaved=UnsavedEvents(self._journal_waits),
             )
             if not debate.state.due:
-                await asyncio.to_thread(finish, debate)
+                await in_own_thread(lambda: finish(debate))
 
     def _journal_waits(self, sentence: str) -> None:
         self.problems = self._explain(JournalWriteError(sentence))

@@ -35,10 +35,10 @@ from debate_orchestrator.web.guard import (
     DASHBOARD,
     Admit,
     App,
-    FormLimit,
     Guard,
     Headers,
     HttpError,
+    RequestLimit,
     Scope,
     Tokens,
     dashboard_alone,
@@ -117,15 +117,27 @@ def _with_link_alone(tokens: Tokens) -> Admit:
     nothing is read of another."""
     dashboard = dashboard_alone(tokens)
 
-    def admit(scope: Scope, headers: Headers) -> FormLimit:
+    def admit(scope: Scope, headers: Headers) -> RequestLimit:
         limit, path = dashboard(scope, headers), scope["path"]
-        if scope["method"] != "POST" or path.startswith(DASHBOARD):
+        if path.startswith(DASHBOARD):
             return limit
+        if scope["method"] != "POST":
+            return limit._replace(counted_by=_link_of(path))
         if not _is_link(path, tokens):
             raise HttpError(404, "There is no such page.")
-        return FormLimit(_MAX_BALLOT_FORM if path.startswith("/review/") else _MAX_REPLY_FORM, path)
+        return RequestLimit(_MAX_BALLOT_FORM if path.startswith("/review/") else _MAX_REPLY_FORM, path)
 
     return admit
+
+
+def _link_of(path: str) -> str:
+    """The link that a path begins with; empty for a file that all pages load."""
+    match path.split("/"):
+        case ["", "seat", name, seat, token, *_]:
+            return f"/seat/{name}/{seat}/{token}"
+        case ["", kind, name, token, *_]:
+            return f"/{kind}/{name}/{token}"
+    return ""
 
 
 def _is_link(path: str, tokens: Tokens) -> bool:
@@ -243,7 +255,6 @@ def _run(app: App, listening: list[socket.socket], shutdown: Callable[[], Awaita
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        limit_concurrency=2 * bounds().connections,  # work goes on for forms whose connections are gone
         timeout_keep_alive=10,
         timeout_graceful_shutdown=1,
     )

@@ -30,10 +30,11 @@ from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import few_combining_marks, one_line
 from debate_orchestrator.web import folder
 from debate_orchestrator.web.live import Viewers
-from debate_orchestrator.web.open_files import is_out_of_files
+from debate_orchestrator.web.open_files import bounds, is_out_of_files
 from debate_orchestrator.web.public import visitors
 from debate_orchestrator.web.public.limits import Limits, LimitsUnavailable
-from debate_orchestrator.web.public.rules import ModerationFailed, Offer, Rules, risks_of, topic_check
+from debate_orchestrator.web.public.moderation import ModerationFailed, Moderator
+from debate_orchestrator.web.public.rules import Offer, Rules, risks_of
 from debate_orchestrator.web.public.visitors import MODEL, OFFER, TRIES, VISITOR, FormError
 from debate_orchestrator.web.runs import Run, Runs, written_here
 
@@ -47,8 +48,12 @@ _PLACES = {"topic": "topic", "positions": "position.a", "rounds": "rounds"}
 """Setting to the field of the form that it comes from."""
 _TRIES = 10
 """Topics that a visitor may have checked, for each debate that they may start in a day."""
-_MODERATIONS = 4
-"""Topics that are checked at the same time."""
+_MAX_STARTING = 40
+"""Debates that are being started at the same time, most of them waiting for the moderator; fewer where few connections
+may be open."""
+
+_TOLD_SECONDS = 60.0
+"""Seconds in which the same failure is told once."""
 
 Log = Callable[[str], None]
 
@@ -61,9 +66,10 @@ class Site:
         self.rules, self.limits = rules, limits
         self.runs = Runs(self._explain, remembered=False)
         self.queue = StartQueue(self.runs, rules.at_once, rules.queue, self._ended)
-        self._topic_check = topic_check(rules.moderation)
-        self._moderating = asyncio.Semaphore(_MODERATIONS)
+        self.moderator = Moderator(rules.moderation)
         self.log = log
+        self._told = "", 0.0
+        """The failure that the owner was told last, and when."""
         self._starting: set[str] = set()
         """The pseudonyms of visitors for whom a debate is being started."""
         self._tasks: set[asyncio.Task[None]] = set()
@@ -78,9 +84,16 @@ class Site:
         try:
             return await self._start(offer, answers, address)
         except (LimitsUnavailable, ModerationFailed) as error:
-            self.log(str(error))
+            self._tell(str(error))
             sentence = with_hint("No debate can be started at the moment.", "the same again in some minutes")
             raise FormError(503, {"": [sentence]}, retry_after=120) from None
+
+    def _tell(self, failure: str) -> None:
+        """Tells the owner of a failure, not again of the same within a minute: each form of a visitor brings it
+        about."""
+        if failure != self._told[0] or time.monotonic() - self._told[1] >= _TOLD_SECONDS:
+            self._told = failure, time.monotonic()
+            self.log(failure)
 
     def _must_have_room(self) -> None:
         if self.queue.full:
@@ -92,6 +105,8 @@ class Site:
         day, visitor = await self._day_and_visitor(address)
         if visitor in self._starting:
             raise visitors.starts_already()
+        if len(self._starting) >= min(_MAX_STARTING, bounds().connections // 4):
+            raise visitors.too_many_start()
         self._starting.add(visitor)
         try:
             await self._moderate(name, day, visitor, offer, answers)
@@ -131,9 +146,8 @@ class Site:
         if reached := await self.limits.admit(name, day, tries, 0.0, self.rules, started):
             raise visitors.limit_reached(reached, self.rules.debates_per_visitor, visitors.seconds_to_midnight())
         request = {"topic": answers["topic"], "positions": answers["positions"], "offer": offer.name}
-        async with self._moderating:
-            if reason := await self._topic_check(request):
-                raise FormError(422, {"topic": [reason]})
+        if reason := await self.moderator.reason(request):
+            raise FormError(422, {"topic": [reason]})
 
     async def _admit(self, name: str, day: str, visitor: str, offer: Offer) -> None:
         counters = {f"{VISITOR}{visitor}": self.rules.debates_per_visitor}

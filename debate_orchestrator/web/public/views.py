@@ -54,7 +54,7 @@ class Views:
 
     def __init__(self, site: Site, limiter: RequestLimiter, renderings: Renderings):
         self._site, self._limiter, self._renderings = site, limiter, renderings
-        self._forms = RepeatedForms()
+        self._forms = RepeatedForms(site.moderator.drop)
 
     async def home(self, request: Request) -> Response:
         """The form of a new debate, and the debates of others."""
@@ -217,9 +217,9 @@ class Views:
         """The picture that other sites show beside a link to the debate."""
         path, visitor = self._found(request), self._limiter.pseudonym(request.scope)
         key = ("card", folder.version(path))
-        made = await self._renderings.get(key, lambda: _card(path, self._site.rules.title), visitor)
-        assert isinstance(made, bytes)
-        return self._of_debate(png(made))
+        return self._of_debate(
+            png(await self._renderings.get(key, lambda: _card(path, self._site.rules.title), visitor))
+        )
 
 
 def _status(page_state: PageState, *, complete: bool) -> str:

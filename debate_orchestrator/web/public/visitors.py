@@ -16,7 +16,7 @@ from typing import Any
 
 from debate_orchestrator.util.errors import JournalWriteError, LockedJournal, OverBudget, Paused, with_hint
 from debate_orchestrator.util.numbers import plural
-from debate_orchestrator.web.guard import FormLimit, Headers, HttpError, Scope, is_https, stated_last
+from debate_orchestrator.web.guard import Headers, HttpError, RequestLimit, Scope, is_https, stated_last
 from debate_orchestrator.web.open_files import is_out_of_files
 from debate_orchestrator.web.public.limits import ALL_COST, DAY_COST
 
@@ -85,7 +85,7 @@ class RequestLimiter:
             self._counts.clear()
         return pseudonym(self._key, address(scope))
 
-    def admit(self, scope: Scope, headers: Headers) -> FormLimit:
+    def admit(self, scope: Scope, headers: Headers) -> RequestLimit:
         """Raises HttpError for a visitor who asks too often, and for a form that no page of this site has sent."""
         if scope["method"] == "POST" and not (headers.get("origin") or headers.get("sec-fetch-site")):
             raise HttpError(403, "This form does not say which page it was sent from. Send it with a browser.")
@@ -99,7 +99,9 @@ class RequestLimiter:
         if count >= _MAX_REQUESTS:
             wait = max(1, round(began + _REQUEST_SECONDS - now))
             raise HttpError(429, f"Too many requests came from your network. Try again in {wait} s.", retry_after=wait)
-        return FormLimit(MAX_FORM_SIZE)
+        if scope["method"] != "POST":
+            return RequestLimit(0)
+        return RequestLimit(MAX_FORM_SIZE, visitor, may_be_dropped=True)
 
 
 def cookie_name(*, https: bool) -> str:
@@ -185,6 +187,12 @@ def starts_already() -> FormError:
     """The error for a second debate of a visitor while their first is being started."""
     sentence = with_hint("One of your network is being started already.", "the same again in some seconds")
     return FormError(429, {"": [sentence]}, retry_after=10)
+
+
+def too_many_start() -> FormError:
+    """The error for a debate that is not started because many others are being started."""
+    sentence = with_hint("Too many debates are being started at the moment.", "the same again in some seconds")
+    return FormError(503, {"": [sentence]}, retry_after=20)
 
 
 def queue_full(waiting: int, seconds: float | None) -> FormError:

@@ -1,0 +1,158 @@
+"""The moderator of a public site: a program or function of the owner's, asked about each topic, a few at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import inspect
+import json
+import os
+import shlex
+import signal
+import threading
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import Any
+
+from debate_orchestrator.providers.command import environment
+from debate_orchestrator.util.errors import BadSettings, ExternalError, with_hint
+from debate_orchestrator.util.sanitize import one_line
+
+PYTHON = "python:"
+MODERATION_SECONDS = 20.0
+"""Seconds that the answer may take, with the wait for those that are asked for before it."""
+_AT_ONCE = 4
+"""Topics that are looked at at once, and calls of a function that may hang before it is called no more."""
+_MAX_REASON_LENGTH = 500
+"""Characters of a reason that are shown."""
+_OUTPUT = 64 * 1024
+_UNEXPLAINED = "This topic is not debated on this site."
+
+Request = Mapping[str, Any]
+"""The `topic`, `positions` and `offer`."""
+TopicCheck = Callable[[Request], Awaitable[str]]
+"""Returns why a topic is refused, or an empty text."""
+
+
+class ModerationFailed(ExternalError):
+    """There is no answer, so that nothing may be started."""
+
+
+class Moderator:
+    """Asks the program or the function of a `moderation` setting.
+
+    A program gets the request as one JSON object on standard input. It accepts with exit code 0 and refuses with 1;
+    the first line that it prints is the reason. A function, `python:MODULE:NAME`, gets the request as a dictionary and
+    returns the reason, or None to accept.
+    """
+
+    def __init__(self, spec: str):
+        """BadSettings where it can't be loaded; an empty `spec` accepts every topic."""
+        self._check = self._loaded(spec) if spec else None
+        self._places = asyncio.Semaphore(_AT_ONCE)
+        self._waiting = set[asyncio.Task[Any] | None]()
+        """The tasks whose topics wait to be looked at."""
+        self._given_up: list[threading.Thread] = []
+        """Calls of the function that did not answer in time. No thread can be ended from outside."""
+
+    async def reason(self, request: Request) -> str:
+        """Why a topic is refused; empty where it is accepted. Raises ModerationFailed."""
+        if self._check is None:
+            return ""
+        try:
+            async with asyncio.timeout(MODERATION_SECONDS):
+                self._waiting.add(task := asyncio.current_task())
+                try:
+                    await self._places.acquire()
+                finally:
+                    self._waiting.discard(task)
+                try:
+                    return await self._check(request)
+                finally:
+                    self._places.release()
+        except TimeoutError:
+            raise ModerationFailed(f"moderation: no answer within {MODERATION_SECONDS:g} s.") from None
+
+    def drop(self, task: asyncio.Task[Any]) -> None:
+        """Ends a task whose topic waits. One that is looked at already is looked at to the end."""
+        if task in self._waiting:
+            task.cancel()
+
+    def _loaded(self, spec: str) -> TopicCheck:
+        if not spec.startswith(PYTHON):
+            try:
+                words = shlex.split(spec)
+            except ValueError as error:
+                raise BadSettings(f"moderation: the command line can't be read ({error}).") from None
+            return lambda request: _program(words, request)
+        module, _, name = spec.removeprefix(PYTHON).partition(":")
+        try:
+            function = getattr(importlib.import_module(module), name)
+        except (ImportError, AttributeError, ValueError) as error:
+            hint = "python:MODULE:FUNCTION, in a module that Python finds"
+            raise BadSettings(f"moderation: {spec!r} can't be loaded ({error}).", hint=hint) from None
+        return lambda request: self._function(function, request)
+
+    async def _function(self, function: Callable[[Request], Any], request: Request) -> str:
+        self._given_up = [thread for thread in self._given_up if thread.is_alive()]
+        if len(self._given_up) >= _AT_ONCE:
+            problem = f"moderation: {_AT_ONCE} calls of the function hang, so it is not called now."
+            raise ModerationFailed(with_hint(problem, "mend the function, and start the server again"))
+        try:
+            if inspect.iscoroutinefunction(function):
+                reason = await function(dict(request))
+            else:
+                reason = await self._in_thread(lambda: function(dict(request)))
+        except Exception as error:
+            raise ModerationFailed(f"moderation: the function failed ({type(error).__name__}: {error}).") from error
+        if reason is not None and not isinstance(reason, str):
+            raise ModerationFailed(f"moderation: the function returned {type(reason).__name__}, not text or None.")
+        return one_line(reason)[:_MAX_REASON_LENGTH] if reason else ""
+
+    async def _in_thread(self, call: Callable[[], Any]) -> Any:
+        """What a call returns, made in a thread of its own. One that never returns holds up no other work, and not the
+        end of the process."""
+        answer = Future[Any]()
+        answer.set_running_or_notify_cancel()
+
+        def work() -> None:
+            try:
+                answer.set_result(call())
+            except BaseException as error:
+                answer.set_exception(error)
+
+        thread = threading.Thread(target=work, name="moderation", daemon=True)
+        thread.start()
+        try:
+            return await asyncio.wrap_future(answer)
+        finally:
+            if not answer.done():
+                self._given_up.append(thread)
+
+
+async def _program(words: list[str], request: Request) -> str:
+    """The verdict of a program, which runs without a shell, and with the part of the environment that others get."""
+    pipe = asyncio.subprocess.PIPE
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *words, stdin=pipe, stdout=pipe, stderr=None, env=environment(), start_new_session=True
+        )
+    except (OSError, ValueError) as error:
+        raise ModerationFailed(f"moderation: the program can't be run ({error}).") from None
+    assert process.stdin and process.stdout
+    try:
+        with suppress(BrokenPipeError, ConnectionResetError):  # it may decide without reading
+            process.stdin.write(json.dumps(request).encode())
+            await process.stdin.drain()
+        process.stdin.close()
+        out = await process.stdout.read(_OUTPUT)
+        code = await process.wait()
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
+    if code not in (0, 1):
+        raise ModerationFailed(f"moderation: the program ended with {code}; 0 accepts and 1 refuses.")
+    reason = one_line(out.decode("utf-8", "replace").strip().partition("\n")[0])[:_MAX_REASON_LENGTH]
+    return (reason or _UNEXPLAINED) if code else ""

@@ -1,0 +1,129 @@
+"""Long answers take little memory, however many wait to be read, and one link can't take what others need."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from typing import Any
+
+import pytest
+from test_public_guard import opened
+from test_web_server import LARGE, answering, serving
+from test_web_work import answer
+from web_visitor import HOST, TOKENS
+
+from debate_orchestrator.web import connections, guard, live
+from debate_orchestrator.web.guard import Guard, RequestLimit
+from debate_orchestrator.web.open_files import Bounds
+from debate_orchestrator.web.renderings import Renderings
+from debate_orchestrator.web.server import create_app
+
+
+class OneLink(Guard):
+    """A guard that asks no request for its host or its token."""
+
+    def _check(self, scope: Any, headers: Any) -> RequestLimit:
+        return RequestLimit(0)
+
+
+def test_an_answer_that_is_not_read_takes_little_memory() -> None:
+    """What waits in a connection is a small part of it; all of it comes to a browser that reads on."""
+
+    async def visit(port: int) -> None:
+        loop = asyncio.get_running_loop()
+        with socket.socket() as reader:
+            reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            reader.setblocking(False)
+            await loop.sock_connect(reader, ("127.0.0.1", port))
+            await loop.sock_sendall(reader, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            came = len((await loop.sock_recv(reader, 100_000)).partition(b"\r\n\r\n")[2])
+            (connection,) = connections._open
+            for _ in range(20):
+                await asyncio.sleep(0)
+                assert connection.transport.get_write_buffer_size() < 300_000
+            while came < LARGE:
+                came += len(await loop.sock_recv(reader, 1_000_000))
+            assert came == LARGE
+
+    serving(visit, OneLink(answering(LARGE), hosts=[], admit=lambda *_: RequestLimit(0)), send_buffer=4096)
+
+
+def test_a_long_event_of_a_stream_is_sent_in_slices() -> None:
+    """A stream begins with the whole debate, which may be long: a viewer who reads has time for each slice."""
+    sent: list[bytes] = []
+
+    async def run() -> None:
+        async def receive() -> Any:
+            await asyncio.sleep(3600)
+
+        async def send(message: Any) -> None:
+            sent.append(message.get("body", b""))
+
+        await live.EventStream(None, lambda: [b"x" * 1_000_000])({}, receive, send)
+
+    asyncio.run(run())
+    assert sum(map(len, sent)) == 1_000_000 and max(map(len, sent)) == 65_536
+
+
+def test_answers_share_the_bytes_of_a_page() -> None:
+    """A page that is kept is encoded once."""
+
+    async def run() -> None:
+        renderings = Renderings()
+        pages = [await renderings.get("page", lambda: "p\N{LATIN SMALL LETTER E WITH ACUTE}", "link") for _ in range(2)]
+        assert pages[0] is pages[1] and pages[0] == "p\xe9".encode()
+        renderings.close()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("link", ["/seat/d/a/xx", "/review/d/xx", "/tournament/d/xx"])
+def test_one_link_has_few_answers_at_once(monkeypatch: pytest.MonkeyPatch, link: str) -> None:
+    """One more is refused, whatever stands below the link; other links and the dashboard are answered."""
+    monkeypatch.setattr(guard, "MAX_READS", 5)
+    app = create_app(TOKENS, [HOST])
+
+    async def run() -> None:
+        gate = asyncio.Event()
+
+        async def held(*asgi: Any) -> None:
+            await gate.wait()
+
+        async def receive() -> Any:
+            await asyncio.sleep(3600)
+
+        served, app._app = app._app, held
+        waiting = [asyncio.ensure_future(answer(app, "GET", f"{link}/{n}", receive)) for n in range(5)]
+        await asyncio.sleep(0)
+        app._app = served
+        refused = (await answer(app, "GET", f"{link}/report", receive))[0]
+        assert refused["status"] == 429 and b"retry-after" in dict(refused["headers"])
+        for path in ("/seat/d/b/xx", "/static/page.css", f"/dashboard/{TOKENS.dashboard}/proof"):
+            assert (await answer(app, "GET", path, receive))[0]["status"] in (200, 404)
+        gate.set()
+        await asyncio.gather(*waiting)
+        assert not app._reads
+
+    asyncio.run(run())
+
+
+def test_the_dashboard_keeps_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where seats have as many as there are, the owner still sees a debate as it happens."""
+    monkeypatch.setattr(live, "bounds", lambda: Bounds(32, 5, 4, 1))
+
+    async def run() -> None:
+        viewers = live.Viewers()
+        tasks: list[asyncio.Task[None]] = []
+
+        async def status(visitor: str) -> int:
+            code, task = await opened(live.EventStream(viewers, list, visitor))
+            tasks.append(task)
+            return code
+
+        assert [await status(f"seat {n}") for n in range(5)] == [200] * 4 + [503]
+        assert [await status("") for _ in range(6)] == [200] * 5 + [503]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    asyncio.run(run())
