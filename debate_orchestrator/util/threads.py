@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -17,6 +18,10 @@ _AT_ONCE = 16
 @cache
 def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(_AT_ONCE, "debates")
+
+
+if hasattr(os, "register_at_fork"):  # a process that was forked has the pool, but none of its threads
+    os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 async def in_own_thread(work: Callable[[], T]) -> T:
