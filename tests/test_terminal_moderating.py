@@ -153,12 +153,15 @@ def test_a_moderator_that_can_not_be_asked(moderator: Moderator, trouble: dict[s
     moderator.topics = [trouble, CLEAR]
     again = hold("tabs", "", "yes", "yes", found=FOUND)
     moderator.topics = [trouble]
-    without = hold("Tabs beat spaces, I think.", "", "no", "Tabs.", "Spaces.", "yes", found=FOUND)
+    without = hold("Tabs beat spaces, I think.", "", "no", "yes", found=FOUND)
 
     assert "Ask the moderator again?" in again.text
     assert again.state.given["topic"] == "Tabs beat spaces."
     assert without.state.given["topic"] == "Tabs beat spaces, I think."
-    assert without.state.given["positions"] == {"a": "Tabs.", "b": "Spaces."}
+    assert without.state.given["positions"] == {
+        "a": "It is right that: Tabs beat spaces, I think.",
+        "b": "It is not right that: Tabs beat spaces, I think.",
+    }
     assert without.state.sources["topic"] == "user"
 
 
