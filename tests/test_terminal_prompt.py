@@ -52,15 +52,28 @@ class TestALine:
             (Question(now="Tabs are fine"), "!" + ENTER, "Tabs are fine!"),
             (Question(now="Tabs are fine"), ERASE + "No" + ENTER, "No"),
             (Question(), "One" + BREAK + "two" + ENTER, "One\ntwo"),
+            (Question(), "One\x1b\ntwo" + ENTER, "One\ntwo"),
+            (SPEECH, "One" + ENTER + "two\x1b\n", "One\ntwo"),
             (Question(), "\x1b[200~a\r\nb\x1b[201~" + ENTER, "a\nb"),
             (Question(recent=("old", "new")), UP + "!" + ENTER, "new!"),
             (Question(recent=("old", "new")), UP + UP + ENTER, "old"),
             (Question(), "?" + ENTER, "?"),
         ],
-        ids=("edited", "erased", "broken", "pasted", "latest", "older", "no explanation"),
+        ids=(
+            "edited",
+            "erased",
+            "broken",
+            "broken ahead",
+            "handed in ahead",
+            "pasted",
+            "latest",
+            "older",
+            "no explanation",
+        ),
     )
     def test_what_is_typed(self, question: Question, keys: str, answer: str) -> None:
-        """What stands is edited in its line, Alt-Enter breaks a line, and the arrows bring earlier answers back."""
+        """What stands is edited in its line, Alt-Enter breaks a line (also where it was typed before the question came:
+        a terminal makes its end a line feed then), and the arrows bring earlier answers back."""
         assert answered(question, keys)[0] == answer
 
     def test_enter_takes_the_default(self) -> None:

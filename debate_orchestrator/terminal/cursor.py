@@ -185,11 +185,13 @@ class Cursor(Prompter):
 
         @keys.add("enter", filter=multiline)
         @keys.add("escape", "enter", filter=~multiline)
+        @keys.add("escape", "c-j", filter=~multiline)
         def _new_line(event: KeyPressEvent) -> None:
             event.current_buffer.newline(copy_margin=False)
 
         @keys.add("enter", filter=~multiline)
         @keys.add("escape", "enter", filter=multiline)
+        @keys.add("escape", "c-j", filter=multiline)  # what is typed before the question comes has its Enter as this
         @keys.add("c-d", filter=multiline)
         def _hand_in(event: KeyPressEvent) -> None:
             event.current_buffer.validate_and_handle()

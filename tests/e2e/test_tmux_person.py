@@ -127,6 +127,7 @@ def test_a_debate_with_people(here: Path) -> None:
         killed(one)
         take_the_keyboard(one, "Researcher A")
         one.see("What you had written is here again: 5 words.")
+        one.see("5 words of about 550")
         one.ask("send-keys", "-l", " so they are.")
         one.press("M-Enter")
         one.see("8 words.")
