@@ -40,6 +40,15 @@ def test_what_an_option_decides_is_shown_with_its_flag(debate: Run) -> None:
         assert [line for line in lines if line.startswith(f"  {turn} ") and line.endswith(flag)], turn
 
 
+def test_every_shipped_format_is_shown(debate: Run) -> None:
+    """Each shipped format is shown; of one in which a vote on each round is an option, with the flag for it."""
+    names = [listed["name"] for listed in debate("formats", "--json").json["formats"]]
+    shown = {name: debate("formats", name) for name in names}
+
+    assert {ran.code for ran in shown.values()} == {0}
+    assert "only with --each-round" in shown["claim"].out
+
+
 def test_ones_own_is_unrolled(debate: Run, mine: Path) -> None:
     """A format of the user's is shown like a shipped one: its turns, its rubric, how strict a judge may be."""
     ran = debate("formats", "./mine", "--rounds", "1")

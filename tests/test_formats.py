@@ -106,9 +106,9 @@ def test_the_agenda_shown_is_the_one_played(rounds: int, panel: int) -> None:
 def test_the_agenda_says_how_a_stage_comes_about() -> None:
     """Stages are told by their round, in turn or at once, and what depends on a finding says so."""
     shown = loader.unrolled(loader.load("adversarial"), 2, "lenient")
-    assert shown[0] == ("before", "alone, only if `blind` is true", ["start.blind.judge"])
-    assert shown[1] == ("before", "alone, unless `issues` is false", ["start.issues.rapporteur"])
-    assert shown[2] == ("before", "with the one before, unless `brief` is false", ["start.advice.rapporteur"])
+    assert shown[0] == ("before", "alone, only with --blind", ["start.blind.judge"])
+    assert shown[1] == ("before", "alone, unless --no-issues", ["start.issues.rapporteur"])
+    assert shown[2] == ("before", "with the one before, unless --no-brief", ["start.advice.rapporteur"])
     shown = shown[3:]
     assert shown[0] == ("round 1", "in turn", ["1.opening.a"])
     assert shown[2] == ("round 1", "at once", ["1.challenge.a", "1.challenge.b"])
@@ -117,7 +117,7 @@ def test_the_agenda_says_how_a_stage_comes_about() -> None:
         ("closing", "alone", ["final.verdict.judge"]),
         ("closing", "alone", ["final.dissent.judge"]),
     ]
-    assert shown[-1] == ("closing", "only on findings, unless `brief` is false", ["final.brief-revised.rapporteur"])
+    assert shown[-1] == ("closing", "only on findings, unless --no-brief", ["final.brief-revised.rapporteur"])
 
 
 def test_shipped_folders_are_found() -> None:

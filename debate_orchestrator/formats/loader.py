@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 
 from debate_orchestrator.core.format import Format, slots_of
@@ -88,30 +88,20 @@ def system_templates(format: Format) -> tuple[str, str]:
     return f"formats/{format.name}/{source.SYSTEM}", _SHARED_SYSTEM
 
 
-def _option_text(option: str, chosen: bool) -> str:
-    """When a phase takes place that depends on an option of the setup, which is `chosen` by default or not."""
-    return f"unless `{option}` is false" if chosen else f"only if `{option}` is true"
-
-
-def unrolled(
-    format: Format,
-    rounds: int,
-    strictness: str,
-    panel: int = 1,
-    option_text: Callable[[str, bool], str] = _option_text,
-) -> list[tuple[str, str, list[str]]]:
+def unrolled(format: Format, rounds: int, strictness: str, panel: int = 1) -> list[tuple[str, str, list[str]]]:
     """The turns of the format for that many rounds: for each stage its part of the debate, its order or condition, and
-    its turn ids. `option_text` says when a phase takes place that depends on an option."""
+    its turn ids. A condition that the user sets is told by its flag."""
     stages: list[tuple[str, str, list[str]]] = []
     for slot in slots_of(format, rounds, strictness, format.options):
         part = f"round {slot.round}" if slot.round is not None else "closing" if slot.after_rounds else "before"
         taken = slot.stages(format.sides, judge_seats(panel))
         how = "alone" if sum(len(seats) for seats in taken) < 2 else str(slot.phase.order)
-        how = (
-            f"only on {slot.phase.on}{', those it names' * (slot.phase.on == 'convergence')}" if slot.phase.on else how
-        )
+        if slot.phase.on:
+            how = f"only on {slot.phase.on}{', those it names' * (slot.phase.on == 'convergence')}"
         how = "with the one before" if slot.phase.with_previous else how
         if option := slot.phase.option:
-            how = f"{how}, {option_text(option, bool(default_of(option, format)))}"
+            flag = option.replace(" ", "-")
+            taken_by_default = default_of(flag.replace("-", "_"), format)
+            how += f", unless --no-{flag}" if taken_by_default else f", only with --{flag}"
         stages += [(part, how, [slot.turn_id(seat) for seat in seats]) for seats in taken]
     return stages
