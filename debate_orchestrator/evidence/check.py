@@ -124,12 +124,8 @@ def save_page_text(address: str) -> str:
 
 
 async def _page_text(address: str) -> str:
-    from debate_orchestrator.evidence.fetch import Fetcher
-    from debate_orchestrator.evidence.reader import read_page
-    from debate_orchestrator.evidence.states import NotFetched
-
     try:
-        return (await read_page(await Fetcher().fetch(address), "")).text
+        return (await reader.read_page(await Fetcher().fetch(address), "")).text
     except NotFetched as error:
         problem = f"context: {one_line(address)} can't be read: {error.why}."
         raise BadSettings(problem, hint="save the page, and name the file") from None

@@ -72,12 +72,11 @@ async def resolve(address: Address, resolver: Resolver, allowed: Allowed) -> lis
 
 @asynccontextmanager
 async def connect(
-    address: Address, resolver: Resolver, allowed: Allowed, context: Callable[[], ssl.SSLContext]
+    address: Address, resolver: Resolver, allowed: Allowed, tls: ssl.SSLContext | None
 ) -> AsyncIterator[Line]:
-    """A connection to one of the host's checked addresses, closed at once on leaving. With https the certificate must
+    """A connection to one of the host's checked addresses, closed at once on leaving. With `tls` the certificate must
     be valid for the host's name, though the socket goes to a number."""
     found = (await resolve(address, resolver, allowed))[:_TRIED]
-    tls = context() if address.scheme == "https" else None
     line: Line | None = None
     for place, ip in enumerate(found):
         try:

@@ -167,7 +167,8 @@ class Fetcher:
         async with self._hosts[address.host], self._few:
             try:
                 async with time_left.running():
-                    line = connection.connect(address, self._resolver, self._allowed, lambda: self._context)
+                    tls = self._context if address.scheme == "https" else None
+                    line = connection.connect(address, self._resolver, self._allowed, tls)
                     async with line as open_line, connection.request(address, open_line, accept) as answer:
                         yield answer
             except TimeoutError:

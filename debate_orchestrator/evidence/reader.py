@@ -6,12 +6,13 @@ import asyncio
 import json
 import os
 import signal
+from typing import Annotated, Literal
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.evidence.fetch import Fetched
-from debate_orchestrator.evidence.states import EXTRA, State, Unreadable
+from debate_orchestrator.evidence.states import EXTRA, Unreadable
 from debate_orchestrator.util import confine, sanitize
 from debate_orchestrator.util.redact import redactor, truncate
 
@@ -27,8 +28,8 @@ _ELLIPSIS = " ..."
 class PageReading(FrozenModel):
     """What a reader says of a page and a quote."""
 
-    state: State
-    similarity: float | None
+    state: Literal["verified", "near match", "not found"]
+    similarity: Annotated[float, Field(ge=0, le=1)] | None
     passage: str
     why: str
     title: str
@@ -101,8 +102,6 @@ def _checked(out: bytes, at: str) -> PageReading:
         reading = PageReading.model_validate_json(out)
     except ValidationError:
         raise Unreadable("the page reader returned an invalid result", at) from None
-    if reading.state not in ("verified", "near match", "not found") or not 0 <= (reading.similarity or 0) <= 1:
-        raise Unreadable("the page reader returned an invalid result", at)
     lines = {name: _line(getattr(reading, name), _LINE) for name in ("why", "title", "date")}
     return reading.model_copy(update={**lines, "passage": _line(reading.passage, _PASSAGE)})
 

@@ -65,21 +65,14 @@ def digests(format: Format, own: Mapping[str, str]) -> dict[str, str]:
     texts = [*own.values(), *(task_template(format, phase) for phase in format.phases())]
     named = {name for text in texts for name in re.findall(rf"\bformats/({NAME_PATTERN[1:-1]})/", text)}
     shipped = named & {*resources.format_names()} if own else named
-    return resources.digests(*sorted(shipped)) | {path: _digest(text) for path, text in own.items()}
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def template(phase: Phase) -> str:
-    """The file of a phase's task: in the format's folder, or as `adversarial/opening.md.j2` in a shipped one's."""
-    return f"{phase.template or phase.name}{source.ENDING}"
+    copied = {path: hashlib.sha256(text.encode()).hexdigest() for path, text in own.items()}
+    return resources.digests(*sorted(shipped)) | copied
 
 
 def task_template(format: Format, phase: Phase) -> str:
-    """The path of the template of a phase's task."""
-    file = template(phase)
+    """The path of the template of a phase's task: in the format's folder, or where the phase names one as
+    `adversarial/opening`, in that shipped format's."""
+    file = f"{phase.template or phase.name}{source.ENDING}"
     return f"formats/{file}" if "/" in file else f"formats/{format.name}/{file}"
 
 

@@ -216,10 +216,9 @@ def _rubric(given: Any, folder: FormatFolder, lines: Lines, errors: list[str]) -
         home = FormatFolder("judges", resources.prompts() / "judges", "prompts/judges", True)
         name, there = str(given), sorted(path.stem for path in home.path.glob("*.yaml"))
         expected = f"one of {', '.join(there)}, a file such as rubric.yaml beside it, or a mapping"
-    if given not in there:
-        errors.append(f"{where}: {short_repr(given)} should be {expected}. {suggest(given, there)}".rstrip())
-        return {"name": "", **resources.read_yaml(f"judges/{_STAND_IN}.yaml")}
     try:
+        if given not in there:
+            raise BadFile(f"{where}: {short_repr(given)} should be {expected}. {suggest(given, there)}".rstrip())
         data, inner = _placed(home, name_of(given) if home is folder else f"{given}.yaml")
     except BadFile as error:
         errors += error.problems

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import reduce
+from operator import getitem
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
@@ -97,7 +99,7 @@ def _values(
         if item["type"] == "missing":
             yield f"{where(keys)}: the key {item['loc'][-1]!r} is missing."
         elif item["type"] == "extra_forbidden":
-            known = _known(model, item["loc"][:-1])
+            known = list(_fields(_kind(model, item["loc"][:-1])))
             message = f"{short_repr(str(keys[-1]))} is not a key here; use one of {', '.join(known)}."
             yield f"{where(keys)}: {message} {suggest(keys[-1], known)}".rstrip()
         elif not isinstance(item.get("ctx", {}).get("error"), InvalidFormat):
@@ -141,16 +143,6 @@ def _keys_to(data: Any, loc: Sequence[str | int]) -> Keys:
     return tuple(keys)
 
 
-def _known(model: type[BaseModel], loc: Sequence[str | int]) -> list[str]:
-    """The keys that a mapping at that place may have."""
-    return list(_fields(_kind(model, loc)))
-
-
-def _required(model: type[BaseModel], loc: Sequence[str | int]) -> list[str]:
-    """The keys that a mapping at that place must have."""
-    return [key for key, field in _fields(_kind(model, loc)).items() if field.is_required()]
-
-
 def _fields(kind: Any) -> dict[str, FieldInfo]:
     """The fields of a model by the keys that data has for them; empty for another type."""
     if not (isinstance(kind, type) and issubclass(kind, BaseModel)):
@@ -191,19 +183,14 @@ def _repaired(
         missing = item["type"] == "missing"
         keys = (*_keys_to(data, item["loc"]), *(item["loc"][-1:] if missing else ()))
         kind = _kind(model, keys)
-        holder = _at(copied, keys[:-1])
+        holder = reduce(getitem, keys[:-1], copied)
         if not keys or get_origin(kind) in (dict, tuple) or not isinstance(holder, dict):
             return None
         holder.pop(keys[-1], None)
-        if str(keys[-1]) in _required(model, keys[:-1]):
+        field = _fields(_kind(model, keys[:-1])).get(str(keys[-1]))
+        if field is not None and field.is_required():
             if kind is not str:
                 return None
             holder[keys[-1]] = "x"
         changed.append(keys)
     return copied, changed
-
-
-def _at(data: Any, keys: Keys) -> Any:
-    for key in keys:
-        data = data[key]
-    return data
