@@ -122,11 +122,6 @@ def announcements(debate: DebateState) -> list[Announcement]:
     return Announcer().new(debate)
 
 
-def announced_stages(debate: DebateState) -> list[StageAnnouncements]:
-    """Everything announced so far, stage by stage."""
-    return Announcer().new_stages(debate)
-
-
 def _rehearsed(debate: DebateState) -> Iterator[Announcement]:
     if names := stand_ins(debate, debate.opened.cast):
         kind = "Rehearsed in part" if rehearsed_in_part(debate, debate.opened.cast) else "Rehearsal"
@@ -152,7 +147,7 @@ def _brought(debate: DebateState, stages: Sequence[Stage], n: int) -> Iterator[A
     first = stages[n][0]
     for turn in stages[n]:
         yield from _about(debate, turn)
-    if _is_vote(debate, first) and not any(_same_vote(debate, first, turn) for turn in _after_in_its_part(stages, n)):
+    if _is_vote(debate, first) and not any(_is_vote(debate, turn) for turn in _after_in_its_part(stages, n)):
         yield from _voted(debate, first)
     if first.after_rounds and debate.shape(first) is not None:
         for turn in stages[n]:
@@ -169,16 +164,12 @@ def _is_vote(debate: DebateState, turn: Turn) -> bool:
 
 
 def _after_in_its_part(stages: Sequence[Stage], n: int) -> Iterator[Turn]:
-    """The first turns of the stages after a stage in the same round, or beside it before or after the rounds."""
+    """The first turns of the stages after a stage in the same round, or beside it before or after the rounds: judges
+    may vote one after another."""
     part = (stages[n][0].round, stages[n][0].after_rounds)
     return takewhile(
         lambda turn: (turn.round, turn.after_rounds) == part, (stages[k][0] for k in range(n + 1, len(stages)))
     )
-
-
-def _same_vote(debate: DebateState, turn: Turn, other: Turn) -> bool:
-    """Whether two turns are votes on the same: judges may vote one after another."""
-    return _is_vote(debate, other) and (turn.round, turn.after_rounds) == (other.round, other.after_rounds)
 
 
 def _intervention(debate: DebateState, stage: Stage) -> Iterator[Announcement]:

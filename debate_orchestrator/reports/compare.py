@@ -12,14 +12,15 @@ from fractions import Fraction
 from itertools import combinations
 from typing import NamedTuple
 
-from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, TIE
+from debate_orchestrator.core.phases import NO_DECISION
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verdict import RoundResult
 from debate_orchestrator.core.votes import BallotReading, Vote, mean
 from debate_orchestrator.reports import sections, wording
 from debate_orchestrator.reports.model import ReportModel
+from debate_orchestrator.reports.reviews import FINAL
 from debate_orchestrator.reports.rich_text import PlainTable, plain_table
-from debate_orchestrator.reports.wording import winner_word
+from debate_orchestrator.reports.wording import named_by, winner_word
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.numbers import decimals, percent
 from debate_orchestrator.util.sanitize import normalized, one_line
@@ -75,7 +76,11 @@ def compare(reports: Sequence[tuple[str, ReportModel]]) -> Comparison:
         ComparedRun(n, path, report, is_swapped(first, report)) for n, (path, report) in enumerate(reports, start=1)
     ]
     judged = [run for run in runs if not run.report.stand_ins_judged]
-    claims = [claim for run in judged for claim in _claims(run)]
+    claims = [
+        ComparedClaim(run=run.number, text=row.claim, status=row.status)
+        for run in judged
+        for row in run.report.dissent or ()
+    ]
     questions = [ComparedClaim(run=run.number, text=question) for run in judged for question in run.report.questions]
     dissent, asked = _recurring(claims), _recurring(questions)
     return Comparison(
@@ -170,23 +175,20 @@ def _verdicts(runs: Sequence[ComparedRun]) -> PlainTable:
     rows = []
     for run in runs:
         verdict, won = run.report.verdict, run.decided()
-        unjudged = "not judged" if not run.report.judges else "not decided"
-        unjudged = "only stand-ins judged" if run.report.stand_ins_judged else unjudged
-        winner = unjudged if won is None else side_word(won)
-        totals, rounds, gap, strength = ("", ""), "", "", ""
-        if verdict is not None and won is not None:
-            scored = {run.side(side): points for side, points in verdict.totals.items()} if run.report.scored else {}
-            totals = tuple(decimals(scored[side]) if side in scored else "" for side in "ab")  # type: ignore[assignment]
-            gap = percent(verdict.gap) if scored and verdict.gap is not None else ""
-            strength = verdict.strength or ""
-            by = {run.side(side): n for side, n in verdict.rounds_won.items()}
-            rounds = ", ".join(f"{winner_word(side)} {by[side]}" for side in sorted(by)) if any(by.values()) else ""
-        votes = (
-            wording.tally({run.side(outcome): n for outcome, n in verdict.vote_counts.items()})
-            if verdict and won
-            else ""
+        if verdict is None or won is None:
+            why = "not decided" if run.report.judges else "not judged"
+            why = "only stand-ins judged" if run.report.stand_ins_judged else why
+            rows.append((str(run.number), why, *[""] * 6))
+            continue
+        totals = {run.side(side): decimals(points) for side, points in verdict.totals.items()}
+        gap = percent(verdict.gap) if totals and verdict.gap is not None else ""
+        by = {run.side(side): n for side, n in verdict.rounds_won.items()}
+        rounds = ", ".join(f"{winner_word(side)} {by[side]}" for side in sorted(by)) if any(by.values()) else ""
+        votes = wording.tally({run.side(outcome): n for outcome, n in verdict.vote_counts.items()})
+        strength = verdict.strength or ""
+        rows.append(
+            (str(run.number), winner_word(won), strength, totals.get("a", ""), totals.get("b", ""), gap, rounds, votes)
         )
-        rows.append((str(run.number), winner, strength, *totals, gap, rounds, votes))
     return plain_table(("Run", "Winner", "Strength", "Total A", "Total B", "Gap", "Rounds won", "Votes"), rows)
 
 
@@ -194,16 +196,8 @@ def _rounds(runs: Sequence[ComparedRun]) -> PlainTable | None:
     """The result of each round in each run; None if no round was judged by itself."""
     numbers = sorted({judged.number for run in runs for judged in run.report.rounds})
     rows = [(str(n), *(_cell(run, run.result(n)) for run in runs)) for n in numbers]
-    rows = [row for row in rows if any(row[1:])]
-    return (
-        PlainTable(heads=("Round", *_named(runs)), rows=tuple((n, *(c or "-" for c in cs)) for n, *cs in rows))
-        if rows
-        else None
-    )
-
-
-def _named(runs: Sequence[ComparedRun]) -> tuple[str, ...]:
-    return tuple(f"Run {run.number}" for run in runs)
+    rows = [(n, *(cell or "-" for cell in cells)) for n, *cells in rows if any(cells)]
+    return PlainTable(heads=("Round", *(f"Run {run.number}" for run in runs)), rows=tuple(rows)) if rows else None
 
 
 def _cell(run: ComparedRun, reading: BallotReading | None) -> str:
@@ -236,10 +230,6 @@ def _costs(runs: Sequence[ComparedRun]) -> PlainTable | None:
     return PlainTable(heads=("Run", "Calls", "Cost"), rows=tuple(rows)) if rows else None
 
 
-def _claims(run: ComparedRun) -> list[ComparedClaim]:
-    return [ComparedClaim(run=run.number, text=row.claim, status=row.status) for row in run.report.dissent or ()]
-
-
 def _recurring(claims: Sequence[ComparedClaim]) -> list[Recurring]:
     """What is said in similar wording in more than one run."""
     found = []
@@ -251,10 +241,6 @@ def _recurring(claims: Sequence[ComparedClaim]) -> list[Recurring]:
             least = min(likeness(first, other) for other in others)
             found.append(Recurring(claims=tuple(own), runs=tuple(runs), likeness=round(float(least), 2)))
     return found
-
-
-FINAL = 0
-"""The place of the final votes among those of the rounds."""
 
 
 class ComparedRun(NamedTuple):
@@ -324,16 +310,6 @@ def is_swapped(first: ReportModel, other: ReportModel) -> bool:
     return both and (ours["a"], ours["b"]) == (theirs["b"], theirs["a"])
 
 
-def named_by(reading: BallotReading, *, labelled: bool = True) -> str:
-    """Whom it is for, or which label, where labels are wanted."""
-    return reading.label if labelled and reading.label else reading.winner
-
-
-def side_word(won: str) -> str:
-    """A winner, or a label, as a report writes it."""
-    return winner_word(won) if won in ("a", "b", TIE, CONSENSUS, NO_DECISION) else won
-
-
 def flips(runs: Sequence[ComparedRun]) -> Iterator[str]:
     """Who won where, where that differs, a sentence each; the verdict also where it does not. Of runs on the topic of
     the first alone."""
@@ -360,7 +336,7 @@ def _changed_judges(runs: Sequence[ComparedRun], *, labelled: bool) -> Iterator[
                 voted.setdefault((run.speeches_digest, run.who(seat)), []).append((run.number, won))
     for (_, who), own in voted.items():
         if len({n for n, _ in own}) > 1 and len({won for _, won in own}) > 1:
-            votes = ", ".join(f"{side_word(won)} in run {n}" for n, won in own)
+            votes = ", ".join(f"{winner_word(won)} in run {n}" for n, won in own)
             yield f"The judge {model_spec.public_name(who)} does not always vote the same on one debate: {votes}."
 
 
@@ -370,8 +346,8 @@ def _by_winner(what: str, by: Mapping[int, str]) -> str:
     for run, won in by.items():
         groups.setdefault(won, []).append(str(run))
     if len(groups) == 1:
-        return f"{what} is the same in every run that has one: {side_word(next(iter(groups)))}."
-    winners = "; ".join(f"{side_word(won)} in run{'s' * (len(ns) > 1)} {', '.join(ns)}" for won, ns in groups.items())
+        return f"{what} is the same in every run that has one: {winner_word(next(iter(groups)))}."
+    winners = "; ".join(f"{winner_word(won)} in run{'s' * (len(ns) > 1)} {', '.join(ns)}" for won, ns in groups.items())
     return f"{what} differs: {winners}."
 
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, TIE
-from debate_orchestrator.core.votes import Vote
+from debate_orchestrator.core.votes import Vote, mean
 from debate_orchestrator.reports import verdict_text, wording
 from debate_orchestrator.reports.compare import words
 from debate_orchestrator.reports.decision_brief import MARKED
@@ -137,11 +137,14 @@ def _sure(report: ReportModel) -> Iterator[str]:
     if verdict is None or report.stand_ins_judged:
         return
     if report.judging.labelled:
-        yield from _label_sure(report, verdict)
+        if verdict.label is not None:
+            score = "" if verdict.score is None else f", {report.judging.scales.of(verdict.score, ' of ')}"
+            yield f"Judged {verdict.label}{score}."
     elif verdict.strength is not None:
         yield f"{verdict.strength.capitalize()}: {_argued(report, verdict)}."
     elif verdict.win_probability is not None:
-        yield f"{wording.whole_percent(verdict.win_probability)} likely, by the {_judges(report)}{_before(report)}."
+        likely, judges = wording.whole_percent(verdict.win_probability), "judge" + "s" * (len(report.judges) != 1)
+        yield f"{likely} likely, by the {judges}{_before(report, verdict.winner)}."
     if behind := _behind(report):
         yield behind
     if len(verdict.panel) > 1 and not report.judging.labelled:
@@ -164,43 +167,24 @@ def _argued(report: ReportModel, verdict: VerdictReport) -> str:
         return f"{winner_word(verdict.winner)} was declared the winner, though behind on points"
     winner = winner_word(verdict.winner) if verdict.winner in report.positions else "neither"
     better = f"{winner} argued better"
-    if verdict.gap is None or not report.scored:
+    if verdict.gap is None or not verdict.totals:
         return better
     return f"{better}, by {wording.whole_percent(verdict.gap)} of the larger score"
 
 
-def _label_sure(report: ReportModel, verdict: VerdictReport) -> Iterator[str]:
-    if verdict.label is None:
-        return
-    score = "" if verdict.score is None else f", {report.judging.scales.of(verdict.score, ' of ')}"
-    yield f"Judged {verdict.label}{score}."
-
-
-def _judges(report: ReportModel) -> str:
-    return "judge" if len(report.judges) == 1 else "judges"
-
-
-def _before(report: ReportModel) -> str:
+def _before(report: ReportModel, winner: str) -> str:
     """What judges held before the first word, of the side that won."""
-    verdict, shares = report.verdict, list[Fraction]()
-    for vote in report.judging.blind:
-        if share := _share_of(vote, verdict.winner if verdict else "", report.judging.scales.certain):
-            shares.append(share)
-    return f"; {wording.whole_percent(sum(shares, Fraction(0)) / len(shares))} before the debate" if shares else ""
+    held = [_share_of(vote, winner, report.judging.scales.certain) for vote in report.judging.blind]
+    shares = [share for share in held if share]
+    return f"; {wording.whole_percent(mean(shares))} before the debate" if shares else ""
 
 
 def _share_of(vote: Vote, side: str, certain: Fraction) -> Fraction | None:
     """What a vote gives a side, as a share of certainty."""
     given = [
-        reading for reading in (vote.original, vote.mirrored) if reading is not None and reading.probability is not None
+        (reading.winner, reading.probability / certain) for reading in vote.readings if reading.probability is not None
     ]
-    shares = [
-        (reading.probability or Fraction(0)) / certain
-        if reading.winner == side
-        else 1 - (reading.probability or Fraction(0)) / certain
-        for reading in given
-    ]
-    return sum(shares, Fraction(0)) / len(shares) if shares else None
+    return mean([share if winner == side else 1 - share for winner, share in given]) if given else None
 
 
 def _score_bar(report: ReportModel) -> ScoreBar | None:
@@ -224,7 +208,7 @@ def _score_bar(report: ReportModel) -> ScoreBar | None:
         )
         return ScoreBar(ends, share, "how likely each answer is held to be")
     totals = verdict.totals
-    if not report.scored or not sum(totals.values()):
+    if not sum(totals.values()):
         return None
     names = [
         report.names[side].removeprefix(report.seats[side].removesuffix(winner_word(side))) for side in (first, second)
@@ -235,7 +219,7 @@ def _score_bar(report: ReportModel) -> ScoreBar | None:
 
 def _declared(report: ReportModel) -> str:
     verdict = report.verdict
-    if verdict is None or not report.scored:
+    if verdict is None or not verdict.totals:
         return ""
     ahead = _ahead(verdict)
     if verdict.winner == (ahead[0] if len(ahead) == 1 else TIE):
@@ -299,13 +283,10 @@ def splits(report: ReportModel) -> list[str]:
         for seat, side in chosen.items():
             groups.setdefault(side, []).append(report.seats[seat])
         if len(groups) > 1:
-            sides = "; ".join(f"{', '.join(names)}: {_for(side)}" for side, names in groups.items())
+            words = {side: "equal" if side == TIE else winner_word(side) for side in groups}
+            sides = "; ".join(f"{', '.join(names)}: {words[side]}" for side, names in groups.items())
             found.append(f"On {place}: {sides}.")
     return found
-
-
-def _for(side: str) -> str:
-    return "equal" if side == TIE else winner_word(side)
 
 
 def _better(scores: dict[str, dict[str, float]], criterion: str) -> str:

@@ -159,13 +159,6 @@ class ReportModel(Part):
         """Whether stand-ins have all seats of judges, so that nothing is decided."""
         return bool(self.judges) and all(map(model_spec.is_stand_in, self.judges))
 
-    @property
-    def scored(self) -> bool:
-        """Whether any ballot that gives points counts, so that there are totals."""
-        return any(round_report.scores for round_report in self.rounds) or any(
-            vote.scores for vote in self.judging.panel
-        )
-
 
 def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = None) -> ReportModel:
     """The report of a journal, and of the reviewers' ballots that lie beside it."""
@@ -183,6 +176,7 @@ def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = Non
     elsewhere = (*finals, *records, *briefs)
     after = tuple(turns[turn.id] for turn in shown_turns if turn.after_rounds and turns[turn.id] not in elsewhere)
     record = records[0] if records and records[0].fields else None
+    in_rounds = (turn for judged in rounds for turn in (*judged.speeches, *judged.ballots, *judged.forced))
     report = ReportModel(
         **_setup(debate),
         status="complete" if debate.complete else "paused",
@@ -202,7 +196,7 @@ def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = Non
         questions=tuple(_questions(finals)),
         follow_up=tuple(_follow_up(finals)),
         links=tuple(link for turn in shown_turns if turn.speaking for link in _links(debate, turn)),
-        turns=(*before, *_in_rounds(rounds), *after, *finals, *([record] if record else []), *briefs),
+        turns=(*before, *in_rounds, *after, *finals, *([record] if record else []), *briefs),
         evidence=citations.evidence(debate),
         costs=costs_report(costs_of(debate)),
         recorded=earlier_debate_report(debate.opened.earlier_debate) if debate.opened.earlier_debate else None,
@@ -234,23 +228,16 @@ def _round_numbers(debate: DebateState) -> list[int]:
     return sorted({turn.round for turn in schedule.turns_taken(debate) if turn.round is not None})
 
 
-def _in_rounds(rounds: Sequence[RoundReport]) -> list[TurnReport]:
-    return [
-        turn
-        for round_report in rounds
-        for turn in (*round_report.speeches, *round_report.ballots, *round_report.forced)
-    ]
-
-
 def _setup(debate: DebateState) -> dict[str, Any]:
     """The fields that were decided before the first word."""
     format, settings, arguing = debate.format, debate.opened.settings, arguing_sides(debate)
     others = ((CLERK, CLERK in format.seats), (RAPPORTEUR, RAPPORTEUR in debate.cast))
     seats = (*format.sides, *debate.judges, *(seat for seat, taken in others if taken))
+    sides = [(side, format.seats[side]) for side in format.sides]
     return {
         "topic": settings.topic,
         "positions": settings.positions,
-        "names": {side: _shown_name(format.seats[side].name, format.seats[side].side) for side in format.sides},
+        "names": {side: f"{seat.name} ({seat.side})" if seat.side else seat.name for side, seat in sides},
         "seats": {seat: format.name_of(seat) for seat in seats},
         "strictness": settings.strictness,
         "as_of": settings.as_of,
@@ -261,10 +248,6 @@ def _setup(debate: DebateState) -> dict[str, Any]:
         "judges": debate.cast.get(JUDGE, ()),
         "intervention_label": format.labels.intervention,
     }
-
-
-def _shown_name(name: str, side: str) -> str:
-    return f"{name} ({side})" if side else name
 
 
 def _turn(debate: DebateState, turn: Turn, vote: Vote | None) -> TurnReport:
@@ -283,7 +266,6 @@ def _turn(debate: DebateState, turn: Turn, vote: Vote | None) -> TurnReport:
         seat=turn.seat,
         round=turn.round,
         phase=turn.phase.name,
-        phase_title=turn.phase.title,
         heading=debate.format.heading_of(turn),
         tag=debate.format.tag_of(turn),
         text=shown.text if isinstance(reply_event, Spoke) or shown.declined else None,
@@ -302,7 +284,7 @@ def _turn(debate: DebateState, turn: Turn, vote: Vote | None) -> TurnReport:
         private=isinstance(reply_event, Spoke) and speech_rules.visible_speech(debate, turn).private,
         other_lines=shown.other_lines,
         changed_by_user=rapporteur.is_changed_list(debate, turn),
-        floor=wording.new_to(debate, turn),
+        floor=tuple(question.text for question in schedule.new_questions(debate, turn)),
         quotes=tuple(MaterialQuote(**dict(quote)) for quote in shown.quotes),
         pages=tuple(SearchPage(**dict(page)) for page in shown.found),
     )

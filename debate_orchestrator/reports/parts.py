@@ -79,7 +79,6 @@ class TurnReport(Part):
     """Counted from 1; null outside the rounds."""
     phase: str = ""
     """The short name of the phase, as in the id."""
-    phase_title: str = Field(default="", exclude=True)
     heading: str
     """Its heading in reports for people."""
     tag: str = Field(exclude=True)

@@ -166,12 +166,9 @@ def by_version(data: bytes, ending: str, version: str) -> bytes:
     found = _place(data, ending)
     if found is None:
         raise ValueError("no checksum")
-    places = sorted([(*found.span("version"), version), (*found.span("digest"), BLANK)])
-    (first, first_end, first_text), (last, last_end, last_text) = places
-    middle = data[first_end:last]
-    blank = data[:first] + first_text.encode() + middle + last_text.encode() + data[last_end:]
-    at = first + len(first_text) + len(middle)
-    return blank[:at] + hashlib.sha256(blank).hexdigest().encode() + blank[at + len(BLANK) :]
+    (start, end), (digits, after) = found.span("version"), found.span("digest")
+    before, rest = data[:start] + version.encode() + data[end:digits], data[after:]
+    return before + hashlib.sha256(before + BLANK.encode() + rest).hexdigest().encode() + rest
 
 
 def has_traces(data: bytes, ending: str) -> bool:

@@ -11,15 +11,15 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from debate_orchestrator.core import schedule, tally
-from debate_orchestrator.core.phases import JUDGE, TIE
+from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import RoundResult
 from debate_orchestrator.core.votes import BallotReading, Vote, leader, mean
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.parts import Number, Part
-from debate_orchestrator.reports.reviews import FINAL, UNDECIDED, GatheredReviews, Points, Review
+from debate_orchestrator.reports.reviews import FINAL, GatheredReviews, Points, Review
 from debate_orchestrator.reports.rich_text import PlainTable, plain_table
-from debate_orchestrator.reports.wording import Scales, winner_word
+from debate_orchestrator.reports.wording import Scales, named_by, winner_word
 from debate_orchestrator.util.numbers import decimals, plural
 
 NOTE = "Reviewers read the debate afterwards and sign for themselves. The verdict is the panel's, whatever they say."
@@ -95,8 +95,8 @@ def reviewer_report(debate: DebateState, found: GatheredReviews) -> ReviewerRepo
     scored = any(points) or bool(judges)
     return ReviewerReport(
         count=len(reviews),
-        agreeing=None if panel is None or not reviews else sum(_named(gathered.final) == panel for gathered in reviews),
-        winners=dict(Counter(_named(review.final) for review in reviews)),
+        agreeing=None if panel is None or not reviews else sum(named_by(one.final) == panel for one in reviews),
+        winners=dict(Counter(named_by(review.final) for review in reviews)),
         moved=sum(review.before != review.after for review in twice),
         gained=gained,
         by_swing=by_swing,
@@ -111,22 +111,12 @@ def reviewer_report(debate: DebateState, found: GatheredReviews) -> ReviewerRepo
     )
 
 
-def _named(reading: BallotReading) -> str:
-    """The side, or the label, that a ballot on the whole debate is for."""
-    return reading.label or reading.winner
-
-
 def _panel_winner(debate: DebateState) -> str | None:
     """The side, or the label, that the panel decided for; None if it did not vote."""
     verdict = tally.verdict(debate)
     if verdict is None:
         return None
     return wording.label_of(verdict) if wording.is_labelled(verdict.panel) else verdict.winner
-
-
-def _word(named: str) -> str:
-    """A winner as reports write it; a label as it is."""
-    return winner_word(named) if len(named) == 1 or named in (TIE, "consensus") else named
 
 
 def _table(debate: DebateState, ballots: Sequence[Review]) -> PlainTable:
@@ -179,13 +169,9 @@ def _of_vote(vote: Vote | None) -> BallotReading | None:
 
 
 def _reviewer(ballot: Review) -> _Rater:
-    before, after = (_held(reading) for reading in (ballot.before, ballot.after))
+    before, after = (winner_word(held or "") for held in (ballot.before, ballot.after))
     what = _SEEN if ballot.seen else _REVIEWER
     return _Rater(ballot.reviewer, what, ballot.rounds, ballot.final, before, after)
-
-
-def _held(side: str | None) -> str:
-    return "" if side is None else side if side == UNDECIDED else winner_word(side)
 
 
 def _cell(reading: BallotReading | None, scales: Scales) -> str:
@@ -231,15 +217,15 @@ def _agreement(
 ) -> Iterator[str]:
     n = len(ballots)
     people = plural(n, "reviewer")
-    counts = Counter(_named(ballot.final) for ballot in ballots)
-    final = ", ".join(f"{_word(name)} {count}" for name, count in counts.most_common())
+    counts = Counter(named_by(ballot.final) for ballot in ballots)
+    final = ", ".join(f"{winner_word(name)} {count}" for name, count in counts.most_common())
     if tally.verdict(debate) is None:
         yield f"{people[0].upper()}{people[1:]} ({final}); no panel has decided, so there is nothing to agree with."
     elif panel is None:
         yield f"The panel gave no label that stands; of {people} the final votes are: {final}."
     else:
         agreeing = counts[panel]
-        yield f"{agreeing} of {people} agree{'s' * (agreeing == 1)} with the panel on {_word(panel)} ({final})."
+        yield f"{agreeing} of {people} agree{'s' * (agreeing == 1)} with the panel on {winner_word(panel)} ({final})."
     if seen := sum(ballot.seen for ballot in ballots):
         yield f"{seen} of them knew the verdict before."
     if not scored:
@@ -266,7 +252,7 @@ def _swing(
     debate: DebateState, twice: Sequence[Review], gained: Mapping[str, int], by_swing: str | None
 ) -> Iterator[str]:
     moved = Counter(str(ballot.after) for ballot in twice if ballot.before != ballot.after)
-    to = ", ".join(f"{n} to {_held(side)}" for side, n in moved.items())
+    to = ", ".join(f"{n} to {winner_word(side)}" for side, n in moved.items())
     total, n = sum(moved.values()), len(twice)
     sentence = f"{total} of {plural(n, 'mind')} that voted before and after moved"
     yield f"{sentence}: {to}." if total else f"{sentence}."

@@ -59,12 +59,13 @@ def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[st
     written. Fields of final ballots that the form shows `elsewhere` are not listed."""
     fields = FieldText(report.seats)
     rated = {"sources"} if report.evidence is not None else set()
+    own = [phrase(f"{issue.id}. ", prose(issue.question)) for issue in own_issues(report)]
     values: dict[str, Any] = {
         "report": report,
         "writer": writer,
         "filled": fill_label,
         "issues_changed": wording.ISSUES_CHANGED,
-        "own_issues": writer.items(_listed(own)) if (own := own_issues(report)) else "",
+        "own_issues": writer.items(own) if own else "",
         "own_issues_title": OWN_ISSUES_TITLE,
         "own_issues_note": "Drawn up by the user, the weightiest first.",
         "both": verdict_text.both_sides(report),
@@ -100,14 +101,10 @@ def own_issues(report: ReportModel) -> tuple[IssueReport, ...]:
     return report.issues.issues if report.issues and report.issues.by == "user" else ()
 
 
-def _listed(issues: Iterable[IssueReport]) -> list[Phrase]:
-    return [phrase(f"{issue.id}. ", prose(issue.question)) for issue in issues]
-
-
 def _structured(report: ReportModel, fields: FieldText, writer: Writer, turn: TurnReport) -> str:
     """A speech in fields, or what a clerk found."""
     assert turn.fields is not None
-    if not has_findings(turn):
+    if turn.seat != CLERK or "checks" not in turn.shape:
         return writer.block(fields.block(turn.shape, turn.fields))
     found = findings(turn, report, fields)
     return writer.items(found) if found else writer.note(_NOTHING)
@@ -181,7 +178,7 @@ def _counts(report: ReportModel) -> Iterator[str]:
         yield f"{what} that count: {n} of {len(panel)}; at least {least} must, for anything to be decided."
     if judging.mirrored:
         yield "Each judge also voted on the debate with the sides exchanged. A vote that changed is an abstention."
-        yield wording.flips_line(judging.changed, judging.mirrored)
+        yield f"{judging.changed} of {plural(judging.mirrored, 'vote')} changed when the sides were exchanged."
 
 
 def _blind(report: ReportModel) -> PhraseTable | None:
@@ -245,18 +242,10 @@ def _words(report: ReportModel) -> PhraseTable | None:
     for round_report in report.rounds:
         label: Phrase = ()
         if round_report.winner is not None and wording.LABEL in report.judging.round_fields:
-            label = prose(
-                report.judging.scales.labelled(round_report.label, round_report.score if round_report.label else None)
-            )
-        rows.append(
-            _words_row(
-                sides,
-                str(round_report.number),
-                (*round_report.speeches, *round_report.forced),
-                round_report.scores,
-                label,
-            )
-        )
+            score = round_report.score if round_report.label else None
+            label = prose(report.judging.scales.labelled(round_report.label, score))
+        turns = (*round_report.speeches, *round_report.forced)
+        rows.append(_words_row(sides, str(round_report.number), turns, round_report.scores, label))
     rows.append(_words_row(sides, AFTER, report.after, {}, ()))
     rows = [row for row in rows if row]
     if not rows:
@@ -342,11 +331,6 @@ def evidence_text(report: ReportModel) -> EvidenceText | None:
     if report.as_of:
         sentences.append(phrase("The topic binds both sides to what was known as of ", literal(report.as_of), "."))
     return EvidenceText(without_empty(tuple(map(phrase, heads)), rows, keep=3), tuple(sentences))
-
-
-def has_findings(report: TurnReport) -> bool:
-    """Whether a turn is a clerk's report on what was cited."""
-    return report.seat == CLERK and "checks" in report.shape
 
 
 def findings(clerk_turn: TurnReport, report: ReportModel, fields: FieldText) -> list[Phrase]:

@@ -77,7 +77,7 @@ def _winner_fields(report: ReportModel, verdict: VerdictReport) -> Iterator[tupl
         yield "Strength", phrase(verdict.strength or "none")
     if report.judging.measured:
         totals = [f"{report.seats[side]}: {decimals(total)}" for side, total in verdict.totals.items()]
-        yield "Overall Scores", phrase(" | ".join(totals) if report.scored else "none, since no round was scored")
+        yield "Overall Scores", phrase(" | ".join(totals) if totals else "none, since no round was scored")
 
 
 def result_line(report: ReportModel) -> str:
@@ -162,7 +162,7 @@ def _firmness(report: ReportModel, verdict: VerdictReport) -> str:
     """How firmly a side prevailed, by the points; by the votes, where several judges give none."""
     if verdict.behind:
         return ", though behind on points"
-    if verdict.strength in _FIRMLY and report.scored:
+    if verdict.strength in _FIRMLY and verdict.totals:
         return _FIRMLY[verdict.strength]
     if len(verdict.panel) > 1 and not report.judging.by_swing:
         won = verdict.vote_counts.get(verdict.winner, 0)
@@ -247,19 +247,18 @@ def summary(report: ReportModel) -> PhraseTable:
         ballot = round_report.ballots[0].id if round_report.ballots else None
         cells = [phrase(winner_word(round_report.winner))]
         if judging.scores_rounds:
-            cells = [
-                phrase(decimals(round_report.scores[side]) if round_report.scores else "none") for side in sides
-            ] + cells
+            scores = [decimals(round_report.scores[side]) if round_report.scores else "none" for side in sides]
+            cells = [*map(phrase, scores), *cells]
         elif judging.labelled:
             score = judging.scales.of(round_report.score if round_report.label else None, " / ")
             cells = [literal(round_report.label) if round_report.label else phrase(NO_DECISION), phrase(score)]
         # Winners alone lead nowhere: the table would only repeat the transcript's links.
         linked = [citing(text, ballot) for text in cells] if judging.scores_rounds or judging.labelled else cells
         rows.append((phrase(str(round_report.number)), *linked))
-    if report.verdict and judging.scores_rounds:
-        totals = [decimals(report.verdict.totals[side]) if report.scored else "none" for side in sides]
-        rows.append(tuple(map(strong, ("Total", *totals, winner_word(report.verdict.winner)))))
     verdict = report.verdict
+    if verdict and judging.scores_rounds:
+        totals = [decimals(verdict.totals[side]) if verdict.totals else "none" for side in sides]
+        rows.append(tuple(map(strong, ("Total", *totals, winner_word(verdict.winner)))))
     if verdict and judging.labelled:
         score = judging.scales.of(verdict.score if verdict.label else None, " / ")
         rows.append((strong("Final"), strong(literal(verdict.label or NO_DECISION)), strong(score)))

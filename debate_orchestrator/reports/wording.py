@@ -11,14 +11,14 @@ from fractions import Fraction
 from debate_orchestrator.core import rapporteur, schedule
 from debate_orchestrator.core.events import EndedEarly, Event, IssuesChanged, QuestionAsked
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, NO_DECISION, RAPPORTEUR, Turn
+from debate_orchestrator.core.phases import CONSENSUS, DECISION_BRIEF, ISSUES, NO_DECISION, RAPPORTEUR, TIE, Turn
 from debate_orchestrator.core.schema import Field
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verdict import RoundResult, Verdict
 from debate_orchestrator.core.votes import BallotReading, Vote, valid_votes
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.messages import command
+from debate_orchestrator.util.messages import and_joined, command
 from debate_orchestrator.util.numbers import decimals, percent, plural
 from debate_orchestrator.util.sanitize import count_words, one_line
 
@@ -70,15 +70,13 @@ BEHIND = "The declared winner is behind on points: the judges' declaration decid
 def scales(format: Format) -> Scales:
     """How the numbers of a format's votes are shown."""
     fields = [format.shapes[phase.reply] for phase in format.phases() if format.is_vote(phase)]
-    scores = [shape[SCORE].most for shape in fields if SCORE in shape]
-    shares = [shape[PROBABILITY].most for shape in fields if PROBABILITY in shape]
-    most = scores[-1] if scores else None
-    ends = [_ends(shape[SCORE]) for shape in fields if SCORE in shape]
-    share = shares[-1] if shares else None
+    scores = [shape[SCORE] for shape in reversed(fields) if SCORE in shape]
+    most = scores[0].most if scores else None
+    share = next((shape[PROBABILITY].most for shape in reversed(fields) if PROBABILITY in shape), None)
     return Scales(
         score="" if most is None else f"{most:g}",
         certain=Fraction(str(share)) if share else Fraction(1),
-        ends=next((named for named in reversed(ends) if named != ENDS), ENDS),
+        ends=next((named for named in map(_ends, scores) if named != ENDS), ENDS),
     )
 
 
@@ -91,10 +89,8 @@ def _ends(score: Field) -> tuple[str, str]:
 
 
 def winner_word(winner: str) -> str:
-    """A winner as reports write it: A, B, Tie, Consensus, no decision."""
-    if winner == NO_DECISION:
-        return winner
-    return winner.upper() if len(winner) == 1 else winner.capitalize()
+    """A winner as reports write it: A, B, Tie, Consensus, no decision; a label as it is."""
+    return winner.upper() if len(winner) == 1 else winner.capitalize() if winner in (TIE, CONSENSUS) else winner
 
 
 def score_line(result: RoundResult) -> str:
@@ -132,6 +128,11 @@ def count(votes: Sequence[Vote]) -> dict[str, int]:
 def is_labelled(votes: Sequence[Vote]) -> bool:
     """Whether these votes are for labels."""
     return any(reading.label is not None for vote in votes for reading in vote.readings)
+
+
+def named_by(reading: BallotReading, *, labelled: bool = True) -> str:
+    """Whom a ballot is for, or which label, where labels are wanted."""
+    return reading.label if labelled and reading.label else reading.winner
 
 
 def label_of(verdict: Verdict) -> str | None:
@@ -178,17 +179,12 @@ def decided(verdict: Verdict, scales: Scales) -> str:
 def outcome_line(verdict: Verdict, format: Format) -> str:
     """What was decided and the totals, where there are any, as the screen shows them."""
     line = f"{decided(verdict, scales(format))}."
-    if not measures(format):
+    if not any(SCORES in shape for shape in format.shapes.values()):
         return line
     scored = any(verdict.totals.values())
     totals = " | ".join(f"{format.name_of(side)}: {decimals(points)}" for side, points in verdict.totals.items())
     line = f"{line} {totals if scored else 'No round was scored.'}"
     return f"{line}. {BEHIND}" if verdict.behind else line
-
-
-def measures(format: Format) -> bool:
-    """Whether a format scores its sides at all."""
-    return any(SCORES in shape for shape in format.shapes.values())
 
 
 def shortfall(votes: Sequence[Vote], quorum: int, name: Callable[[str], str]) -> str:
@@ -215,11 +211,6 @@ def whole_percent(share: Fraction) -> str:
     """A share of 1 as a whole percentage: `2%`. A small share that is not 0 is `under 1%`."""
     whole = round(share * 100)
     return "under 1%" if share and not whole else f"{whole}%"
-
-
-def flips_line(changed: int, of: int) -> str:
-    """How many votes changed when the sides were exchanged."""
-    return f"{changed} of {plural(of, 'vote')} changed when the sides were exchanged."
 
 
 def announced(debate: DebateState, event: Event) -> str | None:
@@ -282,11 +273,6 @@ def _missing(debate: DebateState, turn: Turn) -> str:
     return "No advice before the debate" if turn.phase.option == DECISION_BRIEF else f"No {turn.phase.title}"
 
 
-def new_to(debate: DebateState, turn: Turn) -> tuple[str, ...]:
-    """The questions that the seat of a turn heard for the first time before it."""
-    return tuple(question.text for question in schedule.new_questions(debate, turn))
-
-
 def floor_sentences(debate: DebateState) -> Iterator[str]:
     """What a report's head says of an early end, a changed list of issues and questions from the floor."""
     if ended := ended_early(debate):
@@ -328,8 +314,7 @@ def _unscored(debate: DebateState) -> Iterator[str]:
 
 def names(debate: DebateState, seats: tuple[str, ...]) -> str:
     """`Researcher A and Judge`."""
-    *others, last = (debate.format.name_of(seat) for seat in seats)
-    return f"{', '.join(others)} and {last}" if others else last
+    return and_joined([debate.format.name_of(seat) for seat in seats])
 
 
 def sentences(line: str) -> Iterator[re.Match[str]]:

@@ -14,7 +14,7 @@ from debate_orchestrator.core.schema import Field
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.prompting.person_turns import hides_ballots
 from debate_orchestrator.reports import decision_brief, wording
-from debate_orchestrator.reports.announcements import Announcement, announced_stages, decided_line
+from debate_orchestrator.reports.announcements import Announcement, Announcer, decided_line
 from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import OutOfTurn
@@ -31,7 +31,7 @@ class Block(NamedTuple):
 
 def outline(debate: DebateState) -> Iterator[Block]:
     """The blocks so far, without those that are hidden."""
-    for n, (stage, before, after) in enumerate(announced_stages(debate)):
+    for n, (stage, before, after) in enumerate(Announcer().new_stages(debate)):
         held = is_hidden(debate, stage)
         for k, line in enumerate(before):
             yield Block(f"before-{n}-{k}", announcement=line)
