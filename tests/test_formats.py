@@ -93,11 +93,15 @@ def test_digests_of_what_is_not_there() -> None:
         loader.digests(loader.load("adversarial").model_copy(update={"name": "gone"}), {})
 
 
+def _setting(name: str, chosen: bool) -> str:
+    return f"unless {name}" if chosen else f"only if {name}"
+
+
 @pytest.mark.parametrize("panel", [1, 3])
 @pytest.mark.parametrize("rounds", [1, 2, 3, 8])
 def test_the_agenda_shown_is_the_one_played(rounds: int, panel: int) -> None:
     """What is shown of a format before the first speech is what a debate of that size goes through."""
-    shown = loader.unrolled(loader.load("adversarial"), rounds, "strict", panel)
+    shown = loader.unrolled(loader.load("adversarial"), rounds, "strict", _setting, panel)
     plain = [tuple(ids) for _, how, ids in shown if "only" not in how and "unless" not in how]
     assert plain == stages(rounds, panel, "a")
     assert plain == [tuple(turn.id for turn in stage) for stage in debated(rounds, panel).stages]
@@ -105,10 +109,10 @@ def test_the_agenda_shown_is_the_one_played(rounds: int, panel: int) -> None:
 
 def test_the_agenda_says_how_a_stage_comes_about() -> None:
     """Stages are told by their round, in turn or at once, and what depends on a finding says so."""
-    shown = loader.unrolled(loader.load("adversarial"), 2, "lenient")
-    assert shown[0] == ("before", "alone, only with --blind", ["start.blind.judge"])
-    assert shown[1] == ("before", "alone, unless --no-issues", ["start.issues.rapporteur"])
-    assert shown[2] == ("before", "with the one before, unless --no-brief", ["start.advice.rapporteur"])
+    shown = loader.unrolled(loader.load("adversarial"), 2, "lenient", _setting)
+    assert shown[0] == ("before", "alone, only if blind", ["start.blind.judge"])
+    assert shown[1] == ("before", "alone, unless issues", ["start.issues.rapporteur"])
+    assert shown[2] == ("before", "with the one before, unless brief", ["start.advice.rapporteur"])
     shown = shown[3:]
     assert shown[0] == ("round 1", "in turn", ["1.opening.a"])
     assert shown[2] == ("round 1", "at once", ["1.challenge.a", "1.challenge.b"])
@@ -117,7 +121,7 @@ def test_the_agenda_says_how_a_stage_comes_about() -> None:
         ("closing", "alone", ["final.verdict.judge"]),
         ("closing", "alone", ["final.dissent.judge"]),
     ]
-    assert shown[-1] == ("closing", "only on findings, unless --no-brief", ["final.brief-revised.rapporteur"])
+    assert shown[-1] == ("closing", "only on findings, unless brief", ["final.brief-revised.rapporteur"])
 
 
 def test_shipped_folders_are_found() -> None:

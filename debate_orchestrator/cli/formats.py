@@ -109,7 +109,7 @@ def _print_format(arguments: argparse.Namespace, name: str) -> int:
         problems.append(f"--strictness must be {' or '.join(modes)}, and not {short_repr(strictness)}.")
     if problems:
         raise BadSettings(problems)
-    stages = loader.unrolled(format, rounds, strictness)
+    stages = loader.unrolled(format, rounds, strictness, _setting_flag)
     if arguments.json:
         agenda = [{"part": part, "order": order, "turns": turns} for part, order, turns in stages]
         print_json({"format": format.model_dump(mode="json"), "rounds": rounds, "agenda": agenda})
@@ -121,6 +121,12 @@ def _print_format(arguments: argparse.Namespace, name: str) -> int:
         say(line)
     _print_rubric(format, rounds, strictness)
     return 0
+
+
+def _setting_flag(setting: str, chosen: bool) -> str:
+    """When a phase takes place that depends on a setting, by its flag."""
+    flag = setting.replace("_", "-")
+    return f"unless --no-{flag}" if chosen else f"only with --{flag}"
 
 
 def _print_agenda(stages: list[tuple[str, str, list[str]]]) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 
 from debate_orchestrator.core.format import Format, slots_of
@@ -81,9 +81,12 @@ def system_templates(format: Format) -> tuple[str, str]:
     return f"formats/{format.name}/{source.SYSTEM}", _SHARED_SYSTEM
 
 
-def unrolled(format: Format, rounds: int, strictness: str, panel: int = 1) -> list[tuple[str, str, list[str]]]:
+def unrolled(
+    format: Format, rounds: int, strictness: str, option_text: Callable[[str, bool], str], panel: int = 1
+) -> list[tuple[str, str, list[str]]]:
     """The turns of the format for that many rounds: for each stage its part of the debate, its order or condition, and
-    its turn ids. A condition that the user sets is told by its flag."""
+    its turn ids. `option_text` says when a phase takes place that depends on a setting, which is on by default or
+    not."""
     stages: list[tuple[str, str, list[str]]] = []
     for slot in slots_of(format, rounds, strictness, format.options):
         part = f"round {slot.round}" if slot.round is not None else "closing" if slot.after_rounds else "before"
@@ -93,8 +96,7 @@ def unrolled(format: Format, rounds: int, strictness: str, panel: int = 1) -> li
             how = f"only on {slot.phase.on}{', those it names' * (slot.phase.on == 'convergence')}"
         how = "with the one before" if slot.phase.with_previous else how
         if option := slot.phase.option:
-            flag = option.replace(" ", "-")
-            taken_by_default = default_of(flag.replace("-", "_"), format)
-            how += f", unless --no-{flag}" if taken_by_default else f", only with --{flag}"
+            setting = option.replace(" ", "_")
+            how = f"{how}, {option_text(setting, bool(default_of(setting, format)))}"
         stages += [(part, how, [slot.turn_id(seat) for seat in seats]) for seats in taken]
     return stages
