@@ -277,14 +277,11 @@ class ComparedRun(NamedTuple):
     def votes_by_judge(self) -> dict[str, dict[int, BallotReading]]:
         """Judge's seat to place to its vote, of those that are not absent and no stand-in."""
         found: dict[str, dict[int, BallotReading]] = {}
-        places: list[tuple[int, Vote]] = [
-            (judged.number, vote) for judged in self.report.rounds for vote in judged.votes
-        ]
-        places += [(FINAL, vote) for vote in self.report.judging.panel]
-        for place, vote in places:
-            if not (vote.absent or model_spec.is_stand_in(self.who(vote.judge))):
-                own = found.setdefault(vote.judge, {})
-                own[place] = self.reading(vote, vote.label)
+        places = [(judged.number, judged.votes) for judged in self.report.rounds]
+        for place, votes in (*places, (FINAL, self.report.judging.panel)):
+            for vote in votes:
+                if not (vote.absent or model_spec.is_stand_in(self.who(vote.judge))):
+                    found.setdefault(vote.judge, {})[place] = self.reading(vote, vote.label)
         return found
 
     def decided(self, *, labelled: bool = True) -> str | None:

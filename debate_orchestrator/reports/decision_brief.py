@@ -125,7 +125,7 @@ class DecisionBriefReport(Part):
     """The rapporteur's credence, in percent."""
     why_not_more: str
     """What keeps the rapporteur from being surer."""
-    check_first: str
+    check_first: str = ""
     """What to find out before deciding; empty where the brief does not say."""
     sides_with: str | None
     """The side whose position the advice comes closest to; null where it is neither's."""
@@ -139,7 +139,7 @@ class DecisionBriefReport(Part):
     """How many judges of the panel voted for the result, and how many there are; null for a single judge."""
     by_case: tuple[CaseReport, ...]
     """In order of precedence; the last holds where none before it does."""
-    weighing: str
+    weighing: str = ""
     """Why the considerations for it outweigh those against it; empty where the considerations say so themselves."""
     why: tuple[ConsiderationReport, ...]
     """The considerations that carry it, the weightiest first."""
@@ -155,7 +155,7 @@ class DecisionBriefReport(Part):
     """Steps, the first doable at once."""
     trust: str
     """How far it is to be trusted: what was checked."""
-    changed: str
+    changed: str = ""
     """What the debate changed in the rapporteur's own advice; empty where the brief does not say."""
     advice: str | None
     """The turn of that advice, which was given before the debate; null where there is none."""
@@ -202,26 +202,20 @@ def decision_brief_report(debate: DebateState) -> DecisionBriefReport | None:
     winner = verdict.winner if verdict and verdict.winner in debate.format.sides else None
     sides_with = advice["sides_with"] if advice["sides_with"] in debate.format.sides else None
     return DecisionBriefReport(
+        **{name: advice[name] for name in ("do", "sure", "check_first") if name in advice},
+        **{name: brief[name] for name in ("weighing", "would_change", "do_next", "trust", "changed") if name in brief},
         turn=written.turn,
-        do=advice["do"],
-        sure=advice["sure"],
         why_not_more=full_stop(advice["why_not_more"]),
-        check_first=advice.get("check_first", ""),
         sides_with=sides_with,
         argued_better=winner,
         differs=None not in (winner, sides_with) and winner != sides_with,
         held_exchanged=_held_exchanged(debate),
         judges_for=_judges_for(debate),
         by_case=tuple(CaseReport(condition=row["if"], then=row["then"], sure=row["sure"]) for row in brief["by_case"]),
-        weighing=brief.get("weighing", ""),
         why=tuple(_consideration(debate, row) for row in brief["why"]),
         best_case_against=against[0].text if against else "",
         objections=against,
         not_argued=tuple(NotArguedReport(**row) for row in brief.get("not_argued") or ()),
-        would_change=tuple(brief["would_change"]),
-        do_next=tuple(brief["do_next"]),
-        trust=brief["trust"],
-        changed=brief.get("changed", ""),
         advice=before.turn if before else None,
         shortcomings=tuple(_by_heading(brief, found) for found in rapporteur.left_standing(debate)),
         sent_back=tuple(_by_heading(brief, found) for found in rapporteur.sent_back(debate)),

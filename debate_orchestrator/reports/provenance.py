@@ -3,7 +3,7 @@ with a side, and what the calls cost."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from pydantic import Field
@@ -12,6 +12,7 @@ from debate_orchestrator.core import schedule, speech_rules, tally
 from debate_orchestrator.core.costs import CostLine, Costs
 from debate_orchestrator.core.events import EarlierDebate, Spoke
 from debate_orchestrator.core.phases import CLERK, JUDGE, judge_seats
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports import citations, wording
 from debate_orchestrator.reports.parts import (
@@ -143,18 +144,23 @@ def _source_notes(debate: DebateState) -> Iterator[Note]:
             yield _info("sources", checked)
     elif debate.judges and arguing_sides(debate) and not (debate.format.quotes and debate.opened.context):
         yield _info("sources", "No source that the debaters cite was looked up: this format has no seat for that.")
-    lacked: dict[str, dict[str, None]] = {}
-    for turn in schedule.turns_taken(debate):
-        lacked.setdefault(turn.seat, {}).update(dict.fromkeys(debate.reply(turn).lacked))
-    for seat, features in lacked.items():
-        if features:
-            name = debate.format.name_of(seat)
-            yield _warning("unavailable", f"Not available from the provider of {name}: {', '.join(features)}.")
+    for seat, features in _by_seat(debate, lambda reply: reply.lacked).items():
+        name = debate.format.name_of(seat)
+        yield _warning("unavailable", f"Not available from the provider of {name}: {', '.join(features)}.")
     changed = [note.detail for note in debate.notes if note.note == "prompts changed"]
     if changed:
         times = "" if len(changed) == 1 else f" {len(changed)} times"
         text = f"The prompts changed on the way{times}, with a newer version of this program ({changed[-1]})."
         yield _info(PROMPTS_CHANGED, text)
+
+
+def _by_seat(debate: DebateState, said: Callable[[Reply], Iterable[str | None]]) -> dict[str, tuple[str, ...]]:
+    """Seat to what its replies say, each once, in the order in which it came; seats without any are left out."""
+    found: dict[str, dict[str, None]] = {}
+    for turn in schedule.turns_taken(debate):
+        for text in filter(None, said(debate.reply(turn))):
+            found.setdefault(turn.seat, {})[text] = None
+    return {seat: tuple(texts) for seat, texts in found.items()}
 
 
 def arguing_sides(debate: DebateState) -> tuple[str, ...]:
@@ -236,10 +242,7 @@ def _specs(debate: DebateState, cast: Mapping[str, tuple[str, ...]]) -> dict[str
 
 def _reassigned(debate: DebateState) -> Iterator[str]:
     """The seats for which more than one speaker spoke, in the order in which they came."""
-    speakers: dict[str, dict[str, None]] = {}
-    for turn in schedule.turns_taken(debate):
-        speakers.setdefault(turn.seat, {})[debate.reply(turn).by] = None
-    for seat, specs in speakers.items():
+    for seat, specs in _by_seat(debate, lambda reply: (reply.by,)).items():
         if len(specs) > 1:
             names = ", then ".join(map(model_spec.public_name, specs))
             yield f"Reassigned on the way: {debate.format.name_of(seat)} was {names}."
@@ -306,16 +309,12 @@ class RunReport(Part):
 def run_report(debate: DebateState) -> RunReport:
     """How that debate is run, and with what."""
     opened = debate.opened
-    models: dict[str, dict[str, None]] = {}
-    for turn in schedule.turns_taken(debate):
-        if model := debate.reply(turn).model:
-            models.setdefault(turn.seat, {})[model] = None
     return RunReport(
         kind=_kind(debate),
         rehearsed=bool(_rehearsal(debate)),
         in_part=rehearsed_in_part(debate, opened.cast, debate.cast),
         cast={seat: tuple(map(model_spec.public_name, specs)) for seat, specs in debate.cast.items()},
-        models={seat: tuple(names) for seat, names in models.items()},
+        models=_by_seat(debate, lambda reply: (reply.model,)),
         role_names={role: debate.format.name_of(role) for role in debate.seated},
         settings=dict(_settings(debate)),
         context=tuple(file.name for file in opened.context),
@@ -382,23 +381,21 @@ class _Speakers(NamedTuple):
 
 def conflicts_of_interest(debate: DebateState) -> tuple[str, ...]:
     """A sentence for each model and each vendor that a judge shares with sides; none for unknown speakers."""
-    speakers: dict[str, _Speakers] = {}
-    for turn in schedule.turns_taken(debate):
-        reply, before = debate.reply(turn), speakers.get(turn.seat, _Speakers())
-        own = _known([reply.by], [reply.model] if model_spec.is_called(reply.by) else [])
-        speakers[turn.seat] = _Speakers(before.specs | own.specs, before.models | own.models)
+    models = _by_seat(debate, lambda reply: (reply.model,) if model_spec.is_called(reply.by) else ())
+    specs = _by_seat(debate, lambda reply: (reply.by,))
+    speakers = {seat: _known(own, models.get(seat, ())) for seat, own in specs.items()}
     if debate.opened.earlier_debate is not None:
         speakers |= {side: _known(who.split(", ")) for side, who in debate.opened.earlier_debate.speakers.items()}
     judges_known = [judge for judge in debate.judges if judge in speakers]
     return tuple(text for judge in judges_known for text in _shared(debate, judge, speakers))
 
 
-def _known(specs: Iterable[str], models: Iterable[str | None] = ()) -> _Speakers:
+def _known(specs: Iterable[str], models: Iterable[str] = ()) -> _Speakers:
     real = (model_spec.unrehearsed(spec) for spec in specs)
     # These kinds do not tell which model answers.
     unknown = (model_spec.HOST, model_spec.REPLAY, model_spec.HUMAN)
     named = frozenset(spec for spec in real if ":" in spec and model_spec.kind(spec) not in unknown)
-    return _Speakers(named, frozenset(model for model in models if model))
+    return _Speakers(named, frozenset(models))
 
 
 def _shared(debate: DebateState, judge: str, speakers: Mapping[str, _Speakers]) -> Iterator[str]:

@@ -155,7 +155,7 @@ def _judges(debate: DebateState) -> Iterator[_Rater]:
     }
     finals = {vote.judge: vote for vote in tally.final_votes(debate)}
     for judge in debate.judges:
-        own = {n: _of_vote(votes.get(judge)) for n, votes in rounds.items() if votes}
+        own = {n: _of_vote(votes.get(judge)) for n, votes in rounds.items()}
         yield _Rater(debate.format.name_of(judge), _JUDGE, own, _of_vote(finals.get(judge)))
 
 

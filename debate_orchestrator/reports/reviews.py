@@ -313,12 +313,13 @@ def gather_reviews(folder: str, entries: Sequence[Entry]) -> GatheredReviews:
     try:
         names = sorted(name for name in os.listdir(folder) if name.endswith(ENDING) and not name.endswith(DRAFT))
     except OSError:
+        names = []
+    if not names:
         return GatheredReviews()
     counted: list[Review] = []
     left_out: list[str] = []
-    form = ReviewForm(fold(entry.event for entry in entries)) if names else None
+    form = ReviewForm(fold(entry.event for entry in entries))
     for name in names[:MAX_BALLOTS]:
-        assert form is not None
         try:
             counted.append(_read(os.path.join(folder, name), name, form, entries))
         except BadFile as error:

@@ -274,8 +274,7 @@ def _conduct(report: ReportModel) -> Iterator[str]:
         if lines_for := [turn.id for turn in own if turn.other_lines]:
             yield f"{name} wrote lines for the other side in {', '.join(lines_for)}."
         if dropped := {turn.id: turn.dropped for turn in own if turn.dropped}:
-            n = sum(dropped.values())
-            words = plural(n, "word")
+            words = plural(sum(dropped.values()), "word")
             yield f"{name} went over the limit, and {words} were not heard, in {', '.join(dropped)}."
         if quotes := [quote for turn in own for quote in turn.quotes]:
             verified = sum(quote.verified for quote in quotes)

@@ -317,11 +317,11 @@ def _round_pairs(report: ReportModel, recorded: EarlierDebateReport, sides: list
     now = {round_report.number: round_report for round_report in report.rounds if round_report.winner is not None}
     rows = []
     for n in sorted({*then, *now}):
-        before, after = then.get(n), now.get(n)
-        scores_before = [_points(before.scores.get(side) if before else None) for side in sides]
-        scores_after = [_points(after.scores.get(side) if after else None) for side in sides]
-        winners = [_winner(round_report.winner) if round_report else _NONE for round_report in (before, after)]
-        rows.append((phrase(str(n)), *scores_before, winners[0], *scores_after, winners[1]))
+        cells = [phrase(str(n))]
+        for judged in (then.get(n), now.get(n)):
+            cells += [_points(judged.scores.get(side)) if judged else _NONE for side in sides]
+            cells.append(_winner(judged.winner) if judged else _NONE)
+        rows.append(tuple(cells))
     return rows
 
 

@@ -36,7 +36,7 @@ def render(report: ReportModel) -> str:
     values = sections.template_values(report, writer, frozenset({"unsupported_claims"})) | {
         "title": shortened(one_line(report.topic)) or "Debate",
         "document": "Debate transcript" if report.bare else "Debate report",
-        "description": _description(report),
+        "description": shortened(one_line(" / ".join(report.positions.values()))),
         "spoken": lambda turn: writer.speech(turn.text).html,
         "gist": partial(gist, writer=writer, scales=report.judging.scales, quotes=report.judging.quotes),
         "excerpt": excerpt,
@@ -46,8 +46,11 @@ def render(report: ReportModel) -> str:
         "after": AFTER,
     }
     if not report.bare:
+        first = first_screen.first_screen(report)
+        answer = "".join(run.text for run in first.headline)
         values |= {
-            "decision": first_screen.first_screen(report),
+            "description": shortened(one_line(" ".join([answer, *first.sure])), 300),
+            "decision": first,
             "splits": first_screen.splits(report),
             "path": partial(_path, report),
             "settled_by": partial(first_screen.closest_question, report.questions),
@@ -77,15 +80,6 @@ def render_comparison(comparison: Comparison) -> str:
 def _rendered(template: str, values: dict[str, Any]) -> str:
     frame = {"style": style(), "digest": _digest(), "kind": "debate-report"}
     return _environment().get_template(template).render(frame | values).strip("\n") + "\n"
-
-
-def _description(report: ReportModel) -> str:
-    """The page in two lines of plain text, as previews of its address show it."""
-    if report.bare:
-        return shortened(one_line(" / ".join(report.positions.values())))
-    first = first_screen.first_screen(report)
-    answer = "".join(run.text for run in first.headline)
-    return shortened(one_line(" ".join([answer, *first.sure])), 300)
 
 
 def _path(report: ReportModel, row: DisputedClaim) -> Iterator[tuple[str, list[str]]]:
