@@ -92,7 +92,7 @@ def test_runs_stand_side_by_side() -> None:
     assert "| 2 | B | decisive | 10 | 16 | 37.5% | A 0, B 2, Tie 0 | B 1 |" in text
     assert "| 1 | A (A 7, B 6) | B (A 5, B 8) |" in section(text, "Rounds")
     assert "| 2 | Judge | host | B (A 5, B 8) | B (A 5, B 8) | B |" in section(text, "Judges")
-    assert "- The verdict differs: A in run 1; B in run 2." in section(text, "What Flipped")
+    assert "- The verdict differs: A in run 1; B in run 2." in section(text, "Where They Differ")
 
 
 def test_a_rehearsal_has_no_winner() -> None:
@@ -107,7 +107,7 @@ def test_a_rehearsal_has_no_winner() -> None:
     assert "| 2 | only stand-ins judged |" in text and "Run 2 is rehearsed: stand-ins spoke" in text
     assert "| 1 | A (A 7, B 6) | - | - |" in section(text, "Rounds")
     assert made.judges is not None and {row[0] for row in made.judges.rows} == {"1"}
-    assert not made.flips and "pairs of votes" not in " ".join(made.agreement)
+    assert not made.differences and "pairs of votes" not in " ".join(made.agreement)
 
 
 def test_a_paused_run_is_included_as_far_as_it_got() -> None:

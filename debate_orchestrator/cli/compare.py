@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.to:
         _write(comparison, arguments.to)
     if arguments.json:
-        fields = {"report": arguments.to, "comparison": comparison.model_dump(mode="json")}
+        fields = {"report": arguments.to, "comparison": comparison.model_dump(mode="json", by_alias=True)}
         print_json({"status": "compared", **fields})
     elif arguments.to:
         say(f"Comparison of {len(reports)} debates written to {arguments.to}.")

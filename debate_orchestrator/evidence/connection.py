@@ -22,7 +22,7 @@ from debate_orchestrator.util.errors import short_repr
 
 Resolver = Callable[[str], Awaitable[Sequence[str]]]
 """A host name to its IP addresses, as text. Raises OSError if it has none."""
-Line = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 _TRIED = 4
 """The most addresses of one host that are tried, one after the other."""
@@ -73,27 +73,27 @@ async def resolve(address: Address, resolver: Resolver, allowed: Allowed) -> lis
 @asynccontextmanager
 async def connect(
     address: Address, resolver: Resolver, allowed: Allowed, tls: ssl.SSLContext | None
-) -> AsyncIterator[Line]:
+) -> AsyncIterator[Streams]:
     """A connection to one of the host's checked addresses, closed at once on leaving. With `tls` the certificate must
     be valid for the host's name, though the socket goes to a number."""
     found = (await resolve(address, resolver, allowed))[:_TRIED]
-    line: Line | None = None
+    streams: Streams | None = None
     for place, ip in enumerate(found):
         try:
             async with asyncio.timeout(_SECONDS if place < len(found) - 1 else None):
                 name = address.host if tls else None
-                line = await asyncio.open_connection(str(ip), address.port, ssl=tls, server_hostname=name)
+                streams = await asyncio.open_connection(str(ip), address.port, ssl=tls, server_hostname=name)
             break
         except ssl.SSLCertVerificationError:
             raise Unreachable("the host's certificate is not trusted") from None
         except OSError:  # TimeoutError and ssl.SSLError among them
             continue
-    if line is None:
+    if streams is None:
         raise Unreachable("the host does not answer")
-    writer = line[1]
+    writer = streams[1]
     try:
         _check_peer(writer, found)
-        yield line
+        yield streams
     finally:
         writer.transport.abort()
 
@@ -118,11 +118,11 @@ _OVERHEAD = 2
 class Response:
     """A request and its response on an open connection: the headers have come, and the body is read on demand."""
 
-    def __init__(self, line: Line):
+    def __init__(self, streams: Streams):
         import h11
 
         self._h11: Any = h11
-        self._reader, self._writer = line
+        self._reader, self._writer = streams
         self._state = h11.Connection(h11.CLIENT, max_incomplete_event_size=_HEAD)
         self._came = 0
         self.ended = False
@@ -192,14 +192,14 @@ class Response:
 
 
 @asynccontextmanager
-async def request(address: Address, line: Line, accept: str) -> AsyncIterator[Response]:
-    """The response to a GET of `address` over `line`.
+async def request(address: Address, streams: Streams, accept: str) -> AsyncIterator[Response]:
+    """The response to a GET of `address` over `streams`.
 
     Raises Unreachable if what comes is not HTTP or breaks off, here or while the body is read.
     """
     import h11
 
-    response = Response(line)
+    response = Response(streams)
     try:
         await response.ask(address, accept)
         yield response

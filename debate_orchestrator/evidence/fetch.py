@@ -81,8 +81,8 @@ class Fetcher:
         self._resolver, self._allowed, self._ports = resolver, allowed, ports
         self._trust = trust
         self._seconds, self._largest = seconds, largest
-        self._few = asyncio.Semaphore(AT_ONCE)
-        self._hosts: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._request_slots = asyncio.Semaphore(AT_ONCE)
+        self._host_locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._robots_locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._robots: dict[str, RobotsRules | Blocked] = {}
         self.reading_slots = asyncio.Semaphore(READ_AT_ONCE)
@@ -164,12 +164,12 @@ class Fetcher:
     @asynccontextmanager
     async def _asked(self, address: Address, time_left: _TimeLeft, accept: str) -> AsyncIterator[connection.Response]:
         """The response to a request, once it is this host's turn; the time limit runs only from then on."""
-        async with self._hosts[address.host], self._few:
+        async with self._host_locks[address.host], self._request_slots:
             try:
                 async with time_left.running():
                     tls = self._context if address.scheme == "https" else None
-                    line = connection.connect(address, self._resolver, self._allowed, tls)
-                    async with line as open_line, connection.request(address, open_line, accept) as answer:
+                    connecting = connection.connect(address, self._resolver, self._allowed, tls)
+                    async with connecting as streams, connection.request(address, streams, accept) as answer:
                         yield answer
             except TimeoutError:
                 raise Unreachable(f"timed out after {self._seconds:g} s") from None

@@ -34,7 +34,7 @@ _STAND_IN = "research"
 _UNNAMED = "unnamed"
 """The rubric that replaces, without a name, one that can't be read, so that the rest of the format can be checked."""
 
-Lines = dict[tuple[str, ...], str]
+Places = dict[tuple[str, ...], str]
 """The keys of a value, mapped to its place as `FILE:LINE`."""
 
 
@@ -55,7 +55,7 @@ class FormatSource(NamedTuple):
     """Its own first, then that of the format it extends, and so on."""
     data: dict[str, Any]
     """Everything that `Format` takes, with the rubric in it, and inherited templates by their path."""
-    lines: Lines
+    lines: Places
     texts: dict[str, str]
     """The templates in its own folder, by their file's name."""
     format: Format | None
@@ -75,7 +75,7 @@ class FormatSource(NamedTuple):
         return location(self.lines, keys)
 
 
-def location(lines: Lines, keys: Sequence[str | int]) -> str:
+def location(lines: Places, keys: Sequence[str | int]) -> str:
     """The place of a value, or else of what it should be in, as `FILE:LINE: key`."""
     known = list(keys)
     while known and tuple(map(str, known)) not in lines:
@@ -145,7 +145,7 @@ def _name_problems(folder: FormatFolder) -> list[str]:
     return []
 
 
-def _chain(folder: FormatFolder, errors: list[str]) -> tuple[list[FormatFolder], list[tuple[dict[str, Any], Lines]]]:
+def _chain(folder: FormatFolder, errors: list[str]) -> tuple[list[FormatFolder], list[tuple[dict[str, Any], Places]]]:
     """A format's layers: its own, then that of what it extends, and so on."""
     folders = [folder]
     layers = [_layer(folder, errors)]
@@ -163,7 +163,7 @@ def _chain(folder: FormatFolder, errors: list[str]) -> tuple[list[FormatFolder],
     return folders, layers
 
 
-def _layer(folder: FormatFolder, errors: list[str]) -> tuple[dict[str, Any], Lines]:
+def _layer(folder: FormatFolder, errors: list[str]) -> tuple[dict[str, Any], Places]:
     """What one format.yaml says, with its rubric in it."""
     data, lines = _placed(folder, FILE)
     unknown = [key for key in data if key not in (*_KEYS, "name")]
@@ -181,7 +181,7 @@ def _layer(folder: FormatFolder, errors: list[str]) -> tuple[dict[str, Any], Lin
     return data, lines
 
 
-def _placed(folder: FormatFolder, file: str) -> tuple[dict[str, Any], Lines]:
+def _placed(folder: FormatFolder, file: str) -> tuple[dict[str, Any], Places]:
     """A file of a format, with its lines. BadFile names it by the path that messages show."""
     _must_be_its_own(folder, file)
     try:
@@ -202,7 +202,7 @@ def _must_be_its_own(folder: FormatFolder, file: str) -> None:
         raise BadFile(f"{folder.shown_path}/{file}: this link leads out of the format's folder. Copy the file there.")
 
 
-def _rubric(given: Any, folder: FormatFolder, lines: Lines, errors: list[str]) -> Any:
+def _rubric(given: Any, folder: FormatFolder, lines: Places, errors: list[str]) -> Any:
     """The rubric that a format names, or is given in it; its own lines are added to `lines`."""
     where = location(lines, ("rubric",))
     if isinstance(given, dict):
@@ -227,7 +227,7 @@ def _rubric(given: Any, folder: FormatFolder, lines: Lines, errors: list[str]) -
     return {"name": name, **data}
 
 
-def merge(base: dict[str, Any], lines: Lines, own: dict[str, Any], places: Lines) -> tuple[dict[str, Any], Lines]:
+def merge(base: dict[str, Any], lines: Places, own: dict[str, Any], places: Places) -> tuple[dict[str, Any], Places]:
     """A format over the one that it extends."""
     merged, heads = dict(base), set[tuple[str, ...]]()
     for key, value in own.items():
@@ -261,7 +261,7 @@ def _texts(folder: FormatFolder, errors: list[str]) -> dict[str, str]:
     return texts
 
 
-def _inherit(data: Mapping[str, Any], lines: Lines, folders: Sequence[FormatFolder], errors: list[str]) -> None:
+def _inherit(data: Mapping[str, Any], lines: Places, folders: Sequence[FormatFolder], errors: list[str]) -> None:
     """Names the templates that come from another format's folder by their path; finds those that
     are nowhere."""
     for keys, phase in phases(data):

@@ -12,6 +12,8 @@ from fractions import Fraction
 from itertools import combinations
 from typing import NamedTuple
 
+from pydantic import Field
+
 from debate_orchestrator.core.phases import NO_DECISION
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verdict import RoundResult
@@ -56,7 +58,7 @@ class Comparison(FrozenModel):
     winners: dict[int, str | None]
     """Run to its winner, or its label; None if nothing was decided yet."""
     rounds: PlainTable | None
-    flips: tuple[str, ...]
+    differences: tuple[str, ...] = Field(serialization_alias="flips")
     """Who won where, where that differs, a sentence each."""
     judges: PlainTable | None
     agreement: tuple[str, ...]
@@ -90,7 +92,7 @@ def compare(reports: Sequence[tuple[str, ReportModel]]) -> Comparison:
         verdicts=_verdicts(runs),
         winners={run.number: run.decided() for run in runs},
         rounds=_rounds(runs),
-        flips=tuple(flips(runs)),
+        differences=tuple(differences(runs)),
         judges=_judges(runs),
         agreement=tuple(agreement(runs)),
         dissent=tuple(dissent),
@@ -307,7 +309,7 @@ def is_swapped(first: ReportModel, other: ReportModel) -> bool:
     return both and (ours["a"], ours["b"]) == (theirs["b"], theirs["a"])
 
 
-def flips(runs: Sequence[ComparedRun]) -> Iterator[str]:
+def differences(runs: Sequence[ComparedRun]) -> Iterator[str]:
     """Who won where, where that differs, a sentence each; the verdict also where it does not. Of runs on the topic of
     the first alone."""
     same_topic = [run for run in runs if run.report.topic == runs[0].report.topic]
@@ -324,7 +326,7 @@ def flips(runs: Sequence[ComparedRun]) -> Iterator[str]:
 
 
 def _changed_judges(runs: Sequence[ComparedRun], *, labelled: bool) -> Iterator[str]:
-    """Judges by name whose final votes on the same speeches differ. On other speeches another vote is not a flip."""
+    """Judges by name whose final votes on the same speeches differ. Votes on other speeches may well differ."""
     voted: dict[tuple[str, str], list[tuple[int, str]]] = {}
     for run in runs:
         for seat, given in run.votes_by_judge().items():
@@ -353,7 +355,7 @@ class _Pairs:
 
     def __init__(self) -> None:
         self.same = self.pairs = 0
-        self.differences: list[Fraction] = []
+        self.apart: list[Fraction] = []
 
     def add(self, first: BallotReading, other: BallotReading, *, scores: bool, labelled: bool) -> None:
         won = [named_by(reading, labelled=labelled) for reading in (first, other)]
@@ -361,17 +363,13 @@ class _Pairs:
             self.pairs += 1
             self.same += won[0] == won[1]
         if scores and set(first.scores) == set(other.scores):
-            self.differences += [abs(first.scores[side] - other.scores[side]) for side in first.scores]
+            self.apart += [abs(first.scores[side] - other.scores[side]) for side in first.scores]
 
     def sentence(self, who: str) -> str:
         if not self.pairs:
             return ""
         sentence = f"{who}: {self.same} of {self.pairs} pairs of votes on the same round or verdict are for the same"
-        distance = (
-            f"; their scores of a side lie {decimals(mean(self.differences))} apart on average"
-            if self.differences
-            else ""
-        )
+        distance = f"; their scores of a side lie {decimals(mean(self.apart))} apart on average" if self.apart else ""
         return f"{sentence}{distance}."
 
 

@@ -36,7 +36,7 @@ _UNCHECKED = ("sources", "mirror", "recorded", "material")
 class Reason(NamedTuple):
     """Why a judge decided as it did, in its own words."""
 
-    label: str
+    title: str
     """What the reason is: `Judge 2`, `Strongest argument, A`."""
     text: str
     turn: str

@@ -16,7 +16,7 @@ from debate_orchestrator import __version__
 from debate_orchestrator.reports.model import ReportModel
 
 SCHEMA: Literal[2] = 2
-"""The version of this form. Within one version fields may be added; none is removed, renamed or given another
+"""The version of this schema. Within one version fields may be added; none is removed, renamed or given another
 meaning."""
 SHA256 = r"^[0-9a-f]{64}$"
 
@@ -26,7 +26,7 @@ class JsonReport(ReportModel):
     seats are (`a`, `b`), turns by their ids (`2.rebuttal.a`)."""
 
     schema_: Literal[2] = Field(default=SCHEMA, serialization_alias="schema")
-    """The version of this form."""
+    """The version of this schema."""
     document: Literal["debate report"] = "debate report"
     """What this object is."""
     version: str = __version__

@@ -122,7 +122,7 @@ def _environment() -> Environment:
         "prose": _parsing(markup.prose),
         "inline": _parsing(markup.inline),
         "cell": _parsing(markup.cell),
-        "points": decimals,
+        "decimals": decimals,
         "plain_number": lambda value: f"{value:g}",
         "winner": wording.winner_word,
         "score_line": wording.score_line,
@@ -257,7 +257,7 @@ class MarkdownWriter:
             return markup.block(part.text, self._budget)
         if part.kind == "quote":
             return f"> {self.line(part.words)}"
-        named = f"**{markup.literal(part.label)}:**"
+        named = f"**{markup.literal(part.title)}:**"
         if part.kind == "list":
             return "\n".join([f"{named}\n", *(f"- {self.line(item)}" for item in part.items)])
         return f"{named} {self.line(part.words)}"
@@ -270,11 +270,11 @@ class MarkdownWriter:
         """A sentence of the report's own."""
         return text
 
-    def points(self, parts: Iterable[FieldPart]) -> list[str]:
+    def field_items(self, parts: Iterable[FieldPart]) -> list[str]:
         """The fields of a judge's reply, as the lines of a list."""
         lines = []
         for part in parts:
-            named = f"- **{markup.literal(part.label)}:**"
+            named = f"- **{markup.literal(part.title)}:**"
             if part.kind == "list":
                 lines += [named, *(f"  - {self.line(item)}" for item in part.items)]
             else:

@@ -1,4 +1,4 @@
-"""The report model: a journal made ready for telling, built once. Every form of report renders it and nothing else."""
+"""The report model: a journal made ready for telling, built once. Every type of report file is rendered from it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,17 @@ from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally, 
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Spoke, StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
-from debate_orchestrator.core.phases import CLERK, DECISION_BRIEF, JUDGE, MIRRORED, NO_DECISION, RAPPORTEUR, Slot, Turn
+from debate_orchestrator.core.phases import (
+    CLERK,
+    DECISION_BRIEF,
+    JUDGE,
+    MIRRORED,
+    NO_DECISION,
+    RAPPORTEUR,
+    Slot,
+    Turn,
+    fill_label,
+)
 from debate_orchestrator.core.schema import Shape
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import Verdict
@@ -145,7 +155,6 @@ class ReportModel(Part):
     """The turn of the dissent record."""
     persisted: str | None = Field(default=None, exclude=True)
     """The sentence that flags convergence after an intervention; None where there was none."""
-    intervention_label: str = Field(exclude=True)
     places: dict[str, tuple[int, str]] = Field(exclude=True)
     """Turn id to its round (0 outside the rounds) and its short name there: 1 and `opening A`."""
 
@@ -246,7 +255,6 @@ def _setup(debate: DebateState) -> dict[str, Any]:
         "arguing": arguing,
         "spoken_by": {side: public_cast(debate.cast[side]) for side in arguing if side in debate.cast},
         "judges": debate.cast.get(JUDGE, ()),
-        "intervention_label": format.labels.intervention,
     }
 
 
@@ -324,6 +332,7 @@ def _round(debate: DebateState, n: int, turns: Mapping[str, TurnReport]) -> Roun
         speeches=tuple(turns[turn.id] for turn in own if turn not in judged and not turn.phase.on),
         ballots=tuple(turns[turn.id] for turn in judged),
         forced=forced,
+        intervention=fill_label(debate.format.labels.intervention, round=n),
         votes=votes,
         result=result,
     )

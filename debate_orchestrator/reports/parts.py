@@ -156,6 +156,8 @@ class RoundReport(Part):
     """What judges gave in the shape asked for."""
     forced: tuple[TurnReport, ...] = Field(default=(), exclude=True)
     """Turns that answer the intervention."""
+    intervention: str = Field(default="", exclude=True)
+    """What announces those turns."""
     votes: tuple[Vote, ...] = Field(default=(), exclude=True)
     result: RoundResult | None = Field(default=None, exclude=True)
 

@@ -1,11 +1,11 @@
-"""Report files: their forms by the ending of the file, their checksum, writing them, and whether one says what its
+"""Report files: their types by the ending of the file, their checksum, writing them, and whether one says what its
 journal says.
 
 A report names the version that made it, the journal as it was then (how many lines, its schema, the hash of its last
 line, which stands for all before), and its own sha256. That is taken over the exact bytes of the file with the 64
-digits of the checksum itself written as zeros, in every form; it is the last such number in the file. So it can be
-checked with a few words of any language, or with `sed` and `sha256sum`. It covers what a report says of reviewers'
-ballots.
+digits of the checksum itself written as zeros, in every type of file; it is the last such number in the file. So it
+can be checked with a few words of any language, or with `sed` and `sha256sum`. It covers what a report says of
+reviewers' ballots.
 
 A checksum shows that a file was not changed since, to a reader who knows the right one. The hash of the journal shows
 at which line of it the report was made. Neither is a signature: a changed report can be given a new checksum, so the
@@ -102,7 +102,7 @@ FILE_TYPES = {
         (b'\n  "document": "debate report"', b'\n  "digest": "'),
     ),
 }
-"""Every form of report, by the ending of its files. To add one, write a module with `render(report)` and an entry here:
+"""Every type of report file, by its ending. To add one, write a module with `render(report)` and an entry here:
 `report --to` then writes it. A debate that ends writes markdown and HTML (`write_both`)."""
 
 
@@ -113,9 +113,9 @@ class Checksum(NamedTuple):
     """Of the package that made the report."""
     lines: int
     format_version: int
-    """The version of the journal's format, which reports call form."""
+    """The version of the journal's format."""
     last_hash: str
-    """The hash of the journal's last line then, which reports call head."""
+    """The hash of the journal's last line then."""
     digest: str
     """The checksum that the report states."""
     fits: bool
@@ -123,7 +123,7 @@ class Checksum(NamedTuple):
 
 
 def checksum_sentence(report: ReportModel) -> str:
-    """The sentence that forms for people show, in ASCII without markup, and with the checksum blank."""
+    """The sentence that files for people show, in ASCII without markup, and with the checksum blank."""
     journal = report.journal
     lines = f"{journal.lines} line{'s' * (journal.lines != 1)}"
     return (
@@ -177,21 +177,21 @@ def has_traces(data: bytes, ending: str) -> bool:
 
 
 def rendered(report: ReportModel, ending: str) -> str:
-    """A report in the form of that ending, with its checksum where the form has it."""
-    form = FILE_TYPES[ending]
-    text: str = importlib.import_module(form.module).render(report)
-    if form.around is not None:
-        at = text.rfind(form.before) if form.before else len(text)
-        text = f"{text[:at]}{form.around[0]}{checksum_sentence(report)}{form.around[1]}{text[at:]}"
+    """A report as a file of that ending, with its checksum where such files have it."""
+    file_type = FILE_TYPES[ending]
+    text: str = importlib.import_module(file_type.module).render(report)
+    if file_type.around is not None:
+        at = text.rfind(file_type.before) if file_type.before else len(text)
+        text = f"{text[:at]}{file_type.around[0]}{checksum_sentence(report)}{file_type.around[1]}{text[at:]}"
     digest = hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
     before, _, after = text.rpartition(BLANK)
     return f"{before}{digest}{after}"
 
 
 def write(report: ReportModel, path: str, tell: Tell = ignore) -> str:
-    """Writes a report in the form that the path's ending names; returns the path. BadFile for another ending, or if
-    the file there is not a report. A report there is replaced only if its checksum shows that this program wrote every
-    byte of it; otherwise it is kept beside the new one, and `tell` gets a sentence."""
+    """Writes a report as the type of file that the path's ending names; returns the path. BadFile for another ending,
+    or if the file there is not a report. A report there is replaced only if its checksum shows that this program wrote
+    every byte of it; otherwise it is kept beside the new one, and `tell` gets a sentence."""
     ending = os.path.splitext(checked_path(path))[1]
 
     def ours(there: bytes) -> bool:
@@ -216,14 +216,14 @@ def write_both(report: ReportModel, path: str, page: str, tell: Tell = ignore) -
 
 def checked_path(path: str) -> str:
     """`path`, if a report may be written there; else BadFile, as from `write`."""
-    form = FILE_TYPES.get(os.path.splitext(path)[1])
-    if form is None:
+    file_type = FILE_TYPES.get(os.path.splitext(path)[1])
+    if file_type is None:
         raise BadFile(f"A report can't be written to {short_repr(path)}.", hint=f"a file that ends in {endings()}")
     try:
         there = read_regular(path)
     except (OSError, ValueError):
         return path  # nothing, or what `write` keeps or refuses
-    if there and not there.startswith(form.begins):
+    if there and not there.startswith(file_type.begins):
         raise BadFile(f"{short_repr(path)} is not a report and is not overwritten.", hint="name another file")
     return path
 

@@ -23,8 +23,6 @@ from debate_orchestrator.reports.wording import Scales, named_by, winner_word
 from debate_orchestrator.util.numbers import decimals, plural
 
 NOTE = "Reviewers read the debate afterwards and sign for themselves. The verdict is the panel's, whatever they say."
-_JUDGE, _REVIEWER, _SEEN = "judge", "reviewer", "reviewer, who knew the verdict"
-_COUNTED = "no ballot that counts"
 
 
 class ReviewReason(Part):
@@ -156,7 +154,7 @@ def _judges(debate: DebateState) -> Iterator[_Rater]:
     finals = {vote.judge: vote for vote in tally.final_votes(debate)}
     for judge in debate.judges:
         own = {n: _of_vote(votes.get(judge)) for n, votes in rounds.items()}
-        yield _Rater(debate.format.name_of(judge), _JUDGE, own, _of_vote(finals.get(judge)))
+        yield _Rater(debate.format.name_of(judge), "judge", own, _of_vote(finals.get(judge)))
 
 
 def _of_vote(vote: Vote | None) -> BallotReading | None:
@@ -170,12 +168,12 @@ def _of_vote(vote: Vote | None) -> BallotReading | None:
 
 def _reviewer(ballot: Review) -> _Rater:
     before, after = (winner_word(held or "") for held in (ballot.before, ballot.after))
-    what = _SEEN if ballot.seen else _REVIEWER
+    what = "reviewer, who knew the verdict" if ballot.seen else "reviewer"
     return _Rater(ballot.reviewer, what, ballot.rounds, ballot.final, before, after)
 
 
 def _cell(reading: BallotReading | None, scales: Scales) -> str:
-    return _COUNTED if reading is None else wording.reading_line(reading, scales)
+    return "no ballot that counts" if reading is None else wording.reading_line(reading, scales)
 
 
 def _totals(debate: DebateState, rater: _Rater) -> str:

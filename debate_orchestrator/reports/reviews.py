@@ -39,7 +39,7 @@ from debate_orchestrator.util.errors import BadFile, short_repr, with_hint
 from debate_orchestrator.util.sanitize import normalized, one_line
 
 VERSION = 1
-"""The form of ballot files."""
+"""The version of the format of ballot files."""
 UNDECIDED = "undecided"
 Points = Mapping[tuple[int, str, str], Fraction]
 """What one reviewer or judge gave: round (0 for the whole debate), side and criterion to the points."""

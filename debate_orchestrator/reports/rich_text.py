@@ -9,7 +9,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from debate_orchestrator.core.schema import Field, Shape
-from debate_orchestrator.core.transcript_entries import as_text, title
+from debate_orchestrator.core.transcript_entries import as_text
+from debate_orchestrator.core.transcript_entries import title as title_of
 from debate_orchestrator.reports.parts import Part
 
 Kind = Literal["own", "literal", "plain", "prose", "turn", "page", "found"]
@@ -130,9 +131,9 @@ class FieldPart(NamedTuple):
     """A field of a structured reply."""
 
     kind: Literal["speech", "quote", "line", "list"]
-    label: str = ""
+    title: str = ""
     words: Phrase = ()
-    """What stands on the line of the label, or is quoted."""
+    """What stands on the line of the title, or is quoted."""
     items: tuple[Phrase, ...] = ()
     """Of a list."""
     text: str = ""
@@ -159,36 +160,36 @@ class FieldText:
             elif field.kind == "url":
                 parts.append(FieldPart("line", "Evidence", page(str(value))))
             else:
-                parts.append(self._part(title(name), field, value))
+                parts.append(self._part(title_of(name), field, value))
         return [*parts, *speeches]
 
-    def points(self, shape: Shape, fields: Mapping[str, Any], without: Collection[str] = ()) -> list[FieldPart]:
+    def listed(self, shape: Shape, fields: Mapping[str, Any], without: Collection[str] = ()) -> list[FieldPart]:
         """The fields of a judge's reply, except empty ones and those shown elsewhere."""
         parts: list[FieldPart] = []
         for name, field in shape.items():
             value = fields.get(name)
             if name not in without and value is not None and value != []:
-                parts += self._points(title(name), field, value)
+                parts += self._listed(title_of(name), field, value)
         return parts
 
-    def _points(self, label: str, field: Field, value: Any) -> Iterator[FieldPart]:
+    def _listed(self, title: str, field: Field, value: Any) -> Iterator[FieldPart]:
         if field.per_side and isinstance(value, Mapping):
             of_side = field.single
             for side, own in value.items():
-                yield self._part(f"{label}, {self._seats.get(side, side)}", of_side, own)
+                yield self._part(f"{title}, {self._seats.get(side, side)}", of_side, own)
         elif field.per_issue and isinstance(value, Mapping):
             each = [joined(" ", [plain(key), self._inline(field.single, own)]) for key, own in value.items()]
-            yield FieldPart("line", label, joined(", ", each))
+            yield FieldPart("line", title, joined(", ", each))
         else:
-            yield self._part(label, field, value)
+            yield self._part(title, field, value)
 
-    def _part(self, label: str, field: Field, value: Any) -> FieldPart:
+    def _part(self, title: str, field: Field, value: Any) -> FieldPart:
         if field.kind == "list" and isinstance(value, list):
             items = [self.row(field.fields, item) if field.fields else prose(str(item)) for item in value]
             if letter := field.numbered:
                 items = [joined(" ", [phrase(f"{letter}{n}."), item]) for n, item in enumerate(items, start=1)]
-            return FieldPart("list", label, items=tuple(items))
-        return FieldPart("line", label, self._inline(field, value))
+            return FieldPart("list", title, items=tuple(items))
+        return FieldPart("line", title, self._inline(field, value))
 
     def row(self, shape: Shape, record: Mapping[str, Any]) -> Phrase:
         """A record in one line: whom it is about, then the rest; `HEADING: TEXT` where it is two texts."""

@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
-from debate_orchestrator.core.phases import CLERK, MIRRORED, fill_label
+from debate_orchestrator.core.phases import CLERK, MIRRORED
 from debate_orchestrator.core.votes import Vote, valid_votes
 from debate_orchestrator.reports import decision_brief, markup, reviewers, verdict_text, wording
 from debate_orchestrator.reports.citations import VERIFIED
@@ -51,7 +51,7 @@ class Writer(Protocol):
 
     def note(self, text: str) -> str: ...
 
-    def points(self, parts: Iterable[FieldPart]) -> str | list[str]: ...
+    def field_items(self, parts: Iterable[FieldPart]) -> str | list[str]: ...
 
 
 def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[str] = frozenset()) -> dict[str, Any]:
@@ -63,16 +63,15 @@ def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[st
     values: dict[str, Any] = {
         "report": report,
         "writer": writer,
-        "filled": fill_label,
         "issues_changed": wording.ISSUES_CHANGED,
         "own_issues": writer.items(own) if own else "",
         "own_issues_title": OWN_ISSUES_TITLE,
         "own_issues_note": "Drawn up by the user, the weightiest first.",
         "both": verdict_text.both_sides(report),
         "structured": partial(_structured, report, fields, writer),
-        "listed": lambda turn: writer.points(fields.points(turn.shape, turn.fields, _SHOWN | rated)),
-        "listed_last": lambda turn: writer.points(
-            fields.points(turn.shape, turn.fields, _SHOWN_LAST | rated | elsewhere)
+        "listed": lambda turn: writer.field_items(fields.listed(turn.shape, turn.fields, _SHOWN | rated)),
+        "listed_last": lambda turn: writer.field_items(
+            fields.listed(turn.shape, turn.fields, _SHOWN_LAST | rated | elsewhere)
         ),
         "reading": lambda turn: _reading(report, turn),
         "cited": lambda turn: writer.line(markup.cited(turn.pages)),
@@ -106,7 +105,7 @@ def _structured(report: ReportModel, fields: FieldText, writer: Writer, turn: Tu
     assert turn.fields is not None
     if turn.seat != CLERK or "checks" not in turn.shape:
         return writer.block(fields.block(turn.shape, turn.fields))
-    found = findings(turn, report, fields)
+    found = clerk_lines(turn, report, fields)
     return writer.items(found) if found else writer.note(_NOTHING)
 
 
@@ -332,7 +331,7 @@ def evidence_text(report: ReportModel) -> EvidenceText | None:
     return EvidenceText(without_empty(tuple(map(phrase, heads)), rows, keep=3), tuple(sentences))
 
 
-def findings(clerk_turn: TurnReport, report: ReportModel, fields: FieldText) -> list[Phrase]:
+def clerk_lines(clerk_turn: TurnReport, report: ReportModel, fields: FieldText) -> list[Phrase]:
     """What a clerk found in its turn, a line each: the turn that cites, the state, and why. Empty if nothing was
     cited."""
     shape = clerk_turn.shape["checks"].fields

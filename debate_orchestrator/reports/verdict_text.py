@@ -299,7 +299,7 @@ def earlier_verdict(report: ReportModel) -> EarlierVerdict | None:
         strength = (verdict.strength if verdict else None) or UNDECIDED
         verdicts.append(("Strength", literal(recorded.strength or UNDECIDED), literal(strength)))
     for side in sides:
-        verdicts.append((f"Total, {report.seats[side]}", _points(recorded.totals.get(side)), _points(totals.get(side))))
+        verdicts.append((f"Total, {report.seats[side]}", _score(recorded.totals.get(side)), _score(totals.get(side))))
     rounds = _round_pairs(report, recorded, sides) if report.judging.round_fields else []
     heads = [
         [*(prose(f"{report.seats[side]}, {when}") for side in sides), phrase(f"Winner, {when}")]
@@ -319,7 +319,7 @@ def _round_pairs(report: ReportModel, recorded: EarlierDebateReport, sides: list
     for n in sorted({*then, *now}):
         cells = [phrase(str(n))]
         for judged in (then.get(n), now.get(n)):
-            cells += [_points(judged.scores.get(side)) if judged else _NONE for side in sides]
+            cells += [_score(judged.scores.get(side)) if judged else _NONE for side in sides]
             cells.append(_winner(judged.winner) if judged else _NONE)
         rows.append(tuple(cells))
     return rows
@@ -329,7 +329,7 @@ def _winner(winner: str | None) -> Phrase:
     return literal(UNDECIDED if winner is None else winner_word(winner))
 
 
-def _points(score: float | Fraction | None) -> Phrase:
+def _score(score: float | Fraction | None) -> Phrase:
     return _NONE if score is None else phrase(decimals(Fraction(score).limit_denominator(_MAX_DENOMINATOR)))
 
 

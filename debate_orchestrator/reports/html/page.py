@@ -123,7 +123,7 @@ def _environment() -> Environment:
         "line": _line,
         "literal": literal_html,
         "reasons": _reasons,
-        "points": decimals,
+        "decimals": decimals,
         "plain_number": lambda value: f"{value:g}",
         "winner": wording.winner_word,
         "many": lambda n: f"{n:,}",

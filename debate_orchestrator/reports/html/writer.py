@@ -168,14 +168,14 @@ class HtmlWriter:
         if part.kind == "quote":
             return Markup("<blockquote><p>{}</p></blockquote>").format(self.line(part.words))
         tag = "div" if part.kind == "list" else "p"
-        return Markup("<{0}>{1}</{0}>").format(tag, self._point(part))
+        return Markup("<{0}>{1}</{0}>").format(tag, self._field(part))
 
-    def points(self, parts: Iterable[FieldPart]) -> Markup:
+    def field_items(self, parts: Iterable[FieldPart]) -> Markup:
         """The fields of a judge's reply, as the items of a list."""
-        return Markup("\n").join(Markup("<li>{}</li>").format(self._point(part)) for part in parts)
+        return Markup("\n").join(Markup("<li>{}</li>").format(self._field(part)) for part in parts)
 
-    def _point(self, part: FieldPart) -> Markup:
-        named = Markup("<strong>{}:</strong> ").format(literal_html(part.label))
+    def _field(self, part: FieldPart) -> Markup:
+        named = Markup("<strong>{}:</strong> ").format(literal_html(part.title))
         return named + (self.items(part.items) if part.kind == "list" else self.line(part.words))
 
     def note(self, text: str) -> Markup:
