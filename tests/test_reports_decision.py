@@ -116,7 +116,7 @@ def test_every_judge_of_a_panel_gives_its_reason() -> None:
     story = earlier("rewrite-in-rust")
     given = first_screen(story).reasons
 
-    assert [(one.label, one.turn) for one in given] == [(f"Judge {n}", f"final.verdict.judge-{n}") for n in (1, 2, 3)]
+    assert [(one.title, one.turn) for one in given] == [(f"Judge {n}", f"final.verdict.judge-{n}") for n in (1, 2, 3)]
     assert given[0].text == (story.finals[0].fields or {})["decided"]["b"]
     assert splits(story) == [
         "On reasoning: Judge 1: A; Judge 2, Judge 3: B.",

@@ -157,9 +157,7 @@ def test_no_cell_is_left_out(before: str) -> None:
 
 def line(story: ReportModel, turn_id: str) -> str:
     """A turn of a debate in a line."""
-    return gist(
-        next(turn for turn in story.turns if turn.id == turn_id), HtmlWriter({}, []), story.judging.scales, None
-    )
+    return gist(next(turn for turn in story.turns if turn.id == turn_id), HtmlWriter({}, []), story.judging.scales)
 
 
 def test_a_beginning_ends_with_a_sentence() -> None:
@@ -233,6 +231,6 @@ def one_round() -> ReportModel:
 def test_hostile_speech_has_a_line(text: str) -> None:
     """Hostile speech has one line like any other, which is not too long."""
     turn = one_round().turns[0].model_copy(update={"text": text})
-    made = gist(turn, HtmlWriter({}, []), Scales(), None)
+    made = gist(turn, HtmlWriter({}, []), Scales())
     assert "\n" not in made
     assert len(made) <= MAX_LENGTH + 81

@@ -365,12 +365,12 @@ class _Pairs:
         if scores and set(first.scores) == set(other.scores):
             self.apart += [abs(first.scores[side] - other.scores[side]) for side in first.scores]
 
-    def sentence(self, who: str) -> str:
+    def sentence(self, who: str) -> Iterator[str]:
         if not self.pairs:
-            return ""
+            return
         sentence = f"{who}: {self.same} of {self.pairs} pairs of votes on the same round or verdict are for the same"
         distance = f"; their scores of a side lie {decimals(mean(self.apart))} apart on average" if self.apart else ""
-        return f"{sentence}{distance}."
+        yield f"{sentence}{distance}."
 
 
 def agreement(runs: Sequence[ComparedRun]) -> Iterator[str]:
@@ -386,12 +386,9 @@ def agreement(runs: Sequence[ComparedRun]) -> Iterator[str]:
         labelled = first.report.judging.labelled and other.report.judging.labelled
         for place in votes.keys() & theirs.keys():
             pairs.add(votes[place], theirs[place], scores=rubric, labelled=labelled)
-    sentences = [
-        same_speeches.sentence("Judges of the same speeches"),
-        other_speeches.sentence("Judges of different debates"),
-    ]
-    yield from filter(None, sentences)
-    if raters and not any(sentences):
+    yield from same_speeches.sentence("Judges of the same speeches")
+    yield from other_speeches.sentence("Judges of different debates")
+    if raters and not same_speeches.pairs + other_speeches.pairs:
         yield "No two judges voted on the same round or verdict: too few to say how far they agree."
 
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, TIE
-from debate_orchestrator.core.votes import Vote, mean
+from debate_orchestrator.core.votes import Vote, leader, mean
 from debate_orchestrator.reports import verdict_text, wording
 from debate_orchestrator.reports.compare import words
 from debate_orchestrator.reports.decision_brief import MARKED
@@ -219,26 +219,18 @@ def _score_bar(report: ReportModel) -> ScoreBar | None:
 
 def _declared(report: ReportModel) -> str:
     verdict = report.verdict
-    if verdict is None or not verdict.totals:
-        return ""
-    ahead = _ahead(verdict)
-    if verdict.winner == (ahead[0] if len(ahead) == 1 else TIE):
+    if verdict is None or not verdict.totals or verdict.winner == leader(verdict.totals):
         return ""
     return f"{verdict_text.who_argued_better(report)}."
 
 
-def _ahead(verdict: VerdictReport) -> list[str]:
-    """The sides that have the most points."""
-    return [side for side, total in verdict.totals.items() if total == max(verdict.totals.values())]
-
-
 def _lead(report: ReportModel, verdict: VerdictReport) -> str:
     """Who leads, by how much, of how many points, and in how many rounds."""
-    ahead = _ahead(verdict)
+    ahead = leader(verdict.totals)
     gap = wording.whole_percent(verdict.gap or Fraction(0))
-    parts = [f"{winner_word(ahead[0])} leads by {gap};" if len(ahead) == 1 else "neither leads;"]
+    parts = ["neither leads;" if ahead == TIE else f"{winner_word(ahead)} leads by {gap};"]
     rounds = sum(1 for judged in report.rounds if judged.scores) if report.judging.scores_rounds else 1
-    parts.append(f"at most {decimals(Fraction(str(report.judging.most or 10)) * max(1, rounds))} points each")
+    parts.append(f"at most {decimals(Fraction(str(report.judging.rules.rubric.most)) * max(1, rounds))} points each")
     if verdict.rounds_won:
         won = ", ".join(f"{winner_word(side)} {verdict.rounds_won[side]}" for side in report.positions)
         parts.append(f"rounds won: {won}, tied {verdict.rounds_won[TIE]}")
@@ -292,8 +284,7 @@ def splits(report: ReportModel) -> list[str]:
 def _better(scores: dict[str, dict[str, float]], criterion: str) -> str:
     """The side with the better score on a criterion; `tie` where there is none."""
     given = {side: own[criterion] for side, own in scores.items() if criterion in own}
-    best = [side for side, points in given.items() if points == max(given.values())]
-    return best[0] if len(best) == 1 else TIE
+    return leader(given) if given else TIE
 
 
 def closest_question(questions: Sequence[str], claim: str) -> int | None:

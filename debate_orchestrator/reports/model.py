@@ -180,6 +180,7 @@ def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = Non
     rounds = tuple(_round(debate, n, turns) for n in _round_numbers(debate))
     before = tuple(turns[turn.id] for turn in shown_turns if turn.round is None and not turn.after_rounds)
     finals = tuple(turns[turn.id] for turn in shown_turns if turn.after_rounds and turns[turn.id].is_vote)
+    on_the_debate = [turn for turn in finals if turn.fields and not turn.mirrored]
     records = [turn for turn in turns.values() if turn.kind == "record"]
     briefs = [turns[turn] for turn in turns if turn in decision_brief.decision_brief_turns(debate)]
     elsewhere = (*finals, *records, *briefs)
@@ -202,8 +203,8 @@ def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = Non
         issues=decision_brief.issues_report(debate),
         brief=decision_brief.decision_brief_report(debate),
         dissent=tuple(_disputed(record.fields or {}, format.sides)) if record else None,
-        questions=tuple(_questions(finals)),
-        follow_up=tuple(_follow_up(finals)),
+        questions=tuple(_questions(on_the_debate)),
+        follow_up=tuple(_follow_up(on_the_debate)),
         links=tuple(link for turn in shown_turns if turn.speaking for link in _links(debate, turn)),
         turns=(*before, *in_rounds, *after, *finals, *([record] if record else []), *briefs),
         evidence=citations.evidence(debate),
@@ -353,15 +354,11 @@ def _judging(debate: DebateState) -> JudgingReport:
         round_fields=_asked_fields(debate, [slot for slot in voting if slot.round is not None]),
         final_fields=_asked_fields(debate, [slot for slot in slots if slot.after_rounds]),
         scales=wording.scales(format),
-        most=format.rubric.most,
+        rules=format,
         labelled=wording.LABEL in _asked_fields(debate, voting),
-        answers=not any(format.seats[side].side for side in format.sides),
-        winner_of=format.winner_of,
         panel=tuple(tally.final_votes(debate)),
         blind=tuple(tally.blind_votes(debate)),
         weights=debate.weights,
-        criteria_about={name: format.rubric.criteria[name].about for name in debate.criteria},
-        quotes=(format.quotes.verified, format.quotes.unverified) if format.quotes else None,
     )
 
 
@@ -436,14 +433,14 @@ def _disputed(record: Mapping[str, Any], sides: Sequence[str]) -> Iterator[Dispu
 
 
 def _questions(finals: Iterable[TurnReport]) -> list[str]:
-    asked = (turn.fields.get("unresolved_questions", []) for turn in finals if turn.fields and not turn.mirrored)
+    asked = ((turn.fields or {}).get("unresolved_questions", []) for turn in finals)
     return list(dict.fromkeys(question for questions in asked for question in questions))
 
 
 def _follow_up(finals: Iterable[TurnReport]) -> Iterator[FollowUp]:
     for turn in finals:
-        if turn.fields and not turn.mirrored and turn.fields.get("follow_up"):
-            yield FollowUp(judge=turn.seat, turn=turn.id, text=turn.fields["follow_up"])
+        if text := (turn.fields or {}).get("follow_up"):
+            yield FollowUp(judge=turn.seat, turn=turn.id, text=text)
 
 
 def _links(debate: DebateState, turn: Turn) -> Iterator[ArgumentLink]:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, PlainSerializer
 
+from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.reply import FoundPage, Usage
 from debate_orchestrator.core.schema import Shape
 from debate_orchestrator.core.values import FrozenModel
@@ -224,21 +225,18 @@ class JudgingReport(Part):
     final_fields: frozenset[str] = Field(default=frozenset(), exclude=True)
     """What judges give after the last round."""
     scales: Scales = Field(default=Scales(), exclude=True)
-    most: float = Field(default=0, exclude=True)
-    """The most that a side may be given for a criterion."""
+    rules: Format = Field(exclude=True)
+    """The format, with its rubric."""
     labelled: bool = Field(default=False, exclude=True)
     """Whether the votes are for labels."""
-    answers: bool = Field(default=False, exclude=True)
-    """Whether the positions are answers to a question, so that no side is for or against anything."""
-    winner_of: dict[str, str] = Field(default={}, exclude=True)
-    """Label to the winner it stands for."""
     panel: tuple[Vote, ...] = Field(default=(), exclude=True)
     blind: tuple[Vote, ...] = Field(default=(), exclude=True)
     weights: dict[str, Fraction] = Field(default={}, exclude=True)
-    criteria_about: dict[str, str] = Field(default={}, exclude=True)
-    """Criterion to what it asks."""
-    quotes: tuple[str, str] | None = Field(default=None, exclude=True)
-    """The tags of verified and other quotes, where the format has them."""
+
+    @property
+    def answers(self) -> bool:
+        """Whether the positions are answers to a question, so that no side is for or against anything."""
+        return not any(self.rules.seats[side].side for side in self.rules.sides)
 
     @property
     def measured(self) -> bool:

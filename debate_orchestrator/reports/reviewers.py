@@ -286,18 +286,13 @@ MIN_ITEMS = 10
 """With fewer reviewers who gave points, or fewer items scored by two of them, alpha says nothing."""
 
 
-def means(raters: Iterable[Points]) -> dict[tuple[int, str, str], Fraction]:
-    """Item to the mean of what it was given."""
-    return {item: mean(given) for item, given in _items(raters).items()}
-
-
 def score_differences(some: Sequence[Points], others: Sequence[Points]) -> dict[str, Fraction]:
     """Criterion to the mean difference between two groups, over the items that both scored."""
-    first, second = means(some), means(others)
+    first, second = _items(some), _items(others)
     found: dict[str, list[Fraction]] = {}
     for item in first:
         if item in second:
-            found.setdefault(item[2], []).append(abs(first[item] - second[item]))
+            found.setdefault(item[2], []).append(abs(mean(first[item]) - mean(second[item])))
     return {name: mean(all_of) for name, all_of in found.items()}
 
 

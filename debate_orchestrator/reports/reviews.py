@@ -332,10 +332,8 @@ def gather_reviews(folder: str, entries: Sequence[Entry]) -> GatheredReviews:
 def is_filed(folder: str, reviewer: str, form: ReviewForm, entries: Sequence[Entry]) -> bool:
     """Whether the ballot of that reviewer lies in a folder and counts. No other file is read."""
     path = path_of(folder, reviewer)
-    if is_link(folder) or not os.path.lexists(path):
-        return False
     with suppress(BadFile):
-        return _read(path, os.path.basename(path), form, entries).reviewer == reviewer
+        return not is_link(folder) and _read(path, os.path.basename(path), form, entries).reviewer == reviewer
     return False
 
 

@@ -128,7 +128,7 @@ def judging_text(report: ReportModel, fields: FieldText) -> JudgingText:
     """What there is to say of a debate's judging."""
     means, judging = _means(report), report.judging
     about = [
-        phrase(strong(literal(title), ":"), " ", prose(judging.criteria_about[name]))
+        phrase(strong(literal(title), ":"), " ", prose(judging.rules.rubric.criteria[name].about))
         for name, title in report.format.criteria.items()
     ]
     return JudgingText(

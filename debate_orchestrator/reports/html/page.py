@@ -32,13 +32,15 @@ COMPARED = '<!doctype html>\n<html lang="en" class="debate-comparison">'
 
 def render(report: ReportModel) -> str:
     """The whole page, or the bare transcript where the format has no other report, ending in a newline."""
-    writer = HtmlWriter(report.places, [turn.id for turn in report.turns], report.judging.quotes)
+    tags = report.judging.rules.quotes
+    quotes = (tags.verified, tags.unverified) if tags else None
+    writer = HtmlWriter(report.places, [turn.id for turn in report.turns], quotes)
     values = sections.template_values(report, writer, frozenset({"unsupported_claims"})) | {
         "title": shortened(one_line(report.topic)) or "Debate",
         "document": "Debate transcript" if report.bare else "Debate report",
         "description": shortened(one_line(" / ".join(report.positions.values()))),
         "spoken": lambda turn: writer.speech(turn.text).html,
-        "gist": partial(gist, writer=writer, scales=report.judging.scales, quotes=report.judging.quotes),
+        "gist": partial(gist, writer=writer, scales=report.judging.scales),
         "excerpt": excerpt,
         "claims_of": partial(_claims_of, report),
         "links": {link.turn: link for link in report.links},
@@ -150,9 +152,9 @@ _SLACK = 80
 """Characters by which a whole text may be longer, rather than be cut for a few words."""
 
 
-def gist(turn: TurnReport, writer: HtmlWriter, scales: Scales, quotes: tuple[str, str] | None) -> str:
+def gist(turn: TurnReport, writer: HtmlWriter, scales: Scales) -> str:
     """A turn in a line: how its speech begins, what its ballot says, or that it has neither. What stands between the
-    tags of `quotes` is quoted. `writer` is the page's, so that a speech is parsed once."""
+    tags of a quote is quoted. `writer` is the page's, so that a speech is parsed once."""
     if turn.declined:
         return "Declined to argue."
     if turn.is_vote:
@@ -161,7 +163,7 @@ def gist(turn: TurnReport, writer: HtmlWriter, scales: Scales, quotes: tuple[str
     if not sanitize.sanitize(speech).strip():
         return _found(turn) if turn.fields is not None else "No reply that counts."
     line = " ".join(writer.speech(speech).paragraphs)
-    for tag in quotes or ():
+    for tag in writer.quotes or ():
         line = line.replace(f"<{tag}>", "“").replace(f"</{tag}>", "”")
     return excerpt(line)[0]
 

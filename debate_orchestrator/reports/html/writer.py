@@ -47,14 +47,14 @@ class HtmlWriter:
         turns: Collection[str],
         quotes: tuple[str, str] | None = None,
     ):
-        self._places, self._turns, self._quotes = places, frozenset(turns), quotes
+        self._places, self._turns, self.quotes = places, frozenset(turns), quotes
         self._budget = ParseBudget()
         self._speeches: dict[str, HtmlSpeech] = {}
 
     def speech(self, text: str) -> HtmlSpeech:
         """A whole speech of a side. It is parsed once, however often it is asked for."""
         if text not in self._speeches:
-            self._speeches[text] = speech(text, self._quotes, self._budget)
+            self._speeches[text] = speech(text, self.quotes, self._budget)
         return self._speeches[text]
 
     def reasons(self, text: str) -> Markup:
