@@ -68,7 +68,9 @@ def test_every_word_of_the_markdown_report_is_there(name: str) -> None:
 
     for one in (story.topic, *story.positions.values(), *story.provenance):
         assert one == "Complete." or one in text
-    assert story.bare or page_reading.read(render(story)).text.count(story.topic) <= 3  # motion, title and appendix
+    assert (
+        story.transcript_only or page_reading.read(render(story)).text.count(story.topic) <= 3
+    )  # motion, title and appendix
     for turn in story.turns:
         assert turn.kind == "record" or turn.id in text
         assert turn.text is None or turn.text.split("\n")[0] in text

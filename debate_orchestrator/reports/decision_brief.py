@@ -1,4 +1,4 @@
-"""The list of issues and the decision brief as every form of report tells them."""
+"""The list of issues and the decision brief as every report tells them."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ ALIKE_NOTE = (
 
 def render(report: ReportModel) -> str:
     """The whole report, or the bare transcript where the format has no other report, ending in a newline."""
-    return _rendered(report, "transcript.md.j2" if report.bare else "report.md.j2")
+    return _rendered(report, "transcript.md.j2" if report.transcript_only else "report.md.j2")
 
 
 def render_for_review(report: ReportModel) -> str:
@@ -85,7 +85,7 @@ def _rendered(report: ReportModel, template: str, **more: Any) -> str:
     anchors, budget = _anchors(report), ParseBudget()
     writer = MarkdownWriter(partial(_link, report, anchors), budget)
     values = sections.template_values(report, writer) | {"budget": budget, "links": partial(_links, report, anchors)}
-    if not report.bare:
+    if not report.transcript_only:
         values |= {
             "brief": report.brief,
             "shown_in": partial(_shown_in, report, anchors),
@@ -191,12 +191,12 @@ def _anchors(report: ReportModel) -> dict[str, str]:
     follows the template's order."""
     seen: dict[str, int] = {}
     first = ("Debate Report", *(_DECISION_BRIEF_TITLES if report.brief else ()))
-    titles = ("Debate Transcript",) if report.bare else (*first, "Final Verdict", "Debate Transcript")
+    titles = ("Debate Transcript",) if report.transcript_only else (*first, "Final Verdict", "Debate Transcript")
     for title in titles:
         markup.anchor(title, seen)
     found: dict[str, str] = {}
     own_issues = sections.own_issues(report)
-    if (report.before or own_issues) and not report.bare:
+    if (report.before or own_issues) and not report.transcript_only:
         markup.anchor(BEFORE, seen)
     if own_issues:
         markup.anchor(sections.OWN_ISSUES_TITLE, seen)
@@ -205,7 +205,7 @@ def _anchors(report: ReportModel) -> dict[str, str]:
         markup.anchor(f"Round {round_report.number}", seen)
         for turn in (*round_report.speeches, *round_report.ballots, *round_report.forced):
             found[turn.id] = markup.anchor(turn.heading, seen)
-    if report.after and not report.bare:
+    if report.after and not report.transcript_only:
         markup.anchor(AFTER, seen)
     found.update((turn.id, markup.anchor(turn.heading, seen)) for turn in report.after)
     return found

@@ -54,7 +54,7 @@ _FORBIDDEN = {"heading_open", "hr", "html_block", "html_inline", "image"}
 
 
 class ParseBudget:
-    """What may still be parsed for one report; each form of a report begins with a whole one. Texts that it does not
+    """What may still be parsed for one report; each file of it begins with a whole one. Texts that it does not
     cover are shown as they are."""
 
     def __init__(self) -> None:

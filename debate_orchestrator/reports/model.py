@@ -137,7 +137,7 @@ class ReportModel(Part):
     """Null where there is no reviewer's ballot beside the journal."""
     journal: JournalReport
     """The journal that the report was made from."""
-    bare: bool = Field(default=False, exclude=True)
+    transcript_only: bool = Field(default=False, exclude=True)
     """Whether the report is the transcript alone."""
     arguing: tuple[str, ...] = Field(exclude=True)
     """The sides that speak."""
@@ -252,7 +252,7 @@ def _setup(debate: DebateState) -> dict[str, Any]:
         "strictness": settings.strictness,
         "as_of": settings.as_of,
         "rounds_asked": settings.rounds if format.round else 0,
-        "bare": format.report == "transcript",
+        "transcript_only": format.report == "transcript",
         "arguing": arguing,
         "spoken_by": {side: public_cast(debate.cast[side]) for side in arguing if side in debate.cast},
         "judges": debate.cast.get(JUDGE, ()),
@@ -460,7 +460,7 @@ def _links(debate: DebateState, turn: Turn) -> Iterator[ArgumentLink]:
 
 def summary_line(report: ReportModel, path: str | None) -> str:
     """The line that confirms a finished debate, and where its report went if it was written."""
-    document = "Transcript" if report.bare else "Report"
+    document = "Transcript" if report.transcript_only else "Report"
     if report.status == "paused":
         return f"Debate paused. {document} so far written to {path}." if path else "Debate paused."
     rehearsed = "Debate rehearsed in part." if report.run.in_part else "Debate rehearsed."
@@ -470,7 +470,7 @@ def summary_line(report: ReportModel, path: str | None) -> str:
         return " ".join([*sentences, wording.FILLER])
     sentences += [decision_brief.recommendation_line(report.brief)] if report.brief else []
     sentences += [note.text for note in report.notes if note.kind == UNWRITTEN]
-    if not report.bare and report.verdict is None:
+    if not report.transcript_only and report.verdict is None:
         return " ".join([*sentences, "Winner: not decided, since no final ballot counts."])
     if report.verdict is not None:
         sentences.append(wording.NO_JUDGE if report.stand_ins_judged else f"{report.verdict.decided}.")

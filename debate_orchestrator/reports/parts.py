@@ -1,6 +1,6 @@
 """The typed parts of a report model: turns, rounds, votes, the verdict, evidence, costs and how the debate was run.
 
-The docstring below a field is also its description in the JSON schema. Fields with `exclude` serve the other forms.
+The docstring below a field is also its description in the JSON schema. Fields with `exclude` serve other types of file.
 """
 
 from __future__ import annotations

@@ -29,8 +29,8 @@ from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
 
-COMPLETE, PROMPTS_CHANGED, UNWRITTEN = "complete", "prompts changed", "unwritten"
-"""Kinds of notes that a form may leave out, move or repeat."""
+UNWRITTEN = "unwritten"
+"""The kind of notes on what no reply could be used for."""
 
 
 def provenance_notes(debate: DebateState) -> tuple[Note, ...]:
@@ -57,7 +57,7 @@ def _weaknesses(debate: DebateState) -> Iterator[Note]:
     if due:
         yield _warning("paused", f"Paused: waiting for {', '.join(due)}.", due[0] if len(due) == 1 else None)
     else:
-        yield _info(COMPLETE, "Complete.")
+        yield _info("complete", "Complete.")
     yield from _recorded(debate)
     if one_agent(debate):
         yield _warning("degraded", "Degraded: one agent wore all hats, so the two sides are not independent.")
@@ -151,7 +151,7 @@ def _source_notes(debate: DebateState) -> Iterator[Note]:
     if changed:
         times = "" if len(changed) == 1 else f" {len(changed)} times"
         text = f"The prompts changed on the way{times}, with a newer version of this program ({changed[-1]})."
-        yield _info(PROMPTS_CHANGED, text)
+        yield _info("prompts changed", text)
 
 
 def _by_seat(debate: DebateState, said: Callable[[Reply], Iterable[str | None]]) -> dict[str, tuple[str, ...]]:

@@ -1,6 +1,6 @@
 """How reviewers of a debate agree with its judges, as tables and sentences.
 
-Their text is kept as it was given: each form of report makes it safe to show. Nothing here changes the verdict.
+Their text is kept as it was given: each type of report file makes it safe to show. Nothing here changes the verdict.
 """
 
 from __future__ import annotations

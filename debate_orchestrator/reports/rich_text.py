@@ -1,6 +1,6 @@
 """Lines of a report as runs of words, each marked by whose words they are.
 
-Each form of report makes a run safe in its own way, and draws strong words and links.
+Each type of report file makes a run safe in its own way, and draws strong words and links.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class TextRun(NamedTuple):
     address that shows all of itself, `found` the title of a page that is linked."""
     strong: bool = False
     to: str = ""
-    """The address of a page that was found; of other words, the turn that they rest on, which a form may link."""
+    """The address of a page that was found; of other words, the turn that they rest on, which a page may link."""
 
 
 Phrase = tuple[TextRun, ...]
@@ -107,7 +107,7 @@ def without_empty(heads: Sequence[Phrase], rows: Sequence[Sequence[Phrase]], *, 
 
 
 class PlainTable(Part):
-    """A table of text as it was given, in rows as long as the heads. Each form makes it safe to show."""
+    """A table of text as it was given, in rows as long as the heads. Each type of file makes it safe to show."""
 
     heads: tuple[str, ...]
     """What each column holds."""

@@ -55,8 +55,8 @@ class Writer(Protocol):
 
 
 def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """What the templates of every form for people are given: the report, its sections in words, and how a turn is
-    written. Fields of final ballots that the form shows `elsewhere` are not listed."""
+    """What the templates of reports for people are given: the report, its sections in words, and how a turn is
+    written. Fields of final ballots that a template shows `elsewhere` are not listed."""
     fields = FieldText(report.seats)
     rated = {"sources"} if report.evidence is not None else set()
     own = [phrase(f"{issue.id}. ", prose(issue.question)) for issue in own_issues(report)]
@@ -76,7 +76,7 @@ def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[st
         "reading": lambda turn: _reading(report, turn),
         "cited": lambda turn: writer.line(markup.cited(turn.pages)),
     }
-    if report.bare:
+    if report.transcript_only:
         return values
     return values | {
         "mark_text": decision_brief.mark_text,

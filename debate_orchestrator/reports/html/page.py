@@ -37,7 +37,7 @@ def render(report: ReportModel) -> str:
     writer = HtmlWriter(report.places, [turn.id for turn in report.turns], quotes)
     values = sections.template_values(report, writer, frozenset({"unsupported_claims"})) | {
         "title": shortened(one_line(report.topic)) or "Debate",
-        "document": "Debate transcript" if report.bare else "Debate report",
+        "document": "Debate transcript" if report.transcript_only else "Debate report",
         "description": shortened(one_line(" / ".join(report.positions.values()))),
         "spoken": lambda turn: writer.speech(turn.text).html,
         "gist": partial(gist, writer=writer, scales=report.judging.scales),
@@ -47,7 +47,7 @@ def render(report: ReportModel) -> str:
         "before": BEFORE,
         "after": AFTER,
     }
-    if not report.bare:
+    if not report.transcript_only:
         first = first_screen.first_screen(report)
         answer = "".join(run.text for run in first.headline)
         values |= {
@@ -61,7 +61,7 @@ def render(report: ReportModel) -> str:
             ],
             "summary": verdict_text.summary(report),
         }
-    return _rendered("transcript.html.j2" if report.bare else "report.html.j2", values)
+    return _rendered("transcript.html.j2" if report.transcript_only else "report.html.j2", values)
 
 
 def render_comparison(comparison: Comparison) -> str:
