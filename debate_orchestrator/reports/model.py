@@ -172,7 +172,6 @@ class ReportModel(Part):
 def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = None) -> ReportModel:
     """The report of a journal, and of the reviewers' ballots that lie beside it."""
     debate = fold(entry.event for entry in entries)
-    format = debate.format
     shown_turns = [turn for turn in schedule.turns_taken(debate) if not rapporteur.is_hidden_advice(debate, turn)]
     judging, votes = _judging(debate), _votes(debate)
     ballots = {turn: vote for vote in votes for turn in _ballot_turns(vote)}
@@ -202,7 +201,7 @@ def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = Non
         votes=tuple(_vote(vote, judging.scales.certain) for vote in votes),
         issues=decision_brief.issues_report(debate),
         brief=decision_brief.decision_brief_report(debate),
-        dissent=tuple(_disputed(record.fields or {}, format.sides)) if record else None,
+        dissent=tuple(_disputed(record.fields or {}, debate.format.sides)) if record else None,
         questions=tuple(_questions(on_the_debate)),
         follow_up=tuple(_follow_up(on_the_debate)),
         links=tuple(link for turn in shown_turns if turn.speaking for link in _links(debate, turn)),
@@ -216,7 +215,7 @@ def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = Non
         after=after,
         finals=finals,
         dissent_turn=record.id if record else "",
-        persisted=format.labels.persisted if tally.persisted(debate) else None,
+        persisted=debate.format.labels.persisted if tally.persisted(debate) else None,
         places={turn.id: (turn.round or 0, f"{turn.phase.name} {turn.seat.upper()}") for turn in shown_turns},
     )
     return report.model_copy(update={"summary": summary_line(report, None)})
