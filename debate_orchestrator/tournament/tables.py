@@ -90,10 +90,7 @@ def _rating_tables(ratings: Ratings) -> Iterator[Table]:
         "Strengths from every judge's vote, in log odds, without what side, order and judge add; 95 % intervals over "
         "topics. Models that the intervals do not separate share a rank.",
         ("rank", "model", "strength", "low", "high", "votes", "group"),
-        tuple(
-            (one.rank, one.model, one.strength, one.low, one.high, one.votes, one.group)
-            for one in (fit.strengths if fit else ())
-        ),
+        tuple((one.rank, *one[:4], one.votes, one.group) for one in (fit.strengths if fit else ())),
     )
     yield Table(
         "judge_effects",
@@ -147,21 +144,13 @@ def _database(rows: Rows) -> sqlite3.Connection:
     database = sqlite3.connect(":memory:")
     database.executescript(_SCHEMA)
     database.executemany(
-        "INSERT INTO debates VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            (n, row.id, row.created, row.topic, row.category, row.pro, row.con, row.first, row.winner, row.complete)
-            for n, row in enumerate(rows.debates)
-        ),
+        "INSERT INTO debates VALUES (:place, :id, :created, :topic, :category, :pro, :con, :first, :winner, :complete)",
+        ({**vars(row), "place": n} for n, row in enumerate(rows.debates)),
     )
     database.executemany(
-        "INSERT INTO ballots VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            (
-                *(row.debate, row.judge, row.winner, row.lead, row.score, row.label),
-                *(row.round, row.final, row.mirrored, row.repeat, row.is_vote),
-            )
-            for row in rows.ballots
-        ),
+        """INSERT INTO ballots VALUES (:debate, :judge, :winner, :lead, :score, :label, :round, :final, :mirrored,
+        :repeat, :is_vote)""",
+        ({**vars(row), "lead": row.lead, "is_vote": row.is_vote} for row in rows.ballots),
     )
     points = (
         (row.debate, name, pro, con) for row in rows.ballots if row.is_vote for name, (pro, con) in row.scores.items()

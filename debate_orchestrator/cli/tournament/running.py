@@ -97,7 +97,7 @@ def resume(arguments: argparse.Namespace) -> int:
         spec = tournament.spec.model_copy(update={"max_cost": cap(arguments.max_cost)})
         if problems := check(spec):
             raise BadSettings(problems)
-        tournament = folder.rewrite(tournament, spec)
+        tournament = folder.write(tournament.folder, spec)
     return run_tournament(tournament, options)
 
 

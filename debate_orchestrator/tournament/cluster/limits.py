@@ -20,7 +20,7 @@ from debate_orchestrator.core.settings import MAX_COUNT
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.engine.budget import RUN_AGAIN, check_cap
 from debate_orchestrator.tournament.cluster.database import LIVE_ANYWHERE, RETRY, Database, fetched, out_of_reach
-from debate_orchestrator.tournament.limits import Admission, Gate, Limiter, Limiters, LimiterState, until_next_look
+from debate_orchestrator.tournament.limits import Admission, Gate, Limiter, Limiters, LimiterState
 from debate_orchestrator.tournament.spec import Spec
 from debate_orchestrator.util.errors import BadFile
 
@@ -186,17 +186,13 @@ class SharedGate(Gate):
         throttled = limiters[self._model].throttled - throttled
         price, seconds = written.cost, 0.0
         if call is not None:
-            self._must_not_outlast(limiters.values(), turn)
-            waits = [limiter.wait() for limiter in limiters.values()]
-            if all(wait == 0.0 for wait in waits):
-                for limiter in limiters.values():
-                    limiter.take(call.amounts)
+            if seconds := self._taken([*limiters.values()], call, turn, _SOON):
+                call = None
+            else:
                 taken += limiters
                 own.update(taken)
                 self._shared.under_way.update(taken)
                 price += call.price
-            else:
-                seconds, call = until_next_look(waits, _SOON), None
         counts = {"calls": int(call is not None), "failed": written.failed, "throttled": throttled}
         await self._commit(connection, price, counts, call, turn)
         texts = []

@@ -28,7 +28,7 @@ from debate_orchestrator.tournament.cluster.journals import DatabaseJournals
 from debate_orchestrator.tournament.cluster.limits import SharedLimiters
 from debate_orchestrator.tournament.cluster.queue import Requeue
 from debate_orchestrator.tournament.folder import Tournament, unfrozen
-from debate_orchestrator.tournament.plan import ScheduledDebate, make_schedule, topics_by_id
+from debate_orchestrator.tournament.plan import ScheduledDebate
 from debate_orchestrator.tournament.run import DebateStatus, OnChange, TournamentRun, mistake, stopped_by_mistake
 from debate_orchestrator.util.data import strict_json
 from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, UserError, short_repr
@@ -339,7 +339,7 @@ class Worker:
             except ValueError as error:
                 raise BadFile(f"{name}: its spec is not JSON ({error}).") from None
             spec = unfrozen(data, name).model_copy(update={"max_cost": None})
-            return Tournament(name, spec, make_schedule(spec), topics_by_id(spec.topics))
+            return Tournament.of(name, spec)
 
         try:
             # A large schedule takes seconds, in which the debates that run must not stand still.
