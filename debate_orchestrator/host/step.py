@@ -8,8 +8,6 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from pydantic import Field
-
 from debate_orchestrator.core import schedule, speech_rules
 from debate_orchestrator.core.events import BriefSent, Noted, Rejected, ReplyEvent, StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
@@ -70,7 +68,7 @@ class StepResult(FrozenModel):
     problems: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     """A sentence for each turn that was due before and whose reply did not come."""
-    turns: tuple[DueTurn, ...] = Field(default=())
+    turns: tuple[DueTurn, ...] = ()
 
     @property
     def done(self) -> bool:
@@ -150,10 +148,7 @@ class _Stepper:
         self.open, self.folder, self.before_calls = debate, folder, before_calls
         self.told = False
         self.callable = seat_providers(debate, permissions)
-        due = self.debate.due
-        self.waiting = [
-            turn.id for turn in due if turn.seat not in self.callable and turn.id in self.debate.briefs_sent
-        ]
+        self.waiting = [turn.id for turn in self._due_at_host() if turn.id in self.debate.briefs_sent]
         self.accepted: list[Accepted] = []
         self.problems: list[str] = []
         self.rejected: set[str] = set()
@@ -228,7 +223,7 @@ class _Stepper:
             asked = self._brief(turn)
             turn_files = self.folder.turn_files(turn.id, asked.wants)
             try:
-                text = self.folder.collect(turn_files, self._brief_file(asked, self.debate, turn))
+                text = self.folder.collect(turn_files, self._brief_file(asked, turn, turn_files))
                 if text is not None:
                     self._take(turn.id, text)
             except BadReply as error:
@@ -296,18 +291,20 @@ class _Stepper:
     def _brief(self, turn: Turn) -> Brief:
         """The brief of a due turn as the host may see it: without the secrets of the environment. It ends with the last
         reply that could not be used, and why."""
-        return _brief_in(self.debate, turn)
+        rejected = self.debate.rejected.get(turn.id, ())
+        former = rejected[-1] if rejected and rejected[-1].reply.by == model_spec.HOST else None
+        code = code_for(self.debate, turn, spec_in(self.debate, turn.seat), reply_secret.kept_secret)
+        return brief(self.debate, turn, former, code).redacted()
 
-    def _brief_file(self, asked: Brief, debate: DebateState, turn: Turn) -> str:
-        reply = self.folder.turn_files(turn.id, asked.wants).reply
-        return brief_file(asked, debate, turn, os.path.basename(reply))
+    def _brief_file(self, asked: Brief, turn: Turn, turn_files: TurnFiles) -> str:
+        return brief_file(asked, self.debate, turn, os.path.basename(turn_files.reply))
 
     def _lay(self, turn: Turn) -> DueTurn:
         asked = self._brief(turn)
         turn_files = self.folder.turn_files(turn.id, asked.wants)
         earlier = earlier_briefs(self.open.journal.events, turn, os.path.basename(turn_files.reply))
         self._ask_once(turn, asked)
-        if problem := self.folder.write_brief(turn_files, self._brief_file(asked, self.debate, turn), earlier):
+        if problem := self.folder.write_brief(turn_files, self._brief_file(asked, turn, turn_files), earlier):
             self._reject(turn.id, [problem])
         return DueTurn(
             turn=turn.id,
@@ -318,11 +315,3 @@ class _Stepper:
             wants=asked.wants,
             json_schema=asked.json_schema,
         )
-
-
-def _brief_in(debate: DebateState, turn: Turn) -> Brief:
-    """The brief of a turn in this state, without the secrets of the environment."""
-    rejected = debate.rejected.get(turn.id, ())
-    former = rejected[-1] if rejected and rejected[-1].reply.by == model_spec.HOST else None
-    code = code_for(debate, turn, spec_in(debate, turn.seat), reply_secret.kept_secret)
-    return brief(debate, turn, former, code).redacted()

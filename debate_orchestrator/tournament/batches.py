@@ -211,12 +211,12 @@ class Batches:
             raise  # it may have been created
         except ExternalError:
             if bodies is not None:
-                self._file.never_created(batch)
+                self._file.created(batch, None)
             raise
         finally:
             self._creating.discard(batch.name)
+        self._file.created(batch, id)
         if id is None:
-            self._file.never_created(batch)
             if not self.collects:
                 self._settle(batch.calls, TransientError(f"No batch of {batch.model} was created for this call."))
                 return False
@@ -224,7 +224,6 @@ class Batches:
                 if call in self._calls:
                     self._enqueue(batch.model, call)
             return False
-        self._file.created(batch, id)
         if bodies is not None:
             self._on_note(f"Batch {id} has {plural(len(batch.calls), 'call')} of {batch.model}.")
         return True

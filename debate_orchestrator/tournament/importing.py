@@ -16,16 +16,15 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from pydantic import ValidationError
-
 from debate_orchestrator.core.values import FrozenModel
+from debate_orchestrator.formats.validation import key_path, validate
 from debate_orchestrator.storage.files import make_folder, write_new
 from debate_orchestrator.tournament import rows
 from debate_orchestrator.tournament.folder import SPEC, must_be_new
 from debate_orchestrator.tournament.journal_rows import IMPORTED
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow, RoleUsage, Rows, Side, Winner
 from debate_orchestrator.util.data import MAX_FILE_SIZE, name_of, read_mapping, read_text, strict_json
-from debate_orchestrator.util.errors import MAX_LISTED, BadFile, first_few, short_repr, suggest
+from debate_orchestrator.util.errors import BadFile, first_few, short_repr, suggest
 from debate_orchestrator.util.garbage import collection_paused
 from debate_orchestrator.util.sanitize import count_words, normalized
 
@@ -142,20 +141,9 @@ def _read_map(path: str) -> ColumnMap:
             f"{name_of(path)}: `scores` has {len(scores):,} dimensions, and at most {rows.MAX_DIMENSIONS} are allowed."
         )
         raise BadFile(problem)
-    try:
-        columns = ColumnMap.model_validate(given)
-    except ValidationError as error:
-        problems = []
-        for one in error.errors()[:MAX_LISTED]:
-            key = ".".join(map(str, one["loc"]))
-            if one["type"] == "missing":
-                problems.append(f"{name_of(path)}: `{key}` is missing: the column that holds it.")
-            elif one["type"] == "extra_forbidden":
-                hint = suggest(key, ColumnMap.model_fields)
-                problems.append(f"{name_of(path)}: `{key}` is not a key of a map. {hint}".rstrip())
-            else:
-                problems.append(f"{name_of(path)}: `{key}`: {one['msg']}.")
-        raise BadFile(problems) from None
+    columns, problems = validate(ColumnMap, given, lambda keys: f"{name_of(path)}: {key_path(keys)}")
+    if columns is None:
+        raise BadFile(problems)
     for name in columns.columns():
         if len(name) > _MAX_PATH_LENGTH or name.count(".") >= _MAX_PARTS:
             problem = f"{name_of(path)}: the column {short_repr(name)} is too long or too deep"
