@@ -213,8 +213,8 @@ class _Stepper:
             for role in slot.phase.seats
             for seat in (debate.judges if role == JUDGE else (role,))
         }
-        kept = {turn: self.folder.set_aside(turn) for turn in sorted(left_out & {*self.folder.replied()})}
-        return [f"{turn}: kept as {path}, not used. {ended_early}" for turn, path in kept.items()]
+        kept = self.folder.set_aside(left_out).items()
+        return [f"{turn}: kept as {path}, not used. {ended_early}" for turn, path in kept]
 
     def _collect(self) -> bool:
         """Takes every reply in the folder that answers what is due; True if there was one."""

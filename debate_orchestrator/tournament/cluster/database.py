@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -18,13 +19,6 @@ from debate_orchestrator.util.sanitize import one_line
 
 if TYPE_CHECKING:
     from procrastinate import App
-    from psycopg import AsyncConnection
-
-
-import os
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
     from psycopg import AsyncConnection
 
 SCHEMA = "debate_orchestrator"
@@ -97,25 +91,22 @@ async def _create_tables(connection: AsyncConnection, where: str) -> None:
             layout = await (await connection.execute("SELECT version, procrastinate FROM layout")).fetchone()
     except errors.InsufficientPrivilege as error:
         problem = f"This user may not create tables in {where} ({error.diag.message_primary})."
-        raise BadSettings(
-            problem, hint=f"let its owner run the tournament first, or grant it the schema {SCHEMA}"
-        ) from None
+        hint = f"let its owner run the tournament first, or grant it the schema {SCHEMA}"
+        raise BadSettings(problem, hint=hint) from None
     _must_match(layout, newest, where)
 
 
 def _must_match(layout: tuple[object, ...] | None, newest: str, where: str) -> None:
     version, procrastinate = layout or (None, None)
-    if isinstance(version, int) and version > VERSION:
-        problem = f"{where} has tables of version {version}, and this program uses version {VERSION}."
-        raise BadSettings(problem, hint="upgrade debate-orchestrator on this machine")
     if version != VERSION:
+        newer = isinstance(version, int) and version > VERSION
+        hint = "name an empty database; the folder brings along what was recorded"
         problem = f"{where} has tables of version {version}, and this program uses version {VERSION}."
-        raise BadSettings(problem, hint="name an empty database; the folder brings along what was recorded")
+        raise BadSettings(problem, hint="upgrade debate-orchestrator on this machine" if newer else hint)
     if procrastinate != newest:
         problem = f"{where} was set up by a version of procrastinate with other tables ({procrastinate}, not {newest})."
-        raise BadSettings(
-            problem, hint="install the same version of procrastinate on all machines, or name an empty database"
-        )
+        hint = "install the same version of procrastinate on all machines, or name an empty database"
+        raise BadSettings(problem, hint=hint)
 
 
 Result = TypeVar("Result")

@@ -379,7 +379,7 @@ class Exchange:
         """Brings the spec, and of every journal what only the folder has. BadFile, with nothing brought, if the folder
         lacks models that the database has, or has other journals."""
         for (text,) in await self.database.rows("SELECT spec FROM tournaments WHERE id = %(id)s", id=self.id):
-            self._must_have_models(self._read_spec(text))
+            self._must_have_models(stored_spec(text, f"The tournament {self.id} in {self.database.where}"))
         known = await self._counts(None)
         usable = [debate for debate, found in statuses.items() if found.status not in ("waiting", "unusable")]
         if others := [one for debates in _batches(usable) for one in await self._different(debates, known)]:
@@ -391,17 +391,6 @@ class Exchange:
         for debate in usable:
             if self._have[debate] > known.get(debate, 0):
                 await self._bring_one(debate, known.get(debate, 0), statuses[debate])
-
-    def _read_spec(self, text: str) -> dict[str, Any]:
-        """The spec of the tournament in the database. Raises BadFile if it is none."""
-        name = f"The tournament {self.id} in {self.database.where}"
-        try:
-            spec = strict_json(text)
-        except ValueError as error:
-            raise BadFile(f"{name}: its spec is not JSON ({error}).", hint="restore the database") from None
-        if not isinstance(spec, dict) or not isinstance(spec.get("added", []), list):
-            raise BadFile(f"{name}: its spec is not one that this program wrote.", hint="restore the database")
-        return spec
 
     def _must_have_models(self, known: dict[str, Any]) -> None:
         lacking = [name for name in known.get("added", []) if name not in self.tournament.spec.added]
@@ -492,6 +481,17 @@ class Exchange:
         else:
             self._have[debate] = data.count(b"\n")
             self.unusable.pop(debate, None)
+
+
+def stored_spec(text: str, name: str) -> dict[str, Any]:
+    """The spec of a tournament as the database has it; `name` names the tournament. BadFile if it is none."""
+    try:
+        spec = strict_json(text)
+    except ValueError as error:
+        raise BadFile(f"{name}: its spec is not JSON ({error}).", hint="restore the database") from None
+    if not isinstance(spec, dict) or not isinstance(spec.get("added", []), list):
+        raise BadFile(f"{name}: its spec is not one that this program wrote.", hint="restore the database")
+    return spec
 
 
 def _batches(debates: Iterable[str]) -> Iterator[list[str]]:

@@ -6,23 +6,20 @@ are completed meanwhile, as in a run on one machine.
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
-from debate_orchestrator.tournament.cluster.database import Database, fetched
+from debate_orchestrator.tournament.cluster.database import LIVE, RETRY, Database, fetched, out_of_reach
+from debate_orchestrator.tournament.cluster.journals import Exchange
+from debate_orchestrator.tournament.run import DebateStatus, RunCounts, count_completed
 
 if TYPE_CHECKING:
     from procrastinate import App, JobContext
     from procrastinate.jobs import Job
-
-
-import asyncio
-import time
-from functools import partial
-
-from debate_orchestrator.tournament.cluster.database import LIVE, RETRY, out_of_reach
-from debate_orchestrator.tournament.cluster.journals import Exchange
-from debate_orchestrator.tournament.run import DebateStatus, RunCounts, count_completed
 
 TASK = "run_debate"
 _BATCH = 1_000
@@ -82,10 +79,8 @@ async def enqueue(database: Database, tournament: str, debates: Iterable[tuple[s
             await manager.batch_defer_jobs_async(batch)
         except AlreadyEnqueued:  # another run of the same tournament queues the same debates
             for job in batch:
-                try:
+                with suppress(AlreadyEnqueued):
                     await manager.defer_job_async(job)
-                except AlreadyEnqueued:
-                    pass
 
 
 def _job(queue: str, tournament: str, debate: str, begun: bool) -> Job:
@@ -157,7 +152,8 @@ _LOOK = 1.0
 """Seconds between two looks at the database."""
 
 _STANDINGS = """
-SELECT debate, lines > 0, status, winner, cost, why, for_good FROM journals WHERE tournament = %(id)s
+SELECT debate, coalesce(status, CASE WHEN lines > 0 THEN 'stopped' ELSE 'waiting' END), winner, cost, why, for_good
+FROM journals WHERE tournament = %(id)s
 """
 _COUNTS = f"""
 SELECT count(*) FILTER (WHERE status = 'complete'), count(*) FILTER (WHERE status = 'undecided'),
@@ -243,11 +239,8 @@ class Passes:
     async def _look(self) -> None:
         """Reads how the debates stand."""
         rows = await self._database.rows(_STANDINGS, id=self._exchange.id)
-        for debate, begun, status, winner, cost, why, for_good in rows:
-            debate_status = DebateStatus(
-                status or ("stopped" if begun else "waiting"), winner, cost, tuple(why), for_good
-            )
-            self.statuses[debate] = debate_status
+        for debate, status, winner, cost, why, for_good in rows:
+            self.statuses[debate] = DebateStatus(status, winner, cost, tuple(why), for_good)
         await self._count()
 
     async def _count(self) -> None:

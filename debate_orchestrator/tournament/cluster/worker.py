@@ -24,13 +24,12 @@ from debate_orchestrator.tournament.cluster.database import (
     Database,
     out_of_reach,
 )
-from debate_orchestrator.tournament.cluster.journals import DatabaseJournals
+from debate_orchestrator.tournament.cluster.journals import DatabaseJournals, stored_spec
 from debate_orchestrator.tournament.cluster.limits import SharedLimiters
 from debate_orchestrator.tournament.cluster.queue import Requeue
 from debate_orchestrator.tournament.folder import Tournament, unfrozen
 from debate_orchestrator.tournament.plan import ScheduledDebate
 from debate_orchestrator.tournament.run import DebateStatus, OnChange, TournamentRun, mistake, stopped_by_mistake
-from debate_orchestrator.util.data import strict_json
 from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, UserError, short_repr
 from debate_orchestrator.util.garbage import collection_seldom
 from debate_orchestrator.util.numbers import plural
@@ -334,11 +333,7 @@ class Worker:
 
         def scheduled() -> Tournament:
             ((text,),) = found
-            try:
-                data = strict_json(text)
-            except ValueError as error:
-                raise BadFile(f"{name}: its spec is not JSON ({error}).") from None
-            spec = unfrozen(data, name).model_copy(update={"max_cost": None})
+            spec = unfrozen(stored_spec(text, name), name).model_copy(update={"max_cost": None})
             return Tournament.of(name, spec)
 
         try:
