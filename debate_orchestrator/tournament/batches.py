@@ -51,7 +51,7 @@ QUIET = 2.0
 """Seconds without a new call after which a batch is created of those that have come."""
 FIRST_LOOK, LAST_LOOK = 2.0, 60.0
 """Seconds between two looks at a batch, at first and in the end."""
-_CLOCKS = 3600.0
+_CLOCK_SKEW = 3600.0
 """Seconds by which the provider's clock may be behind."""
 _LAST_CREATIONS = 10.0
 """Seconds for which batches that are being created are awaited when a run ends."""
@@ -245,7 +245,7 @@ class Batches:
 
         Where the provider keeps no names, batches of other programs may have the same size, and only the results tell
         whose they are. The first to end is looked at first, so that none of them holds up one that has ended."""
-        since = batch.at - _CLOCKS
+        since = batch.at - _CLOCK_SKEW
         found = await _with_retries(lambda: api.find_batches(batch.name, len(batch.calls), since))
         candidates = [id for id in found if not self._file.is_known(id)]
         seconds, noted = self._first_look, False

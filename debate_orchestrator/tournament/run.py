@@ -51,7 +51,7 @@ AT_ONCE = 50
 """Debates under way at the same time, unless it is said otherwise."""
 MISTAKE = "An error in this program stopped it"
 """How the reason begins of a debate that stopped for one."""
-_GIVES_UP = 3
+_MAX_FAILURES = 3
 """Debates that a model fails for good, one after another, after which no more are begun with it."""
 
 Status = Literal["waiting", "running", "complete", "undecided", "stopped", "unusable", "elsewhere"]
@@ -221,8 +221,8 @@ class TournamentRun:
         if self._capped and before.status == "waiting":
             return before  # what the cap leaves is for debates that have begun
         specs = [self.tournament.spec.model_named(name).spec for name in (debate.pro, debate.con, *debate.judges)]
-        if broken := [spec for spec in specs if self._failures[spec] >= _GIVES_UP]:
-            why = f"{broken[0]} failed in {_GIVES_UP} debates in a row, so no more are begun with it."
+        if broken := [spec for spec in specs if self._failures[spec] >= _MAX_FAILURES]:
+            why = f"{broken[0]} failed in {_MAX_FAILURES} debates in a row, so no more are begun with it."
             return self._set_status(debate, before._replace(why=(why,), for_good=True))
         try:
             self._set_status(debate, before._replace(status="running"))

@@ -87,7 +87,7 @@ def _add_ratings(database: sqlite3.Connection, ratings: Ratings) -> None:
 _SCHEMA = """
 CREATE TABLE debates (place INTEGER PRIMARY KEY, debate UNIQUE, created, topic, category, pro, con, first, winner,
     complete);
-CREATE TABLE ballots (debate, judge, winner, lead, score, label, turn, final, mirrored, repeat, is_vote);
+CREATE TABLE ballots (debate, judge, winner, lead, score, label, round, final, mirrored, repeat, is_vote);
 CREATE TABLE points (debate, dimension, pro, con);  -- of votes
 CREATE TABLE elo (model, rating, games, won, lost, tied);
 CREATE TABLE strengths (model, strength, low, high, rank, "group", votes, one_sided);

@@ -114,9 +114,9 @@ RETRY = 1.0
 """Seconds until a database that could not be reached is tried again."""
 _CONNECT = 5
 """Seconds that a connection may take."""
-_PATIENCE = 10.0
+_TIMEOUT = 10.0
 """Seconds for which a query waits for one of the connections."""
-_IN_HASTE = 2.0
+_LAST_TIMEOUT = 2.0
 """Seconds of the same at the end of a worker that was told to leave."""
 _IDLE = 5
 """Seconds for which a transaction may wait for its worker."""
@@ -268,10 +268,10 @@ class Database:
         if await self.rows("SELECT current_setting('transaction_read_only')") == [("on",)]:
             raise ReadOnlySqlTransaction("it is read-only")
 
-    def in_haste(self) -> None:
+    def shorten_timeout(self) -> None:
         """Has queries wait for a connection for a moment alone from now on: the process is to end."""
         connector: Any = self.app.connector
-        connector.pool.timeout = _IN_HASTE
+        connector.pool.timeout = _LAST_TIMEOUT
 
     def lost(self, error: Exception) -> None:
         """Takes note that the database can't be reached, and says so the first time. One that has something locked, or
@@ -314,7 +314,7 @@ async def opened(url: str, tell: Callable[[str], None]) -> AsyncIterator[Databas
 
     for name in ("psycopg", "procrastinate"):  # what they would say is told in one sentence by `lost`
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    connector = procrastinate.PsycopgConnector(conninfo=conninfo, min_size=1, max_size=_CONNECTIONS, timeout=_PATIENCE)
+    connector = procrastinate.PsycopgConnector(conninfo=conninfo, min_size=1, max_size=_CONNECTIONS, timeout=_TIMEOUT)
     app = procrastinate.App(connector=connector)
     try:
         await app.open_async()

@@ -113,7 +113,7 @@ class DatabaseJournals:
     async def open(self, debate: str, make_opened: Callable[[], Opened]) -> AsyncIterator[JournalWriter]:
         number, token, count, lines = await self._database.persistent(lambda: self.take(debate))
         journal = DatabaseJournal(self, f"{self._database.where}: {debate}", number, token)
-        patience: float | None = None
+        timeout: float | None = None
         try:
             journal.load(lines, count)
             if not journal.entries:
@@ -122,10 +122,10 @@ class DatabaseJournals:
             yield journal
             await journal.handed_over()
         except asyncio.CancelledError:
-            patience = AT_THE_END
+            timeout = AT_THE_END
             raise
         finally:
-            await self._close(journal, patience)
+            await self._close(journal, timeout)
 
     def archive(self, debate: str) -> str | None:
         return None
@@ -145,10 +145,10 @@ class DatabaseJournals:
             lines = await fetched(connection, query, journal=number)
         return number, token, count, [bytes(line) for (line,) in lines]
 
-    async def _close(self, journal: DatabaseJournal, patience: float | None) -> None:
+    async def _close(self, journal: DatabaseJournal, timeout: float | None) -> None:
         """Lets go of a journal, and names the answers in it that are lost."""
         try:
-            await self._let_go(journal, patience)
+            await self._let_go(journal, timeout)
         except asyncio.CancelledError:
             await self._let_go(journal, AT_THE_END)
             raise
@@ -160,11 +160,11 @@ class DatabaseJournals:
             # Another debate may be writing lines of this one just now: those that fail must not wait again.
             journal.failure = journal.failure or ProviderFailed(f"{journal.path} is closed.")
 
-    async def _let_go(self, journal: DatabaseJournal, patience: float | None) -> None:
+    async def _let_go(self, journal: DatabaseJournal, timeout: float | None) -> None:
         """Writes what is left, and lets others take the journal, as far as that can be done in so many seconds."""
         names = {"id": journal.id, "token": journal.token}
         with suppress(TimeoutError):
-            async with asyncio.timeout(patience):
+            async with asyncio.timeout(timeout):
                 with suppress(LockedJournal, ProviderFailed):  # raised before, and told when they are named
                     await journal.handed_over()
                 await self._database.persistent(partial(self._database.execute, _RELEASE, **names))

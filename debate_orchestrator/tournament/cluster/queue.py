@@ -151,7 +151,7 @@ async def work(database: Database, tournament: str, at_once: int, lease: float) 
 _LOOK = 1.0
 """Seconds between two looks at the database."""
 
-_STANDINGS = """
+_STATUSES = """
 SELECT debate, coalesce(status, CASE WHEN lines > 0 THEN 'stopped' ELSE 'waiting' END), winner, cost, why, for_good
 FROM journals WHERE tournament = %(id)s
 """
@@ -238,7 +238,7 @@ class Passes:
 
     async def _look(self) -> None:
         """Reads how the debates stand."""
-        rows = await self._database.rows(_STANDINGS, id=self._exchange.id)
+        rows = await self._database.rows(_STATUSES, id=self._exchange.id)
         for debate, status, winner, cost, why, for_good in rows:
             self.statuses[debate] = DebateStatus(status, winner, cost, tuple(why), for_good)
         await self._count()

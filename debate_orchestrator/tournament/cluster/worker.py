@@ -116,7 +116,7 @@ class Worker:
     def abandon(self) -> None:
         """Leaves the replies under way too."""
         self._stop.set()
-        self._database.in_haste()
+        self._database.shorten_timeout()
         for job in self._jobs:
             job.cancel()
 
