@@ -271,7 +271,12 @@ class JournalWriter:
         self._size = self._written = self._synced = 0
         self._sync_lost = False
         self._syncing = threading.Lock()
-        self._handle = self._open_locked(flags)
+        try:
+            self._handle = regular_file(self.path, flags)
+        except OSError as error:
+            raise _unwritable(self.path, error) from None
+        with self._closed_on_failure():
+            self._lock()
 
     @contextmanager
     def _closed_on_failure(self) -> Iterator[None]:
@@ -281,27 +286,20 @@ class JournalWriter:
             self.close()
             raise
 
-    def _open_locked(self, flags: int) -> int:
+    def _lock(self) -> None:
         try:
-            handle = regular_file(self.path, flags)
+            must_fit(self._handle)
         except OSError as error:
-            raise _unwritable(self.path, error) from None
-        try:
-            must_fit(handle)
-        except OSError as error:
-            os.close(handle)
             raise _unwritable(self.path, error) from None
         try:
             # flock belongs to the open file, so it ends with this process and is not shared by name.
-            take_lock(handle)
-        except OSError as error:
-            os.close(handle)
-            if not isinstance(error, BlockingIOError):
-                problem = f"{self._name} is in a place without file locks ({error.strerror})."
-                raise BadJournal(problem, hint="a local file system") from None
+            take_lock(self._handle)
+        except BlockingIOError:
             problem = f"The journal {self._name} is locked, because another process is writing it; nothing was changed."
             raise LockedJournal(problem, hint="wait for the other process, or end it") from None
-        return handle
+        except OSError as error:
+            problem = f"{self._name} is in a place without file locks ({error.strerror})."
+            raise BadJournal(problem, hint="a local file system") from None
 
     @property
     def _name(self) -> str:

@@ -53,18 +53,15 @@ class BatchFile:
         """The id of a call to its batch."""
         try:
             self._handle = regular_file(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC)
+            try:
+                self._lock()
+                self._read()
+                sync_folder(folder)
+            except BaseException:
+                self.close()
+                raise
         except OSError as error:
             raise BadFile(f"Can't use {name_of(self.path)} ({error_text(error)}).") from None
-        try:
-            self._lock()
-            self._read()
-            sync_folder(folder)
-        except OSError as error:
-            os.close(self._handle)
-            raise BadFile(f"Can't use {name_of(self.path)} ({error_text(error)}).") from None
-        except BaseException:
-            os.close(self._handle)
-            raise
 
     def _lock(self) -> None:
         try:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field, ValidationError
@@ -76,17 +77,17 @@ class SharedLimiters(Limiters):
                 raise ended
 
 
+@dataclass
 class _Unreported:
     """What has happened to calls and is not in the database yet."""
 
-    def __init__(self) -> None:
-        self.amounts: Counter[str] = Counter()
-        """What calls took beyond what was expected of them."""
-        self.cost = 0.0
-        self.failed = 0
-        self.responses: list[tuple[int, dict[str, str]]] = []
-        self.ended = False
-        """Whether calls have ended."""
+    amounts: Counter[str] = field(default_factory=Counter)
+    """What calls took beyond what was expected of them."""
+    cost: float = 0.0
+    failed: int = 0
+    responses: list[tuple[int, dict[str, str]]] = field(default_factory=list)
+    ended: bool = False
+    """Whether calls have ended."""
 
     @property
     def waiting(self) -> bool:
