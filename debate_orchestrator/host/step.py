@@ -109,26 +109,10 @@ def step(
     with continue_debate(journal, trusting(trust)) as debate:
         if debate.state.due:
             must_be_callable(debate.state.cast)
-        result = take_step(debate, TurnsFolder(debate.files.turns), replies or {})
+        result = Stepper(debate, TurnsFolder(debate.files.turns)).step(replies or {})
         if result.done:
             finish(debate)
         return result
-
-
-def take_step(
-    debate: OpenDebate,
-    folder: TurnsFolder,
-    given: Mapping[str, str],
-    *,
-    one_agent: bool = False,
-    begun: bool = False,
-    permissions: Permissions = NO_PERMISSIONS,
-    before_calls: Callable[[], None] = lambda: None,
-) -> StepResult:
-    """Takes the replies in `given` (turn id to text) and in the folder, runs the seats that can be called, and lays out
-    what is due then. `begun` says that the debate was opened just now, so that its first announcements are new. A reply
-    that can't be taken is a problem; all others are taken. `before_calls` is called once, before the first call."""
-    return _Stepper(debate, folder, permissions, before_calls).step(given, one_agent=one_agent, begun=begun)
 
 
 def wait(journal: str, seconds: float, given: Collection[str] = ()) -> None:
@@ -141,10 +125,17 @@ def wait(journal: str, seconds: float, given: Collection[str] = ()) -> None:
     wait_for_replies([folder.turn_files(turn_id, form) for turn_id, form in wants.items()], seconds)
 
 
-class _Stepper:
+class Stepper:
+    """Takes a step of an open debate: the replies that are there, and the turns of seats that can be called."""
+
     def __init__(
-        self, debate: OpenDebate, folder: TurnsFolder, permissions: Permissions, before_calls: Callable[[], None]
+        self,
+        debate: OpenDebate,
+        folder: TurnsFolder,
+        permissions: Permissions = NO_PERMISSIONS,
+        before_calls: Callable[[], None] = lambda: None,
     ):
+        """`before_calls` is called once, before the first call."""
         self.open, self.folder, self.before_calls = debate, folder, before_calls
         self.told = False
         self.callable = seat_providers(debate, permissions)
@@ -157,7 +148,10 @@ class _Stepper:
     def debate(self) -> DebateState:
         return self.open.state
 
-    def step(self, given: Mapping[str, str], *, one_agent: bool, begun: bool) -> StepResult:
+    def step(self, given: Mapping[str, str], *, one_agent: bool = False, begun: bool = False) -> StepResult:
+        """Takes the replies in `given` (turn id to text) and in the folder, runs the seats that can be called, and lays
+        out what is due then. `begun` says that the debate was opened just now, so that its first announcements are new.
+        A reply that can't be taken is a problem; all others are taken."""
         announcer = Announcer()
         before = [] if begun else announcer.new(self.debate)
         self._check_secret()
