@@ -80,11 +80,8 @@ def save(path: str, state: SetupState, tell: Tell = ignore, *, whole: bool = Tru
     """Keeps the conversation in its file. A file there that `save` did not write, or of which the state is not the
     `whole`, is moved aside, and `tell` gets a sentence."""
     data = {**state.given, "sources": dict(state.sources), "setup": state.progress.model_dump(mode="json")}
-
-    def ours(there: bytes) -> bool:
-        return whole and _is_conversation(path, there)
-
-    if kept := write_atomic(path, _text(path, redact_values(data)), ours=ours):
+    text = _text(path, redact_values(data))
+    if kept := write_atomic(path, text, ours=lambda there: whole and _is_conversation(path, there)):
         tell(f"{name_of(path)} was edited by hand: kept as {name_of(kept)}.")
 
 

@@ -123,10 +123,8 @@ def _read_map(path: str) -> ColumnMap:
     given = read_mapping(path)
     scores = given.get("scores")
     if isinstance(scores, dict) and len(scores) > rows.MAX_DIMENSIONS:
-        problem = (
-            f"{name_of(path)}: `scores` has {len(scores):,} dimensions, and at most {rows.MAX_DIMENSIONS} are allowed."
-        )
-        raise BadFile(problem)
+        found = f"{len(scores):,} dimensions, and at most {rows.MAX_DIMENSIONS} are allowed"
+        raise BadFile(f"{name_of(path)}: `scores` has {found}.")
     columns, problems = validate(ColumnMap, given, lambda keys: f"{name_of(path)}: {key_path(keys)}")
     if columns is None:
         raise BadFile(problems)
@@ -264,11 +262,8 @@ def _side_usage(turns: list[dict[str, Any]]) -> RoleUsage:
         known = [value for value in given if isinstance(value, int | float) and abs(value) <= _MAX_AMOUNT]
         return sum(known) if known and len(known) == len(turns) else None
 
-    milliseconds, prompt, answer = (
-        total("duration_ms", "latency_ms"),
-        total("prompt_tokens"),
-        total("completion_tokens"),
-    )
+    milliseconds = total("duration_ms", "latency_ms")
+    prompt, answer = total("prompt_tokens"), total("completion_tokens")
     contents = [turn["content"] for turn in turns if isinstance(turn.get("content"), str)]
     return RoleUsage(
         calls=len(turns),

@@ -72,10 +72,15 @@ class DebateStatus(NamedTuple):
     for_good: bool = False
     """Whether it would stop again for that, in the same run."""
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether no turn is left, with a decision or without."""
+        return self.status in ("complete", "undecided")
+
 
 def count_completed(statuses: Iterable[DebateStatus]) -> int:
     """How many debates are complete, those without a decision included."""
-    return sum(debate_status.status in ("complete", "undecided") for debate_status in statuses)
+    return sum(debate_status.is_complete for debate_status in statuses)
 
 
 class RunCounts(NamedTuple):

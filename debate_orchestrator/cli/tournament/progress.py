@@ -46,7 +46,7 @@ class Progress:
 
     def __call__(self, debate: ScheduledDebate, debate_status: DebateStatus, event: Event | None) -> None:
         if event is None:
-            if debate_status.status in ("complete", "undecided"):
+            if debate_status.is_complete:
                 self.completed += 1
                 self.last.append((debate, debate_status))
             return

@@ -216,7 +216,7 @@ class Passes:
                 found.append((debate.id, False))
             elif debate_status.status == "undecided" and self._retry_failed and again:
                 found.append((debate.id, True))
-            elif debate_status.status not in ("complete", "undecided") and (again or not debate_status.for_good):
+            elif not debate_status.is_complete and (again or not debate_status.for_good):
                 found.append((debate.id, debate_status.status != "waiting"))
         return found
 

@@ -83,13 +83,8 @@ class Worker:
         """`find_problems` says what speaks against a tournament here: a key that is missing, no consent. `at_once`
         debates of each tournament run at the same time. `tell` gets sentences for people, and `unsaved` names what
         is lost."""
-        self._database, self._find_problems, self._at_once, self._permissions = (
-            database,
-            find_problems,
-            at_once,
-            permissions,
-        )
-        self._on_change, self._tell = on_change, tell
+        self._database, self._find_problems, self._at_once = database, find_problems, at_once
+        self._permissions, self._on_change, self._tell = permissions, on_change, tell
         self.unsaved = unsaved or UnsavedEvents(tell)
         self.refused = Counter[str]()
         """Why the database refuses what this worker writes, with the number of debates that stopped for it."""
@@ -287,7 +282,7 @@ class Worker:
         debate_status = await run.run_debate(scheduled, self._stop)
         if debate_status.status == "elsewhere":
             raise Requeue(round(lease) + 1)
-        if self._stop.is_set() and not debate_status.why and debate_status.status not in ("complete", "undecided"):
+        if self._stop.is_set() and not (debate_status.why or debate_status.is_complete):
             raise Requeue
         await self._settle(tournament, debate, debate_status)
 
