@@ -19,7 +19,7 @@ from debate_orchestrator.tournament.cluster.worker import Worker
 def test_a_worker_schedules_beside_its_debates(monkeypatch: pytest.MonkeyPatch) -> None:
     """A large schedule takes seconds, in which the debates of other tournaments go on."""
     text, threads = json.dumps(folder.frozen(spec())), list[threading.Thread]()
-    schedule = worker.make_schedule
+    schedule = folder.make_schedule
 
     def scheduled(given: Any) -> Any:
         threads.append(threading.current_thread())
@@ -28,7 +28,7 @@ def test_a_worker_schedules_beside_its_debates(monkeypatch: pytest.MonkeyPatch) 
     async def rows(*_: Any, **__: Any) -> list[tuple[str]]:
         return [(text,)]
 
-    monkeypatch.setattr(worker, "make_schedule", scheduled)
+    monkeypatch.setattr(folder, "make_schedule", scheduled)
     monkeypatch.setattr(worker.queue, "register", lambda *_: None)
     found = Worker(SimpleNamespace(rows=rows, where="db", app=None), lambda _: [], at_once=1)
     held, problems = asyncio.run(found._loaded("t"))

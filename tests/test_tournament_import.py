@@ -110,9 +110,9 @@ def test_unreadable_winners_are_said(debate: Run) -> None:
     ("change", "message"),
     [
         ({"winner": "winer"}, "rows.csv has no column `winer`. Did you mean 'winner'?"),
-        ({"wnner": "winner"}, "`wnner` is not a key of a map. Did you mean 'winner'?"),
+        ({"wnner": "winner"}, "map.yaml: wnner: 'wnner' is not a key here"),
         ({"debate": "topic"}, "debate 't1' has two models for pro: 'a' and 'c' (line 3)"),
-        ({"pro": None}, "map.yaml: `pro`"),
+        ({"pro": None}, "map.yaml: pro: nothing should be text"),
     ],
 )
 def test_a_map_that_does_not_fit_is_refused(change: dict[str, Any], message: str, debate: Run) -> None:

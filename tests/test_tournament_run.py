@@ -166,7 +166,7 @@ def test_a_cap_over_all_debates(server: Server) -> None:
     run = contests.ran(held, at_once=2)
     spent = sum(debate_status.cost for debate_status in run.statuses.values())
     begun = sum(debate_status.cost > 0 for debate_status in run.statuses.values())
-    raised = folder.rewrite(held, held.spec.model_copy(update={"max_cost": None}))
+    raised = folder.write(held.folder, held.spec.model_copy(update={"max_cost": None}))
     again = contests.ran(raised)
 
     assert 0 < spent <= 0.05 and begun <= 3

@@ -13,7 +13,7 @@ from debate_orchestrator.cli.interrupts import sigterm_as_interrupt
 from debate_orchestrator.cli.output import next_step, remark, say
 from debate_orchestrator.cli.step import print_step
 from debate_orchestrator.engine import start
-from debate_orchestrator.host.step import take_step
+from debate_orchestrator.host.step import Stepper
 from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.messages import command
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
             for line in setup:
                 say(line)
         folder = TurnsFolder(files.turns, remark)
-        result = take_step(debate, folder, {}, begun=True, permissions=permissions, before_calls=before_calls)
+        result = Stepper(debate, folder, permissions, before_calls).step({}, begun=True)
         code = print_step(result, debate, arguments, setup=setup if arguments.json else None)
         if result.turns and not arguments.json:
             next_step(f"write each reply to its file, then `{command('step', files.journal)}`.")

@@ -21,7 +21,7 @@ from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.debate import OpenDebate
 from debate_orchestrator.engine.issues import changed_issues, current_issues, in_new_order
-from debate_orchestrator.host.step import DueTurn, StepResult, take_step, wait
+from debate_orchestrator.host.step import DueTurn, Stepper, StepResult, wait
 from debate_orchestrator.host.turns_folder import TurnsFolder, read_reply
 from debate_orchestrator.prompting.replies import MAX_SIZE, decode
 from debate_orchestrator.reports.wording import ISSUES_CHANGED
@@ -64,10 +64,9 @@ def run(arguments: argparse.Namespace) -> int:
             if not (debate.state.due or arguments.json):
                 remark(finished(debate.files.journal))
             folder = TurnsFolder(debate.files.turns, remark)
-            options = {"one_agent": arguments.one_agent, "permissions": flags.permitted(arguments)}
-            options["before_calls"] = partial(tell_estimate, debate)
             try:
-                result = take_step(debate, folder, replies, **options)
+                stepper = Stepper(debate, folder, flags.permitted(arguments), partial(tell_estimate, debate))
+                result = stepper.step(replies, one_agent=arguments.one_agent)
             finally:
                 unsaved -= debate.state.replies.keys()
             show = (*_changed_list(debate.state, arguments), *result.show)

@@ -36,7 +36,7 @@ from debate_orchestrator.providers.caching import (
 )
 from debate_orchestrator.providers.registry import entry
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.numbers import plural
+from debate_orchestrator.util.numbers import duration, plural
 
 BALLOT_WORDS = 800
 """Words of a structured reply; those of the shipped debates have 500 to 1,300."""
@@ -87,7 +87,7 @@ class CostEstimate(FrozenModel):
     def _counted(self) -> str:
         if not self.calls:
             return "no calls"
-        counted = [self._calls(), f"about {_duration(self.seconds)}"]
+        counted = [self._calls(), f"about {duration(self.seconds)}"]
         if self.waits:
             counted[-1] += " and what the other seats take"
         if self.cost:
@@ -108,19 +108,13 @@ class CostEstimate(FrozenModel):
             return "no calls"
         money = self._money() if self.cost else "" if self.unknown else "$0"
         money += f"{' and ' if money else ''}an unknown price" if self.unknown else ""
-        return f"{self._calls()}, about {_duration(self.seconds)}, {money}"
+        return f"{self._calls()}, about {duration(self.seconds)}, {money}"
 
     def _calls(self) -> str:
         return plural(self.calls, "call")
 
     def _money(self) -> str:
         return f"about ${self.cost:.2f}" if self.cost >= 0.01 else "less than $0.01"
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:.0f} h"
 
 
 def sizes(brief: Brief) -> tuple[int, int]:

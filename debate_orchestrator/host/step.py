@@ -8,8 +8,6 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from pydantic import Field
-
 from debate_orchestrator.core import schedule, speech_rules
 from debate_orchestrator.core.events import BriefSent, Noted, Rejected, ReplyEvent, StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
@@ -70,7 +68,7 @@ class StepResult(FrozenModel):
     problems: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     """A sentence for each turn that was due before and whose reply did not come."""
-    turns: tuple[DueTurn, ...] = Field(default=())
+    turns: tuple[DueTurn, ...] = ()
 
     @property
     def done(self) -> bool:
@@ -111,26 +109,10 @@ def step(
     with continue_debate(journal, trusting(trust)) as debate:
         if debate.state.due:
             must_be_callable(debate.state.cast)
-        result = take_step(debate, TurnsFolder(debate.files.turns), replies or {})
+        result = Stepper(debate, TurnsFolder(debate.files.turns)).step(replies or {})
         if result.done:
             finish(debate)
         return result
-
-
-def take_step(
-    debate: OpenDebate,
-    folder: TurnsFolder,
-    given: Mapping[str, str],
-    *,
-    one_agent: bool = False,
-    begun: bool = False,
-    permissions: Permissions = NO_PERMISSIONS,
-    before_calls: Callable[[], None] = lambda: None,
-) -> StepResult:
-    """Takes the replies in `given` (turn id to text) and in the folder, runs the seats that can be called, and lays out
-    what is due then. `begun` says that the debate was opened just now, so that its first announcements are new. A reply
-    that can't be taken is a problem; all others are taken. `before_calls` is called once, before the first call."""
-    return _Stepper(debate, folder, permissions, before_calls).step(given, one_agent=one_agent, begun=begun)
 
 
 def wait(journal: str, seconds: float, given: Collection[str] = ()) -> None:
@@ -143,17 +125,21 @@ def wait(journal: str, seconds: float, given: Collection[str] = ()) -> None:
     wait_for_replies([folder.turn_files(turn_id, form) for turn_id, form in wants.items()], seconds)
 
 
-class _Stepper:
+class Stepper:
+    """Takes a step of an open debate: the replies that are there, and the turns of seats that can be called."""
+
     def __init__(
-        self, debate: OpenDebate, folder: TurnsFolder, permissions: Permissions, before_calls: Callable[[], None]
+        self,
+        debate: OpenDebate,
+        folder: TurnsFolder,
+        permissions: Permissions = NO_PERMISSIONS,
+        before_calls: Callable[[], None] = lambda: None,
     ):
+        """`before_calls` is called once, before the first call."""
         self.open, self.folder, self.before_calls = debate, folder, before_calls
         self.told = False
         self.callable = seat_providers(debate, permissions)
-        due = self.debate.due
-        self.waiting = [
-            turn.id for turn in due if turn.seat not in self.callable and turn.id in self.debate.briefs_sent
-        ]
+        self.waiting = [turn.id for turn in self._due_at_host() if turn.id in self.debate.briefs_sent]
         self.accepted: list[Accepted] = []
         self.problems: list[str] = []
         self.rejected: set[str] = set()
@@ -162,7 +148,10 @@ class _Stepper:
     def debate(self) -> DebateState:
         return self.open.state
 
-    def step(self, given: Mapping[str, str], *, one_agent: bool, begun: bool) -> StepResult:
+    def step(self, given: Mapping[str, str], *, one_agent: bool = False, begun: bool = False) -> StepResult:
+        """Takes the replies in `given` (turn id to text) and in the folder, runs the seats that can be called, and lays
+        out what is due then. `begun` says that the debate was opened just now, so that its first announcements are new.
+        A reply that can't be taken is a problem; all others are taken."""
         announcer = Announcer()
         before = [] if begun else announcer.new(self.debate)
         self._check_secret()
@@ -218,8 +207,8 @@ class _Stepper:
             for role in slot.phase.seats
             for seat in (debate.judges if role == JUDGE else (role,))
         }
-        kept = {turn: self.folder.set_aside(turn) for turn in sorted(left_out & {*self.folder.replied()})}
-        return [f"{turn}: kept as {path}, not used. {ended_early}" for turn, path in kept.items()]
+        kept = self.folder.set_aside(left_out).items()
+        return [f"{turn}: kept as {path}, not used. {ended_early}" for turn, path in kept]
 
     def _collect(self) -> bool:
         """Takes every reply in the folder that answers what is due; True if there was one."""
@@ -228,7 +217,7 @@ class _Stepper:
             asked = self._brief(turn)
             turn_files = self.folder.turn_files(turn.id, asked.wants)
             try:
-                text = self.folder.collect(turn_files, self._brief_file(asked, self.debate, turn))
+                text = self.folder.collect(turn_files, self._brief_file(asked, turn, turn_files))
                 if text is not None:
                     self._take(turn.id, text)
             except BadReply as error:
@@ -296,18 +285,20 @@ class _Stepper:
     def _brief(self, turn: Turn) -> Brief:
         """The brief of a due turn as the host may see it: without the secrets of the environment. It ends with the last
         reply that could not be used, and why."""
-        return _brief_in(self.debate, turn)
+        rejected = self.debate.rejected.get(turn.id, ())
+        former = rejected[-1] if rejected and rejected[-1].reply.by == model_spec.HOST else None
+        code = code_for(self.debate, turn, spec_in(self.debate, turn.seat), reply_secret.kept_secret)
+        return brief(self.debate, turn, former, code).redacted()
 
-    def _brief_file(self, asked: Brief, debate: DebateState, turn: Turn) -> str:
-        reply = self.folder.turn_files(turn.id, asked.wants).reply
-        return brief_file(asked, debate, turn, os.path.basename(reply))
+    def _brief_file(self, asked: Brief, turn: Turn, turn_files: TurnFiles) -> str:
+        return brief_file(asked, self.debate, turn, os.path.basename(turn_files.reply))
 
     def _lay(self, turn: Turn) -> DueTurn:
         asked = self._brief(turn)
         turn_files = self.folder.turn_files(turn.id, asked.wants)
         earlier = earlier_briefs(self.open.journal.events, turn, os.path.basename(turn_files.reply))
         self._ask_once(turn, asked)
-        if problem := self.folder.write_brief(turn_files, self._brief_file(asked, self.debate, turn), earlier):
+        if problem := self.folder.write_brief(turn_files, self._brief_file(asked, turn, turn_files), earlier):
             self._reject(turn.id, [problem])
         return DueTurn(
             turn=turn.id,
@@ -318,11 +309,3 @@ class _Stepper:
             wants=asked.wants,
             json_schema=asked.json_schema,
         )
-
-
-def _brief_in(debate: DebateState, turn: Turn) -> Brief:
-    """The brief of a turn in this state, without the secrets of the environment."""
-    rejected = debate.rejected.get(turn.id, ())
-    former = rejected[-1] if rejected and rejected[-1].reply.by == model_spec.HOST else None
-    code = code_for(debate, turn, spec_in(debate, turn.seat), reply_secret.kept_secret)
-    return brief(debate, turn, former, code).redacted()

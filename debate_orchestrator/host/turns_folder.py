@@ -11,7 +11,7 @@ import errno
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import NamedTuple
 
@@ -122,16 +122,12 @@ class TurnsFolder:
         kept = self._move_aside(turn_files.reply, "refused")
         return [*problems[:-1], f"{problems[-1]} It was kept as {kept}: correct it and save it as {turn_files.reply}."]
 
-    def replied(self) -> list[str]:
-        """The turns to which there are replies in the folder, used or not; none in a folder that a link leads to."""
-        if is_link(self.folder):
-            return []
-        return list(dict.fromkeys(found[1] for name in self._names() if (found := _REPLY.fullmatch(name))))
-
-    def set_aside(self, turn_id: str) -> str:
-        """Moves the replies to a turn that is not taken any more aside; returns the new path of the last."""
-        names = [name for name in self._names() if (found := _REPLY.fullmatch(name)) and found[1] == turn_id]
-        return [self._move_aside(os.path.join(self.folder, name), "aside") for name in names][-1]
+    def set_aside(self, turns: Container[str]) -> dict[str, str]:
+        """Moves the replies to turns that are not taken any more aside, but in a folder that a link leads to; turn to
+        the new path of its last reply."""
+        names = [] if is_link(self.folder) else self._names()
+        replies = {name: found[1] for name in names if (found := _REPLY.fullmatch(name)) and found[1] in turns}
+        return {turn: self._move_aside(os.path.join(self.folder, name), "aside") for name, turn in replies.items()}
 
     def archive(self, turn_files: TurnFiles) -> None:
         """Puts away a brief and the reply that was taken, so that the same turn can be asked for again."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.settings import MODERATOR
@@ -57,11 +56,8 @@ _SPLITS = re.compile(r"[,;:?!]|\b(?:or|and|but|because|unless|although|whether|i
 """What may join a second sentence to a statement."""
 
 
-class Pair(NamedTuple):
-    """The positions of the first and the second side."""
-
-    a: str
-    b: str
+Pair = tuple[str, str]
+"""The positions of the first and the second side."""
 
 
 _YES_OR_NO = re.compile(
@@ -71,19 +67,12 @@ _YES_OR_NO = re.compile(
 """How a question begins whose answer is yes or no."""
 
 
-class ShouldQuestion(NamedTuple):
-    """What a question asks about."""
-
-    who: str
-    what: str
-
-
 def plain_positions(topic: str, sides: Iterable[str]) -> dict[str, str]:
     """Side to its plain position; empty if none can be made for sure."""
     topic = _OR_NOT.sub("?", one_line(topic))
-    pair = _of_should(topic) or _of_choice(topic) or _of_options(topic) or _of_other_question(topic)
+    pair = of_should(topic) or _of_choice(topic) or _of_options(topic) or _of_other_question(topic)
     pair = pair or _of_statement(topic)
-    return {} if pair is None else {side: pair._asdict()[side] for side in sides}
+    return dict(zip(sides, pair or (), strict=False))
 
 
 def worded_positions(topic: str, sides: Iterable[str], *, rehearsal: bool = False) -> dict[str, str]:
@@ -122,12 +111,6 @@ def positions_or_model(
     return {}, models[0]
 
 
-def _of_should(topic: str) -> Pair | None:
-    """The positions on "Should we move?"."""
-    asked = should_question(topic)
-    return asked and Pair(f"{asked.who} should {asked.what}.", f"{asked.who} should not {asked.what}.")
-
-
 def _of_choice(topic: str) -> Pair | None:
     """The positions on "Should we X or Y?", where both are verbs, or things that one verb and one ending go with."""
     found = _SHOULD.fullmatch(topic.strip())
@@ -150,7 +133,7 @@ def _of_choice(topic: str) -> Pair | None:
     else:
         return None
     a, b = (f"{_capital(words[0])} should {' '.join(choice)}." for choice in choices)
-    return Pair(a, b)
+    return a, b
 
 
 def _of_options(topic: str) -> Pair | None:
@@ -167,7 +150,7 @@ def _of_options(topic: str) -> Pair | None:
     if max(len(first), len(second)) > _MOST_OPTION_WORDS:
         return None
     choice = " ".join(["The better choice", *ending, "is"])
-    return Pair(f"{choice} {' '.join(first)}.", f"{choice} {' '.join(second)}.")
+    return f"{choice} {' '.join(first)}.", f"{choice} {' '.join(second)}."
 
 
 def _of_other_question(topic: str) -> Pair | None:
@@ -184,9 +167,9 @@ def _of_other_question(topic: str) -> Pair | None:
         return None
     who, rest = _capital(" ".join(words[:end])), " ".join(words[end:])
     if ends is _JUDGED:
-        return Pair(f"{who} {verb} {rest}.", f"{who} {verb} not {rest}.")
+        return f"{who} {verb} {rest}.", f"{who} {verb} not {rest}."
     conjugated = " ".join([_NEEDS[plain[end]], *words[end + 1 :]]) if verb == "does" else rest
-    return Pair(f"{who} {conjugated}.", f"{who} {verb} not {rest}.")
+    return f"{who} {conjugated}.", f"{who} {verb} not {rest}."
 
 
 def _of_statement(topic: str) -> Pair | None:
@@ -201,16 +184,16 @@ def _of_statement(topic: str) -> Pair | None:
     if {*what.lower().split()} & (_NEGATIVE | _words("should must is are that which who")):
         return None
     positions, denied = f"{_capital(who)} {verb} {what}.", f"{_capital(who)} {verb} not {what}."
-    return Pair(denied, positions) if negated else Pair(positions, denied)
+    return (denied, positions) if negated else (positions, denied)
 
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def should_question(question: str) -> ShouldQuestion | None:
-    """Who should do what, by a question such as "Should we move?"; None for any other, and where that is not sure."""
-    found = _SHOULD.fullmatch(question.strip())
+def of_should(topic: str) -> Pair | None:
+    """The positions on "Should we move?"; None where it is not sure who should do what."""
+    found = _SHOULD.fullmatch(topic.strip())
     words = found[1].split() if found else []
     plain = [word.strip(",;:").lower() for word in words]
     if "or" in plain or "not" in plain:
@@ -218,8 +201,8 @@ def should_question(question: str) -> ShouldQuestion | None:
     end = _end(words, plain)
     if not 0 < end < len(words) or _UNSURE & {*plain[:end]} or plain[end] in ("and", "of", "in", *_UNSURE):
         return None
-    who = " ".join(words[:end])
-    return ShouldQuestion(_capital(who), " ".join(words[end:]).rstrip(" .!"))
+    who, what = _capital(" ".join(words[:end])), " ".join(words[end:]).rstrip(" .!")
+    return f"{who} should {what}.", f"{who} should not {what}."
 
 
 def _end(words: list[str], plain: list[str]) -> int:

@@ -377,8 +377,8 @@ class SetupQuestions:
         if chosen == state.progress.positions:
             return state
         # Positions of the user's own are kept, to be offered again.
-        standing, progress = state.given.get("positions", {}), state.progress
-        own = {**progress.own, **standing} if progress.positions == "own" else progress.own or standing
+        current, progress = state.given.get("positions", {}), state.progress
+        own = {**progress.own, **current} if progress.positions == "own" else progress.own or current
         return with_progress(without_answers(state, "positions"), own=own, positions_ok=False, positions=chosen)
 
     def _take_position(self, state: SetupState, text: str, source: Source, side: str) -> SetupState:

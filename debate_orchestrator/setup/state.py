@@ -80,11 +80,8 @@ def save(path: str, state: SetupState, tell: Tell = ignore, *, whole: bool = Tru
     """Keeps the conversation in its file. A file there that `save` did not write, or of which the state is not the
     `whole`, is moved aside, and `tell` gets a sentence."""
     data = {**state.given, "sources": dict(state.sources), "setup": state.progress.model_dump(mode="json")}
-
-    def ours(there: bytes) -> bool:
-        return whole and _is_conversation(path, there)
-
-    if kept := write_atomic(path, _text(path, redact_values(data)), ours=ours):
+    text = _text(path, redact_values(data))
+    if kept := write_atomic(path, text, ours=lambda there: whole and _is_conversation(path, there)):
         tell(f"{name_of(path)} was edited by hand: kept as {name_of(kept)}.")
 
 
@@ -216,18 +213,14 @@ def without_answers(state: SetupState, *keys: str) -> SetupState:
 def checked_state(state: SetupState, sides: tuple[str, ...]) -> SetupState:
     """The state without values of a wrong type, such as a user may have written into its file. They are asked for
     again."""
-    topic, positions = state.given.get("topic"), state.given.get("positions", {})
-    if not isinstance(state.given.get("cast"), str | dict | None):
-        state = without_answers(state, "cast")
-    for key, value in state.given.items():
-        if isinstance(value, list) and not all(isinstance(item, str) for item in value):
-            state = without_answers(state, key)
-    if "topic" in state.given and not isinstance(topic, str):
-        state = without_answers(state, "topic")
+    given, positions = state.given, state.given.get("positions", {})
+    types = {"cast": str | dict | None, "topic": str, "output": str}
+    wrong = [key for key, kind in types.items() if key in given and not isinstance(given[key], kind)]
+    lists = ((key, value) for key, value in given.items() if isinstance(value, list))
+    wrong += [key for key, items in lists if not all(isinstance(item, str) for item in items)]
+    state = without_answers(state, *wrong)
     if not (isinstance(positions, dict) and all(key in sides and isinstance(positions[key], str) for key in positions)):
         state = with_progress(without_answers(state, "positions"), positions_ok=False)
-    if "output" in state.given and not isinstance(state.given["output"], str):
-        state = without_answers(state, "output")
     if state.progress.topic_ok and "topic" not in state.given:
         state = with_progress(state, topic_ok=False)
     if state.progress.positions_ok and set(state.given.get("positions", {})) != set(sides):

@@ -40,14 +40,15 @@ def write_bytes_atomic(
     target, temporary, aside = Path(path), "", None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        status = _status(target)
-        keep = False
+        status, keep = None, False
+        with suppress(FileNotFoundError):
+            status = os.lstat(target)
         if ours is not None and status is not None:
             old = _replaceable(target, status)
             if old == data:
                 return None
             keep = old is None or not (old == b"" or ours(old))
-        if status is not None and (reason := _protected(status)) and not (keep and _can_be_moved(status)):
+        if status is not None and (reason := _protected(status)) and not (keep and reason in _MOVABLE):
             raise OSError(errno.EPERM, reason)
         if mode is None and status is not None and not keep:
             mode = stat.S_IMODE(status.st_mode) & 0o777
@@ -162,11 +163,8 @@ def _reserve(name: str, *, folder: bool) -> None:
         os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC))
 
 
-def _status(path: Path) -> os.stat_result | None:
-    try:
-        return os.lstat(path)
-    except FileNotFoundError:
-        return None
+_MOVABLE = ("a symbolic link", "a read-only file")
+"""What `_protected` says of files that may be moved aside."""
 
 
 def _protected(status: os.stat_result) -> str:
@@ -178,10 +176,6 @@ def _protected(status: os.stat_result) -> str:
     if not stat.S_ISREG(status.st_mode):
         return "a pipe or a device"
     return "" if status.st_mode & stat.S_IWUSR else "a read-only file"
-
-
-def _can_be_moved(status: os.stat_result) -> bool:
-    return stat.S_ISLNK(status.st_mode) or stat.S_ISREG(status.st_mode)
 
 
 def _replaceable(path: Path, status: os.stat_result) -> bytes | None:

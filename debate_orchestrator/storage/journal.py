@@ -271,7 +271,12 @@ class JournalWriter:
         self._size = self._written = self._synced = 0
         self._sync_lost = False
         self._syncing = threading.Lock()
-        self._handle = self._open_locked(flags)
+        try:
+            self._handle = regular_file(self.path, flags)
+        except OSError as error:
+            raise _unwritable(self.path, error) from None
+        with self._closed_on_failure():
+            self._lock()
 
     @contextmanager
     def _closed_on_failure(self) -> Iterator[None]:
@@ -281,27 +286,20 @@ class JournalWriter:
             self.close()
             raise
 
-    def _open_locked(self, flags: int) -> int:
+    def _lock(self) -> None:
         try:
-            handle = regular_file(self.path, flags)
+            must_fit(self._handle)
         except OSError as error:
-            raise _unwritable(self.path, error) from None
-        try:
-            must_fit(handle)
-        except OSError as error:
-            os.close(handle)
             raise _unwritable(self.path, error) from None
         try:
             # flock belongs to the open file, so it ends with this process and is not shared by name.
-            take_lock(handle)
-        except OSError as error:
-            os.close(handle)
-            if not isinstance(error, BlockingIOError):
-                problem = f"{self._name} is in a place without file locks ({error.strerror})."
-                raise BadJournal(problem, hint="a local file system") from None
+            take_lock(self._handle)
+        except BlockingIOError:
             problem = f"The journal {self._name} is locked, because another process is writing it; nothing was changed."
             raise LockedJournal(problem, hint="wait for the other process, or end it") from None
-        return handle
+        except OSError as error:
+            problem = f"{self._name} is in a place without file locks ({error.strerror})."
+            raise BadJournal(problem, hint="a local file system") from None
 
     @property
     def _name(self) -> str:
@@ -309,15 +307,9 @@ class JournalWriter:
         return name_of(self.path)
 
     def _read_all(self) -> bytes:
-        size, parts = os.fstat(self._handle).st_size, []
-        offset = 0
-        while offset < size:
-            part = os.pread(self._handle, size - offset, offset)
-            if not part:
-                break
-            parts.append(part)
-            offset += len(part)
-        return b"".join(parts)
+        with open(self._handle, "rb", closefd=False) as file:
+            file.seek(0)
+            return file.read()
 
     @property
     def events(self) -> list[Event]:
@@ -343,16 +335,7 @@ class JournalWriter:
     def _write(self, line: bytes) -> None:
         """Writes the next line. A journal that is kept elsewhere than in a file has another `_write`."""
         self._check_unchanged()
-        try:
-            # One write at the known end: a line that is written in part has no newline, and is trimmed.
-            if os.pwrite(self._handle, line, self._size) != len(line):
-                raise OSError(errno.ENOSPC, "no space left for a whole line")
-        except OSError as error:
-            self._trim()
-            reason = error_text(error)
-            problem = f"Can't write to {self._name} ({reason}); everything before is saved."
-            raise JournalWriteError(problem, reason, hint="make room and run the same command again") from None
-        self._size += len(line)
+        self._size = append_line(self._handle, line, self._size, self._name)
         self._written += 1
 
     def _safe_text(self, redact: Redactor, text: str) -> str:
@@ -388,12 +371,6 @@ class JournalWriter:
         with suppress(OSError):
             if os.path.samestat(os.lstat(self.path), os.fstat(self._handle)) and b"\n" not in self._read_all():
                 os.unlink(self.path)
-
-    def _trim(self) -> None:
-        try:
-            os.ftruncate(self._handle, self._size)
-        except OSError:
-            pass  # the tail has no newline: the next reader skips it, the next writer trims it
 
     def sync(self, upto: int | None = None) -> None:
         """Returns when the first `upto` events, or all that were appended, are on the disk.
@@ -470,6 +447,24 @@ def _read_back(event: Event, data: str) -> Event:
     if opened == event:
         _readable[id(event.format)] = event.format
     return opened
+
+
+def append_line(handle: int, line: bytes, size: int, name: str, *, synced: bool = False) -> int:
+    """Writes a line at the end of an open file that has this size, and returns the new one; `synced`, the line is then
+    on the disk. JournalWriteError, with `name`, if the disk does not take it whole; the file is then as before."""
+    try:
+        # One write at the known end: a line that is written in part has no newline, and is trimmed.
+        if os.pwrite(handle, line, size) != len(line):
+            raise OSError(errno.ENOSPC, "no space left for a whole line")
+        if synced:
+            os.fsync(handle)
+    except OSError as error:
+        with suppress(OSError):  # the tail has no newline: the next reader skips it, the next writer trims it
+            os.ftruncate(handle, size)
+        reason = error_text(error)
+        problem = f"Can't write to {name} ({reason}); everything before is saved."
+        raise JournalWriteError(problem, reason, hint="make room and run the same command again") from None
+    return size + len(line)
 
 
 def take_lock(handle: int) -> None:

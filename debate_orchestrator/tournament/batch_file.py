@@ -15,9 +15,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from debate_orchestrator.storage.journal import sync_folder, take_lock
+from debate_orchestrator.storage.journal import append_line, sync_folder, take_lock
 from debate_orchestrator.util.data import error_text, must_fit, name_of, regular_file, strict_json
-from debate_orchestrator.util.errors import BadFile, JournalWriteError, LockedJournal
+from debate_orchestrator.util.errors import BadFile, LockedJournal
 
 BATCHES = "batches.jsonl"
 _BEGINNING = b'{"batch": "'
@@ -53,18 +53,15 @@ class BatchFile:
         """The id of a call to its batch."""
         try:
             self._handle = regular_file(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC)
+            try:
+                self._lock()
+                self._read()
+                sync_folder(folder)
+            except BaseException:
+                self.close()
+                raise
         except OSError as error:
             raise BadFile(f"Can't use {name_of(self.path)} ({error_text(error)}).") from None
-        try:
-            self._lock()
-            self._read()
-            sync_folder(folder)
-        except OSError as error:
-            os.close(self._handle)
-            raise BadFile(f"Can't use {name_of(self.path)} ({error_text(error)}).") from None
-        except BaseException:
-            os.close(self._handle)
-            raise
 
     def _lock(self) -> None:
         try:
@@ -116,30 +113,17 @@ class BatchFile:
         """Records a batch that is about to be created, of calls with their codes. JournalWriteError if that can't be
         written."""
         name, codes = secrets.token_hex(8), {call: code for call, code in calls.items() if code}
-        line = {"batch": name, "model": model, "at": time.time(), "calls": list(calls)}
-        self._append(line | {"codes": codes})
+        self._append({"batch": name, "model": model, "at": time.time(), "calls": list(calls), "codes": codes})
         return self._batches[name]
 
-    def created(self, batch: Batch, id: str) -> None:
-        """Records the provider's name for a batch."""
+    def created(self, batch: Batch, id: str | None) -> None:
+        """Records the provider's name for a batch; None if it was not created, so that its calls may be put into
+        another."""
         self._append({"batch": batch.name, "id": id})
-
-    def never_created(self, batch: Batch) -> None:
-        """Records that a batch was not created, so that its calls may be put into another."""
-        self._append({"batch": batch.name, "id": None})
 
     def _append(self, line: dict[str, Any]) -> None:
         data = json.dumps(line).encode() + b"\n"
-        try:
-            if os.pwrite(self._handle, data, self._size) != len(data):
-                raise OSError("no space left for a whole line")
-            os.fsync(self._handle)
-        except OSError as error:
-            os.ftruncate(self._handle, self._size)
-            reason = error_text(error)
-            problem = f"Can't write to {name_of(self.path)} ({reason}); everything before is saved."
-            raise JournalWriteError(problem, reason, hint="make room and run the same command again") from None
-        self._size += len(data)
+        self._size = append_line(self._handle, data, self._size, name_of(self.path), synced=True)
         self._take(line)
 
     def close(self) -> None:

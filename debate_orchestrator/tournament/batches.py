@@ -43,6 +43,7 @@ from debate_orchestrator.util.errors import (
     TransientError,
     short_repr,
 )
+from debate_orchestrator.util.numbers import plural
 
 MAX_CALLS = 500
 """Calls of one batch: the results of so many long answers stay below the limit of a response."""
@@ -50,7 +51,7 @@ QUIET = 2.0
 """Seconds without a new call after which a batch is created of those that have come."""
 FIRST_LOOK, LAST_LOOK = 2.0, 60.0
 """Seconds between two looks at a batch, at first and in the end."""
-_CLOCKS = 3600.0
+_CLOCK_SKEW = 3600.0
 """Seconds by which the provider's clock may be behind."""
 _LAST_CREATIONS = 10.0
 """Seconds for which batches that are being created are awaited when a run ends."""
@@ -165,7 +166,7 @@ class Batches:
         try:
             batch = self._file.plan(model, {call: self._calls[call].code for call in calls})
         except JournalWriteError as error:
-            self._fail(calls, error)
+            self._settle(calls, error)
             return
         self._creating.add(batch.name)
         self._await(batch, {call: self._calls[call].body for call in calls})
@@ -185,21 +186,19 @@ class Batches:
             if bodies is None:
                 self._earlier[batch.name] = results
         except ExternalError as error:
-            pending = error if self.knows(batch.calls[0]) else None
-            if pending is not None:
+            if self.knows(batch.calls[0]):
                 hint = "resume later, with the key that created the batch"
                 error = ReplyPending([*error.problems, f"A batch of {batch.model} is under way."], hint=hint)
-            self._fail(batch.calls, error)
+            self._settle(batch.calls, error)
         except Exception as error:
-            self._fail(batch.calls, error)
+            self._settle(batch.calls, error)
         else:
             for call in batch.calls:
                 lost = TransientError(f"{batch.model} gave no answer in its batch: no result.")
                 result = results.get(call, lost)
                 if isinstance(result, Reply):
-                    self._settle(call, result.model_copy(update={"code": batch.codes.get(call)}))
-                else:
-                    self._fail([call], result)
+                    result = result.model_copy(update={"code": batch.codes.get(call)})
+                self._settle([call], result)
         finally:
             self._tasks.pop(batch.name, None)
 
@@ -212,23 +211,21 @@ class Batches:
             raise  # it may have been created
         except ExternalError:
             if bodies is not None:
-                self._file.never_created(batch)
+                self._file.created(batch, None)
             raise
         finally:
             self._creating.discard(batch.name)
+        self._file.created(batch, id)
         if id is None:
-            self._file.never_created(batch)
             if not self.collects:
-                self._fail(batch.calls, TransientError(f"No batch of {batch.model} was created for this call."))
+                self._settle(batch.calls, TransientError(f"No batch of {batch.model} was created for this call."))
                 return False
             for call in batch.calls:
                 if call in self._calls:
                     self._enqueue(batch.model, call)
             return False
-        self._file.created(batch, id)
         if bodies is not None:
-            count = len(batch.calls)
-            self._on_note(f"Batch {id} has {count:,} call{'s' * (count != 1)} of {batch.model}.")
+            self._on_note(f"Batch {id} has {plural(len(batch.calls), 'call')} of {batch.model}.")
         return True
 
     async def _created(self, api: BatchApi, batch: Batch, bodies: Mapping[str, dict[str, Any]]) -> str | None:
@@ -248,13 +245,13 @@ class Batches:
 
         Where the provider keeps no names, batches of other programs may have the same size, and only the results tell
         whose they are. The first to end is looked at first, so that none of them holds up one that has ended."""
-        since = batch.at - _CLOCKS
+        since = batch.at - _CLOCK_SKEW
         found = await _with_retries(lambda: api.find_batches(batch.name, len(batch.calls), since))
         candidates = [id for id in found if not self._file.is_known(id)]
         seconds, noted = self._first_look, False
         while candidates:
             for id in tuple(candidates):
-                if await self._ended(api, id):
+                if await _with_retries(partial(api.batch_ended, id)):
                     candidates.remove(id)
                     if await _with_retries(partial(api.batch_results, id, frozenset(batch.calls))):
                         return id
@@ -272,24 +269,20 @@ class Batches:
 
     async def _results(self, api: BatchApi, id: str, calls: frozenset[str]) -> Mapping[str, Reply | TransientError]:
         seconds = self._first_look
-        while not await self._ended(api, id):
+        while not await _with_retries(lambda: api.batch_ended(id)):
             await asyncio.sleep(seconds)
             seconds = min(seconds * 1.5, LAST_LOOK)
         return await _with_retries(lambda: api.batch_results(id, calls))
 
-    async def _ended(self, api: BatchApi, id: str) -> bool:
-        return await _with_retries(lambda: api.batch_ended(id))
-
-    def _settle(self, call: str, reply: Reply) -> None:
-        waiting = self._calls.get(call)
-        if waiting is not None and not waiting.result.done():
-            waiting.result.set_result(reply)
-
-    def _fail(self, calls: Iterable[str], error: Exception) -> None:
+    def _settle(self, calls: Iterable[str], result: Reply | Exception) -> None:
         for call in calls:
             waiting = self._calls.get(call)
-            if waiting is not None and not waiting.result.done():
-                waiting.result.set_exception(error)
+            if waiting is None or waiting.result.done():
+                continue
+            if isinstance(result, Reply):
+                waiting.result.set_result(result)
+            else:
+                waiting.result.set_exception(result)
 
     async def close(self) -> None:
         """Leaves the batches to a later run, and ends the lock of their file."""
@@ -374,19 +367,9 @@ class BatchedProvider:
 def call_id(state: DebateState, turn: str, model: str, brief: str) -> str:
     """The id of the next call of a turn in any batch: the same until its result is in the journal. `brief` is the
     brief's digest."""
-    parts = [state.opened.nonce, turn, model, brief, _results(state, turn)]
+    results = len(state.rejected.get(turn, ())) + len(state.failed.get(turn, ()))
+    parts = [state.opened.nonce, turn, model, brief, results]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:48]
-
-
-def _results(state: DebateState, turn: str) -> int:
-    """The results that calls of a turn have on record."""
-    return len(state.rejected.get(turn, ())) + len(state.failed.get(turn, ()))
-
-
-def in_batches(state: DebateState, batches: Batches) -> int:
-    """The due turns of a debate whose calls are in batches of an earlier run."""
-    asked = [(turn.id, event) for turn in state.due for event in state.briefs_sent.get(turn.id, ())[-1:]]
-    return sum(batches.knows(call_id(state, turn, event.by, event.brief_digest)) for turn, event in asked)
 
 
 def has_batches(folder: str) -> bool:

@@ -17,6 +17,7 @@ drawn, with replacement, from a fixed seed.
 
 from __future__ import annotations
 
+import math
 import os
 from collections import defaultdict
 from collections.abc import Sequence
@@ -359,20 +360,16 @@ def _summary(data: _Votes, layout: _Layout, counts: Floats, groups: Ints, best: 
     low, high = _bounds(draws) if len(draws) else (np.full(layout.size, np.nan),) * 2
     figures = np.stack([best, low, high], axis=1)
 
-    def estimate(figures: Floats) -> Interval:
-        value, *bounds = (None if np.isnan(figure) else float(figure) for figure in figures)
-        return Interval(value or 0.0, *bounds)
-
     votes = np.bincount(data.judge, weights=counts.sum(axis=1), minlength=layout.judges)
     reliabilities, biases = np.split(figures[layout.models : -3], 2)
-    side, second, ties = map(estimate, figures[-3:])
+    side, second, ties = map(_interval, figures[-3:])
     return Fit(
         strengths=_strengths(data, counts, groups, figures[: layout.models]),
         side=side if layout.use_side else None,
         second=second if layout.use_second else None,
         ties=ties,
         judges=tuple(
-            Judge(name, int(votes[n]), estimate(biases[n]), estimate(np.exp(reliabilities[n])))
+            Judge(name, int(votes[n]), _interval(biases[n]), _interval(np.exp(reliabilities[n])))
             for n, name in enumerate(data.judges)
         ),
         votes=int(counts.sum()),
@@ -381,6 +378,12 @@ def _summary(data: _Votes, layout: _Layout, counts: Floats, groups: Ints, best: 
         clusters=data.clusters,
         groups=int(groups.max()) + 1,
     )
+
+
+def _interval(figures: Floats) -> Interval:
+    """A figure with its bounds, which are NaN where there are none."""
+    value, *bounds = (None if math.isnan(figure) else float(figure) for figure in figures)
+    return Interval(value or 0.0, *bounds)
 
 
 def _bounds(draws: Floats) -> Any:
@@ -407,21 +410,20 @@ def _strengths(data: _Votes, counts: Floats, groups: Ints, figures: Floats) -> t
     votes = won + lost + np.bincount(debaters, weights=np.concatenate([tied, tied]), minlength=size)
     votes += np.bincount(data.pro[~other], weights=counts[~other].sum(axis=1), minlength=size)
     _, low, high = figures.T
-    bounds = [[None if np.isnan(figure) else float(figure) for figure in row[1:]] for row in figures]
     ranks = 1 + ((groups == groups[:, None]) & (low > high[:, None])).sum(axis=1)
     numbers = np.empty(groups.max() + 1, dtype=int)
     numbers[np.argsort(-np.bincount(groups), kind="stable")] = np.arange(1, len(numbers) + 1)
     found = [
         Strength(
             model=name,
-            strength=float(figures[n, 0]),
-            low=bounds[n][0],
-            high=bounds[n][1],
+            strength=interval.value,
+            low=interval.low,
+            high=interval.high,
             rank=int(ranks[n]),
             group=int(numbers[groups[n]]),
             votes=int(votes[n]),
             one_sided=bool(votes[n]) and bool(votes[n] in (won[n], lost[n])),
         )
-        for n, name in enumerate(data.models)
+        for n, (name, interval) in enumerate(zip(data.models, map(_interval, figures), strict=True))
     ]
     return tuple(sorted(found, key=lambda one: (one.group, -one.strength, one.model)))

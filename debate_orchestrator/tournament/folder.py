@@ -15,7 +15,7 @@ from debate_orchestrator.core.events import Event, Opened, Reassigned
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.formats import loader
 from debate_orchestrator.storage.files import make_folder, write_atomic, write_new
-from debate_orchestrator.storage.journal import Entry, JournalWriter, read
+from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.tournament.plan import (
     ScheduledDebate,
@@ -60,6 +60,11 @@ class Tournament(NamedTuple):
     spec: Spec
     schedule: tuple[ScheduledDebate, ...]
     topics: dict[str, Topic]
+
+    @classmethod
+    def of(cls, folder: str, spec: Spec) -> Tournament:
+        """The tournament of a spec, with the schedule that follows from it."""
+        return cls(folder, spec, make_schedule(spec), topics_by_id(spec.topics))
 
     def journal(self, debate: ScheduledDebate) -> str:
         """The path of a debate's journal."""
@@ -106,11 +111,6 @@ class FileJournals:
         return DebateFiles.of_journal(self._path(debate)).evidence
 
 
-def read_begun(path: str) -> list[Entry] | None:
-    """The verified entries of a journal; None if there is none yet. BadJournal if it can't be read."""
-    return read(path).entries if is_begun(path) else None
-
-
 def is_begun(path: str) -> bool:
     """Whether a file holds a complete line: a crash may have left less of its first. BadJournal for a link, a pipe and
     what else can't be read."""
@@ -141,11 +141,11 @@ def create(folder: str, spec: Spec) -> Tournament:
             where = name_of(os.path.join(folder, SPEC))
             raise BadSettings([f"{where} is of another spec than this one.", *changes], hint=hint)
         spec = before.model_copy(update={key: getattr(spec, key) for key in FREE_TO_CHANGE})
-        return _written(folder, spec)
+        return write(folder, spec)
     must_be_new(folder)
     # Never over anything: another program may have written there meanwhile.
     write_new(os.path.join(folder, SPEC), _spec_text(spec))
-    return _written(folder, spec)
+    return write(folder, spec)
 
 
 def default_folder(spec: Spec) -> str:
@@ -174,10 +174,8 @@ def must_be_new(folder: str) -> None:
 def must_hold_no_link(folder: str) -> None:
     """BadFile if a part of a tournament's folder is a symbolic link. The folder may come from elsewhere, and what is
     written to it would end up where the link leads."""
-    if linked := linked_parts(folder):
-        problem = (
-            f"{name_of(os.path.join(folder, linked[0]))} is a symbolic link, which no part of a tournament may be."
-        )
+    for part in linked_parts(folder)[:1]:
+        problem = f"{name_of(os.path.join(folder, part))} is a symbolic link, which no part of a tournament may be."
         raise BadFile(problem, hint="put the file or folder itself in its place")
 
 
@@ -198,7 +196,7 @@ def add_model(tournament: Tournament, model: Model) -> Tournament:
     pairs = tuple((model.name, other.name) for other in spec.models)
     if problems := check(spec.model_copy(update={"models": models, "pairs": pairs})):
         raise BadSettings(problems)
-    return _written(tournament.folder, spec.model_copy(update={"models": models, "added": added}))
+    return write(tournament.folder, spec.model_copy(update={"models": models, "added": added}))
 
 
 def load(folder: str) -> Tournament:
@@ -211,12 +209,13 @@ def load(folder: str) -> Tournament:
     if isinstance(data, dict) and "imported" in data:
         raise BadFile(f"{name_of(folder)} holds imported results, and no debates can be run in it.")
     spec = unfrozen(data, name_of(path))
-    schedule = make_schedule(spec)
+    tournament = Tournament.of(folder, spec)
     written = os.path.join(folder, SCHEDULE)
-    if os.path.exists(written) and read_json(written) != _plain(schedule):
+    plain = [debate.model_dump(mode="json") for debate in tournament.schedule]
+    if os.path.exists(written) and read_json(written) != plain:
         problem = f"{name_of(written)} is not the schedule that {SPEC} makes."
         raise BadFile(problem, hint="remove it, or restore both files from a copy")
-    return Tournament(folder, spec, schedule, topics_by_id(spec.topics))
+    return tournament
 
 
 def frozen(spec: Spec) -> dict[str, Any]:
@@ -251,25 +250,20 @@ def identity(spec: Spec) -> str:
     return hashlib.sha256(plain.encode()).hexdigest()[:16]
 
 
-def rewrite(tournament: Tournament, spec: Spec) -> Tournament:
-    """The tournament with a spec of which only the cap or the limits are others."""
-    return _written(tournament.folder, spec)
-
-
 def changed_prompts(spec: Spec) -> list[str]:
     """The prompts of this installation that are not those with which the tournament began."""
     now = loader.digests(spec.rules, spec.templates)
     return sorted(name for name in now.keys() | spec.prompts.keys() if now.get(name) != spec.prompts.get(name))
 
 
-def _written(folder: str, spec: Spec) -> Tournament:
+def write(folder: str, spec: Spec) -> Tournament:
     """Writes spec and schedule. The spec comes first: the schedule follows from it. A `schedule.json` that holds no
     schedule is moved aside."""
-    schedule = make_schedule(spec)
+    tournament = Tournament.of(folder, spec)
     make_folder(os.path.join(folder, DEBATES))
     write_atomic(os.path.join(folder, SPEC), _spec_text(spec))
-    write_atomic(os.path.join(folder, SCHEDULE), schedule_text(schedule), ours=_is_schedule)
-    return Tournament(folder, spec, schedule, topics_by_id(spec.topics))
+    write_atomic(os.path.join(folder, SCHEDULE), schedule_text(tournament.schedule), ours=_is_schedule)
+    return tournament
 
 
 def _spec_text(spec: Spec) -> str:
@@ -288,10 +282,6 @@ def _is_schedule(data: bytes) -> bool:
         return isinstance(lines, list) and all(ScheduledDebate.model_validate(line) for line in lines)
     except ValueError:
         return False
-
-
-def _plain(schedule: Sequence[ScheduledDebate]) -> list[dict[str, Any]]:
-    return [debate.model_dump(mode="json") for debate in schedule]
 
 
 def read_json(path: str) -> Any:

@@ -16,16 +16,15 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from pydantic import ValidationError
-
 from debate_orchestrator.core.values import FrozenModel
+from debate_orchestrator.formats.validation import key_path, validate
 from debate_orchestrator.storage.files import make_folder, write_new
 from debate_orchestrator.tournament import rows
 from debate_orchestrator.tournament.folder import SPEC, must_be_new
 from debate_orchestrator.tournament.journal_rows import IMPORTED
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow, RoleUsage, Rows, Side, Winner
 from debate_orchestrator.util.data import MAX_FILE_SIZE, name_of, read_mapping, read_text, strict_json
-from debate_orchestrator.util.errors import MAX_LISTED, BadFile, first_few, short_repr, suggest
+from debate_orchestrator.util.errors import BadFile, first_few, short_repr, suggest
 from debate_orchestrator.util.garbage import collection_paused
 from debate_orchestrator.util.sanitize import count_words, normalized
 
@@ -95,20 +94,6 @@ class JudgeRow(NamedTuple):
     work: dict[Any, RoleUsage]
 
 
-class _Unread:
-    """What could not be read, by kind: how often, and the first case."""
-
-    def __init__(self) -> None:
-        self._found: dict[str, tuple[int, str]] = {}
-
-    def add(self, kind: str, first: str) -> None:
-        count, example = self._found.get(kind, (0, first))
-        self._found[kind] = (count + 1, example)
-
-    def notes(self) -> list[str]:
-        return [f"{kind}: {count:,} (the first: {example})." for kind, (count, example) in self._found.items()]
-
-
 def import_rows(source: str, map_file: str | None, to: str) -> Rows:
     """Reads `source` and writes the folder `to`: its rows, and a `tournament.json` that says where they come from.
 
@@ -138,24 +123,11 @@ def _read_map(path: str) -> ColumnMap:
     given = read_mapping(path)
     scores = given.get("scores")
     if isinstance(scores, dict) and len(scores) > rows.MAX_DIMENSIONS:
-        problem = (
-            f"{name_of(path)}: `scores` has {len(scores):,} dimensions, and at most {rows.MAX_DIMENSIONS} are allowed."
-        )
-        raise BadFile(problem)
-    try:
-        columns = ColumnMap.model_validate(given)
-    except ValidationError as error:
-        problems = []
-        for one in error.errors()[:MAX_LISTED]:
-            key = ".".join(map(str, one["loc"]))
-            if one["type"] == "missing":
-                problems.append(f"{name_of(path)}: `{key}` is missing: the column that holds it.")
-            elif one["type"] == "extra_forbidden":
-                hint = suggest(key, ColumnMap.model_fields)
-                problems.append(f"{name_of(path)}: `{key}` is not a key of a map. {hint}".rstrip())
-            else:
-                problems.append(f"{name_of(path)}: `{key}`: {one['msg']}.")
-        raise BadFile(problems) from None
+        found = f"{len(scores):,} dimensions, and at most {rows.MAX_DIMENSIONS} are allowed"
+        raise BadFile(f"{name_of(path)}: `scores` has {found}.")
+    columns, problems = validate(ColumnMap, given, lambda keys: f"{name_of(path)}: {key_path(keys)}")
+    if columns is None:
+        raise BadFile(problems)
     for name in columns.columns():
         if len(name) > _MAX_PATH_LENGTH or name.count(".") >= _MAX_PARTS:
             problem = f"{name_of(path)}: the column {short_repr(name)} is too long or too deep"
@@ -290,11 +262,8 @@ def _side_usage(turns: list[dict[str, Any]]) -> RoleUsage:
         known = [value for value in given if isinstance(value, int | float) and abs(value) <= _MAX_AMOUNT]
         return sum(known) if known and len(known) == len(turns) else None
 
-    milliseconds, prompt, answer = (
-        total("duration_ms", "latency_ms"),
-        total("prompt_tokens"),
-        total("completion_tokens"),
-    )
+    milliseconds = total("duration_ms", "latency_ms")
+    prompt, answer = total("prompt_tokens"), total("completion_tokens")
     contents = [turn["content"] for turn in turns if isinstance(turn.get("content"), str)]
     return RoleUsage(
         calls=len(turns),
@@ -310,7 +279,9 @@ class _Collector:
     """Puts rows of judges together into debates and ballots."""
 
     def __init__(self, *, has_time: bool):
-        self._unread, self._has_time = _Unread(), has_time
+        self._has_time = has_time
+        self._unread: dict[str, tuple[int, str]] = {}
+        """What could not be read, by kind: how often, and the first case."""
         self._debates: dict[str, dict[str, Any]] = {}
         self._ballots: dict[tuple[Any, ...], BallotRow] = {}
         self._seen: dict[tuple[Any, ...], bytes] = {}
@@ -321,12 +292,12 @@ class _Collector:
     def take(self, row: JudgeRow) -> None:
         debate_id = _text(row.values.get("debate"))
         if not debate_id:
-            self._unread.add("Rows without a debate, left out", f"line {row.line}")
+            self._note("Rows without a debate, left out", f"line {row.line}")
             return
         debate = self._debate(debate_id, row)
         judge = _text(row.values.get("judge"))
         if not judge:
-            self._unread.add("Rows without a judge, which cast no vote", f"line {row.line}")
+            self._note("Rows without a judge, which cast no vote", f"line {row.line}")
             return
         number = self._number(row, "turn")
         mirrored = _text(row.values.get("mirrored")).casefold() in _TRUE
@@ -334,7 +305,7 @@ class _Collector:
         content = hashlib.sha256(repr((row.values, row.scores)).encode("utf-8", "surrogatepass")).digest()
         if key in self._seen:
             kind = _TWICE if self._seen[key] == content else _DIFFERENT
-            self._unread.add(kind, f"line {row.line}, debate {short_repr(debate_id)}")
+            self._note(kind, f"line {row.line}, debate {short_repr(debate_id)}")
             return
         self._seen[key] = content
         scores = self._scores(row)
@@ -350,6 +321,11 @@ class _Collector:
         )
         self._readable += ballot.winner is not None
         self._ballots[key] = ballot
+
+    def _note(self, kind: str, case: str) -> None:
+        """Takes note of something that could not be read."""
+        count, first = self._unread.get(kind, (0, case))
+        self._unread[kind] = (count + 1, first)
 
     def _debate(self, debate_id: str, row: JudgeRow) -> dict[str, Any]:
         """The debate's values, of which every row may give those that others lack."""
@@ -380,7 +356,7 @@ class _Collector:
                 moment = datetime.fromisoformat(text)
                 moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
         except (ValueError, OverflowError):
-            self._unread.add("Times that can't be read, taken as unknown", f"{short_repr(text)}, line {row.line}")
+            self._note("Times that can't be read, taken as unknown", f"{short_repr(text)}, line {row.line}")
             return ""
         return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
@@ -388,7 +364,7 @@ class _Collector:
         value = row.values.get(key)
         number = _finite(value)
         if number is None and _text(value).casefold() not in _MISSING:
-            self._unread.add(f"`{key}` that is no number", f"{short_repr(_text(value))}, line {row.line}")
+            self._note(f"`{key}` that is no number", f"{short_repr(_text(value))}, line {row.line}")
         return number
 
     def _scores(self, row: JudgeRow) -> dict[str, tuple[float, float]]:
@@ -403,7 +379,7 @@ class _Collector:
             empty = all(_text(value).casefold() in _MISSING for value in given)
             kind = "Scores that are missing" if empty else "Scores that are no numbers"
             value = "" if empty else f"{short_repr(_text(given[0]))}, "
-            self._unread.add(f"{kind}, whose dimension is left out of their ballot", f"{value}line {row.line}")
+            self._note(f"{kind}, whose dimension is left out of their ballot", f"{value}line {row.line}")
         return found
 
     def _winner(
@@ -416,19 +392,19 @@ class _Collector:
         if found := _WINNERS.get(text.casefold()):
             return found
         if text.casefold() not in _MISSING:
-            self._unread.add(
+            self._note(
                 "Winners that are neither pro, con, tie nor a side's model, taken as missing",
                 f"{short_repr(text)}, line {row.line}",
             )
             return None
         by_scores = rows.winner_by_scores(scores.values())
         if by_scores is None:
-            self._unread.add("Missing votes", f"line {row.line}")
+            self._note("Missing votes", f"line {row.line}")
         return by_scores
 
     def rows(self, where: str) -> Rows:
         """All of it. Raises BadFile if a debate contradicts itself, or no winner at all could be read."""
-        notes = self._unread.notes()
+        notes = [f"{kind}: {count:,} (the first: {first})." for kind, (count, first) in self._unread.items()]
         if self._conflicts:
             more = [f"There are {len(self._conflicts):,} such rows."] if len(self._conflicts) > 3 else []
             problems = [f"{where}: {problem}" for problem in self._conflicts[:3]] + more

@@ -111,9 +111,8 @@ def _read_all(paths: Sequence[str], home: Path) -> tuple[list[_Debate], list[str
     stems = Counter(Path(path).name.removesuffix(JOURNAL) for path in paths)
     for path in paths:
         name = Path(path).name.removesuffix(JOURNAL)
-        if (
-            stems[name] > 1 and Path(path).parent != home
-        ):  # as in a folder of folders, where every report has the same name
+        # In a folder of folders, every report may have the same name.
+        if stems[name] > 1 and Path(path).parent != home:
             name = f"{Path(path).parent.name}/{name}"
         try:
             entries = read(path).entries

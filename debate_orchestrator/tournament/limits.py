@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Annotated, Literal, NamedTuple, get_args
 
@@ -119,10 +119,8 @@ class Limiter:
     def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic):
         self._clock = clock
         now = clock()
-        given = {name: getattr(limits, name) for name in _KINDS}
-        self._given: dict[str, Bucket] = {
-            name: Bucket(amount, now) for name, amount in given.items() if amount is not None
-        }
+        given = ((name, getattr(limits, name)) for name in _KINDS)
+        self._given: dict[str, Bucket] = {name: Bucket(amount, now) for name, amount in given if amount is not None}
         self._stated = dict[str, Bucket]()
         self._restored: _Buckets = {}
         """What is left of limits that tournaments gave, this one or others."""
@@ -149,10 +147,6 @@ class Limiter:
             return None
         return max((bucket.wait(now) for bucket in self.buckets.values()), default=0.0)
 
-    def pause(self) -> float:
-        """Seconds for which no call may be made, after one was throttled."""
-        return max(0.0, self.paused_until - self._clock())
-
     def held_back(self) -> tuple[float, str]:
         """Seconds for which no call may be made, whichever calls are under way, and what decides on that."""
         now = self._clock()
@@ -160,7 +154,7 @@ class Limiter:
             (bucket.wait(now), f"the limit of {bucket.a_minute:,.0f} {name.replace('_', ' ')} a minute")
             for name, bucket in self.buckets.items()
         )
-        return max([(self.pause(), "the provider"), *used_up])
+        return max([(max(0.0, self.paused_until - now), "the provider"), *used_up])
 
     def take(self, amounts: Mapping[str, float]) -> None:
         """A call begins, which is expected to take these amounts."""
@@ -293,20 +287,23 @@ class Gate:
 
     async def _take(self, call: Admission, turn: str) -> float:
         """Takes room for a call; seconds after which to try again if there is none."""
-        self._must_not_outlast(self._limiters, turn)
-        waits = [limiter.wait() for limiter in self._limiters]
-        if all(wait == 0.0 for wait in waits):
-            for limiter in self._limiters:
-                limiter.take(call.amounts)
-            return 0.0
-        return until_next_look(waits, 0.01)
+        return self._taken(self._limiters, call, turn, 0.01)
 
-    def _must_not_outlast(self, limiters: Iterable[Limiter], turn: str) -> None:
-        """Paused where a call would wait for longer than it would be retried."""
+    def _taken(self, limiters: Sequence[Limiter], call: Admission, turn: str, soon: float) -> float:
+        """The same, in these limiters, which are looked at again after `soon` if a call under way may make room. Paused
+        where the call would wait for longer than it would be retried."""
         seconds, what = max(limiter.held_back() for limiter in limiters)
         if seconds > self._longest:
             problem = f"{turn}: {what} allows no call for another {seconds:,.0f} s, and calls are retried for "
             raise Paused(f"{problem}{self._longest:,.0f} s.", hint="the same command later")
+        waits = [limiter.wait() for limiter in limiters]
+        if None in waits:
+            return soon
+        if longest := max(wait for wait in waits if wait is not None):
+            return min(longest, _LOOK)
+        for limiter in limiters:
+            limiter.take(call.amounts)
+        return 0.0
 
     def on_response(self, status: int, headers: Mapping[str, str]) -> None:
         """A response has come."""
@@ -317,13 +314,6 @@ class Gate:
         for limiter in self._limiters:
             limiter.done()
             limiter.correct(call.surplus(used))
-
-
-def until_next_look(waits: Sequence[float | None], soon: float) -> float:
-    """Seconds until limiters are looked at again that said to wait so long; `soon` if a call under way may end it."""
-    if None in waits:
-        return soon
-    return min(max(wait for wait in waits if wait is not None), _LOOK)
 
 
 class Limiters:

@@ -61,11 +61,9 @@ def make_schedule(spec: Spec) -> tuple[ScheduledDebate, ...]:
         if (total := len(debates) + count * (1 + (spec.first == "both"))) > MAX_DEBATES:
             raise BadSettings(f"The schedule has {total:,} debates, and at most {MAX_DEBATES:,} are allowed.")
         if (drawn := total * len(spec.judges.pool)) > MAX_DRAWN:
-            problem = (
-                f"The schedule has {total:,} debates with {len(spec.judges.pool)} judges to draw from, {drawn:,} in "
-            )
-            problem += f"all, and at most {MAX_DRAWN:,} are allowed."
-            raise BadSettings(problem, hint="fewer judges, topics or repetitions")
+            problem = f"The schedule has {total:,} debates with {len(spec.judges.pool)} judges to draw from, {drawn:,}"
+            hint = "fewer judges, topics or repetitions"
+            raise BadSettings(f"{problem} in all, and at most {MAX_DRAWN:,} are allowed.", hint=hint)
         if (size := _most_bytes(spec, total)) > MAX_BYTES:
             problem = f"The schedule would take {size:,} bytes, and at most {MAX_BYTES:,} are allowed."
             raise BadSettings(problem, hint="shorter motions or names, or fewer judges, topics or repetitions")
@@ -157,10 +155,8 @@ class JudgeDraw:
         counts = (self._by_topic[topic.id], self._by_pair[tuple(sorted((pro, con)))], self._in_all)
         if self._spec.judges.sample == "balanced":
             on_topic, of_pair, in_all = (count.get for count in counts)
-            by_chance = _hashes("judge", chance)
-            names = sorted(
-                names, key=lambda name: (on_topic(name, 0), of_pair(name, 0), in_all(name, 0), by_chance(name))
-            )
+            drawn = _hashes("judge", chance)
+            names = sorted(names, key=lambda name: (on_topic(name, 0), of_pair(name, 0), in_all(name, 0), drawn(name)))
         panel = tuple(names[: self._spec.judges.panel])
         for count in counts:
             count.update(panel)

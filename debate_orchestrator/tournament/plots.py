@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from debate_orchestrator.tournament.tables import Cell, Table
+from debate_orchestrator.tournament.tables import Table
 from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.util.sanitize import one_line
 
@@ -27,8 +27,8 @@ _POINT = {"type": "point", "filled": True, "size": 70, "color": _DARK, "opacity"
 Rows = list[dict[str, Any]]
 Spec = dict[str, Any]
 """A Vega-Lite spec, or a part of one."""
-Draw = Callable[[Rows, list[str]], Spec | None]
-"""Makes a spec of the rows of a table and the models, the strongest first; None where there is nothing to show."""
+Draw = Callable[[Rows, list[str]], Spec]
+"""Makes a spec of the rows of a table and the models, the strongest first."""
 
 
 class Plot(NamedTuple):
@@ -56,7 +56,8 @@ def draw(tables: Sequence[Table], order: Sequence[str]) -> list[Plot]:
     of = {table.name: table for table in tables}
     for name, table, how, make in _PLOTS:
         rows, cut = _shown(of[table], order)
-        if rows and (chart := make(rows, [one_line(model) for model in order])) is not None:
+        chart = make(rows, [one_line(model) for model in order])
+        if chart["data"]["values"]:
             spec = {"$schema": _SCHEMA, "width": _WIDTH, "height": {"step": _STEP}, "config": _CONFIG, **chart}
             reading = f"{how} {of[table].about}{f' The first {_MAX_SHOWN} are shown.' if cut else ''}"
             svg = vl_convert.vegalite_to_svg(spec)
@@ -76,12 +77,9 @@ def _shown(table: Table, order: Sequence[str]) -> tuple[list[dict[str, Any]], bo
                 cut = True
                 kept = {*sorted(names, key=lambda name: place.get(str(name), len(order)))[:_MAX_SHOWN]}
                 rows = [row for row in rows if row[column] in kept]
-    return [{key: _plain(value) for key, value in row.items()} for row in rows], cut
-
-
-def _plain(value: Cell) -> Cell:
-    """A value without anything that could not stand in a drawing."""
-    return one_line(value) if isinstance(value, str) else value
+    return [
+        {key: one_line(value) if isinstance(value, str) else value for key, value in row.items()} for row in rows
+    ], cut
 
 
 def _names(rows: Sequence[Mapping[str, Any]], field: str, order: Sequence[str], **more: Any) -> Spec:
@@ -101,7 +99,7 @@ def _intervals(field: str, value: str, low: str, high: str, title: str) -> Draw:
 
     def make(rows: Rows, order: list[str]) -> Spec:
         ends = [row[name] for row in rows for name in (low, high, value) if row[name] is not None]
-        x = _figures(low, title, domain=[min(-_MIN_RANGE, *ends), max(_MIN_RANGE, *ends)])
+        x = _figures(low, title, domain=[min([-_MIN_RANGE, *ends]), max([_MIN_RANGE, *ends])])
         y = _names(rows, field, order)
         zero = {"type": "rule", "color": "#999", "strokeDash": [3, 3]}
         line = {"type": "rule", "strokeWidth": 2, "color": _MIDDLE}
@@ -123,20 +121,18 @@ def _plain_figures(field: str) -> Spec:
 
 
 def _elo(rows: Rows, order: list[str]) -> Spec:
-    y = {"field": "model", "type": "nominal", "title": None, "sort": [row["model"] for row in rows]}
-    encoding = {"x": _figures("rating", "Elo", zero=False), "y": y}
+    best_first = [row["model"] for row in rows]
+    encoding = {"x": _figures("rating", "Elo", zero=False), "y": _names(rows, "model", best_first)}
     return {"data": {"values": rows}, "mark": _POINT, "encoding": encoding}
 
 
-def _by_side(rows: Rows, order: list[str]) -> Spec | None:
+def _by_side(rows: Rows, order: list[str]) -> Spec:
     points = [
         {"model": row["model"], "side": side, "rate": row[f"{side}_win_rate"]}
         for row in rows
         for side in ("pro", "con")
         if row[f"{side}_win_rate"] is not None
     ]
-    if not points:
-        return None
     side = {"field": "side", "type": "nominal", "title": "side"}
     return {
         "data": {"values": points},
@@ -153,10 +149,8 @@ def _by_side(rows: Rows, order: list[str]) -> Spec | None:
 def _matrix(down: str, across: str, value: str, cells: Callable[[Rows], Iterator[dict[str, Any]]] = iter) -> Draw:
     """A matrix of figures from 0 to 1 on tiles that are darker for more."""
 
-    def make(rows: Rows, order: list[str]) -> Spec | None:
+    def make(rows: Rows, order: list[str]) -> Spec:
         given = [row for row in cells(rows) if row[value] is not None]
-        if not given:
-            return None
         axis = {"orient": "top", "labelAngle": -40}
         places = {"x": _names(given, across, order, axis=axis), "y": _names(given, down, order)}
         scale = {"domain": [0, 1], "range": ["#f4f7fa", _DARK], "clamp": True}
@@ -218,7 +212,7 @@ def _topics(rows: Rows, order: list[str]) -> Spec:
         "mark": {**_POINT, "size": 60},
         "encoding": {
             "x": _figures("pro_rate", "pro's win rate", domain=[0, 1]),
-            "y": {"field": "topic_id", "type": "nominal", "title": None, "sort": sort},
+            "y": _names(rows, "topic_id", sort),
         },
     }
 

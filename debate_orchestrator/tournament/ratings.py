@@ -58,7 +58,7 @@ def elo(debates: Iterable[DebateRow]) -> tuple[EloRow, ...]:
 
 
 @collection_paused()
-def rate(rows: Rows, seed: int = 0) -> Ratings:
+def rate(rows: Rows) -> Ratings:
     """Both ratings; none where stand-ins spoke in all debates. Raises BadFile if no debate can be rated otherwise,
     BadSettings if the extra `tournament` is missing."""
     rated = elo(rows.debates)
@@ -68,7 +68,7 @@ def rate(rows: Rows, seed: int = 0) -> Ratings:
         notes = rows.all_notes()
         raise BadFile([*notes, "No debate here can be rated."], hint="finish some debates between two models")
     votes = [vote for debate in rows.debates for vote in rows.votes_by_debate[debate.id]]
-    fit = bradley_terry.fit(rows.debates, votes, seed)
+    fit = bradley_terry.fit(rows.debates, votes)
     return Ratings(rated, fit, (*rows.all_notes(), *_fit_notes(fit)))
 
 

@@ -54,21 +54,16 @@ def write_report(folder: str, minimum: int = MIN_GAMES) -> tuple[list[str], tupl
     strongest = [one.model for one in ratings.fit.strengths] if ratings.fit else [row.model for row in ratings.elo]
     drawn = plots.draw(tables, strongest)
     text = render_page(title(folder), rows, ratings, tables, drawn, minimum)
-    files = {PAGE: text.encode("utf-8", "backslashreplace"), RATINGS: _json(ratings)}
-    files |= {f"{TABLES}/{table.name}.csv": to_csv(table).encode("utf-8", "backslashreplace") for table in tables}
-    for plot in drawn:
-        files[f"{PLOTS}/{plot.name}.svg"] = plot.svg.encode("utf-8", "backslashreplace")
-        files[f"{PLOTS}/{plot.name}.png"] = plot.png
+    texts = {PAGE: text, RATINGS: json.dumps(full_json(ratings), ensure_ascii=False, indent=2) + "\n"}
+    texts |= {f"{TABLES}/{table.name}.csv": to_csv(table) for table in tables}
+    texts |= {f"{PLOTS}/{plot.name}.svg": plot.svg for plot in drawn}
+    files = {name: text.encode("utf-8", "backslashreplace") for name, text in texts.items()}
+    files |= {f"{PLOTS}/{plot.name}.png": plot.png for plot in drawn}
     must_begin(os.path.join(folder, PAGE), PAGE_BEGINS.encode(), "a tournament's page")
     for inner in (TABLES, PLOTS):
         make_folder(os.path.join(folder, inner))
     notes = (*ratings.notes, *_write_listed(folder, files))
     return [os.path.join(folder, name) for name in files], notes
-
-
-def _json(ratings: Ratings) -> bytes:
-    text = json.dumps(full_json(ratings), ensure_ascii=False, indent=2) + "\n"
-    return text.encode("utf-8", "backslashreplace")
 
 
 def _write_listed(folder: str, files: Mapping[str, bytes]) -> Iterator[str]:

@@ -118,6 +118,11 @@ class BallotRow(FrozenModel):
     """A single number for the motion itself, such as how well a claim is supported."""
 
     @property
+    def mirrored_with(self) -> tuple[object, ...]:
+        """What a ballot has in common with the one of the same judge on the mirrored debate."""
+        return self.debate, self.judge, self.round, self.repeat
+
+    @property
     def is_vote(self) -> bool:
         """Whether it is its judge's vote on the debate: one for each judge, whether or not it was mirrored."""
         return self.final and self.counted and not self.mirrored and self.repeat == 0
@@ -215,16 +220,12 @@ def _completeness_notes(debates: Sequence[DebateRow]) -> Iterator[str]:
 
 def _mirror_notes(ballots: Sequence[BallotRow]) -> Iterator[str]:
     """How many votes changed when the sides were exchanged."""
-    mirrored = {(row.debate, row.judge, row.round, row.repeat): row for row in ballots if row.mirrored}
-    both = [
-        row
-        for row in ballots
-        if not row.mirrored and row.final and (row.debate, row.judge, row.round, row.repeat) in mirrored
-    ]
-    flipped = [row for row in both if not row.counted]
+    mirrored = {row.mirrored_with for row in ballots if row.mirrored}
+    both = [row for row in ballots if not row.mirrored and row.final and row.mirrored_with in mirrored]
     if both:
+        flipped = sum(not row.counted for row in both)
         yield (
-            f"{len(flipped)} of {len(both)} votes that were cast twice changed when the sides were exchanged; they are "
+            f"{flipped} of {len(both)} votes that were cast twice changed when the sides were exchanged; they are "
             "left out of every rating and vote count."
         )
     elif ballots:
@@ -259,15 +260,12 @@ def winner_by_scores(scores: Iterable[tuple[float | Decimal, float | Decimal]]) 
 def mark_flipped(ballots: Sequence[BallotRow]) -> list[BallotRow]:
     """The same ballots, with `counted` false on those whose judge names another winner on the mirrored debate."""
     winners: dict[tuple[object, ...], set[str | None]] = defaultdict(set)
-    keys = [(row.debate, row.judge, row.round, row.repeat) for row in ballots]
     if not any(row.mirrored for row in ballots):
         return list(ballots)
-    for key, row in zip(keys, ballots, strict=True):
-        winners[key].add(row.winner)
-    return [
-        row.model_copy(update={"counted": False}) if len(winners[key]) > 1 else row
-        for key, row in zip(keys, ballots, strict=True)
-    ]
+    for row in ballots:
+        winners[row.mirrored_with].add(row.winner)
+    flipped = {key for key, named in winners.items() if len(named) > 1}
+    return [row.model_copy(update={"counted": False}) if row.mirrored_with in flipped else row for row in ballots]
 
 
 def dump(rows: Rows) -> str:

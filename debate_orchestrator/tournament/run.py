@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
 from debate_orchestrator.core import schedule, tally
-from debate_orchestrator.core.costs import calls_under_way
 from debate_orchestrator.core.events import CallFailed, Event, Opened, Reassigned, Reopened
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.phases import JUDGE, NO_DECISION, Turn
@@ -27,10 +26,10 @@ from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.engine.start import changed_prompts
 from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
-from debate_orchestrator.storage.journal import JournalWriter
+from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.tournament.batches import Batches, in_batches
-from debate_orchestrator.tournament.folder import FileJournals, Tournament, read_begun
+from debate_orchestrator.tournament.batches import Batches
+from debate_orchestrator.tournament.folder import FileJournals, Tournament, is_begun
 from debate_orchestrator.tournament.limits import Limiters
 from debate_orchestrator.tournament.plan import ScheduledDebate
 from debate_orchestrator.tournament.spec import declared_prices
@@ -52,7 +51,7 @@ AT_ONCE = 50
 """Debates under way at the same time, unless it is said otherwise."""
 MISTAKE = "An error in this program stopped it"
 """How the reason begins of a debate that stopped for one."""
-_GIVES_UP = 3
+_MAX_FAILURES = 3
 """Debates that a model fails for good, one after another, after which no more are begun with it."""
 
 Status = Literal["waiting", "running", "complete", "undecided", "stopped", "unusable", "elsewhere"]
@@ -73,10 +72,15 @@ class DebateStatus(NamedTuple):
     for_good: bool = False
     """Whether it would stop again for that, in the same run."""
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether no turn is left, with a decision or without."""
+        return self.status in ("complete", "undecided")
+
 
 def count_completed(statuses: Iterable[DebateStatus]) -> int:
     """How many debates are complete, those without a decision included."""
-    return sum(debate_status.status in ("complete", "undecided") for debate_status in statuses)
+    return sum(debate_status.is_complete for debate_status in statuses)
 
 
 class RunCounts(NamedTuple):
@@ -150,30 +154,25 @@ class TournamentRun:
         self.budget = SharedBudget(tournament.spec.max_cost)
         self.statuses: dict[str, DebateStatus] = {}
         """By the id of the debate."""
-        self.repeated = 0
-        """Calls that were under way when an earlier run was killed."""
         self._failures: Counter[str] = Counter()
         self._capped = False
 
     def read_journals(self) -> None:
         """Reads how every debate stands from its journal in the folder."""
         with declared_prices(self.tournament.spec):
-            self._read_journals()
-
-    def _read_journals(self) -> None:
-        for debate in self.tournament.schedule:
-            try:
-                entries = read_begun(self.tournament.journal(debate))
-                if entries is None:
-                    self.statuses[debate.id] = DebateStatus("waiting")
+            for debate in self.tournament.schedule:
+                path = self.tournament.journal_of(debate.id)
+                try:
+                    if not is_begun(path):
+                        self.statuses[debate.id] = DebateStatus("waiting")
+                        continue
+                    events = read(path).events
+                    self.tournament.must_belong(debate, events)
+                    state = fold(events)
+                except (BadJournal, BadFile) as error:
+                    self.statuses[debate.id] = DebateStatus("unusable", why=tuple(error.problems))
                     continue
-                events = [entry.event for entry in entries]
-                self.tournament.must_belong(debate, events)
-                state = fold(events)
-            except (BadJournal, BadFile) as error:
-                self.statuses[debate.id] = DebateStatus("unusable", why=tuple(error.problems))
-                continue
-            self._settle(debate, CurrentState(state), "stopped")
+                self._settle(debate, CurrentState(state))
 
     def pending(self) -> list[ScheduledDebate]:
         """The debates that are left, those that have begun first."""
@@ -226,8 +225,9 @@ class TournamentRun:
         before = self.statuses[debate.id]._replace(why=(), for_good=False)
         if self._capped and before.status == "waiting":
             return before  # what the cap leaves is for debates that have begun
-        if broken := [spec for spec in self._specs(debate) if self._failures[spec] >= _GIVES_UP]:
-            why = f"{broken[0]} failed in {_GIVES_UP} debates in a row, so no more are begun with it."
+        specs = [self.tournament.spec.model_named(name).spec for name in (debate.pro, debate.con, *debate.judges)]
+        if broken := [spec for spec in specs if self._failures[spec] >= _MAX_FAILURES]:
+            why = f"{broken[0]} failed in {_MAX_FAILURES} debates in a row, so no more are begun with it."
             return self._set_status(debate, before._replace(why=(why,), for_good=True))
         try:
             self._set_status(debate, before._replace(status="running"))
@@ -245,9 +245,6 @@ class TournamentRun:
                 stop.set()  # the disk is full: what is paid for from now on could not be kept
         return self.statuses[debate.id]
 
-    def _specs(self, debate: ScheduledDebate) -> list[str]:
-        return [self.tournament.spec.model_named(name).spec for name in (debate.pro, debate.con, *debate.judges)]
-
     async def _take_turns(self, debate: ScheduledDebate, stop: asyncio.Event) -> None:
         """Takes every turn of one debate. Raises what stops it."""
         made: list[Opened] = []
@@ -263,8 +260,6 @@ class TournamentRun:
             running = open_journal(journal, DebateFiles.of_journal(journal.path))
             if not made and running.state.due and (note := changed_prompts(running.state)) is not None:
                 running.record(note)
-            taken = in_batches(running.state, self._batches) if self._batches else 0
-            self.repeated += max(0, _under_way(running.state) - taken)
             if schedule.unanswered_at_the_end(running.state) and self._retry_failed:
                 running.record(Reopened())
             try:
@@ -272,7 +267,7 @@ class TournamentRun:
                     await self._drive(debate, running, stop)
                 await journal.synced()
             finally:
-                self._settle(debate, running.current, "stopped")
+                self._settle(debate, running.current)
 
     async def _drive(self, debate: ScheduledDebate, running: OpenDebate, stop: asyncio.Event) -> None:
         """Takes the turns of a debate until it is complete, or stops; a judge who fails is replaced from the
@@ -326,13 +321,12 @@ class TournamentRun:
         specs = [self.tournament.spec.model_named(name).spec for name in debate.reserve]
         return [spec for spec in specs if spec not in used]
 
-    def _settle(self, debate: ScheduledDebate, current: CurrentState, otherwise: Status) -> None:
-        """Takes note of what a debate has cost and how it stands; `otherwise` is the status of one that is not
-        complete."""
+    def _settle(self, debate: ScheduledDebate, current: CurrentState) -> None:
+        """Takes note of what a debate has cost and how it stands, which nothing runs just now."""
         state = current.state
         budget = self.budget.budget(debate.id, current)
         self.budget.settle(debate.id)
-        status: Status = otherwise
+        status: Status = "stopped"
         if state.complete:
             status = "undecided" if schedule.unanswered_at_the_end(state) else "complete"
         self._set_status(debate, DebateStatus(status, _winner(state), budget.committed()))
@@ -352,11 +346,6 @@ def mistake(error: Exception) -> str:
     """What is told of an error in this program. Its message may quote anything, so only its kind and place are told."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return f"{MISTAKE}: {type(error).__name__} in {Path(frame.filename).name}, line {frame.lineno}."
-
-
-def _under_way(state: DebateState) -> int:
-    """The calls of which a journal has the intent and no result."""
-    return sum(asked.called for turn in state.due for asked in calls_under_way(state, turn.id))
 
 
 def _failed_turns(state: DebateState) -> list[Turn]:

@@ -119,7 +119,7 @@ class Spec(FrozenModel):
     max_cost: float | None = Field(default=None, gt=0, lt=MAX_COST, strict=True)
     limits: dict[str, Limits] = {}
     """By the kind of provider, or by the name or spec of a model."""
-    budgets: dict[str, PhaseLengths] = {}
+    lengths: dict[str, PhaseLengths] = Field(default={}, alias="budgets")
     """How long the speeches of a phase may be, by phase."""
     settings: dict[str, Any] = {}
     """Settings of every debate."""
@@ -153,7 +153,7 @@ def spec_of(data: Mapping[str, Any], problems: Sequence[str] = (), *, rehearse: 
     if isinstance(rules, Format):
         found += _format_problems(data, rules)
     if spec is not None and not found:
-        update: dict[str, Any] = {"rules": with_lengths(spec.rules, spec.budgets)}
+        update: dict[str, Any] = {"rules": with_lengths(spec.rules, spec.lengths)}
         if rehearse:
             judges = spec.judges.model_copy(update={"pool": tuple(map(stand_in, spec.judges.pool))})
             update |= {"models": tuple(map(stand_in, spec.models)), "judges": judges}
@@ -320,7 +320,7 @@ def is_shipped(spec: Spec) -> bool:
     if spec.templates or spec.format not in resources.format_names():
         return False
     rules, templates = loader.load_with_templates(spec.format)
-    return not templates and with_lengths(rules, spec.budgets) == spec.rules
+    return not templates and with_lengths(rules, spec.lengths) == spec.rules
 
 
 class Pool:

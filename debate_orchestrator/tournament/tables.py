@@ -11,7 +11,7 @@ import math
 import sqlite3
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -43,8 +43,9 @@ class Table(NamedTuple):
 def all_tables(rows: Rows, ratings: Ratings) -> list[Table]:
     """Every table of a tournament, those without any row included."""
     queries = (Path(__file__).parent / "tables.yaml").read_text(encoding="utf-8")
-    tables = list(_rating_tables(ratings))
+    tables = []
     with closing(_database(rows)) as database:
+        _add_ratings(database, ratings)
         for name, query in yaml.load(queries).items():
             left_out = name == "judge_agreement" and rows.compares_too_many
             found = database.execute(f"SELECT * FROM ({query['sql']}) LIMIT 0" if left_out else query["sql"])
@@ -73,43 +74,24 @@ def _csv_cell(cell: Cell) -> str | int:
     return "" if cell is None else cell
 
 
-def _rating_tables(ratings: Ratings) -> Iterator[Table]:
-    """Elo, strengths, and what the fit says of judges."""
-    yield Table(
-        "elo",
-        "Elo",
-        "A replay of the results in the order of time, from 400 with K 32. It has no interval, depends on the order, "
-        "and says nothing about how sure it is.",
-        ("model", "rating", "games", "won", "lost", "tied"),
-        tuple(tuple(row) for row in ratings.elo),
-    )
+def _add_ratings(database: sqlite3.Connection, ratings: Ratings) -> None:
+    """The ratings as SQL tables, in their order."""
     fit = ratings.fit
-    yield Table(
-        "bradley_terry",
-        "Bradley-Terry strengths",
-        "Strengths from every judge's vote, in log odds, without what side, order and judge add; 95 % intervals over "
-        "topics. Models that the intervals do not separate share a rank.",
-        ("rank", "model", "strength", "low", "high", "votes", "group"),
-        tuple(
-            (one.rank, one.model, one.strength, one.low, one.high, one.votes, one.group)
-            for one in (fit.strengths if fit else ())
-        ),
-    )
-    yield Table(
-        "judge_effects",
-        "What each judge adds",
-        "Bias: log odds that a judge adds to pro, against the mean of the judges. Reliability: how strongly its votes "
-        "follow the strengths, as a factor; a judge who tosses a coin is near 0.",
-        ("judge", "votes", "bias", "bias_low", "bias_high", "reliability", "reliability_low", "reliability_high"),
-        tuple((one.judge, one.votes, *one.bias, *one.reliability) for one in (fit.judges if fit else ())),
-    )
+    database.executemany("INSERT INTO elo VALUES (?, ?, ?, ?, ?, ?)", ratings.elo)
+    if fit is not None:
+        database.executemany("INSERT INTO strengths VALUES (?, ?, ?, ?, ?, ?, ?, ?)", fit.strengths)
+        effects = ((one.judge, one.votes, *one.bias, *one.reliability) for one in fit.judges)
+        database.executemany("INSERT INTO judge_effects VALUES (?, ?, ?, ?, ?, ?, ?, ?)", effects)
 
 
 _SCHEMA = """
 CREATE TABLE debates (place INTEGER PRIMARY KEY, debate UNIQUE, created, topic, category, pro, con, first, winner,
     complete);
-CREATE TABLE ballots (debate, judge, winner, lead, score, label, turn, final, mirrored, repeat, is_vote);
+CREATE TABLE ballots (debate, judge, winner, lead, score, label, round, final, mirrored, repeat, is_vote);
 CREATE TABLE points (debate, dimension, pro, con);  -- of votes
+CREATE TABLE elo (model, rating, games, won, lost, tied);
+CREATE TABLE strengths (model, strength, low, high, rank, "group", votes, one_sided);
+CREATE TABLE judge_effects (judge, votes, bias, bias_low, bias_high, reliability, reliability_low, reliability_high);
 CREATE TABLE work (debate, role, calls, input, output, cost, seconds, words, declined_turns);
 
 CREATE VIEW decided AS SELECT * FROM debates WHERE complete AND winner IS NOT NULL;
@@ -147,21 +129,13 @@ def _database(rows: Rows) -> sqlite3.Connection:
     database = sqlite3.connect(":memory:")
     database.executescript(_SCHEMA)
     database.executemany(
-        "INSERT INTO debates VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            (n, row.id, row.created, row.topic, row.category, row.pro, row.con, row.first, row.winner, row.complete)
-            for n, row in enumerate(rows.debates)
-        ),
+        "INSERT INTO debates VALUES (:place, :id, :created, :topic, :category, :pro, :con, :first, :winner, :complete)",
+        ({**vars(row), "place": n} for n, row in enumerate(rows.debates)),
     )
     database.executemany(
-        "INSERT INTO ballots VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            (
-                *(row.debate, row.judge, row.winner, row.lead, row.score, row.label),
-                *(row.round, row.final, row.mirrored, row.repeat, row.is_vote),
-            )
-            for row in rows.ballots
-        ),
+        """INSERT INTO ballots VALUES (:debate, :judge, :winner, :lead, :score, :label, :round, :final, :mirrored,
+        :repeat, :is_vote)""",
+        ({**vars(row), "lead": row.lead, "is_vote": row.is_vote} for row in rows.ballots),
     )
     points = (
         (row.debate, name, pro, con) for row in rows.ballots if row.is_vote for name, (pro, con) in row.scores.items()

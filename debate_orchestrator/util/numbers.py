@@ -26,6 +26,13 @@ def plural(n: int, noun: str) -> str:
     return f"{n:,} {noun}{'s' * (n != 1)}"
 
 
+def duration(seconds: float) -> str:
+    """Seconds as they are shown: 40 s, 12 min, 3.5 h."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:.1f} h"
+
+
 def wilson_interval(successes: int, trials: int) -> tuple[float, float]:
     """Wilson's score interval of a rate at 95 %, as (low, high) from 0 to 1; (0, 1) without trials.
 

@@ -14,6 +14,7 @@ from debate_orchestrator.cli.output import print_json, remark, say
 from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.setup.answers import number
 from debate_orchestrator.util.messages import command
+from debate_orchestrator.util.numbers import duration
 
 if TYPE_CHECKING:
     from debate_orchestrator.tournament.plan import ScheduledDebate, TournamentEstimate
@@ -118,7 +119,6 @@ def _schedule_lines(schedule: Sequence[ScheduledDebate], file: str | None) -> It
 
 def _estimate_lines(spec: Spec, schedule: Sequence[ScheduledDebate], expected: TournamentEstimate) -> Iterator[str]:
     """What a schedule takes, in words."""
-    from debate_orchestrator.cli.tournament.progress import duration
     from debate_orchestrator.providers import pricing
 
     topics = len({debate.topic for debate in schedule})

@@ -16,7 +16,7 @@ from debate_orchestrator.cli.output import remark
 from debate_orchestrator.core.events import BriefSent, CallFailed, Event, ReplyEvent
 from debate_orchestrator.tournament.plan import ScheduledDebate
 from debate_orchestrator.tournament.run import DebateStatus, RunCounts, TournamentRun
-from debate_orchestrator.util.numbers import plural
+from debate_orchestrator.util.numbers import duration, plural
 
 if TYPE_CHECKING:
     from debate_orchestrator.terminal.display import Display
@@ -46,7 +46,7 @@ class Progress:
 
     def __call__(self, debate: ScheduledDebate, debate_status: DebateStatus, event: Event | None) -> None:
         if event is None:
-            if debate_status.status in ("complete", "undecided"):
+            if debate_status.is_complete:
                 self.completed += 1
                 self.last.append((debate, debate_status))
             return
@@ -96,24 +96,20 @@ def status_line(numbers: RunCounts) -> str:
     cap = f" of ${numbers.max_cost:.2f}" if numbers.max_cost is not None else ""
     if numbers.usd or cap:
         parts.append(f"${numbers.usd:.2f}{cap}")
-    if problems := _call_problems(numbers):
+    found = {
+        "throttled": numbers.throttled,
+        "calls failed": numbers.failed_calls,
+        "stopped": numbers.stopped,
+        "undecided": numbers.undecided,
+        "unusable": numbers.unusable,
+    }
+    if problems := ", ".join(f"{count:,} {words}" for words, count in found.items() if count):
         parts.append(problems)
     if numbers.seconds_left is not None and numbers.complete < numbers.debates:
         parts.append(f"about {duration(numbers.seconds_left)} left")
     if numbers.workers is not None:
         parts.append(plural(numbers.workers, "worker"))
     return " · ".join(parts)
-
-
-def _call_problems(numbers: RunCounts) -> str:
-    found = {
-        "throttled": "throttled",
-        "failed_calls": "calls failed",
-        "stopped": "stopped",
-        "undecided": "undecided",
-        "unusable": "unusable",
-    }
-    return ", ".join(f"{getattr(numbers, key):,} {words}" for key, words in found.items() if getattr(numbers, key))
 
 
 def details(run: TournamentRun, progress: Progress) -> list[str]:
@@ -142,13 +138,6 @@ def outcome(debate: ScheduledDebate, debate_status: DebateStatus) -> str:
         case None:
             return f"{sides}: no decision" if debate_status.status == "undecided" else sides
     return f"{sides}: {debate_status.winner}"
-
-
-def duration(seconds: float) -> str:
-    """Seconds in words: 40 s, 12 min, 3.5 h."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:.1f} h"
 
 
 @asynccontextmanager

@@ -97,7 +97,7 @@ def resume(arguments: argparse.Namespace) -> int:
         spec = tournament.spec.model_copy(update={"max_cost": cap(arguments.max_cost)})
         if problems := check(spec):
             raise BadSettings(problems)
-        tournament = folder.rewrite(tournament, spec)
+        tournament = folder.write(tournament.folder, spec)
     return run_tournament(tournament, options)
 
 
@@ -253,7 +253,7 @@ async def _queue_and_watch(run: TournamentRun, options: Options, url: str) -> tu
         remark("Workers go on with the debates that are queued. To end that too, end the workers.")
     run.read_journals()
     for debate, debate_status in passes.statuses.items():
-        if debate in run.statuses and run.statuses[debate].status not in ("complete", "undecided"):
+        if debate in run.statuses and not run.statuses[debate].is_complete:
             run.statuses[debate] = run.statuses[debate]._replace(why=debate_status.why)
     for debate, problem in exchange.unusable.items():
         run.statuses[debate] = run.statuses[debate]._replace(status="unusable", why=(problem,))
@@ -294,15 +294,14 @@ def _write_reports(run: TournamentRun, *, quiet: bool) -> None:
     paths = [
         DebateFiles.of_journal(run.tournament.journal(debate))
         for debate in run.tournament.schedule
-        if run.statuses[debate.id].status in ("complete", "undecided")
+        if run.statuses[debate.id].is_complete
     ]
     lacking = [files for files in paths if not os.path.lexists(files.page)]
     if len(lacking) > 50 and not quiet:
         remark(f"Writing {len(lacking):,} reports; Ctrl-C leaves the rest, and `resume` writes them.")
     for files in lacking:
-        report_files.write_both(
-            build_report(read(files.journal).entries), files.report, files.page, lambda message: None
-        )
+        report = build_report(read(files.journal).entries)
+        report_files.write_both(report, files.report, files.page, lambda message: None)
 
 
 def _end(run: TournamentRun, numbers: RunCounts, options: Options, resume: str, *, interrupted: bool) -> int:
@@ -341,16 +340,13 @@ def _left_over(run: TournamentRun, left: int, saved: str, resume: str) -> Paused
     """The error that says why debates are left."""
     from debate_orchestrator.tournament.run import MISTAKE
 
-    whys: dict[str, int] = {}
-    for debate_status in run.statuses.values():
-        if debate_status.why:
-            whys[debate_status.why[0]] = whys.get(debate_status.why[0], 0) + 1
-    reasons = sorted(whys.items(), key=lambda item: -item[1])
+    whys = Counter(debate_status.why[0] for debate_status in run.statuses.values() if debate_status.why)
+    reasons = whys.most_common()
     lines = [f"{why} ({count:,} debates)" if count > 1 else why for why, count in reasons[:_SHOWN]]
     if len(reasons) > _SHOWN:
         lines.append(f"... and {len(reasons) - _SHOWN} other reasons; --json lists them all.")
     unusable = all(
-        debate_status.status in ("complete", "undecided", "unusable") for debate_status in run.statuses.values()
+        debate_status.is_complete or debate_status.status == "unusable" for debate_status in run.statuses.values()
     )
     ending = ProviderFailed if unusable or any(why.startswith(MISTAKE) for why in whys) else Paused
     return ending([*lines, f"{plural(left, 'debate')} left. {saved.capitalize()}. Go on with `{resume}`."])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -18,13 +19,6 @@ from debate_orchestrator.util.sanitize import one_line
 
 if TYPE_CHECKING:
     from procrastinate import App
-    from psycopg import AsyncConnection
-
-
-import os
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
     from psycopg import AsyncConnection
 
 SCHEMA = "debate_orchestrator"
@@ -97,25 +91,22 @@ async def _create_tables(connection: AsyncConnection, where: str) -> None:
             layout = await (await connection.execute("SELECT version, procrastinate FROM layout")).fetchone()
     except errors.InsufficientPrivilege as error:
         problem = f"This user may not create tables in {where} ({error.diag.message_primary})."
-        raise BadSettings(
-            problem, hint=f"let its owner run the tournament first, or grant it the schema {SCHEMA}"
-        ) from None
+        hint = f"let its owner run the tournament first, or grant it the schema {SCHEMA}"
+        raise BadSettings(problem, hint=hint) from None
     _must_match(layout, newest, where)
 
 
 def _must_match(layout: tuple[object, ...] | None, newest: str, where: str) -> None:
     version, procrastinate = layout or (None, None)
-    if isinstance(version, int) and version > VERSION:
-        problem = f"{where} has tables of version {version}, and this program uses version {VERSION}."
-        raise BadSettings(problem, hint="upgrade debate-orchestrator on this machine")
     if version != VERSION:
+        newer = isinstance(version, int) and version > VERSION
+        hint = "name an empty database; the folder brings along what was recorded"
         problem = f"{where} has tables of version {version}, and this program uses version {VERSION}."
-        raise BadSettings(problem, hint="name an empty database; the folder brings along what was recorded")
+        raise BadSettings(problem, hint="upgrade debate-orchestrator on this machine" if newer else hint)
     if procrastinate != newest:
         problem = f"{where} was set up by a version of procrastinate with other tables ({procrastinate}, not {newest})."
-        raise BadSettings(
-            problem, hint="install the same version of procrastinate on all machines, or name an empty database"
-        )
+        hint = "install the same version of procrastinate on all machines, or name an empty database"
+        raise BadSettings(problem, hint=hint)
 
 
 Result = TypeVar("Result")
@@ -123,9 +114,9 @@ RETRY = 1.0
 """Seconds until a database that could not be reached is tried again."""
 _CONNECT = 5
 """Seconds that a connection may take."""
-_PATIENCE = 10.0
+_TIMEOUT = 10.0
 """Seconds for which a query waits for one of the connections."""
-_IN_HASTE = 2.0
+_LAST_TIMEOUT = 2.0
 """Seconds of the same at the end of a worker that was told to leave."""
 _IDLE = 5
 """Seconds for which a transaction may wait for its worker."""
@@ -277,10 +268,10 @@ class Database:
         if await self.rows("SELECT current_setting('transaction_read_only')") == [("on",)]:
             raise ReadOnlySqlTransaction("it is read-only")
 
-    def in_haste(self) -> None:
+    def shorten_timeout(self) -> None:
         """Has queries wait for a connection for a moment alone from now on: the process is to end."""
         connector: Any = self.app.connector
-        connector.pool.timeout = _IN_HASTE
+        connector.pool.timeout = _LAST_TIMEOUT
 
     def lost(self, error: Exception) -> None:
         """Takes note that the database can't be reached, and says so the first time. One that has something locked, or
@@ -323,7 +314,7 @@ async def opened(url: str, tell: Callable[[str], None]) -> AsyncIterator[Databas
 
     for name in ("psycopg", "procrastinate"):  # what they would say is told in one sentence by `lost`
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    connector = procrastinate.PsycopgConnector(conninfo=conninfo, min_size=1, max_size=_CONNECTIONS, timeout=_PATIENCE)
+    connector = procrastinate.PsycopgConnector(conninfo=conninfo, min_size=1, max_size=_CONNECTIONS, timeout=_TIMEOUT)
     app = procrastinate.App(connector=connector)
     try:
         await app.open_async()

@@ -113,7 +113,7 @@ class DatabaseJournals:
     async def open(self, debate: str, make_opened: Callable[[], Opened]) -> AsyncIterator[JournalWriter]:
         number, token, count, lines = await self._database.persistent(lambda: self.take(debate))
         journal = DatabaseJournal(self, f"{self._database.where}: {debate}", number, token)
-        patience: float | None = None
+        timeout: float | None = None
         try:
             journal.load(lines, count)
             if not journal.entries:
@@ -122,10 +122,10 @@ class DatabaseJournals:
             yield journal
             await journal.handed_over()
         except asyncio.CancelledError:
-            patience = AT_THE_END
+            timeout = AT_THE_END
             raise
         finally:
-            await self._close(journal, patience)
+            await self._close(journal, timeout)
 
     def archive(self, debate: str) -> str | None:
         return None
@@ -145,10 +145,10 @@ class DatabaseJournals:
             lines = await fetched(connection, query, journal=number)
         return number, token, count, [bytes(line) for (line,) in lines]
 
-    async def _close(self, journal: DatabaseJournal, patience: float | None) -> None:
+    async def _close(self, journal: DatabaseJournal, timeout: float | None) -> None:
         """Lets go of a journal, and names the answers in it that are lost."""
         try:
-            await self._let_go(journal, patience)
+            await self._let_go(journal, timeout)
         except asyncio.CancelledError:
             await self._let_go(journal, AT_THE_END)
             raise
@@ -160,11 +160,11 @@ class DatabaseJournals:
             # Another debate may be writing lines of this one just now: those that fail must not wait again.
             journal.failure = journal.failure or ProviderFailed(f"{journal.path} is closed.")
 
-    async def _let_go(self, journal: DatabaseJournal, patience: float | None) -> None:
+    async def _let_go(self, journal: DatabaseJournal, timeout: float | None) -> None:
         """Writes what is left, and lets others take the journal, as far as that can be done in so many seconds."""
         names = {"id": journal.id, "token": journal.token}
         with suppress(TimeoutError):
-            async with asyncio.timeout(patience):
+            async with asyncio.timeout(timeout):
                 with suppress(LockedJournal, ProviderFailed):  # raised before, and told when they are named
                     await journal.handed_over()
                 await self._database.persistent(partial(self._database.execute, _RELEASE, **names))
@@ -379,7 +379,7 @@ class Exchange:
         """Brings the spec, and of every journal what only the folder has. BadFile, with nothing brought, if the folder
         lacks models that the database has, or has other journals."""
         for (text,) in await self.database.rows("SELECT spec FROM tournaments WHERE id = %(id)s", id=self.id):
-            self._must_have_models(self._read_spec(text))
+            self._must_have_models(stored_spec(text, f"The tournament {self.id} in {self.database.where}"))
         known = await self._counts(None)
         usable = [debate for debate, found in statuses.items() if found.status not in ("waiting", "unusable")]
         if others := [one for debates in _batches(usable) for one in await self._different(debates, known)]:
@@ -391,17 +391,6 @@ class Exchange:
         for debate in usable:
             if self._have[debate] > known.get(debate, 0):
                 await self._bring_one(debate, known.get(debate, 0), statuses[debate])
-
-    def _read_spec(self, text: str) -> dict[str, Any]:
-        """The spec of the tournament in the database. Raises BadFile if it is none."""
-        name = f"The tournament {self.id} in {self.database.where}"
-        try:
-            spec = strict_json(text)
-        except ValueError as error:
-            raise BadFile(f"{name}: its spec is not JSON ({error}).", hint="restore the database") from None
-        if not isinstance(spec, dict) or not isinstance(spec.get("added", []), list):
-            raise BadFile(f"{name}: its spec is not one that this program wrote.", hint="restore the database")
-        return spec
 
     def _must_have_models(self, known: dict[str, Any]) -> None:
         lacking = [name for name in known.get("added", []) if name not in self.tournament.spec.added]
@@ -492,6 +481,17 @@ class Exchange:
         else:
             self._have[debate] = data.count(b"\n")
             self.unusable.pop(debate, None)
+
+
+def stored_spec(text: str, name: str) -> dict[str, Any]:
+    """The spec of a tournament as the database has it; `name` names the tournament. BadFile if it is none."""
+    try:
+        spec = strict_json(text)
+    except ValueError as error:
+        raise BadFile(f"{name}: its spec is not JSON ({error}).", hint="restore the database") from None
+    if not isinstance(spec, dict) or not isinstance(spec.get("added", []), list):
+        raise BadFile(f"{name}: its spec is not one that this program wrote.", hint="restore the database")
+    return spec
 
 
 def _batches(debates: Iterable[str]) -> Iterator[list[str]]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field, ValidationError
@@ -20,7 +21,7 @@ from debate_orchestrator.core.settings import MAX_COUNT
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.engine.budget import RUN_AGAIN, check_cap
 from debate_orchestrator.tournament.cluster.database import LIVE_ANYWHERE, RETRY, Database, fetched, out_of_reach
-from debate_orchestrator.tournament.limits import Admission, Gate, Limiter, Limiters, LimiterState, until_next_look
+from debate_orchestrator.tournament.limits import Admission, Gate, Limiter, Limiters, LimiterState
 from debate_orchestrator.tournament.spec import Spec
 from debate_orchestrator.util.errors import BadFile
 
@@ -76,17 +77,17 @@ class SharedLimiters(Limiters):
                 raise ended
 
 
+@dataclass
 class _Unreported:
     """What has happened to calls and is not in the database yet."""
 
-    def __init__(self) -> None:
-        self.amounts: Counter[str] = Counter()
-        """What calls took beyond what was expected of them."""
-        self.cost = 0.0
-        self.failed = 0
-        self.responses: list[tuple[int, dict[str, str]]] = []
-        self.ended = False
-        """Whether calls have ended."""
+    amounts: Counter[str] = field(default_factory=Counter)
+    """What calls took beyond what was expected of them."""
+    cost: float = 0.0
+    failed: int = 0
+    responses: list[tuple[int, dict[str, str]]] = field(default_factory=list)
+    ended: bool = False
+    """Whether calls have ended."""
 
     @property
     def waiting(self) -> bool:
@@ -186,17 +187,13 @@ class SharedGate(Gate):
         throttled = limiters[self._model].throttled - throttled
         price, seconds = written.cost, 0.0
         if call is not None:
-            self._must_not_outlast(limiters.values(), turn)
-            waits = [limiter.wait() for limiter in limiters.values()]
-            if all(wait == 0.0 for wait in waits):
-                for limiter in limiters.values():
-                    limiter.take(call.amounts)
+            if seconds := self._taken([*limiters.values()], call, turn, _SOON):
+                call = None
+            else:
                 taken += limiters
                 own.update(taken)
                 self._shared.under_way.update(taken)
                 price += call.price
-            else:
-                seconds, call = until_next_look(waits, _SOON), None
         counts = {"calls": int(call is not None), "failed": written.failed, "throttled": throttled}
         await self._commit(connection, price, counts, call, turn)
         texts = []

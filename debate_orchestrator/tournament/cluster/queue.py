@@ -6,23 +6,20 @@ are completed meanwhile, as in a run on one machine.
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
-from debate_orchestrator.tournament.cluster.database import Database, fetched
+from debate_orchestrator.tournament.cluster.database import LIVE, RETRY, Database, fetched, out_of_reach
+from debate_orchestrator.tournament.cluster.journals import Exchange
+from debate_orchestrator.tournament.run import DebateStatus, RunCounts, count_completed
 
 if TYPE_CHECKING:
     from procrastinate import App, JobContext
     from procrastinate.jobs import Job
-
-
-import asyncio
-import time
-from functools import partial
-
-from debate_orchestrator.tournament.cluster.database import LIVE, RETRY, out_of_reach
-from debate_orchestrator.tournament.cluster.journals import Exchange
-from debate_orchestrator.tournament.run import DebateStatus, RunCounts, count_completed
 
 TASK = "run_debate"
 _BATCH = 1_000
@@ -82,10 +79,8 @@ async def enqueue(database: Database, tournament: str, debates: Iterable[tuple[s
             await manager.batch_defer_jobs_async(batch)
         except AlreadyEnqueued:  # another run of the same tournament queues the same debates
             for job in batch:
-                try:
+                with suppress(AlreadyEnqueued):
                     await manager.defer_job_async(job)
-                except AlreadyEnqueued:
-                    pass
 
 
 def _job(queue: str, tournament: str, debate: str, begun: bool) -> Job:
@@ -156,8 +151,9 @@ async def work(database: Database, tournament: str, at_once: int, lease: float) 
 _LOOK = 1.0
 """Seconds between two looks at the database."""
 
-_STANDINGS = """
-SELECT debate, lines > 0, status, winner, cost, why, for_good FROM journals WHERE tournament = %(id)s
+_STATUSES = """
+SELECT debate, coalesce(status, CASE WHEN lines > 0 THEN 'stopped' ELSE 'waiting' END), winner, cost, why, for_good
+FROM journals WHERE tournament = %(id)s
 """
 _COUNTS = f"""
 SELECT count(*) FILTER (WHERE status = 'complete'), count(*) FILTER (WHERE status = 'undecided'),
@@ -220,7 +216,7 @@ class Passes:
                 found.append((debate.id, False))
             elif debate_status.status == "undecided" and self._retry_failed and again:
                 found.append((debate.id, True))
-            elif debate_status.status not in ("complete", "undecided") and (again or not debate_status.for_good):
+            elif not debate_status.is_complete and (again or not debate_status.for_good):
                 found.append((debate.id, debate_status.status != "waiting"))
         return found
 
@@ -242,12 +238,9 @@ class Passes:
 
     async def _look(self) -> None:
         """Reads how the debates stand."""
-        rows = await self._database.rows(_STANDINGS, id=self._exchange.id)
-        for debate, begun, status, winner, cost, why, for_good in rows:
-            debate_status = DebateStatus(
-                status or ("stopped" if begun else "waiting"), winner, cost, tuple(why), for_good
-            )
-            self.statuses[debate] = debate_status
+        rows = await self._database.rows(_STATUSES, id=self._exchange.id)
+        for debate, status, winner, cost, why, for_good in rows:
+            self.statuses[debate] = DebateStatus(status, winner, cost, tuple(why), for_good)
         await self._count()
 
     async def _count(self) -> None:

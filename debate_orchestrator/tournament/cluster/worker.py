@@ -24,13 +24,12 @@ from debate_orchestrator.tournament.cluster.database import (
     Database,
     out_of_reach,
 )
-from debate_orchestrator.tournament.cluster.journals import DatabaseJournals
+from debate_orchestrator.tournament.cluster.journals import DatabaseJournals, stored_spec
 from debate_orchestrator.tournament.cluster.limits import SharedLimiters
 from debate_orchestrator.tournament.cluster.queue import Requeue
 from debate_orchestrator.tournament.folder import Tournament, unfrozen
-from debate_orchestrator.tournament.plan import ScheduledDebate, make_schedule, topics_by_id
+from debate_orchestrator.tournament.plan import ScheduledDebate
 from debate_orchestrator.tournament.run import DebateStatus, OnChange, TournamentRun, mistake, stopped_by_mistake
-from debate_orchestrator.util.data import strict_json
 from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, UserError, short_repr
 from debate_orchestrator.util.garbage import collection_seldom
 from debate_orchestrator.util.numbers import plural
@@ -84,13 +83,8 @@ class Worker:
         """`find_problems` says what speaks against a tournament here: a key that is missing, no consent. `at_once`
         debates of each tournament run at the same time. `tell` gets sentences for people, and `unsaved` names what
         is lost."""
-        self._database, self._find_problems, self._at_once, self._permissions = (
-            database,
-            find_problems,
-            at_once,
-            permissions,
-        )
-        self._on_change, self._tell = on_change, tell
+        self._database, self._find_problems, self._at_once = database, find_problems, at_once
+        self._permissions, self._on_change, self._tell = permissions, on_change, tell
         self.unsaved = unsaved or UnsavedEvents(tell)
         self.refused = Counter[str]()
         """Why the database refuses what this worker writes, with the number of debates that stopped for it."""
@@ -117,7 +111,7 @@ class Worker:
     def abandon(self) -> None:
         """Leaves the replies under way too."""
         self._stop.set()
-        self._database.in_haste()
+        self._database.shorten_timeout()
         for job in self._jobs:
             job.cancel()
 
@@ -288,7 +282,7 @@ class Worker:
         debate_status = await run.run_debate(scheduled, self._stop)
         if debate_status.status == "elsewhere":
             raise Requeue(round(lease) + 1)
-        if self._stop.is_set() and not debate_status.why and debate_status.status not in ("complete", "undecided"):
+        if self._stop.is_set() and not (debate_status.why or debate_status.is_complete):
             raise Requeue
         await self._settle(tournament, debate, debate_status)
 
@@ -334,12 +328,8 @@ class Worker:
 
         def scheduled() -> Tournament:
             ((text,),) = found
-            try:
-                data = strict_json(text)
-            except ValueError as error:
-                raise BadFile(f"{name}: its spec is not JSON ({error}).") from None
-            spec = unfrozen(data, name).model_copy(update={"max_cost": None})
-            return Tournament(name, spec, make_schedule(spec), topics_by_id(spec.topics))
+            spec = unfrozen(stored_spec(text, name), name).model_copy(update={"max_cost": None})
+            return Tournament.of(name, spec)
 
         try:
             # A large schedule takes seconds, in which the debates that run must not stand still.
