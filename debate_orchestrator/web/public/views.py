@@ -25,7 +25,7 @@ from debate_orchestrator.web.kept import Key
 from debate_orchestrator.web.pages import go_to, html_response, png, standalone_page
 from debate_orchestrator.web.public import report, visitors
 from debate_orchestrator.web.public.site import MAX_TOPIC_LENGTH, Site
-from debate_orchestrator.web.public.visitors import FormError, RequestLimiter
+from debate_orchestrator.web.public.visitors import FormError, RequestLimiter, not_started
 from debate_orchestrator.web.renderings import Renderings
 from debate_orchestrator.web.repeated_forms import RepeatedForms
 from debate_orchestrator.web.runs import Run
@@ -33,6 +33,8 @@ from debate_orchestrator.web.sent_form import form
 
 _LISTED = 20
 """Debates that the front page shows."""
+_GIVEN_UP = "It was tried several times, and is not tried again by itself.", "start the debate again later"
+"""What a visitor is told of a debate that was interrupted and has used up its tries, and what to try."""
 
 
 class PageState(NamedTuple):
@@ -65,9 +67,7 @@ class Views:
         held = visitors.held_cookie(request.scope)
         if not held:
             hint = "allow cookies for this site, and send the form again"
-            return await self._home(
-                request, {}, FormError(403, {"": [with_hint("Your browser sent no cookie.", hint)]})
-            )
+            return await self._home(request, {}, not_started(403, "Your browser sent no cookie.", hint))
         visitor, address = self._limiter.pseudonym(request.scope), visitors.address(request.scope)
         work = partial(self._renderings.run, visitor=visitor)
         sent = await form(request, visitors.form_token(held), work)
@@ -231,7 +231,7 @@ def _status(page_state: PageState, *, complete: bool) -> str:
         wait=page_state.wait,
         retry=page_state.retry,
         problems=page_state.problems,
-        given_up=visitors.given_up() if page_state.given_up else "",
+        given_up=with_hint(*_GIVEN_UP) if page_state.given_up else "",
     )
 
 
