@@ -46,7 +46,7 @@ class Lines(Prompter):
         self._ended = False
         self._coming: asyncio.Future[str] | None = None
 
-    def tell(self, *lines: str | Line, strong: bool = False) -> None:
+    def tell(self, *lines: str | Line) -> None:
         for line in lines:
             self._print(f"{wrapped(line.text if isinstance(line, Line) else line, self._columns())}\n")
 

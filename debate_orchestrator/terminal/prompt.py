@@ -181,7 +181,7 @@ class Prompter(ABC):
         return after
 
     @abstractmethod
-    def tell(self, *lines: str | Line, strong: bool = False) -> None:
+    def tell(self, *lines: str | Line) -> None:
         """Shows lines, wrapped to the width of the terminal."""
 
     @abstractmethod

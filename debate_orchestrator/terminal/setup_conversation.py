@@ -212,7 +212,7 @@ class SetupConversation(SetupBase):
     def _step(self, key: str) -> None:
         """Puts a question, or has a moderator's work done."""
         if key.startswith("setup."):
-            self.moderate(key)
+            self.moderate()
         elif key == _CAST:
             cast = Casting(self).choose() if not self.rehearse else stand_ins(self.found(), self.setup_questions.format)
             moderator = {seat: who for seat, who in self.state.given.get(_CAST, {}).items() if seat == MODERATOR}

@@ -9,7 +9,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules, transcript_entries
 from debate_orchestrator.core.events import BriefSent, Event
@@ -42,20 +42,11 @@ from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import count_words, one_line, sanitize
 from debate_orchestrator.util.terminal_text import Back
 
+if TYPE_CHECKING:
+    from debate_orchestrator.terminal.keys import TerminalControl
+
 _EDITORS = ("nano", "vi")
 """Editors for a person who has chosen none and asks for one."""
-
-
-class DebateView(Protocol):
-    """What shows the debate at the same terminal."""
-
-    def lend(self) -> None:
-        """Gives the terminal up."""
-        ...
-
-    def take_back(self) -> None:
-        """Has it again."""
-        ...
 
 
 class PersonTurn(NamedTuple):
@@ -74,7 +65,7 @@ class PersonTurn(NamedTuple):
     def set_aside(self) -> None:
         """Moves a draft for this turn aside that can't be read, so that nothing is written over it."""
         if path := self.drafts.set_aside(self.brief):
-            self.prompter.tell(f"What was written can't be read as it is; it is kept in {path}.", strong=True)
+            self.prompter.tell(Line(f"What was written can't be read as it is; it is kept in {path}.", True))
 
     def problems(self, text: str) -> list[str]:
         """What is wrong with a text as the reply to this turn; empty if it is valid."""
@@ -95,7 +86,7 @@ class SpeechEditor:
         self._at.set_aside()
         if self._text.strip():
             words = self._counted(self._text)[0]
-            self._prompter.tell(f"What you had written is here again: {words:,} words.", strong=True)
+            self._prompter.tell(Line(f"What you had written is here again: {words:,} words.", True))
         if editor():
             self._in_editor = await self._prefers_editor()
         while True:
@@ -162,7 +153,7 @@ class SpeechEditor:
     async def _hand_in(self) -> bool:
         """Whether it is valid, and meant so."""
         if problems := self._at.problems(self._text):
-            self._prompter.tell("", *problems, strong=True)
+            self._prompter.tell("", *(Line(problem, True) for problem in problems))
             self._in_editor = self._in_editor and await self._prefers_editor()
             return False
         lines = (*self._remarks(), "Enter hands it in; e and Enter goes on with it.")
@@ -220,7 +211,7 @@ class TurnForm(Form):
         """The reply as it is handed in, valid. Raises Leave, with all that was entered kept."""
         self._at.set_aside()
         if self.entered:
-            self.prompter.tell("What you had entered is here again.", strong=True)
+            self.prompter.tell(Line("What you had entered is here again.", True))
         self.prompter.tell("", f"Fill in the form: ? explains a question, {', '.join(self.prompter.line_keys)}.")
         at = self._at
         await self.fill_in(
@@ -336,26 +327,26 @@ class Person:
         """Removes drafts that are on record."""
         self._drafts.tidy(debate)
 
-    def begin_watching(self, leave: Callable[[], None], debate_view: DebateView | None, also: OnEvent) -> OnEvent:
-        """The person now watches a debate that runs: `leave` is called when they want to leave it, and `debate_view`
-        lends the terminal as long as a turn of theirs is due. Returns what is to be told of its
-        events, and tells `also` of them."""
+    def begin_watching(self, leave: Callable[[], None], control: TerminalControl | None, also: OnEvent) -> OnEvent:
+        """The person now watches a debate that runs: `leave` is called when they want to leave it, and `control`
+        lends the terminal as long as a turn of theirs is due. Returns what is to be told of its events, and tells
+        `also` of them."""
         self._leave = leave
 
         def on_event(debate: DebateState, event: Event) -> None:
             if isinstance(event, BriefSent) and not self._awaited:
                 self.tidy(debate)
                 self._awaited = {turn.id for turn in debate.due if turn.seat in human_seats(debate)}
-                if self._awaited and debate_view is not None:
-                    debate_view.lend()
+                if self._awaited and control is not None:
+                    control.lend()
             also(debate, event)
             if self._awaited and not (self._awaited - set(debate.replies)):
                 self._awaited = set()
                 if self._private and hides_ballots(debate) and len(human_seats(debate)) > 1:
                     self._prompter.clear()  # another judge may look on now
                 self._private = False
-                if debate_view is not None:
-                    debate_view.take_back()
+                if control is not None:
+                    control.take_back()
 
         return on_event
 

@@ -41,8 +41,9 @@ from debate_orchestrator.web.guard import (
     RequestLimit,
     Scope,
     Tokens,
-    dashboard_alone,
+    dashboard_of,
     load_tokens,
+    same,
 )
 from debate_orchestrator.web.open_files import bounds
 from debate_orchestrator.web.public import views
@@ -106,6 +107,11 @@ def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -
     return Guard(app, hosts=hosts, admit=_with_link_alone(tokens))
 
 
+_OPEN = ("/static/", "/seat/", "/review/", "/tournament/")
+"""Where the token of the dashboard is not needed: seats, reviews and the pages of tournaments have tokens of their
+own."""
+MAX_FORM_SIZE = 2_000_000
+"""Bytes of a form of the dashboard."""
 _MAX_REPLY_FORM = 4 * MAX_SIZE + 100_000
 """Bytes of a form with a reply: four for each character that a reply may have, and what stands around its fields."""
 _MAX_BALLOT_FORM = 100_000
@@ -113,16 +119,17 @@ _MAX_BALLOT_FORM = 100_000
 
 
 def _with_link_alone(tokens: Tokens) -> Admit:
-    """Admits what `dashboard_alone` does, and forms only at the dashboard, or with the link of a seat or a review:
-    nothing is read of another."""
-    dashboard = dashboard_alone(tokens)
+    """Admits requests whose path has the token of the dashboard; at other paths that are open, forms only with the link
+    of a seat or a review: nothing is read of another."""
 
     def admit(scope: Scope, headers: Headers) -> RequestLimit:
-        limit, path = dashboard(scope, headers), scope["path"]
+        path = scope["path"]
+        if not path.startswith(_OPEN) and not same(f"{DASHBOARD}{tokens.dashboard}", dashboard_of(path)):
+            raise HttpError(401, "Open the dashboard with the link that `debate serve` printed at its start.")
         if path.startswith(DASHBOARD):
-            return limit
+            return RequestLimit(MAX_FORM_SIZE)
         if scope["method"] != "POST":
-            return limit._replace(counted_by=_link_of(path))
+            return RequestLimit(0, counted_by=_link_of(path))
         if not _is_link(path, tokens):
             raise HttpError(404, "There is no such page.")
         return RequestLimit(_MAX_BALLOT_FORM if path.startswith("/review/") else _MAX_REPLY_FORM, path)

@@ -201,10 +201,9 @@ def _rows(folder: str) -> Rows:
 def _written(path: str) -> tuple[str, int, int] | None:
     """A file, when it was changed, in nanoseconds, and its bytes; None where it is not there."""
     try:
-        status = os.stat(path)
+        return path, *debates.written(path)
     except OSError:
         return None
-    return path, status.st_mtime_ns, status.st_size
 
 
 @lru_cache(maxsize=8)

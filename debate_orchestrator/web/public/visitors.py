@@ -170,7 +170,7 @@ def limit_reached(name: str, per_visitor: int) -> FormError:
     if name.startswith((VISITOR, TRIES)):
         hint = "come back tomorrow; days begin at 00:00 UTC"
     debates = plural(per_visitor, "debate")
-    sentences = {
+    sentences: dict[str | tuple[str, ...], str] = {
         VISITOR: f"Your network has started {debates} today, and that is the most for one visitor.",
         TRIES: "Your network has tried too many topics today.",
         (MODEL, OFFER): "The models of this offer have reached their limit of debates for today.",
