@@ -56,7 +56,7 @@ class Script(Prompter):
         self.cleared = 0
         self._edits = edits
 
-    def tell(self, *lines: str | Line, strong: bool = False) -> None:
+    def tell(self, *lines: str | Line) -> None:
         self.told += [line.text if isinstance(line, Line) else line for line in lines]
 
     async def _read(self, question: Question) -> str:

@@ -185,8 +185,8 @@ def outcome(debate: DebateState) -> dict[str, Any]:
         "winner": verdict.winner if verdict else None,
         "strength": verdict.strength if verdict else None,
         "label": label,
-        "score": _number(verdict.score) if verdict and scored else None,
-        "probability": _number(verdict.probability) if verdict else None,
+        "score": float(verdict.score) if verdict and scored and verdict.score is not None else None,
+        "probability": float(verdict.probability) if verdict and verdict.probability is not None else None,
         "votes": verdict.vote_counts if verdict else None,
         "flips": {"changed": changed, "of": mirrored} if mirrored else None,
         "blind": _blind(debate, verdict),
@@ -211,7 +211,3 @@ def _blind(debate: DebateState, verdict: Verdict | None) -> dict[str, Any] | Non
 
 def _points(scores: Mapping[str, Fraction]) -> dict[str, float]:
     return {side: float(points) for side, points in scores.items()}
-
-
-def _number(value: Fraction | None) -> float | None:
-    return None if value is None else float(value)

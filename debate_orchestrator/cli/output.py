@@ -10,12 +10,16 @@ import warnings
 from argparse import Namespace
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
+from debate_orchestrator.util import resources
 from debate_orchestrator.util.messages import and_joined
 from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import one_line, sanitize
 from debate_orchestrator.util.terminal_text import MAX_WIDTH, filled
+
+if TYPE_CHECKING:
+    from debate_orchestrator.core.format import Format
 
 _OTHER_FLAGS = {"insecure": "--insecure", "rehearse": "--rehearse"}
 """What is no setting and has a flag, by the name that it has in Python."""
@@ -96,6 +100,11 @@ def print_unsearched(text: str) -> None:
 def next_step(text: str) -> None:
     """Prints the closing line of a verb, on stderr: what to do next, as a command in backticks or a short sentence."""
     remark(f"Next: {text}")
+
+
+def format_name(format: Format) -> str:
+    """A format as an answers file names it; one of the user's own by the folder where it would be."""
+    return format.name if format.name in resources.format_names() else f"./{format.name}"
 
 
 def name_flags_of(arguments: Namespace) -> None:

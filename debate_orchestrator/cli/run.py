@@ -187,10 +187,7 @@ def _advised(
     named = _named(arguments, default_model)
     cast = _cast(_words(arguments, named), arguments, default_model)
     in_file = read_answers(arguments).get("cast")
-    seats = [
-        *DEBATING_SEATS,
-        *(in_file if isinstance(in_file, dict) else ()),
-    ]  # an unnamed rapporteur follows the others
+    seats = {*DEBATING_SEATS, *(in_file if isinstance(in_file, dict) else ())}  # an unnamed rapporteur follows others
     stood_in = {seat: specs for seat, specs in cast.items() if seat in seats and any(map(is_stand_in, specs))}
     real = {seat: [_real(spec, seat, default_model) for spec in specs] for seat, specs in stood_in.items()}
     chosen = {seat: real[seat] for seat, specs in stood_in.items() if {*specs} == {REHEARSE}}
@@ -204,7 +201,9 @@ def _advised(
     words, whole = _words(arguments, named | chosen), _words(arguments, named | real)
     settings = _settings(whole, arguments, default_model)
     if HOST not in specs_of(settings.cast):
-        return shlex.join(["debate", "run", *words, *_permission_words(arguments)]), settings, left
+        more = ["--insecure"] * bool(arguments.insecure)
+        more += [word for name in arguments.command_env or () for word in ("--command-env", name)]
+        return shlex.join(["debate", "run", *words, *more]), settings, left
     return shlex.join(["debate", "open", *words]), _settings(whole, arguments, lambda seat: HOST), left
 
 
@@ -256,11 +255,6 @@ def _words(arguments: argparse.Namespace, cast: dict[str, list[str]]) -> list[st
     words = ["--answers", arguments.answers] if arguments.answers else []
     words += [word for name, value in given.items() for word in _flag_words(name, value)]
     return words + [word for name in named for spec in cast[name] for word in (f"--{name}", spec)]
-
-
-def _permission_words(arguments: argparse.Namespace) -> list[str]:
-    names = getattr(arguments, "command_env", None) or ()
-    return ["--insecure"] * bool(arguments.insecure) + [word for name in names for word in ("--command-env", name)]
 
 
 def _flag_words(name: str, value: Any) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -72,10 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
                 unsaved -= debate.state.replies.keys()
             show = (*_changed_list(debate.state, arguments), *result.show)
             result = result.model_copy(update={"problems": (*problems, *result.problems), "show": show})
-            code = print_step(result, debate, arguments)
-            if result.turns and not arguments.json:
-                next_step(f"write each reply to its file, then `{command('step', debate.files.journal)}`.")
-            return code
+            return print_step(result, debate, arguments)
 
 
 @contextmanager
@@ -132,15 +129,13 @@ def _read_replies(pairs: list[str]) -> tuple[dict[str, str], list[str]]:
     return replies, problems
 
 
-def print_step(
-    result: StepResult, debate: OpenDebate, arguments: argparse.Namespace, setup: list[str] | None = None
-) -> int:
+def print_step(result: StepResult, debate: OpenDebate, arguments: argparse.Namespace, setup: Sequence[str] = ()) -> int:
     """Prints what a step did and the turns that are due, after the lines of the `setup`; writes the reports if it was
     the last. Returns the exit code."""
     files = debate.files
     written = write_reports(debate) if result.done else None
     summary, behind, page = written or (None, "", None)
-    show = [line for line in (*(setup or []), *result.show) if not summary or line not in summary]
+    show = [line for line in (*setup, *result.show) if not summary or line not in summary]
     if arguments.json:
         fields: dict[str, Any] = {
             "status": "done" if result.done else "waiting",
@@ -171,6 +166,8 @@ def print_step(
         if page:
             remark(f"The same as a page: {page}")
     print_problems(result.problems)
+    if result.turns and not arguments.json:
+        next_step(f"write each reply to its file, then `{command('step', files.journal)}`.")
     return 2 if result.problems else 0
 
 

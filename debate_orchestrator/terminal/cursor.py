@@ -33,7 +33,7 @@ from debate_orchestrator.terminal.prompt import (
     show_in_pager,
 )
 from debate_orchestrator.util.sanitize import one_line
-from debate_orchestrator.util.terminal_text import Back, wrapped
+from debate_orchestrator.util.terminal_text import Back, Unanswered, wrapped
 
 _STYLE = Style.from_dict({"bottom-toolbar": "noreverse", "strong": "bold", "over": "bold ansired"})
 
@@ -185,7 +185,7 @@ class Cursor(Prompter):
         def hand_in(event: KeyPressEvent) -> None:
             event.current_buffer.validate_and_handle()
 
-        def ended_by(error: type[Back | EditorWanted]) -> Callable[[KeyPressEvent], None]:
+        def ended_by(error: type[Unanswered]) -> Callable[[KeyPressEvent], None]:
             return lambda event: event.app.exit(exception=error(event.current_buffer.text))
 
         bindings: tuple[tuple[str, Filter, Callable[[KeyPressEvent], None]], ...] = (

@@ -48,13 +48,8 @@ class Form(ABC):
         keeping: Keeping[Mapping[FieldPath, str]],
         entered: dict[FieldPath, str],
     ):
-        self.prompter, self.shape, self.shape_context, self.keeping, self.entered = (
-            prompter,
-            shape,
-            shape_context,
-            keeping,
-            entered,
-        )
+        self.prompter, self.shape, self.shape_context = prompter, shape, shape_context
+        self.keeping, self.entered = keeping, entered
 
     @abstractmethod
     def question(self, step: FormQuestion) -> Question:
@@ -130,9 +125,8 @@ class Form(ABC):
         problems: list[str] = []
         short_list = False
         while True:
-            standing = (
-                self.entered[step.field_path] if step.short and readable(step, self.shape_context, self.entered) else ""
-            )
+            stands = step.short and readable(step, self.shape_context, self.entered)
+            standing = self.entered[step.field_path] if stands else ""
             now = self.entered.get(typing, "" if standing else self.entered.get(step.field_path, ""))
             question = self.question(step)
             question = question._replace(
@@ -150,7 +144,7 @@ class Form(ABC):
                     short_list = True
                     raise BadReply(f"The list should have {plural(step.lacking, 'more item')}. The same again ends it.")
             except EditorWanted as wanted:
-                await self.edit(typing, wanted.text)
+                await self.edit(typing, wanted.typed)
             except Leave as leaving:
                 if leaving.typed:
                     self.entered[typing] = leaving.typed

@@ -20,7 +20,7 @@ from debate_orchestrator.util.data import MAX_SIZE, read_text
 from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import one_line, sanitize
-from debate_orchestrator.util.terminal_text import BACK, LEAVE, MAX_WIDTH, Back, chosen
+from debate_orchestrator.util.terminal_text import BACK, LEAVE, MAX_WIDTH, Back, Unanswered, chosen
 
 _PAGERS = ("less", "more")
 _WAY_OUT = "space goes on, b back, q leaves this text"
@@ -32,20 +32,12 @@ _KEEP_BACK = (
 _NO_BACK = "No question comes before this one."
 
 
-class Leave(Exception):
-    """The person leaves; `typed` is what stood in the line."""
-
-    def __init__(self, typed: str = ""):
-        super().__init__(typed)
-        self.typed = typed
+class Leave(Unanswered):
+    """The person leaves."""
 
 
-class EditorWanted(Exception):
+class EditorWanted(Unanswered):
     """The person wants to go on in an editor with the text written so far."""
-
-    def __init__(self, text: str):
-        super().__init__(text)
-        self.text = text
 
 
 class Line(NamedTuple):
@@ -134,7 +126,7 @@ class Prompter(ABC):
             except EditorWanted as wanted:
                 if question.own_editor:
                     raise
-                question = question._replace(now=await self.edited(wanted.text))
+                question = question._replace(now=await self.edited(wanted.typed))
                 continue
             if question.multiline:
                 return typed

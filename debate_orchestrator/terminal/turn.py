@@ -59,8 +59,13 @@ class PersonTurn(NamedTuple):
     drafts: Drafts
 
     def whole(self) -> str:
-        """The whole brief, to be looked at."""
-        return whole_brief(self.debate, self.turn, self.brief)
+        """All of the brief, readable, as a text."""
+        lines = [Line(_heading(self.debate, self.turn), True)]
+        for piece in pieces(self.brief, self.debate.opened.nonce, _form(self.debate, self.turn)):
+            lines += [Line(""), *_told(piece)]
+        if length := limits(self.turn):
+            lines += [Line(""), Line(f"Length: {length}")]
+        return "\n".join(line.text for line in lines) + "\n"
 
     def set_aside(self) -> None:
         """Moves a draft for this turn aside that can't be read, so that nothing is written over it."""
@@ -108,7 +113,7 @@ class SpeechEditor:
         try:
             self._text = await self._prompter.ask(question)
         except EditorWanted as wanted:
-            self._text, self._in_editor = wanted.text, True
+            self._text, self._in_editor = wanted.typed, True
             return False
         finally:
             self._keeping.now()
@@ -252,11 +257,10 @@ class TurnForm(Form):
 
     def question(self, step: FormQuestion) -> Question:
         """A question with what it means and what may be chosen."""
-        options, about, expected = (
-            step.options(self.shape_context),
-            "; ".join(self._about(step)),
-            hint(step, self.shape_context),
-        )
+        options, expected = step.options(self.shape_context), hint(step, self.shape_context)
+        unheard = step.field_path[0] == "feedback" and self._at.turn.round == self._at.debate.rounds
+        note = "no round follows this one, so it only stands in the report" if unheard else ""
+        about = "; ".join(filter(None, (step.about, note)))
         named = step_label(step, self.shape_context, self._at.debate.format)
         several = step.field.kind in ("choices", "turns")
         rows = [f"  {n} {option}  {self._meanings.get(option, '')}".rstrip() for n, option in enumerate(options, 1)]
@@ -279,12 +283,6 @@ class TurnForm(Form):
         debate, listed = self._at.debate, rapporteur.issue_list(self._at.debate)
         renamed: Callable[[str], str] = debate.mirror.text if self._at.turn.mirrored else str
         return [f"  {name}. {one_line(renamed(text))}" for name, text in listed.issues.items()] if listed else []
-
-    def _about(self, step: FormQuestion) -> list[str]:
-        """What there is to say of a field."""
-        unheard = step.field_path[0] == "feedback" and self._at.turn.round == self._at.debate.rounds
-        note = "no round follows this one, so it only stands in the report" if unheard else ""
-        return [text for text in (step.about, note) if text]
 
     def _status(self, step: FormQuestion, typed: str) -> Status:
         words, most = count_words(typed), step.field.words
@@ -415,16 +413,6 @@ def readable(debate: DebateState, turn: Turn, brief: Brief, known: Collection[Pi
         lines += [Line(""), Line(f"Length: {length}")]
     how = "the lines that concede the debate or decline the position included" if turn.speaking else "word for word"
     return [*lines, Line(f"F2 (or :brief) shows all that a model would be told here, {how}.")]
-
-
-def whole_brief(debate: DebateState, turn: Turn, brief: Brief) -> str:
-    """All of a brief, readable, as a text."""
-    lines = [Line(_heading(debate, turn), True)]
-    for piece in pieces(brief, debate.opened.nonce, _form(debate, turn)):
-        lines += [Line(""), *_told(piece)]
-    if length := limits(turn):
-        lines += [Line(""), Line(f"Length: {length}")]
-    return "\n".join(line.text for line in lines) + "\n"
 
 
 def _form(debate: DebateState, turn: Turn) -> str:

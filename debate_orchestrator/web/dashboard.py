@@ -137,7 +137,6 @@ class Dashboard:
                 return go_to(self._address_of(journal))
             problem = "Tick the box to agree to what this debate does, or go back." if action == "start" else ""
             expected = await self._work(lambda: expected_cost(prepared))
-            lines = risks_module.risk_lines(risks)
         except DebateError as error:
             return self._form(found, sent, error.problems)
         fields = {name: text for name, text in sent.items() if name not in ("agree", "risk")}
@@ -153,8 +152,7 @@ class Dashboard:
             left_out=rapporteur_note(prepared.settings, format),
             expected=expected,
             report=prepared.files.report,
-            risks=[line.strip().removeprefix("- ") for line in lines],
-            digests=[risk.digest for risk in risks],
+            **_shown_risks(risks),
             problem=problem,
             fields=fields,
         )
@@ -167,7 +165,7 @@ class Dashboard:
             problems, sent = error.problems, {**sent, "format": DEFAULT_FORMAT}
             format = chosen_format(sent)
         fields = more_fields(format)
-        seats = {seat: cast_options(seat, format, found) for seat in seats_to_fill(format)}
+        seats = {seat: cast_options(seat, found) for seat in seats_to_fill(format)}
         names = {"topic", "positions", "rounds", "format", "cast", *(field.name for field in fields)}
         names |= {f"cast.{seat}" for seat in seats} | {f"positions.{side}" for side in format.sides}
         by_name = by_field(problems, names.__contains__)
@@ -178,7 +176,7 @@ class Dashboard:
             format=format,
             formats=formats(),
             seats=seats,
-            chosen={seat: sent.get(f"cast.{seat}") or default_of(seat, format, found) for seat in seats},
+            chosen={seat: sent.get(f"cast.{seat}") or default_of(seat, found) for seat in seats},
             fields=fields,
             open=any(sent.get(field.name) or by_name.get(field.name) for field in fields),
             problems=by_name,
@@ -284,11 +282,8 @@ class Dashboard:
         self, address: str, risks: tuple[Risk, ...], sent: Mapping[str, str], kept: Mapping[str, str] | None = None
     ) -> Response:
         """The page that asks for consent to what a journal does besides the debate, and sends the form again."""
-        lines = [line.strip().removeprefix("- ") for line in risks_module.risk_lines(risks)]
-        digests = [risk.digest for risk in risks]
-        return self._page(
-            "consent.html.j2", address=address, risks=lines, digests=digests, tried="risk" in sent, kept=kept or {}
-        )
+        shown = _shown_risks(risks)
+        return self._page("consent.html.j2", address=address, **shown, tried="risk" in sent, kept=kept or {})
 
     async def _judge(self, path: str, sent: Mapping[str, str]) -> Response:
         """Judges a finished debate again, by the models that were named."""
@@ -317,6 +312,12 @@ class Dashboard:
 
         journal = await self._forms.begin(sent.get("form_key", ""), run, path, judges)
         return go_to(self._address_of(journal))
+
+
+def _shown_risks(risks: tuple[Risk, ...]) -> dict[str, Any]:
+    """Risks as a page shows them, and the digests by which its form agrees to them."""
+    lines = [line.strip().removeprefix("- ") for line in risks_module.risk_lines(risks)]
+    return {"risks": lines, "digests": [risk.digest for risk in risks]}
 
 
 def _agreed(sent: Mapping[str, str], risks: tuple[Risk, ...]) -> bool:
@@ -358,7 +359,7 @@ def seats_to_fill(format: Format) -> tuple[str, ...]:
     return tuple(seat for seat in format.seats_taken(format.options) if seat != CLERK)
 
 
-def cast_options(seat: str, format: Format, found: FoundModels) -> tuple[tuple[str, str], ...]:
+def cast_options(seat: str, found: FoundModels) -> tuple[tuple[str, str], ...]:
     """Who may take a seat, as the values and the words of a list."""
     usual_models = {found.default[seat]: "the default" for seat in DEBATING_SEATS if seat in found.default}
     callable_models = found.callable_models(_MAX_LISTED) | usual_models
@@ -379,7 +380,7 @@ def who(spec: str) -> str:
     return "a stand-in" if model_spec.is_stand_in(spec) else model_spec.public_name(spec)
 
 
-def default_of(seat: str, format: Format, found: FoundModels) -> str:
+def default_of(seat: str, found: FoundModels) -> str:
     """Who takes a seat unless another is chosen; empty for the rapporteur, which is then the first judge's model."""
     return "" if seat == RAPPORTEUR else found.default.get(seat) or _stand_in(seat, found)
 
@@ -427,7 +428,7 @@ def answers_of(sent: Mapping[str, str], format: Format, found: FoundModels) -> d
 def _cast(sent: Mapping[str, str], seat: str, format: Format, found: FoundModels) -> list[str]:
     """Who takes a seat: the models that were typed, else the one that was chosen, as often as the format has judges."""
     typed = [line.strip() for line in sent.get(f"other.{seat}", "").splitlines() if line.strip()]
-    chosen = sent.get(f"cast.{seat}") or default_of(seat, format, found)
+    chosen = sent.get(f"cast.{seat}") or default_of(seat, found)
     return typed or [chosen] * (format.panel if seat == JUDGE else 1)
 
 

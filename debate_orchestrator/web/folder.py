@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import threading
@@ -246,9 +247,6 @@ def slug(topic: str) -> str:
 
 def free_files(topic: str, suffix: str = "") -> DebateFiles:
     """The files of a new debate, named after its topic, in names that nothing has yet; `suffix` is added to them."""
-    words = slug(topic)
-    for number in range(1, 10_000):
-        files = DebateFiles.named_by(f"{words}{'' if number == 1 else f'-{number}'}{suffix}.md")
-        if not files.existing():
-            return files
-    raise BadFile(f"There are too many debates named {words}.", hint="move some to another folder")
+    stems = itertools.chain([slug(topic)], (f"{slug(topic)}-{number}" for number in itertools.count(2)))
+    named = (DebateFiles.named_by(f"{stem}{suffix}.md") for stem in stems)
+    return next(files for files in named if not files.existing())

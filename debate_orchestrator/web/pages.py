@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,6 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute
-from starlette.types import Lifespan
 
 from debate_orchestrator.core.costs import CostLine
 from debate_orchestrator.engine import api
@@ -82,10 +82,23 @@ _REPORT_POLICY = (
 """The report names the one style that it allows by its digest; both policies hold."""
 
 
-def application(routes: Sequence[BaseRoute], lifespan: Lifespan[Starlette], handlers: dict[Any, Any]) -> Starlette:
-    """The application of these routes. An address with a slash too many or too few leads nowhere: the redirection that
+def application(
+    routes: Sequence[BaseRoute],
+    failed: Callable[[Request, Any], Awaitable[Response]],
+    begin: Callable[[], None],
+    end: Callable[[], Awaitable[None]],
+) -> Starlette:
+    """The application of these routes. `failed` answers a DebateError or HTTPException of theirs; `begin` and `end` are
+    called when it starts and ends. An address with a slash too many or too few leads nowhere: the redirection that
     Starlette has for it goes to http, which behind a proxy sends the token in the address unencrypted."""
-    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        begin()
+        yield
+        await end()
+
+    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers={DebateError: failed, HTTPException: failed})
     app.router.redirect_slashes = False
     return app
 

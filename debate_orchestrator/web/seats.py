@@ -64,9 +64,6 @@ class Seats:
         self._handed_in: dict[str, bytes] = {}
         """By the token of a seat, the digest of the reply that was taken last: its form may come twice."""
 
-    def _lock(self, key: str) -> asyncio.Lock:
-        return self._locks.setdefault(key, asyncio.Lock())
-
     async def _debate(self, request: Request) -> tuple[str, DebateState, Run | None]:
         """The journal, the state and the run of the debate of a seat. 404 for a wrong token, whether or not the
         debate exists: the answer must not tell which debates there are."""
@@ -100,7 +97,7 @@ class Seats:
         if size > MAX_SIZE:
             problem = f"The reply has {size:,} characters; at most {MAX_SIZE:,} are taken. Go back to what you wrote."
             raise HTTPException(413, problem)
-        async with self._lock(token):
+        async with self._locks.setdefault(token, asyncio.Lock()):
             if asking is None or run is None or sent.get("turn") != asking.turn.id or asking.reply.done():
                 if self._handed_in.get(token) == _reply_digest(sent):
                     return go_to(request.url.path)

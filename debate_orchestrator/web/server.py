@@ -11,23 +11,20 @@ import secrets
 import socket
 import threading
 import webbrowser
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from ipaddress import IPv4Address
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import uvicorn
-from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
 from starlette.routing import Mount, Route, Router
 
 from debate_orchestrator.prompting.replies import MAX_SIZE
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.paths import state_folder
-from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError
+from debate_orchestrator.util.errors import BadFile, BadSettings
 from debate_orchestrator.web import folder, pages
 from debate_orchestrator.web.connections import QUEUE, Connection, Server
 from debate_orchestrator.web.dashboard import Dashboard
@@ -65,10 +62,7 @@ def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -
     dashboard, seats = Dashboard(tokens, runs, renderings), Seats(tokens, runs, renderings)
     reviews, tournaments = Reviews(tokens, renderings), Tournaments(tokens, renderings)
 
-    @contextlib.asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        runs.go_on()
-        yield
+    async def end() -> None:
         renderings.close()
         await runs.shutdown()
 
@@ -101,8 +95,7 @@ def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -
         Route("/seat/{name}/{seat}/{token}/stream", seats.stream),
         Route("/seat/{name}/{seat}/{token}/report", seats.report),
     ]
-    handlers: dict[Any, Any] = {DebateError: pages.failed, HTTPException: pages.failed}
-    app = pages.application(routes, lifespan, handlers)
+    app = pages.application(routes, pages.failed, runs.go_on, end)
     app.state.proof = tokens.proof(tokens.dashboard)
     return Guard(app, hosts=hosts, admit=_with_link_alone(tokens))
 

@@ -207,7 +207,7 @@ class Site:
     def names(self) -> list[str]:
         """The public debates of the folder, the newest first."""
         named = [name for name in folder.names() if name.endswith(SUFFIXES)]
-        return [name.removesuffix(".rehearsed").removesuffix(SUFFIXES[0]) for name in named]
+        return [_public_name(name) for name in named]
 
     # Running
 
@@ -247,11 +247,16 @@ class Site:
         """Gives back what was reserved for a complete debate and not spent."""
         if run.current is None or not run.current.state.complete:
             return
-        name = run.path.removesuffix(JOURNAL).removesuffix(".rehearsed").removesuffix(SUFFIXES[0])
+        name = _public_name(run.path.removesuffix(JOURNAL))
         try:
             await self.limits.settle(name, charged(run.current.state))
         except LimitsUnavailable as error:
             self.log(f"{error} What {name} has left of its cap stays reserved.")
+
+
+def _public_name(name: str) -> str:
+    """The name that a debate has in addresses of the site, by that of its report."""
+    return name.removesuffix(".rehearsed").removesuffix(SUFFIXES[0])
 
 
 def charged(debate: DebateState) -> float:
@@ -269,8 +274,7 @@ def spent_before() -> dict[str, tuple[str, float]]:
                 contents, debate = folder.load(f"{name}{JOURNAL}")
             except (DebateError, OSError):
                 continue
-            address = name.removesuffix(".rehearsed").removesuffix(SUFFIXES[0])
-            found[address] = contents.entries[0].at[:10], charged(debate)
+            found[_public_name(name)] = contents.entries[0].at[:10], charged(debate)
     return found
 
 
