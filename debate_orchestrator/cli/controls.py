@@ -173,7 +173,7 @@ class Controls:
         """Lends the terminal to the person who changes the list of issues, and goes on. Leaving it there ends the
         debate."""
         from debate_orchestrator.terminal.form import change_issues
-        from debate_orchestrator.terminal.lines import terminal_prompter
+        from debate_orchestrator.terminal.line_prompter import terminal_prompter
         from debate_orchestrator.terminal.prompt import Leave
 
         self._changes_issues = False

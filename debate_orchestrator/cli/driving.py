@@ -134,13 +134,13 @@ def person_here(cast: Mapping[str, tuple[str, ...]], drafts: str) -> Person | No
     if model_spec.HUMAN not in model_spec.specs_of(cast):
         return None
     from debate_orchestrator.terminal.drafts import Drafts
-    from debate_orchestrator.terminal.lines import terminal_prompter
+    from debate_orchestrator.terminal.line_prompter import terminal_prompter
     from debate_orchestrator.terminal.turn import Person
 
     return Person(terminal_prompter(), Drafts(drafts))
 
 
-class Written(NamedTuple):
+class WrittenReports(NamedTuple):
     """The reports of a debate that has ended."""
 
     summary: str
@@ -151,7 +151,7 @@ class Written(NamedTuple):
     """The path of the HTML report; None if something else is in its place."""
 
 
-def write_reports(debate: OpenDebate) -> Written:
+def write_reports(debate: OpenDebate) -> WrittenReports:
     """Writes the report and its page. If the page can't be written, that is printed as an error; the debate has ended
     all the same. Raises Paused if turns are left that only an agent host can take."""
     report, problems = finish(debate, remark)
@@ -159,7 +159,7 @@ def write_reports(debate: OpenDebate) -> Written:
     behind = report.verdict is not None and report.verdict.behind
     again = wording.asking_again(debate.state, debate.files.journal)
     summary = f"{summary_line(report, debate.files.report)} {again}".rstrip()
-    return Written(summary, wording.BEHIND if behind else "", None if problems else debate.files.page)
+    return WrittenReports(summary, wording.BEHIND if behind else "", None if problems else debate.files.page)
 
 
 def events_problems(cast: Mapping[str, tuple[str, ...]], arguments: argparse.Namespace) -> list[str]:

@@ -114,7 +114,7 @@ def name_flags_of(arguments: Namespace) -> None:
 
 
 def print_problems(problems: Iterable[str]) -> None:
-    """Prints errors, one line each, on stderr; settings that a hint names in backquotes as the flags that give them,
+    """Prints problems, one line each, on stderr; settings that a hint names in backquotes as the flags that give them,
     where the verb has such flags."""
     for problem in problems:
         said, tries, hint = str(problem).rpartition(" Try: ")

@@ -41,7 +41,7 @@ class ProgressLines:
         self._started: dict[str, float] = {}
         self._heard: dict[str, int] = {}
         """Turn under way to the words of its answer, once that has begun."""
-        self._signs: dict[str, asyncio.TimerHandle] = {}
+        self._reports: dict[str, asyncio.TimerHandle] = {}
 
     def __call__(self, debate: DebateState, event: Event) -> None:
         lines = []
@@ -49,11 +49,11 @@ class ProgressLines:
             lines.append(_problem_line(debate, event))
         if isinstance(event, BriefSent):
             self._started.setdefault(event.turn, time.monotonic())
-            self._sign_later(debate, event.turn, FIRST_REPORT)
+            self._report_later(debate, event.turn, FIRST_REPORT)
         if isinstance(event, ReplyEvent | CallFailed):
             self._heard.pop(event.turn, None)
-            if (sign := self._signs.pop(event.turn, None)) is not None:
-                sign.cancel()
+            if (report := self._reports.pop(event.turn, None)) is not None:
+                report.cancel()
         if isinstance(event, ReplyEvent) and not isinstance(event, Rejected):
             seconds = time.monotonic() - self._started.get(event.turn, time.monotonic())
             text = speech_rules.without_private_working(debate, event.reply.text)
@@ -69,12 +69,12 @@ class ProgressLines:
         """A piece of an answer has come; an empty one says that the answer has begun."""
         self._heard[turn.id] = self._heard.get(turn.id, 0) + sum(map(str.isspace, piece))
 
-    def _sign_later(self, debate: DebateState, turn_id: str, seconds: float) -> None:
+    def _report_later(self, debate: DebateState, turn_id: str, seconds: float) -> None:
         with suppress(RuntimeError):  # no loop runs: the event is not of a call
             loop = asyncio.get_running_loop()
-            self._signs[turn_id] = loop.call_later(seconds, self._sign, debate, turn_id)
+            self._reports[turn_id] = loop.call_later(seconds, self._report, debate, turn_id)
 
-    def _sign(self, debate: DebateState, turn_id: str) -> None:
+    def _report(self, debate: DebateState, turn_id: str) -> None:
         """Prints what a turn that takes long is doing."""
         seconds = time.monotonic() - self._started[turn_id]
         if (words := self._heard.get(turn_id)) is not None:
@@ -84,7 +84,7 @@ class ProgressLines:
             doing = "reading the prompt" if reads else "no word yet"
         with suppress(OSError):
             remark(f"  {turn_id}: {doing}, {seconds:.0f} s")
-        self._sign_later(debate, turn_id, NEXT_REPORTS)
+        self._report_later(debate, turn_id, NEXT_REPORTS)
 
 
 class JsonEvents:

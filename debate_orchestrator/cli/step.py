@@ -114,7 +114,7 @@ def _changed_list(state: DebateState, arguments: argparse.Namespace) -> list[str
 
 
 def _read_replies(pairs: list[str]) -> tuple[dict[str, str], list[str]]:
-    """The replies of TURN=FILE arguments by turn, and the errors in the others."""
+    """The replies of TURN=FILE arguments by turn, and what is wrong with the others."""
     replies: dict[str, str] = {}
     problems: list[str] = []
     for pair in pairs:

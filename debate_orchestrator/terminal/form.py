@@ -22,7 +22,7 @@ from debate_orchestrator.prompting.fields import (
     value,
     written,
 )
-from debate_orchestrator.terminal.drafts import Keeping
+from debate_orchestrator.terminal.drafts import DraftWriter
 from debate_orchestrator.terminal.prompt import EditorWanted, Leave, Line, Prompter, Question
 from debate_orchestrator.util.errors import BadReply, BadSettings, short_repr
 from debate_orchestrator.util.numbers import plural
@@ -45,11 +45,11 @@ class Form(ABC):
         prompter: Prompter,
         shape: Shape,
         shape_context: ShapeContext,
-        keeping: Keeping[Mapping[FieldPath, str]],
+        writer: DraftWriter[Mapping[FieldPath, str]],
         entered: dict[FieldPath, str],
     ):
         self.prompter, self.shape, self.shape_context = prompter, shape, shape_context
-        self.keeping, self.entered = keeping, entered
+        self.writer, self.entered = writer, entered
 
     @abstractmethod
     def question(self, step: FormQuestion) -> Question:
@@ -77,9 +77,9 @@ class Form(ABC):
 
     def asked(self) -> list[FormQuestion]:
         """The questions that are asked."""
-        answered = [step for step in self.steps() if step.field_path in self.entered]
-        wanted = self.short(self.steps()) if self.short else self.steps()
-        return [step for step in self.steps() if step in wanted or step in answered]
+        every = self.steps()
+        wanted = self.short(every) if self.short else every
+        return [step for step in every if step in wanted or step.field_path in self.entered]
 
     def reply(self) -> dict[str, Any] | None:
         """What was entered, with defaults for what was not asked; None while something is missing."""
@@ -135,7 +135,7 @@ class Form(ABC):
                 default=standing or question.default,
                 back=True,
                 own_editor=True,
-                changed=lambda typed: self.keeping.soon({**self.entered, typing: typed}),
+                changed=lambda typed: self.writer.soon({**self.entered, typing: typed}),
             )
             try:
                 answer = await self.prompter.ask(question) or standing
@@ -159,7 +159,7 @@ class Form(ABC):
                     self.prompter.tell(f"{label(step, self.name)}: {self.shown(step)}")
                 return
             finally:
-                self.keeping.now(self.entered)
+                self.writer.now(self.entered)
 
     async def edit(self, typing: FieldPath, text: str) -> None:
         """Has a text edited that is not entered yet."""

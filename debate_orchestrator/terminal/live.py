@@ -50,7 +50,7 @@ class Live:
         since a judge of a panel watches."""
         self._debate, self._display, self._now, self._money = debate, display, now, money
         self._ballots_hidden = ballots_hidden and not debate.complete
-        self._sealed_rows: list[Row] = []
+        self._hidden_rows: list[Row] = []
         self._began = now()
         self._rows: list[Row] = []
         """Finished, and not printed yet."""
@@ -86,7 +86,7 @@ class Live:
                 speech = self._speech(event.turn)
                 if debate.shape(speech.turn) is None:
                     text = event.reply.text
-                    shown = wording.filler_in_place(text) if self._stood_in(speech.turn) else text
+                    shown = wording.filler_in_place(text) if self._is_stand_in(speech.turn) else text
                     speech.settle(shown, _notes(debate, speech.turn, event))
                 else:  # a structured reply was wanted, and declined
                     self._reply(speech.turn)
@@ -102,14 +102,14 @@ class Live:
             self._announce()
         if self._ballots_hidden and debate.complete:
             self._ballots_hidden = False
-            self._put(self._sealed_rows)
+            self._put(self._hidden_rows)
         if isinstance(event, events.ReplyEvent | events.CallFailed) and self._money:
             self._cost = _cost(debate)
         self.paint()
 
     def on_text(self, turn: Turn, piece: str) -> None:
         """A piece of an answer has come. It is shown with the next paint."""
-        if not self._recorded(turn) and not self._stood_in(turn):
+        if not self._recorded(turn) and not self._is_stand_in(turn):
             self._speech(turn.id).hear(piece)
 
     def message(self, text: str) -> None:
@@ -219,7 +219,7 @@ class Live:
         """Whether a speech was given in an earlier debate, which is only judged again."""
         return self._debate.opened.earlier_debate is not None and turn.speaking
 
-    def _stood_in(self, turn: Turn) -> bool:
+    def _is_stand_in(self, turn: Turn) -> bool:
         """Whether a stand-in takes a turn, whose words mean nothing."""
         return model_spec.is_stand_in(spec_in(self._debate, turn.seat))
 
@@ -236,7 +236,7 @@ class Live:
         if "scores" in voted.data:
             self._say(self._debate.format.heading_of(turn), JUDGE, of_ballots=turn.judging)
             self._put(ballot_rows(self._debate, voted, self._width), of_ballots=turn.judging)
-        elif (claims := voted.data.get("rows")) and not self._stood_in(turn):
+        elif (claims := voted.data.get("rows")) and not self._is_stand_in(turn):
             self._say(self._debate.format.heading_of(turn), JUDGE, of_ballots=turn.judging)
             for n, claim in enumerate(claims, start=1):
                 line = f"{n}. {one_line(claim['claim'])} ({claim['status']})"
@@ -249,7 +249,7 @@ class Live:
         self._speeches.pop(turn.id, None)
         self._say(self._debate.format.heading_of(turn), JUDGE)
         text = transcript_entries.entry(self._debate, turn).text
-        self._say(wording.filler_in_place(text) if self._stood_in(turn) else text, indent=INDENT)
+        self._say(wording.filler_in_place(text) if self._is_stand_in(turn) else text, indent=INDENT)
 
     def _fail(self, event: events.Rejected | events.CallFailed) -> None:
         """A call failed, or a reply does not count."""
@@ -296,10 +296,10 @@ class Live:
         self._put(rows, gap=gap, of_ballots=of_ballots)
 
     def _put(self, rows: Sequence[Row], *, gap: bool = True, of_ballots: bool = False) -> None:
-        """Adds finished rows; with `gap`, after an empty one. What tells of ballots is hidden where they are
-        sealed."""
+        """Adds finished rows; with `gap`, after an empty one. What tells of ballots is hidden as long as
+        they are."""
         if of_ballots and self._ballots_hidden:
-            self._sealed_rows += [*([()] if gap else []), *rows]
+            self._hidden_rows += [*([()] if gap else []), *rows]
             return
         if gap and not self._after_blank:
             self._rows.append(())

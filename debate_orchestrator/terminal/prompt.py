@@ -1,6 +1,6 @@
 """Asks a person at a terminal: one line, a choice or a longer text.
 
-A `Prompter` puts questions: `cursor.Cursor` where the cursor can be moved, `lines.Lines` elsewhere. All text that is
+A `Prompter` puts questions: a `KeyPrompter` where the cursor can be moved, a `LinePrompter` elsewhere. All text that is
 shown is sanitized first.
 """
 
@@ -249,7 +249,7 @@ def choice_rows(question: Question, columns: int) -> list[str]:
     beside = widest + 6 <= min(columns, MAX_WIDTH) // 3
     rows = []
     for number, (value, meaning) in enumerate(question.choices, 1):
-        label = f"{number} {sanitize(value)}"
+        named = f"{number} {sanitize(value)}"
         about = one_line(meaning)
-        rows.append(f"{label:{widest + 4}}{about}".rstrip() if beside or not about else f"{label}\n      {about}")
+        rows.append(f"{named:{widest + 4}}{about}".rstrip() if beside or not about else f"{named}\n      {about}")
     return rows

@@ -10,7 +10,7 @@ from typing import Any
 from debate_orchestrator.core.schema import Shape
 from debate_orchestrator.prompting.fields import FieldPath, FormQuestion, hint, read, readable, steps, written
 from debate_orchestrator.reports.reviews import READ, ReviewForm, ReviewTexts, in_order, worded
-from debate_orchestrator.terminal.drafts import Keeping
+from debate_orchestrator.terminal.drafts import DraftWriter
 from debate_orchestrator.terminal.form import Form
 from debate_orchestrator.terminal.prompt import Prompter, Question, Status, unknown_choice
 from debate_orchestrator.util.sanitize import one_line
@@ -39,10 +39,10 @@ class ReviewBallotForm(Form):
         self._show, self._head = show, {name: given[name] for name in _HEAD if name in given}
         self._was_read = given.get(READ) is True
         self._whole = form.asked(*_FIRST, *_SECOND)
-        keeping = Keeping[Mapping[FieldPath, str]](
+        writer = DraftWriter[Mapping[FieldPath, str]](
             lambda entered: keep(self.ballot() | ({READ: True} if self._was_read else {}))
         )
-        super().__init__(prompter, form.asked(*_FIRST), form.shape_context, keeping, _entered(self._whole, form, given))
+        super().__init__(prompter, form.asked(*_FIRST), form.shape_context, writer, _entered(self._whole, form, given))
 
     async def take(self) -> dict[str, Any]:
         """The ballot, complete and confirmed. Raises Leave with what was answered kept."""
@@ -73,7 +73,7 @@ class ReviewBallotForm(Form):
         except Back:
             return False
         self._was_read = True
-        self.keeping.now(self.entered)
+        self.writer.now(self.entered)
         if answer == "here":
             self._show()
         if rated := self.form.rated:

@@ -65,7 +65,7 @@ def filled(format: Format, who: Callable[[str], str]) -> Cast:
     }
 
 
-def stand_ins(found: FoundModels, format: Format) -> Cast:
+def rehearsal_cast(found: FoundModels, format: Format) -> Cast:
     """A cast that rehearses."""
     return filled(format, lambda seat: model_spec.stand_in(found.default_if_keyed[seat]))
 
@@ -329,7 +329,7 @@ def _cast_by_seat(state: SetupState, format: Format) -> SetupState:
     return state.model_copy(update={"given": state.given | {_CAST: known}})
 
 
-class Casting:
+class CastQuestions:
     """Asks who fills the seats."""
 
     def __init__(self, session: SetupBase):
@@ -377,7 +377,7 @@ class Casting:
             usual = filled(format, lambda seat: found.default[seat])
             offered.append(("usual", in_words(usual), usual))
         offered += [(who, about, filled(format, lambda seat, who=who: who)) for who, about in found.ready()]  # type: ignore[misc]
-        return [*offered, (model_spec.REHEARSE, "", stand_ins(found, format)), ("seats", "", None)]
+        return [*offered, (model_spec.REHEARSE, "", rehearsal_cast(found, format)), ("seats", "", None)]
 
     def _for_all(self, typed: str) -> Cast:
         """A cast of one alone."""

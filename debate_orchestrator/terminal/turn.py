@@ -33,7 +33,7 @@ from debate_orchestrator.prompting.person_turns import (
     step_label,
 )
 from debate_orchestrator.storage.files import make_folder
-from debate_orchestrator.terminal.drafts import Drafts, Keeping
+from debate_orchestrator.terminal.drafts import Drafts, DraftWriter
 from debate_orchestrator.terminal.form import Form
 from debate_orchestrator.terminal.prompt import EditorWanted, Leave, Line, Prompter, Question, Status, editor
 from debate_orchestrator.util.data import MAX_SIZE, read_text
@@ -83,7 +83,7 @@ class SpeechEditor:
     def __init__(self, at: PersonTurn):
         self._at, self._prompter = at, at.prompter
         self._text = at.drafts.speech(at.brief)
-        self._keeping = Keeping[str](lambda text: at.drafts.keep_speech(at.brief, text))
+        self._writer = DraftWriter[str](lambda text: at.drafts.keep_speech(at.brief, text))
         self._in_editor = False
 
     async def take(self) -> str:
@@ -106,7 +106,7 @@ class SpeechEditor:
             own_editor=True,
             private=True,
             status=self._status,
-            changed=self._keeping.soon,
+            changed=self._writer.soon,
             shows={"brief": self._at.whole},
         )
         self._prompter.tell("", f"Write your speech: {', '.join(self._prompter.text_keys)}.")
@@ -116,7 +116,7 @@ class SpeechEditor:
             self._text, self._in_editor = wanted.typed, True
             return False
         finally:
-            self._keeping.now()
+            self._writer.now()
         return True
 
     async def _edit(self) -> bool:
@@ -135,7 +135,7 @@ class SpeechEditor:
         except (BadFile, OSError) as error:
             problem = str(error)
             at.set_aside()
-            self._keeping.now(self._text)
+            self._writer.now(self._text)
         if problem:
             self._prompter.tell(problem)
             self._in_editor = False
@@ -192,7 +192,7 @@ class SpeechEditor:
         phase = self._at.turn.phase
         asked = f" of about {phase.words:,}" if phase.words else ""
         over = f", {dropped:,} too many" if dropped else f" ({phase.most_words:,} at most)" if phase.most_words else ""
-        notes = (self._keeping.problem,) if self._keeping.problem else self._prompter.text_keys
+        notes = (self._writer.problem,) if self._writer.problem else self._prompter.text_keys
         return Status(f"{words:,} words{asked}{over}", over=bool(dropped), notes=notes)
 
 
@@ -202,9 +202,9 @@ class TurnForm(Form):
 
     def __init__(self, at: PersonTurn):
         entered = at.drafts.entered(at.brief)
-        keeping = Keeping[Mapping[FieldPath, str]](lambda values: at.drafts.keep_entered(at.brief, values))
+        writer = DraftWriter[Mapping[FieldPath, str]](lambda values: at.drafts.keep_entered(at.brief, values))
         shape, shape_context = at.debate.shape(at.turn) or {}, schedule.shape_context(at.debate, at.turn)
-        super().__init__(at.prompter, shape, shape_context, keeping, entered)
+        super().__init__(at.prompter, shape, shape_context, writer, entered)
         self.short = short_form(at.debate, at.turn)
         self._at = at
         entries = transcript_entries.entries_for(at.debate, at.turn)
@@ -231,7 +231,7 @@ class TurnForm(Form):
         """Whatever the editor saved is kept at once, however it ended."""
         at, tell, command = self._at, self.prompter.tell, editor()
         self.entered[typing] = text
-        self.keeping.now(self.entered)
+        self.writer.now(self.entered)
         if not command:
             tell("No editor was chosen: set VISUAL or EDITOR to one.")
             return
@@ -241,8 +241,8 @@ class TurnForm(Form):
             if problem := await self.prompter.edit(command, path):
                 tell(problem)
             self.entered[typing] = read_text(path, MAX_SIZE).rstrip("\n")
-            self.keeping.now(self.entered)
-            if not self.keeping.problem:
+            self.writer.now(self.entered)
+            if not self.writer.problem:
                 os.unlink(path)
         except (BadFile, OSError) as error:
             tell(str(error))
@@ -288,7 +288,7 @@ class TurnForm(Form):
         words, most = count_words(typed), step.field.words
         over = most is not None and words > most
         counted = f", {words} words" + (f" of at most {most}" if most else "") if step.field.kind == "text" else ""
-        notes = (self.keeping.problem,) if self.keeping.problem else self.prompter.line_keys
+        notes = (self.writer.problem,) if self.writer.problem else self.prompter.line_keys
         return Status(f"{self.counted(step)}{counted}", over=over, notes=notes)
 
 
@@ -391,8 +391,8 @@ class Person:
 def readable(debate: DebateState, turn: Turn, brief: Brief, known: Collection[Piece] = ()) -> list[Line]:
     """What a person reads before a turn: who they are, the documents, the task, the length.
 
-    Documents that are `known` are only counted, and so are the person's own ballots, which nobody else at the terminal
-    need see.
+    Documents that are `known` are only counted, and so are the person's own ballots, which others at the terminal
+    need not see.
     """
     lines = [Line(_heading(debate, turn), True)]
     if turn.seat in debate.format.sides:

@@ -32,13 +32,13 @@ class Block(NamedTuple):
 def outline(debate: DebateState) -> Iterator[Block]:
     """The blocks so far, without those that are hidden."""
     for n, (stage, before, after) in enumerate(announced_stages(debate)):
-        held = is_hidden(debate, stage)
+        hidden = is_hidden(debate, stage)
         for k, line in enumerate(before):
             yield Block(f"before-{n}-{k}", announcement=line)
         for turn in stage:
-            if turn.id in debate.replies and not held and not rapporteur.is_hidden_advice(debate, turn):
+            if turn.id in debate.replies and not hidden and not rapporteur.is_hidden_advice(debate, turn):
                 yield Block(f"turn-{turn.id}", turn=turn)
-        for k, line in enumerate(() if held else after):
+        for k, line in enumerate(() if hidden else after):
             if line.kind == "issues" and line.turn in debate.turns and _lists(debate, line.turn):
                 continue  # they stand under the heading of their turn
             yield Block(f"after-{n}-{k}", announcement=line)

@@ -37,10 +37,10 @@ from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.web import blocks, folder, reviewing
+from debate_orchestrator.web.cache import Key
 from debate_orchestrator.web.guard import DASHBOARD, LinkedDebate, Tokens, of_this_machine
-from debate_orchestrator.web.kept import Key
 from debate_orchestrator.web.live import EventStream, message
-from debate_orchestrator.web.pages import go_to, html_response, report_page, standalone_page
+from debate_orchestrator.web.pages import go_to, html_response, standalone_page
 from debate_orchestrator.web.renderings import THIS_USER, Renderings
 from debate_orchestrator.web.repeated_forms import RepeatedForms
 from debate_orchestrator.web.runs import Runs, must_be_among, written_here
@@ -77,9 +77,6 @@ class Dashboard:
 
     async def _work(self, work: Callable[[], T]) -> T:
         return await self._renderings.run(work, THIS_USER)
-
-    async def _made(self, key: Key, make: Callable[[], str]) -> bytes:
-        return await self._renderings.get(key, make, THIS_USER)
 
     def _address_of(self, journal: str) -> str:
         """The address of the page of a debate."""
@@ -174,7 +171,7 @@ class Dashboard:
             422 if problems else 200,
             sent=sent,
             format=format,
-            formats=formats(),
+            formats=[(name, format_check.load(name).title) for name in resources.format_names()],
             seats=seats,
             chosen={seat: sent.get(f"cast.{seat}") or default_of(seat, found) for seat in seats},
             fields=fields,
@@ -204,7 +201,8 @@ class Dashboard:
             state, version = live.current.state, live.version
         problems = self._runs.problems(path)
         running, stopping = live is not None, live is not None and live.stopping
-        body = await self._made(("blocks", version), lambda: (live.page if live else blocks.all_rendered)(state))
+        make = live.page if live else blocks.all_rendered
+        body = await self._renderings.get(("blocks", version), lambda: make(state), THIS_USER)
         format, name = state.format, request.path_params["name"]
         linked = LinkedDebate(name, contents.entries[0].hash)
         files = DebateFiles.of_journal(path)
@@ -228,7 +226,7 @@ class Dashboard:
                 for seat in schedule.hearers(state)
             ],
             can_end_early=can_end_early(state),
-            held=bool(blocks.hidden_turns(state)),
+            hides_turns=bool(blocks.hidden_turns(state)),
             judged=bool(state.judges) and state.complete,
             review=reviewing.link(self._tokens, linked),
             reviewers=[
@@ -247,10 +245,9 @@ class Dashboard:
     async def report(self, request: Request) -> Response:
         """The finished page, as `debate report` writes it."""
         path = folder.journal_of(request.path_params["name"])
-        version = folder.version(path)
         _, state = await self._work(lambda: folder.load(path))
         blocks.check_nothing_hidden(state)
-        return standalone_page(await self._made(("report", version), lambda: report_page(path)))
+        return await self._renderings.report(path, THIS_USER)
 
     async def act(self, request: Request) -> Response:
         """What the buttons of a debate do."""
@@ -349,11 +346,6 @@ def chosen_format(sent: Mapping[str, str]) -> Format:
     return format_check.load(sent.get("format") or DEFAULT_FORMAT)
 
 
-def formats() -> list[tuple[str, str]]:
-    """The shipped formats and their titles."""
-    return [(name, format_check.load(name).title) for name in resources.format_names()]
-
-
 def seats_to_fill(format: Format) -> tuple[str, ...]:
     """The seats for which a person chooses who fills them."""
     return tuple(seat for seat in format.seats_taken(format.options) if seat != CLERK)
@@ -438,7 +430,7 @@ class Prepared(NamedTuple):
     settings: Settings
     files: DebateFiles
     rehearsal: bool
-    """Whether stand-ins take every seat."""
+    """Whether the debate is a rehearsal."""
     derives: bool
     """Whether a model is to derive the positions when it starts."""
 

@@ -25,8 +25,8 @@ from debate_orchestrator.util.errors import BadFile, DebateError, short_repr
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.web import blocks, pages
+from debate_orchestrator.web.cache import Key, SizedCache
 from debate_orchestrator.web.guard import LinkedDebate, same
-from debate_orchestrator.web.kept import Kept, Key
 
 _AROUND = 120
 """Characters that are shown on each side of what was searched for."""
@@ -112,7 +112,7 @@ def _first_hash(path: str, changed: int, size: int) -> str | None:
     return stated_first_hash(path)
 
 
-_journals = Kept[tuple[tuple[int, int], JournalContents, DebateState]](_KEPT)
+_journals = SizedCache[tuple[tuple[int, int], JournalContents, DebateState]](_KEPT)
 """Path to a journal as it was last read: when it was changed and its bytes, what it holds, its state."""
 _reading = WeakValueDictionary[str, threading.Lock]()
 """Path to a lock, as long as it is used: all who ask for a journal at once wait for one reading of it."""

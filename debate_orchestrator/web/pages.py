@@ -19,7 +19,6 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute
 
 from debate_orchestrator.core.costs import CostLine
-from debate_orchestrator.engine import api
 from debate_orchestrator.reports.html import page as html_page
 from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.reports.markdown import template_environment
@@ -120,11 +119,6 @@ def go_to(address: str) -> RedirectResponse:
     return RedirectResponse(address, 303)
 
 
-def report_page(path: str) -> str:
-    """The report of a journal: the very page that `debate report` writes."""
-    return api.render(Path(path), "html")
-
-
 def standalone_page(page: str | bytes) -> HTMLResponse:
     """A page of `reports.html`, which brings its style along."""
     return HTMLResponse(page, headers={"content-security-policy": _REPORT_POLICY})
@@ -147,8 +141,8 @@ _TAG = re.compile(
 
 
 def foreign_page(page: str) -> bytes:
-    """The page of a tournament, which may be anyone's, with no tags but those of such a page: others become text, since
-    no policy keeps browsers from connecting to the server of a frame or a `preconnect`."""
+    """The page of a tournament, which may be a stranger's, with no tags but those of such a page: others become text,
+    since no policy keeps browsers from connecting to the server of a frame or a `preconnect`."""
     # A function in Python lets other threads run; a template would hold them up until the whole page is done.
     return _TAG.sub(lambda tag: tag["ours"] or "&lt;", page).encode()
 

@@ -26,7 +26,7 @@ from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.web import blocks, folder, form_fields
 from debate_orchestrator.web.guard import LinkedDebate, Tokens, same
-from debate_orchestrator.web.pages import go_to, render, report_page, standalone_page
+from debate_orchestrator.web.pages import go_to, render
 from debate_orchestrator.web.renderings import Renderings
 from debate_orchestrator.web.sent_form import form
 
@@ -210,10 +210,9 @@ class Reviews:
             name = self._reviewer(request, case)
             return bool(name) and self._filed(case, name)
 
-        version = folder.version(path)
         if not await self._renderings.run(may_read, token):
             raise HTTPException(404)
-        return standalone_page(await self._renderings.get(("report", version), lambda: report_page(path), token))
+        return await self._renderings.report(path, token)
 
 
 def _linked(request: Request, case: ReviewedDebate) -> LinkedDebate:

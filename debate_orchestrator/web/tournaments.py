@@ -21,16 +21,8 @@ from debate_orchestrator.tournament.rows import ROWS, DebateRow, Rows, Side, Win
 from debate_orchestrator.util.data import is_link, read_text
 from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.web import folder as debates
+from debate_orchestrator.web import pages
 from debate_orchestrator.web.guard import Tokens, same
-from debate_orchestrator.web.pages import (
-    foreign_page,
-    foreign_response,
-    go_to,
-    html_response,
-    of_dashboard,
-    report_page,
-    standalone_page,
-)
 from debate_orchestrator.web.renderings import THIS_USER, Renderings
 
 Result = Literal["won", "lost", "tied"]
@@ -272,7 +264,7 @@ class Tournaments:
     async def listed(self, request: Request) -> Response:
         """The tournaments of the folder."""
         found = await self._renderings.run(lambda: [(name, _title(name)) for name in names()], THIS_USER)
-        return html_response("tournaments.html.j2", **of_dashboard(request), found=found)
+        return pages.html_response("tournaments.html.j2", **pages.of_dashboard(request), found=found)
 
     async def tournament(self, request: Request) -> Response:
         """The leaderboard and the debates that the filters choose."""
@@ -280,7 +272,9 @@ class Tournaments:
         filters = Filters(**{name: request.query_params.get(name, "")[:1_000] for name in Filters._fields})
         values = await self._renderings.run(lambda: _values(folder, filters), THIS_USER)
         here = request.url.path
-        return html_response("tournament.html.j2", **of_dashboard(request), here=here, name=folder, **values)
+        return pages.html_response(
+            "tournament.html.j2", **pages.of_dashboard(request), here=here, name=folder, **values
+        )
 
     async def debate(self, request: Request) -> Response:
         """The report of one of its debates."""
@@ -291,7 +285,7 @@ class Tournaments:
         name = _folder(request)
         if not _regular(os.path.join(name, PAGE)):
             raise HTTPException(404)
-        return go_to(f"/tournament/{quote(name, safe='')}/{self._tokens.tournament(name)}/")
+        return pages.go_to(f"/tournament/{quote(name, safe='')}/{self._tokens.tournament(name)}/")
 
     async def page(self, request: Request) -> Response:
         """The page."""
@@ -300,9 +294,9 @@ class Tournaments:
             key = ("page", path, _written(path))
 
             def made() -> bytes:
-                return foreign_page(read_text(path, _MAX_PAGE_SIZE, follow=False))
+                return pages.foreign_page(read_text(path, _MAX_PAGE_SIZE, follow=False))
 
-            return foreign_response(await self._renderings.get(key, made, token))
+            return pages.foreign_response(await self._renderings.get(key, made, token))
         except BadFile:
             raise HTTPException(404) from None
 
@@ -314,8 +308,7 @@ class Tournaments:
         path = _journal(folder, request.path_params["debate"].removesuffix(".html"))
         if path is None:
             raise HTTPException(404)
-        key = ("report", debates.version(path))
-        return standalone_page(await self._renderings.get(key, lambda: report_page(path), visitor))
+        return await self._renderings.report(path, visitor)
 
     def _opened(self, request: Request) -> str:
         if not same(self._tokens.tournament(request.path_params["name"]), request.path_params["token"]):

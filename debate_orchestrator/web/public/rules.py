@@ -65,7 +65,7 @@ class Offer(OfferFields):
 
     @property
     def rehearsal(self) -> bool:
-        """Whether stand-ins have every seat."""
+        """Whether its debates are rehearsals."""
         return model_spec.is_rehearsal(self.answers["cast"])
 
 
@@ -94,7 +94,7 @@ class Rules(FrozenModel):
 
 
 def rehearsal() -> Rules:
-    """What is permitted unless the owner says more: debates by stand-ins, which cost nothing."""
+    """What is permitted unless the owner says more: rehearsals, which cost nothing."""
     about = "A rehearsal: it shows how a debate goes. Stand-ins speak, and no model is called."
     return parse_rules({"offers": {"rehearsal": {"about": about, "cast": {"a": "rehearse", "b": "rehearse"}}}})
 

@@ -23,7 +23,6 @@ from debate_orchestrator.engine.api import find_risks, open_debate
 from debate_orchestrator.setup.answers import make_settings
 from debate_orchestrator.setup.plain_positions import worded_positions
 from debate_orchestrator.storage.paths import JOURNAL
-from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import is_link
 from debate_orchestrator.util.errors import DebateError, JournalWriteError, LockedJournal, OverBudget, Paused
 from debate_orchestrator.util.numbers import plural
@@ -283,7 +282,7 @@ def _settings(answers: Mapping[str, Any], output: str) -> Settings:
     given = {key: value for key, value in answers.items() if value not in (None, {})}
     format = format_check.load(given["format"])
     try:
-        settings = make_settings({**given, "output": output}, format, output)
+        return make_settings({**given, "output": output}, format, output)
     except DebateError as error:
         problems: dict[str, list[str]] = {}
         for sentence in error.problems:  # the owner's part was checked before, and what it names is the owner's
@@ -292,10 +291,6 @@ def _settings(answers: Mapping[str, Any], output: str) -> Settings:
                 problems.setdefault(place, []).append(f"{problem[:1].upper()}{problem[1:]}")
         other = "These settings can't be taken. Try: another topic or offer."
         raise FormError(422, problems or {"": [other]}) from None
-    if not settings.positions and model_spec.is_rehearsal(settings.cast):
-        pair = (f"{label}: {one_line(settings.topic)}" for label in ("For", "Against"))
-        settings = settings.model_copy(update={"positions": dict(zip(format.sides, pair, strict=False))})
-    return settings
 
 
 RETRY_SECONDS = (60.0, 300.0, 900.0, 3600.0)

@@ -23,8 +23,8 @@ from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import DebateError, with_hint
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.web import blocks, card, folder, live, pages
+from debate_orchestrator.web.cache import Key
 from debate_orchestrator.web.guard import Guard, is_https
-from debate_orchestrator.web.kept import Key
 from debate_orchestrator.web.pages import go_to, html_response, png, standalone_page
 from debate_orchestrator.web.public import visitors
 from debate_orchestrator.web.public.site import MAX_TOPIC_LENGTH, Site
@@ -51,7 +51,8 @@ class PageState(NamedTuple):
     retry: str
     """How long, in words; empty where that is not known or it is not tried again."""
     problems: tuple[str, ...]
-    given_up: bool
+    given_up: str
+    """What to try where it is not tried again by itself; empty otherwise."""
 
 
 class Views:
@@ -189,7 +190,7 @@ class Views:
             wait=visitors.minutes(wait) if wait is not None else "",
             retry=visitors.minutes(retry) if retry is not None else "",
             problems=tuple(self._site.runs.problems(path)),
-            given_up=queue.given_up(path),
+            given_up=with_hint(*_GIVEN_UP) if queue.given_up(path) else "",
         )
 
     async def stream(self, request: Request) -> Any:
@@ -227,15 +228,7 @@ class Views:
 
 def _status(page_state: PageState, *, complete: bool) -> str:
     """Where a debate that does not run stands, as HTML."""
-    return pages.render(
-        "public/status.html.j2",
-        complete=complete,
-        place=page_state.place,
-        wait=page_state.wait,
-        retry=page_state.retry,
-        problems=page_state.problems,
-        given_up=with_hint(*_GIVEN_UP) if page_state.given_up else "",
-    )
+    return pages.render("public/status.html.j2", complete=complete, **page_state._asdict())
 
 
 def _base(request: Request) -> str:

@@ -1,4 +1,5 @@
-"""A terminal whose cursor can be moved: prompt_toolkit edits the line, arrow keys choose, a status stands below."""
+"""A prompter for a terminal whose cursor can be moved: prompt_toolkit edits the line, arrow keys choose, and a status
+stands below."""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ from debate_orchestrator.util.terminal_text import Back, Unanswered, wrapped
 _STYLE = Style.from_dict({"bottom-toolbar": "noreverse", "strong": "bold", "over": "bold ansired"})
 
 
-class Cursor(Prompter):
+class KeyPrompter(Prompter):
     """A terminal whose cursor can be moved."""
 
     moves = True
@@ -156,7 +157,7 @@ class Cursor(Prompter):
             with suppress(RuntimeError):  # it ends at this moment, in its own thread
                 self._session.app.invalidate()
 
-    def __enter__(self) -> Cursor:
+    def __enter__(self) -> KeyPrompter:
         """What is typed between two questions is not echoed; the next question takes it."""
         self._attributes = _no_echo()
         return self
