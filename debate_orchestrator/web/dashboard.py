@@ -379,26 +379,19 @@ def default_of(seat: str, found: FoundModels) -> str:
 
 def more_fields(format: Format) -> list[SettingField]:
     """The fields of the settings that most people leave as they are."""
+    choices: dict[str, dict[str, str]] = {
+        "strictness": {mode: mode for mode in format.rubric.strictness},
+        "first": {side: format.name_of(side) for side in format.sides},
+    }
+    kinds = {int: "number", float: "number", dict: "", tuple: "lines", str: "text"}  # a form can't give a mapping
     found = []
     for name, text in SETTING_TEXTS.items():
-        if name in _OWN_FIELDS:
-            continue
-        kind, options = _kind(name), list[tuple[str, str]]()
-        if kind == "flag":
-            kind, options = "choice", [("", "default"), ("yes", "yes"), ("no", "no")]
-        elif name == "strictness":
-            kind, options = "choice", [("", "default"), *((mode, mode) for mode in format.rubric.strictness)]
-        elif name == "first":
-            kind, options = "choice", [("", "default"), *((side, format.name_of(side)) for side in format.sides)]
-        if kind:
-            found.append(SettingField(name, name.replace("_", " ").capitalize(), text.help, kind, tuple(options)))
+        options = {"yes": "yes", "no": "no"} if bool in types_of(name) else choices.get(name, {})
+        kind = "choice" if options else next((kind for type_, kind in kinds.items() if type_ in types_of(name)), "")
+        if kind and name not in _OWN_FIELDS:
+            offered = (("", "default"), *options.items()) if options else ()
+            found.append(SettingField(name, name.replace("_", " ").capitalize(), text.help, kind, offered))
     return found
-
-
-def _kind(name: str) -> str:
-    """The kind of field that a setting takes by its type; empty where a form can't give it."""
-    kinds = {bool: "flag", int: "number", float: "number", dict: "", tuple: "lines", str: "text"}
-    return next((kind for type_, kind in kinds.items() if type_ in types_of(name)), "")
 
 
 def answers_of(sent: Mapping[str, str], format: Format, found: FoundModels) -> dict[str, Any]:

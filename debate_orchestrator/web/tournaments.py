@@ -98,21 +98,18 @@ def _vote(rows: Rows, debate: DebateRow, judge: str) -> Winner | None:
 
 def games(chosen: Iterable[DebateRow], filters: Filters) -> Iterator[Game]:
     """The games of these debates that the other filters choose, each debate once for each of its models."""
+    wanted = {name: value for name, value in filters._asdict().items() if value and name in Game._fields}
     for debate in chosen:
-        if debate.pro is None or debate.con is None or debate.pro == debate.con:
+        pro, con = debate.pro, debate.con
+        if pro is None or con is None or pro == con:
             continue
-        for model, opponent, side in ((debate.pro, debate.con, "pro"), (debate.con, debate.pro, "con")):
-            result = _result(debate, side)
-            if (
-                filters.model in ("", model)
-                and filters.opponent in ("", opponent)
-                and filters.side in ("", side)
-                and filters.result in ("", result)
-            ):
-                yield Game(debate, model, opponent, "pro" if side == "pro" else "con", result)
+        as_pro, as_con = _result(debate, "pro"), _result(debate, "con")
+        for game in (Game(debate, pro, con, "pro", as_pro), Game(debate, con, pro, "con", as_con)):
+            if all(getattr(game, name) == value for name, value in wanted.items()):
+                yield game
 
 
-def _result(debate: DebateRow, side: str) -> Result | None:
+def _result(debate: DebateRow, side: Side) -> Result | None:
     if not debate.complete or debate.winner is None:
         return None
     return "tied" if debate.winner == "tie" else "won" if debate.winner == side else "lost"
