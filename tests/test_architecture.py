@@ -61,7 +61,7 @@ PLACES = {
     "vl_convert": ("tournament/plots.py",),
     "fcntl": ("storage/journal.py",),
     "termios": ("terminal/key_prompter.py", "terminal/keys.py"),
-    "rich": ("terminal/display.py", "terminal/floor.py", "terminal/live.py", "terminal/speeches.py"),
+    "rich": ("terminal/display.py", "terminal/live.py", "terminal/speeches.py"),
     "trafilatura": ("evidence/pages.py", "evidence/reader_process.py"),
     "lxml": ("evidence/pages.py", "evidence/reader_process.py"),
     "rapidfuzz": ("evidence/match.py", "evidence/reader_process.py"),

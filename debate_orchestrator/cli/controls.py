@@ -117,7 +117,7 @@ class Controls:
         """Opens the prompt for a question from the floor."""
         if self._live is None:
             return
-        from debate_orchestrator.terminal.floor import QuestionPrompt
+        from debate_orchestrator.terminal.live import QuestionPrompt
 
         names = {seat: self._debate.format.name_of(seat) for seat in schedule.hearers(self._debate)}
         self._live.question = QuestionPrompt(names, self._put_question)

@@ -69,13 +69,10 @@ def drive_to_report(debate: OpenDebate, arguments: argparse.Namespace, expected:
         return 0
     if not quiet and (spending := spending_line(debate.state)):
         remark(spending)
-    say(written.summary)
-    if written.remark and not quiet:
-        remark(written.remark)
-    if written.page and not quiet:
-        remark(f"The same as a page: {written.page}")
-        if not (model_spec.is_rehearsal(debate.state.cast) or getattr(arguments, "rehearse", False)):
-            next_step(f"open {written.page} in a browser.")
+    tell_reports(written, quiet=quiet)
+    rehearsal = model_spec.is_rehearsal(debate.state.cast) or getattr(arguments, "rehearse", False)
+    if written.page and not quiet and not rehearsal:
+        next_step(f"open {written.page} in a browser.")
     return 0
 
 
@@ -160,6 +157,14 @@ def write_reports(debate: OpenDebate) -> WrittenReports:
     again = wording.asking_again(debate.state, debate.files.journal)
     summary = f"{summary_line(report, debate.files.report)} {again}".rstrip()
     return WrittenReports(summary, wording.BEHIND if behind else "", None if problems else debate.files.page)
+
+
+def tell_reports(written: WrittenReports, *, quiet: bool = False) -> None:
+    """Prints how a debate ended and where its report is; with `quiet`, the closing line alone."""
+    say(written.summary)
+    more = (written.remark, f"The same as a page: {written.page}" if written.page else "")
+    for line in () if quiet else filter(None, more):
+        remark(line)
 
 
 def events_problems(cast: Mapping[str, tuple[str, ...]], arguments: argparse.Namespace) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.answers_and_flags import cap_change
 from debate_orchestrator.cli.consent import existing_debate
-from debate_orchestrator.cli.driving import finished, tell_estimate, write_reports
+from debate_orchestrator.cli.driving import finished, tell_estimate, tell_reports, write_reports
 from debate_orchestrator.cli.interrupts import sigterm_as_interrupt
 from debate_orchestrator.cli.journals import journal_named, waits_for_host
 from debate_orchestrator.cli.output import next_step, print_json, print_problems, remark, say
@@ -134,7 +134,7 @@ def print_step(result: StepResult, debate: OpenDebate, arguments: argparse.Names
     the last. Returns the exit code."""
     files = debate.files
     written = write_reports(debate) if result.done else None
-    summary, behind, page = written or (None, "", None)
+    summary = written.summary if written else None
     show = [line for line in (*setup, *result.show) if not summary or line not in summary]
     if arguments.json:
         fields: dict[str, Any] = {
@@ -147,7 +147,7 @@ def print_step(result: StepResult, debate: OpenDebate, arguments: argparse.Names
             "report": files.report if result.done else None,
             "summary": summary,
         }
-        found = {"page": page} if result.done else {}
+        found = {"page": written.page} if written else {}
         print_json(fields | found | ({"missing": result.missing} if result.missing else {}))
     else:
         for line in show:
@@ -159,12 +159,8 @@ def print_step(result: StepResult, debate: OpenDebate, arguments: argparse.Names
             remark(sentence)
         for turn in result.turns:
             say(f"due: {turn.turn} ({turn.title})\n     brief {turn.brief}\n     reply {turn.reply}")
-        if summary:
-            say(summary)
-        if behind:
-            remark(behind)
-        if page:
-            remark(f"The same as a page: {page}")
+        if written:
+            tell_reports(written)
     print_problems(result.problems)
     if result.turns and not arguments.json:
         next_step(f"write each reply to its file, then `{command('step', files.journal)}`.")
