@@ -219,8 +219,8 @@ def _taken(debate: DebateState, seat: str, name: str) -> list[dict[str, Any]]:
 
 
 def _article(debate: DebateState, turn: Turn, text: str) -> dict[str, Any]:
-    format, structured = debate.format, bool(debate.shape(turn))
-    return blocks.article(format.sides, turn.id, turn.seat, format.heading_of(turn), text, structured=structured)
+    heading, structured = debate.format.heading_of(turn), bool(debate.shape(turn))
+    return blocks.article(debate, turn, heading, text, structured=structured, floor=())
 
 
 def _standing(debate: DebateState) -> str:
