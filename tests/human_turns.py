@@ -16,8 +16,8 @@ from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import brief
-from debate_orchestrator.terminal.cursor import Cursor
 from debate_orchestrator.terminal.drafts import Drafts
+from debate_orchestrator.terminal.key_prompter import KeyPrompter
 from debate_orchestrator.terminal.prompt import Leave, Line, Prompter, Question
 from debate_orchestrator.terminal.turn import PersonTurn
 
@@ -28,11 +28,11 @@ PEOPLE: dict[str, tuple[str, ...]] = {"a": ("human",), "b": ("human",), "judge":
 
 
 @contextmanager
-def standing(*keys: str, columns: int = 100) -> Iterator[tuple[Cursor, Screen]]:
+def standing(*keys: str, columns: int = 100) -> Iterator[tuple[KeyPrompter, Screen]]:
     """A terminal at which exactly these keys are pressed, and then nothing more comes."""
     screen = Screen(columns)
     with fed("".join(keys)) as pipe:
-        yield Cursor(pipe, screen), screen
+        yield KeyPrompter(pipe, screen), screen
 
 
 def lines(*answers: str) -> str:
@@ -56,7 +56,7 @@ class Script(Prompter):
         self.cleared = 0
         self._edits = edits
 
-    def tell(self, *lines: str | Line, strong: bool = False) -> None:
+    def tell(self, *lines: str | Line) -> None:
         self.told += [line.text if isinstance(line, Line) else line for line in lines]
 
     async def _read(self, question: Question) -> str:

@@ -24,7 +24,7 @@ from debate_orchestrator.providers.discovery import Available, FoundModels
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.setup.state import SetupState
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.terminal.cursor import Cursor
+from debate_orchestrator.terminal.key_prompter import KeyPrompter
 from debate_orchestrator.terminal.prompt import Leave
 from debate_orchestrator.terminal.setup_base import Estimates
 from debate_orchestrator.terminal.setup_conversation import SetupConversation
@@ -107,12 +107,12 @@ def fed(keys: str) -> Iterator[PipeInput]:
 
 
 @contextmanager
-def typing(*keys: str, columns: int = 80) -> Iterator[tuple[Cursor, Screen]]:
+def typing(*keys: str, columns: int = 80) -> Iterator[tuple[KeyPrompter, Screen]]:
     """A terminal at which these are typed, each ended with Enter unless it ends with a key that ends it, and then
     nothing more comes."""
     screen = Screen(columns)
     with fed("".join(key if key.endswith(_ENDING) else key + ENTER for key in keys)) as pipe:
-        yield Cursor(pipe, screen), screen
+        yield KeyPrompter(pipe, screen), screen
 
 
 class Held(NamedTuple):

@@ -25,7 +25,7 @@ TESTS = sorted((ROOT / "tests").rglob("*.py"))
 PLACES = {
     "anthropic": ("providers/anthropic.py",),
     "openai": ("providers/openai.py",),
-    "prompt_toolkit": ("terminal/cursor.py",),
+    "prompt_toolkit": ("terminal/key_prompter.py",),
     "json_repair": ("prompting/json_object.py",),
     "yaml": ("util/yaml.py",),
     "starlette": (
@@ -60,8 +60,8 @@ PLACES = {
     "scipy": ("tournament/bradley_terry.py",),
     "vl_convert": ("tournament/plots.py",),
     "fcntl": ("storage/journal.py",),
-    "termios": ("terminal/cursor.py", "terminal/keys.py"),
-    "rich": ("terminal/display.py", "terminal/floor.py", "terminal/live.py", "terminal/speeches.py"),
+    "termios": ("terminal/key_prompter.py", "terminal/keys.py"),
+    "rich": ("terminal/display.py", "terminal/live.py", "terminal/speeches.py"),
     "trafilatura": ("evidence/pages.py", "evidence/reader_process.py"),
     "lxml": ("evidence/pages.py", "evidence/reader_process.py"),
     "rapidfuzz": ("evidence/match.py", "evidence/reader_process.py"),

@@ -24,7 +24,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.debate import OpenDebate, create_debate, drive, seat_providers
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.terminal import lines
+from debate_orchestrator.terminal import line_prompter
 from debate_orchestrator.terminal.form import changed
 from debate_orchestrator.util.errors import BadSettings
 
@@ -111,7 +111,7 @@ class Keyboard:
 def test_the_list_is_changed_before_any_side_is_asked(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """c holds the debate however early it is pressed: also while the list is still being put on record."""
     seats = {"a": ("rehearse",), "b": ("rehearse",), "judge": ("host",), "rapporteur": ("rehearse",)}
-    monkeypatch.setattr(lines, "terminal_prompter", lambda: Script("-1", ""))
+    monkeypatch.setattr(line_prompter, "terminal_prompter", lambda: Script("-1", ""))
 
     async def hold(debate: OpenDebate) -> DebateState:
         controls = Controls(debate, None, lambda debate, event: None)

@@ -12,7 +12,7 @@ from persons import CTRL_C, SETUP, typing
 
 from debate_orchestrator.cli import main
 from debate_orchestrator.storage.journal import read
-from debate_orchestrator.terminal import lines
+from debate_orchestrator.terminal import line_prompter
 from debate_orchestrator.util.data import read_mapping
 
 
@@ -24,7 +24,7 @@ class Person:
 
     def __call__(self, *arguments: str, keys: tuple[str, ...]) -> tuple[Ran, str]:
         with typing(*keys) as (terminal, screen), self._patch.context() as patch:
-            patch.setattr(lines, "terminal_prompter", lambda stream=None: terminal)
+            patch.setattr(line_prompter, "terminal_prompter", lambda stream=None: terminal)
             for stream in (sys.stdin, sys.stdout):
                 patch.setattr(stream, "isatty", lambda: True)
             with pytest.raises(SystemExit) as ended:

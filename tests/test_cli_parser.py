@@ -106,15 +106,19 @@ def test_permissions() -> None:
 @pytest.mark.parametrize(
     ("model", "silent"), [("openai:x@http://127.0.0.1:9/v1", "reading the prompt"), ("command:cat", "no word yet")]
 )
-def test_a_slow_turn(model: str, silent: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_slow_turn(
+    model: str, silent: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A server is said to read the prompt until its answer begins, and then to think and to write; nothing is said
     once the call has ended."""
     cast: dict[str, tuple[str, ...]] = {"a": (model,), "b": (model,), "judge": (model,)}
     debate = fold([opening(cast=cast)])
     turn = debate.due[0]
+    monkeypatch.setattr("debate_orchestrator.cli.progress.FIRST_REPORT", 0.1)
+    monkeypatch.setattr("debate_orchestrator.cli.progress.NEXT_REPORTS", 0.2)
 
     async def watch() -> None:
-        progress = ProgressLines(debate, signs=(0.1, 0.2))
+        progress = ProgressLines(debate)
         progress(debate, BriefSent(turn=turn.id, brief_digest="x", by=model))
         await asyncio.sleep(0.2)
         progress.on_text(turn, "")

@@ -335,9 +335,10 @@ def test_a_function_that_hangs_holds_up_no_debate(here: Path, monkeypatch: pytes
             with pytest.raises(ModerationFailed, match="4 calls of the function hang"):
                 await moderator.reason(REQUEST)
         assert len(hanging.calls) == 4
-        assert all(thread.daemon for thread in threading.enumerate() if thread.name == "moderation")
+        hung = [thread for thread in threading.enumerate() if thread.name == "background"]
+        assert len(hung) == 4 and all(thread.daemon for thread in hung)
         hanging.gate.set()
-        await until(lambda: not any(thread.is_alive() for thread in moderator._given_up))
+        await until(lambda: all(call.done() for call in moderator._given_up))
         assert await moderator.reason(REQUEST) == ""
 
     asyncio.run(run())

@@ -19,8 +19,8 @@ from viewer import Viewer, watching
 
 from debate_orchestrator.core.events import MAX_QUESTION_LENGTH
 from debate_orchestrator.terminal import keys
-from debate_orchestrator.terminal.floor import QuestionPrompt
 from debate_orchestrator.terminal.keys import TerminalControl, in_foreground, split_keys
+from debate_orchestrator.terminal.live import QuestionPrompt
 
 SLOW = ("demo", "--name", "free-transit", "--pace", "300")
 FIRST = "Once a bus is scheduled to run"

@@ -198,7 +198,7 @@ def test_who_is_a_person() -> None:
 
 def shown(debate: DebateState, turn: str) -> str:
     one = schedule.turn(debate, turn)
-    return terminal_turn.whole_brief(debate, one, brief(debate, one))
+    return terminal_turn.PersonTurn(debate, one, brief(debate, one), None, None).whole()
 
 
 def test_what_a_debater_needs() -> None:

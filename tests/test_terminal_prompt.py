@@ -18,9 +18,9 @@ from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 from prompt_toolkit.input import create_pipe_input
 
-from debate_orchestrator.terminal import cursor
-from debate_orchestrator.terminal.cursor import Cursor
-from debate_orchestrator.terminal.lines import Lines, terminal_prompter
+from debate_orchestrator.terminal import key_prompter
+from debate_orchestrator.terminal.key_prompter import KeyPrompter
+from debate_orchestrator.terminal.line_prompter import LinePrompter, terminal_prompter
 from debate_orchestrator.terminal.prompt import (
     EditorWanted,
     Leave,
@@ -182,7 +182,7 @@ class TestALongerText:
     def test_a_private_question_goes_with_its_answer(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """What is asked and answered is taken off the screen; another question stays."""
         erased: list[bool] = []
-        renderer = cursor.PromptSession().app.renderer.__class__
+        renderer = key_prompter.PromptSession().app.renderer.__class__
         monkeypatch.setattr(renderer, "erase", lambda self, leave_alternate_screen=True: erased.append(True))
         answered(Question("Winner"), "a" + ENTER)
         assert erased == []
@@ -195,11 +195,11 @@ class TestALongerText:
 def test_looking_something_up(key: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The brief, and what was entered, are a key away; an interrupt is the pager's meanwhile, and no text is lost."""
     paged: list[str] = []
-    monkeypatch.setattr(cursor, "show_in_pager", lambda text: paged.append(text) or True)
+    monkeypatch.setattr(key_prompter, "show_in_pager", lambda text: paged.append(text) or True)
 
     async def looking() -> str:
         with create_pipe_input() as pipe:
-            terminal = Cursor(pipe, Screen())
+            terminal = KeyPrompter(pipe, Screen())
             asking = asyncio.create_task(terminal.ask(Question(shows={name: lambda: f"The {name}."})))
             pipe.send_text("half" + key)
             while not paged or terminal.busy_elsewhere:
@@ -216,7 +216,7 @@ def test_the_question_can_be_abandoned() -> None:
 
     async def leaving() -> None:
         with create_pipe_input() as pipe:
-            terminal = Cursor(pipe, Screen())
+            terminal = KeyPrompter(pipe, Screen())
             terminal.abandon()
             asking = asyncio.ensure_future(terminal.ask(Question()))
             await asyncio.sleep(0.2)
@@ -240,7 +240,7 @@ def test_tab_completes(here: Path, question: Question, typed: str, offered: set[
     """Tab offers the choices, known names, or the paths there are."""
     (here / "sub").mkdir()
     (here / "sub" / "file.md").touch()
-    found = cursor._completer(question)
+    found = key_prompter._completer(question)
 
     got = found.get_completions(Document(typed), CompleteEvent()) if found else ()
     assert {completion.text for completion in got} == offered
@@ -281,7 +281,7 @@ def test_what_is_shown_is_tamed(text: str, columns: int) -> None:
     """Whatever a text holds, no control character reaches the terminal, and no line is wider than it."""
     screen = Screen(columns)
     with create_pipe_input() as pipe:
-        Cursor(pipe, screen).tell(Line(text, True), text)
+        KeyPrompter(pipe, screen).tell(Line(text, True), text)
 
     assert not any(ord(char) < 32 and char != "\t" for line in screen.lines for char in line)
 
@@ -293,7 +293,7 @@ def typed_in_lines(typed: str, do: Callable[[Prompter], Any]) -> tuple[Any, str]
     os.close(writing)
     stream = StringIO()
     try:
-        return run(do(Lines(reading, stream))), stream.getvalue()
+        return run(do(LinePrompter(reading, stream))), stream.getvalue()
     finally:
         os.close(reading)
 
@@ -370,7 +370,7 @@ class TestWithoutACursor:
     def test_what_is_seen_is_tamed_and_can_be_pushed_away(self) -> None:
         """Control characters move nothing; what was seen is pushed out of sight."""
         stream = StringIO()
-        terminal = Lines(0, stream)
+        terminal = LinePrompter(0, stream)
         terminal.tell("\x1b[2Jevil")
         assert stream.getvalue() == "␛[2Jevil\n"
         terminal.clear()
@@ -381,4 +381,4 @@ def test_which_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the cursor can't be moved, lines are asked for."""
     monkeypatch.setenv("TERM", "dumb")
 
-    assert isinstance(terminal_prompter(), Lines)
+    assert isinstance(terminal_prompter(), LinePrompter)

@@ -19,7 +19,7 @@ from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import brief
-from debate_orchestrator.terminal.drafts import SOON, Drafts, Keeping
+from debate_orchestrator.terminal.drafts import SOON, Drafts, DraftWriter
 from debate_orchestrator.terminal.prompt import EditorWanted, Leave
 from debate_orchestrator.terminal.turn import SpeechEditor
 from debate_orchestrator.util.errors import BadFile
@@ -295,15 +295,15 @@ def test_what_changes_is_kept_soon() -> None:
     written: list[str] = []
 
     async def typing() -> None:
-        keeping = Keeping[str](written.append)
+        writer = DraftWriter[str](written.append)
         for n in range(20):
-            keeping.soon(f"text {n}")
+            writer.soon(f"text {n}")
         assert written == []
         await asyncio.sleep(SOON * 1.5)
         assert written == ["text 19"]
-        keeping.soon("last")
-        keeping.now()
-        keeping.now()
+        writer.soon("last")
+        writer.now()
+        writer.now()
         await asyncio.sleep(SOON * 1.5)
 
     asyncio.run(typing())
@@ -318,9 +318,9 @@ def test_what_can_not_be_kept_is_told() -> None:
         if full[0]:
             raise BadFile("no room")
 
-    keeping = Keeping[str](write)
-    keeping.now("one")
-    assert keeping.problem == "can't be kept: no room"
+    writer = DraftWriter[str](write)
+    writer.now("one")
+    assert writer.problem == "can't be kept: no room"
     full[0] = False
-    keeping.now("two")
-    assert keeping.problem == ""
+    writer.now("two")
+    assert writer.problem == ""

@@ -15,7 +15,7 @@ from hostile_texts import NASTY
 from web_visitor import visiting
 
 from debate_orchestrator.tournament import plots
-from debate_orchestrator.web import pages, tournaments
+from debate_orchestrator.web import pages
 
 
 class Tags(HTMLParser):
@@ -71,13 +71,13 @@ def test_a_page_that_was_reported_is_shown_as_it_is(debate: Run, monkeypatch: py
 def test_a_large_page_holds_no_one_up(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is made once, beside the loop that answers everyone, and no page is shown that is larger than reports are."""
     contests.ran(contests.tournament("held", topics=1))
-    made_by = list[str]()
+    made_by, foreign_page = list[str](), pages.foreign_page
 
     def made(page: str) -> bytes:
         made_by.append(threading.current_thread().name)
-        return pages.foreign_page(page)
+        return foreign_page(page)
 
-    monkeypatch.setattr(tournaments, "foreign_page", made)
+    monkeypatch.setattr(pages, "foreign_page", made)
     with visiting() as dashboard:
         Path("held/index.html").write_text("<link >" * 1_000, encoding="utf-8")
         address = dashboard.get("/tournaments/held/report").headers["location"]

@@ -67,7 +67,7 @@ def test_forms_of_other_sites_are_refused(visitor: Visitor) -> None:
 
 def test_large_forms_are_refused(visitor: Visitor) -> None:
     """A form over the limit is refused before it is read, whatever it says of its size; so are thousands of fields."""
-    large = b"x" * (guard.MAX_FORM_SIZE + 1)
+    large = b"x" * (server.MAX_FORM_SIZE + 1)
     assert visitor.client.post(visitor.at("/new"), content=large, headers={"content-type": FORM}).status_code == 413
     parts = iter([large[: len(large) // 2], large[len(large) // 2 :]])
     assert visitor.client.post(visitor.at("/new"), content=parts, headers={"content-type": FORM}).status_code == 413

@@ -7,6 +7,7 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -163,7 +164,7 @@ def test_what_a_last_line_does_is_said_before(visitor: Visitor, stranger: Visito
     assert hand_in(stranger, link, text=conceding, sure="yes").status_code == 303
 
 
-@pytest.mark.parametrize("work", ["seats._heard", "seats.speech_remarks", "seats.reply_problems"])
+@pytest.mark.parametrize("work", ["_heard", "person_turns.speech_remarks", "person_turns.reply_problems"])
 def test_the_desk_answers_while_a_seat_is_worked_for(
     visitor: Visitor,  # noqa: F811
     stranger: Visitor,
@@ -175,16 +176,15 @@ def test_the_desk_answers_while_a_seat_is_worked_for(
     (link,) = links.values()
     turn = turn_of(stranger, link)
     begins, goes_on, waited = threading.Event(), threading.Event(), list[bool]()
-    _, _, name = work.partition(".")
-    real = getattr(seats, name)
+    real = attrgetter(work)(seats)
 
     def slow(*arguments: Any) -> Any:
         begins.set()
         waited.append(goes_on.wait(3))
         return real(*arguments)
 
-    monkeypatch.setattr(f"debate_orchestrator.web.{work}", slow)
-    fields = {"turn": turn, "text": SPEECH, "action": "more" if work == "seats._heard" else "hand in"}
+    monkeypatch.setattr(f"debate_orchestrator.web.seats.{work}", slow)
+    fields = {"turn": turn, "text": SPEECH, "action": "more" if work == "_heard" else "hand in"}
     token = link.rpartition("/")[2]
     sending = threading.Thread(target=stranger.send, args=(link, fields), kwargs={"token": token})
     sending.start()
@@ -207,8 +207,8 @@ def test_a_reply_over_the_limit_is_not_read(
     _, links = begun(visitor, **{"cast.a" if field == "text" else "cast.judge": "human"})
     (link,) = links.values()
     turn = turn_of(stranger, link)
-    for work in ("seats.speech_remarks", "seats._reply_text", "seats.reply_problems", "seats._questions"):
-        monkeypatch.setattr(f"debate_orchestrator.web.{work}", lambda *_, **__: pytest.fail("it was read"))
+    for work in ("person_turns.speech_remarks", "_reply_text", "person_turns.reply_problems", "_questions"):
+        monkeypatch.setattr(f"debate_orchestrator.web.seats.{work}", lambda *_, **__: pytest.fail("it was read"))
 
     sent = {"turn": turn, field: "a " * (MAX_SIZE // 2) + "a"}
     answer = stranger.send(link, sent, token=link.rpartition("/")[2])

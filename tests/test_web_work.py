@@ -30,8 +30,8 @@ from debate_orchestrator.util import resources
 from debate_orchestrator.util.sanitize import few_combining_marks
 from debate_orchestrator.web import blocks, connections, folder, pages, reviewing, runs, seats
 from debate_orchestrator.web import renderings as web_renderings
+from debate_orchestrator.web.cache import SizedCache
 from debate_orchestrator.web.guard import Guard, LinkedDebate, RequestLimit
-from debate_orchestrator.web.kept import Kept
 from debate_orchestrator.web.renderings import THIS_USER, Renderings
 from debate_orchestrator.web.server import create_app
 
@@ -104,7 +104,7 @@ def test_more_debates_than_are_kept_are_not_read_for_each_view(here: Path, monke
     """The front page and the dashboard keep what they show of a debate, also where not all journals fit into memory."""
     for n in range(6):
         shutil.copy(EXAMPLE, f"topic-{n}.public.journal.jsonl")
-    monkeypatch.setattr(folder, "_journals", folder.Kept(EXAMPLE.stat().st_size * 2))
+    monkeypatch.setattr(folder, "_journals", folder.SizedCache(EXAMPLE.stat().st_size * 2))
     read = counted(monkeypatch, folder, "read")
     with visiting_public() as visitor, visiting() as owner:
         read.clear()
@@ -118,7 +118,7 @@ def test_journals_are_kept_by_their_bytes(here: Path, monkeypatch: pytest.Monkey
     """One that does not fit any more is read again, and many that ask for one at once wait for one reading."""
     for n in range(3):
         shutil.copy(EXAMPLE, f"{n}.journal.jsonl")
-    monkeypatch.setattr(folder, "_journals", folder.Kept(EXAMPLE.stat().st_size * 2))
+    monkeypatch.setattr(folder, "_journals", folder.SizedCache(EXAMPLE.stat().st_size * 2))
     read = counted(monkeypatch, folder, "read")
     with ThreadPoolExecutor(8) as pool:
         assert len({id(loaded) for _, loaded in pool.map(folder.load, ["0.journal.jsonl"] * 8)}) == 1
@@ -131,7 +131,7 @@ def test_journals_are_kept_by_their_bytes(here: Path, monkeypatch: pytest.Monkey
 def test_a_journal_above_the_bound_is_read_once(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However often it is loaded, as long as it does not change."""
     shutil.copy(EXAMPLE, REVIEWED)
-    monkeypatch.setattr(folder, "_journals", folder.Kept(EXAMPLE.stat().st_size - 1))
+    monkeypatch.setattr(folder, "_journals", folder.SizedCache(EXAMPLE.stat().st_size - 1))
     read = counted(monkeypatch, folder, "read")
     assert len({id(folder.load(REVIEWED)[1]) for _ in range(5)}) == 1
     assert read.total() == 1
@@ -139,7 +139,7 @@ def test_a_journal_above_the_bound_is_read_once(here: Path, monkeypatch: pytest.
 
 def test_a_value_above_the_bound_takes_the_place_of_no_other() -> None:
     """The newest of them is kept beside those within the bound, and goes when its key gets a smaller value."""
-    kept = Kept[str](100)
+    kept = SizedCache[str](100)
 
     def kept_of(*keys: str) -> list[str | None]:
         return [kept.get(key) for key in keys]
@@ -162,7 +162,7 @@ def test_what_is_kept_stays_within_its_bound() -> None:
     renderings, bound = Renderings(), 2_000_000
 
     async def run() -> int:
-        renderings._kept = Kept(bound)
+        renderings._kept = SizedCache(bound)
         tracemalloc.start()
         before = tracemalloc.get_traced_memory()[0]
         for n in range(6_000):
@@ -474,7 +474,7 @@ def test_another_journal_of_the_same_name_is_not_gone_on_with(here: Path, monkey
         begun(before, **{"cast.a": "human"})
         path = next(Path().glob("*.journal.jsonl"))
         noted = runs.remembered()
-        record = runs._trusted_file()
+        record = runs._remembered_file()
         assert record is not None and noted == [path.name]
         kept = record.read_text(encoding="utf-8")
     with visiting() as other:

@@ -7,15 +7,14 @@ import os
 import re
 from typing import Any
 
-from debate_orchestrator.cli.output import next_step
-from debate_orchestrator.core.events import Opened
+from debate_orchestrator.cli.output import format_name, next_step
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.settings import default_of
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.setup.answers import SETTING_TEXTS, sample
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.util import model_spec, resources
+from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import to_yaml
 
 _REHEARSED = re.compile(r"\.rehearsed(-\d+)?(?=\.)")
@@ -56,7 +55,7 @@ def _answers_of(debate: DebateState, output: str) -> dict[str, Any]:
         output = _REHEARSED.sub("", output)
         cast = {seat: tuple(specs) for seat, specs in model_spec.unrehearsed_cast(cast).items()}
     answers = opened.settings.model_dump(mode="json")
-    answers |= {"output": output, "format": _format_of(opened)}
+    answers |= {"output": output, "format": format_name(opened.format)}
     answers["context"] = [os.path.basename(file.name) for file in opened.context]
     answers["insist"] = opened.settings.rounds > opened.format.rounds.most
     answers["one_agent"] = any(note.note == "one agent" for note in debate.notes)
@@ -67,9 +66,3 @@ def _answers_of(debate: DebateState, output: str) -> dict[str, Any]:
     return {
         name: value for name, value in answers.items() if name not in rare or value != default_of(name, opened.format)
     }
-
-
-def _format_of(opened: Opened) -> str:
-    """The format of a debate as an answers file names it; one of the user's own by the folder where it would be."""
-    name = opened.format.name
-    return name if name in resources.format_names() else f"./{name}"

@@ -49,8 +49,8 @@ def settings_with_consent(
 ) -> Settings:
     """The settings that the flags of `flags.add_answers` make. The user has consented to what comes from a file.
 
-    `default_model` gives the model of a seat that has none. Raises BadSettings with every error, also if the user does
-    not consent, or if the file is a setup conversation that is not finished."""
+    `default_model` gives the model of a seat that has none. Raises BadSettings with every problem, also if the user
+    does not consent, or if the file is a setup conversation that is not finished."""
     given, flags = read_answers(arguments), given_settings(arguments)
     name = flags["format"] if "format" in flags else format_of(given)
 
@@ -80,7 +80,7 @@ def settings_from_arguments(
     load_format: Callable[[str], Format] = format_check.load,
 ) -> Settings:
     """The settings of `settings_with_consent`, for a caller that has the consent or does nothing with them. Raises
-    BadSettings with every error. `load_format` reads the format, which is checked whole unless the caller says
+    BadSettings with every problem. `load_format` reads the format, which is checked whole unless the caller says
     otherwise."""
     given, flags = read_answers(arguments), given_settings(arguments)
     format_name = flags["format"] if "format" in flags else format_of(given)
@@ -99,7 +99,7 @@ def settings_from_arguments(
         format = load_format(format_name)
     except DebateError as error:
         problems += error.problems
-        format = loader.load(DEFAULT_FORMAT)  # to find the other errors too
+        format = loader.load(DEFAULT_FORMAT)  # to find the other problems too
     if model is not None:
         flags = flags | {"cast": every_seat(model, format) | flags.get("cast", {})}
     whole = {**given, **flags}

@@ -28,7 +28,7 @@ from debate_orchestrator.reports.reviews import ReviewedDebate, ReviewForm
 from debate_orchestrator.reports.wording import next_command
 from debate_orchestrator.storage.files import write_over
 from debate_orchestrator.storage.journal import read
-from debate_orchestrator.terminal import lines, prompt
+from debate_orchestrator.terminal import line_prompter, prompt
 from debate_orchestrator.terminal.prompt import Leave, Prompter
 from debate_orchestrator.terminal.review import ReviewBallotForm, ask_name
 from debate_orchestrator.util.data import name_of, read_mapping_with_lines, to_yaml
@@ -147,7 +147,7 @@ def _print_filed(arguments: argparse.Namespace, case: ReviewedDebate, path: str,
 
 def _ask(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
     """Asks at the terminal. Answers are kept as a draft, which the next call of the same reviewer continues."""
-    prompter, draft, name = lines.terminal_prompter(sys.stdout), "", arguments.name or ""
+    prompter, draft, name = line_prompter.terminal_prompter(sys.stdout), "", arguments.name or ""
 
     def keep(fields: dict[str, Any]) -> None:
         nonlocal draft

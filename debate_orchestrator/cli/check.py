@@ -42,20 +42,20 @@ def run(arguments: argparse.Namespace) -> int:
         reports = (f"{name_of(path)}: {report_files.integrity(path, data)}" for path, data in documents)
         raise DamagedJournal([*error.problems, *reports]) from None
     checked = [report_files.verify(path, data, contents.entries, files.ballots) for path, data in documents]
-    facts = _facts(arguments.journal, contents)
+    debate = fold(contents.events)
+    facts = _facts(arguments.journal, contents, debate)
     if arguments.json:
         reports_json = [report.data for report in checked]
         print_json({"status": "complete" if facts["complete"] else "waiting", **facts, "reports": reports_json})
     else:
         _print_facts(facts)
-        debate = fold(contents.events)
         if names := stand_ins(debate, debate.opened.cast):
             what = "Rehearsed in part" if rehearsed_in_part(debate, debate.opened.cast) else "A rehearsal"
             say(f"{what}: stand-ins spoke for {', '.join(names)}. {wording.FILLER}")
         for report in checked:
             say(f"{name_of(report.path)}: {report.text}")
-        waits = f"`{wording.next_command(fold(contents.events), arguments.journal)}` continues it."
-        again = wording.asking_again(fold(contents.events), arguments.journal)
+        waits = f"`{wording.next_command(debate, arguments.journal)}` continues it."
+        again = wording.asking_again(debate, arguments.journal)
         reports_again = f"`{command('report', arguments.journal)}` makes its reports again."
         others = [name_of(report.path) for report in checked if report.state == "not a report"]
         if others and not arguments.given:
@@ -66,9 +66,8 @@ def run(arguments: argparse.Namespace) -> int:
     return 3 if facts["due"] or contents.torn or not all(report.well for report in checked) else 0
 
 
-def _facts(path: str, contents: JournalContents) -> dict[str, Any]:
+def _facts(path: str, contents: JournalContents, debate: DebateState) -> dict[str, Any]:
     """What there is to say of a journal, as JSON."""
-    debate = fold(contents.events)
     due = [turn.id for turn in debate.due]
     return {
         "journal": path,

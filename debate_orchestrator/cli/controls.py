@@ -87,7 +87,7 @@ class Controls:
         if self.user_ended or not self._reads_keys:
             return []
         if self._confirming:
-            return [Key("y", "end it early", self._end_early), Key("n", "go on", self._confirmed)]
+            return [Key("y", "end it early", self._end_early), Key("n", "go on", lambda: self._confirm(asks=False))]
         if self._offering:
             return [
                 Key("Enter", "go on", self._go_on),
@@ -97,7 +97,7 @@ class Controls:
         stopping = self.stop.is_set()
         keys = [Key("r", "resume", self.resume) if stopping else Key("p", "pause", self.pause)]
         keys += [Key("f", "question", self.ask)] if schedule.hearers(self._debate) else []
-        keys += [Key("e", "end early", self._confirm_early_end)] if can_end_early(self._debate) else []
+        keys += [Key("e", "end early", lambda: self._confirm(asks=True))] if can_end_early(self._debate) else []
         return [*keys, Key("q", "quit and save", self.end)]
 
     def press(self, pressed: str) -> None:
@@ -111,13 +111,13 @@ class Controls:
                 key.press()
                 return
         if self._confirming:
-            self._confirmed()  # every key but yes means no
+            self._confirm(asks=False)  # every key but yes means no
 
     def ask(self) -> None:
         """Opens the prompt for a question from the floor."""
         if self._live is None:
             return
-        from debate_orchestrator.terminal.floor import QuestionPrompt
+        from debate_orchestrator.terminal.live import QuestionPrompt
 
         names = {seat: self._debate.format.name_of(seat) for seat in schedule.hearers(self._debate)}
         self._live.question = QuestionPrompt(names, self._put_question)
@@ -134,18 +134,15 @@ class Controls:
         elif to:
             self._message("The question was not asked: their last turn has already begun.")
 
-    def _confirm_early_end(self) -> None:
-        self._confirming = True
-        self.show_status()
-
     def _end_early(self) -> None:
         """Ends the debate early: the phase under way is finished, and then the verdict is asked for."""
         if can_end_early(self._debate):
             self._record(schedule.early_end(self._debate))
-        self._confirmed()
+        self._confirm(asks=False)
 
-    def _confirmed(self) -> None:
-        self._confirming = False
+    def _confirm(self, *, asks: bool) -> None:
+        """Asks whether the debate is really ended early, or asks no more."""
+        self._confirming = asks
         self.show_status()
 
     def _offer_issues(self, *, shown: bool = True) -> None:
@@ -176,7 +173,7 @@ class Controls:
         """Lends the terminal to the person who changes the list of issues, and goes on. Leaving it there ends the
         debate."""
         from debate_orchestrator.terminal.form import change_issues
-        from debate_orchestrator.terminal.lines import terminal_prompter
+        from debate_orchestrator.terminal.line_prompter import terminal_prompter
         from debate_orchestrator.terminal.prompt import Leave
 
         self._changes_issues = False

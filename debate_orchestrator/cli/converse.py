@@ -49,11 +49,11 @@ def _converse(arguments: argparse.Namespace) -> int:
     from debate_orchestrator.engine.start import check_settings, rehearsed
     from debate_orchestrator.providers.discovery import find_models
     from debate_orchestrator.storage.paths import DebateFiles, free_files, free_report
-    from debate_orchestrator.terminal.lines import terminal_prompter
+    from debate_orchestrator.terminal.line_prompter import terminal_prompter
     from debate_orchestrator.terminal.prompt import Leave
-    from debate_orchestrator.terminal.setup_base import in_background
     from debate_orchestrator.terminal.setup_conversation import SetupConversation
     from debate_orchestrator.util.terminal_text import Later
+    from debate_orchestrator.util.threads import in_background
 
     def check(state: SetupState) -> DebateFiles:
         settings = conversation.settings()

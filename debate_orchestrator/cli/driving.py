@@ -69,13 +69,10 @@ def drive_to_report(debate: OpenDebate, arguments: argparse.Namespace, expected:
         return 0
     if not quiet and (spending := spending_line(debate.state)):
         remark(spending)
-    say(written.summary)
-    if written.remark and not quiet:
-        remark(written.remark)
-    if written.page and not quiet:
-        remark(f"The same as a page: {written.page}")
-        if not (model_spec.is_rehearsal(debate.state.cast) or getattr(arguments, "rehearse", False)):
-            next_step(f"open {written.page} in a browser.")
+    tell_reports(written, quiet=quiet)
+    rehearsal = model_spec.is_rehearsal(debate.state.cast) or getattr(arguments, "rehearse", False)
+    if written.page and not quiet and not rehearsal:
+        next_step(f"open {written.page} in a browser.")
     return 0
 
 
@@ -134,13 +131,13 @@ def person_here(cast: Mapping[str, tuple[str, ...]], drafts: str) -> Person | No
     if model_spec.HUMAN not in model_spec.specs_of(cast):
         return None
     from debate_orchestrator.terminal.drafts import Drafts
-    from debate_orchestrator.terminal.lines import terminal_prompter
+    from debate_orchestrator.terminal.line_prompter import terminal_prompter
     from debate_orchestrator.terminal.turn import Person
 
     return Person(terminal_prompter(), Drafts(drafts))
 
 
-class Written(NamedTuple):
+class WrittenReports(NamedTuple):
     """The reports of a debate that has ended."""
 
     summary: str
@@ -151,7 +148,7 @@ class Written(NamedTuple):
     """The path of the HTML report; None if something else is in its place."""
 
 
-def write_reports(debate: OpenDebate) -> Written:
+def write_reports(debate: OpenDebate) -> WrittenReports:
     """Writes the report and its page. If the page can't be written, that is printed as an error; the debate has ended
     all the same. Raises Paused if turns are left that only an agent host can take."""
     report, problems = finish(debate, remark)
@@ -159,7 +156,15 @@ def write_reports(debate: OpenDebate) -> Written:
     behind = report.verdict is not None and report.verdict.behind
     again = wording.asking_again(debate.state, debate.files.journal)
     summary = f"{summary_line(report, debate.files.report)} {again}".rstrip()
-    return Written(summary, wording.BEHIND if behind else "", None if problems else debate.files.page)
+    return WrittenReports(summary, wording.BEHIND if behind else "", None if problems else debate.files.page)
+
+
+def tell_reports(written: WrittenReports, *, quiet: bool = False) -> None:
+    """Prints how a debate ended and where its report is; with `quiet`, the closing line alone."""
+    say(written.summary)
+    more = (written.remark, f"The same as a page: {written.page}" if written.page else "")
+    for line in () if quiet else filter(None, more):
+        remark(line)
 
 
 def events_problems(cast: Mapping[str, tuple[str, ...]], arguments: argparse.Namespace) -> list[str]:
@@ -185,8 +190,8 @@ def outcome(debate: DebateState) -> dict[str, Any]:
         "winner": verdict.winner if verdict else None,
         "strength": verdict.strength if verdict else None,
         "label": label,
-        "score": _number(verdict.score) if verdict and scored else None,
-        "probability": _number(verdict.probability) if verdict else None,
+        "score": float(verdict.score) if verdict and scored and verdict.score is not None else None,
+        "probability": float(verdict.probability) if verdict and verdict.probability is not None else None,
         "votes": verdict.vote_counts if verdict else None,
         "flips": {"changed": changed, "of": mirrored} if mirrored else None,
         "blind": _blind(debate, verdict),
@@ -211,7 +216,3 @@ def _blind(debate: DebateState, verdict: Verdict | None) -> dict[str, Any] | Non
 
 def _points(scores: Mapping[str, Fraction]) -> dict[str, float]:
     return {side: float(points) for side, points in scores.items()}
-
-
-def _number(value: Fraction | None) -> float | None:
-    return None if value is None else float(value)

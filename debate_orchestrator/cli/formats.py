@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterator
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.output import next_step, print_json, say
+from debate_orchestrator.cli.output import format_name, next_step, print_json, say
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.formats import loader, scaffold
@@ -163,5 +163,4 @@ def _print_rubric(format: Format, rounds: int, strictness: str) -> None:
             say(f"  {key}: {criterion.about}")
     for key, mode in rubric.strictness.items():
         say(f"Judge {key}: {mode.about}")
-    path = format.name if format.name in resources.format_names() else f"./{format.name}"
-    next_step(f'`debate run --format {path} --topic "..." --rehearse` shows every brief.')
+    next_step(f'`debate run --format {format_name(format)} --topic "..." --rehearse` shows every brief.')

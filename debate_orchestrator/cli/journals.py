@@ -102,7 +102,7 @@ def _newest(found: list[str], unfinished: Unfinished | None) -> str:
             continue  # named as the newest below, where it is; other journals may still be waiting
         if not unfinished(debate):
             continue
-        if not any(model_spec.is_stand_in(spec) for specs in debate.cast.values() for spec in specs):
+        if not any(map(model_spec.is_stand_in, model_spec.specs_of(debate.cast))):
             remark(f"Using {name_of(path)}, the newest debate of this folder that is not finished.")
             return path
         if not rehearsal:

@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _call_settings(arguments: argparse.Namespace, opened: Opened) -> dict[str, Any]:
-    """How the judges are called, as far as flags say. Raises BadSettings with every error."""
+    """How the judges are called, as far as flags say. Raises BadSettings with every problem."""
     given = flags.given_settings(arguments, *CALL_SETTINGS)
     problems: list[str] = []
     if arguments.max_cost is not None:

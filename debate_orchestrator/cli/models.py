@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     available = discovery.available(flags.permitted(arguments))
     if arguments.json:
-        print_json({"models": [way.model_dump() for way in available]})
+        print_json({"models": [{"seat": way.spec} | way.model_dump(exclude={"spec"}) for way in available]})
         return 0
     for way in available:
         say(f"{'yes' if way.ready else ' no'}  {way.spec:26} {way.about}")

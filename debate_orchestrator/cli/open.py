@@ -10,13 +10,12 @@ from debate_orchestrator.cli.answers_and_flags import cast_line, settings_with_c
 from debate_orchestrator.cli.consent import new_debate
 from debate_orchestrator.cli.driving import tell_estimate
 from debate_orchestrator.cli.interrupts import sigterm_as_interrupt
-from debate_orchestrator.cli.output import next_step, remark, say
+from debate_orchestrator.cli.output import remark, say
 from debate_orchestrator.cli.step import print_step
 from debate_orchestrator.engine import start
 from debate_orchestrator.host.step import Stepper
 from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.util.messages import command
 
 EXAMPLE = "debate open --answers debate.yaml --json"
 
@@ -46,7 +45,4 @@ def run(arguments: argparse.Namespace) -> int:
                 say(line)
         folder = TurnsFolder(files.turns, remark)
         result = Stepper(debate, folder, permissions, before_calls).step({}, begun=True)
-        code = print_step(result, debate, arguments, setup=setup if arguments.json else None)
-        if result.turns and not arguments.json:
-            next_step(f"write each reply to its file, then `{command('step', files.journal)}`.")
-        return code
+        return print_step(result, debate, arguments, setup if arguments.json else ())

@@ -10,12 +10,16 @@ import warnings
 from argparse import Namespace
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
+from debate_orchestrator.util import resources
 from debate_orchestrator.util.messages import and_joined
 from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import one_line, sanitize
 from debate_orchestrator.util.terminal_text import MAX_WIDTH, filled
+
+if TYPE_CHECKING:
+    from debate_orchestrator.core.format import Format
 
 _OTHER_FLAGS = {"insecure": "--insecure", "rehearse": "--rehearse"}
 """What is no setting and has a flag, by the name that it has in Python."""
@@ -98,6 +102,11 @@ def next_step(text: str) -> None:
     remark(f"Next: {text}")
 
 
+def format_name(format: Format) -> str:
+    """A format as an answers file names it; one of the user's own by the folder where it would be."""
+    return format.name if format.name in resources.format_names() else f"./{format.name}"
+
+
 def name_flags_of(arguments: Namespace) -> None:
     """From here on hints name the flags that these arguments of a verb come from, and no others."""
     _flags_of_verb.clear()
@@ -105,7 +114,7 @@ def name_flags_of(arguments: Namespace) -> None:
 
 
 def print_problems(problems: Iterable[str]) -> None:
-    """Prints errors, one line each, on stderr; settings that a hint names in backquotes as the flags that give them,
+    """Prints problems, one line each, on stderr; settings that a hint names in backquotes as the flags that give them,
     where the verb has such flags."""
     for problem in problems:
         said, tries, hint = str(problem).rpartition(" Try: ")

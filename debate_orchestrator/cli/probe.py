@@ -42,8 +42,8 @@ from debate_orchestrator.util.numbers import plural
 
 FOLDER = "judge-probe"
 MAX_REPEATS = 20
-
-
+_BALLOT = (Risk(kind="recording", where="--output", what="a ballot of `debate probe`"),)
+"""What is remembered of a ballot's journal that the user made, or agreed to count."""
 EXAMPLE = "debate probe --judge anthropic:claude-opus-5-5 --max-cost 3"
 
 
@@ -61,7 +61,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs the probes and writes the scorecard. Lists the probes if no judge is named."""
-
     cases = probes.load()
     if not any(getattr(arguments, flag) is not None for flag in ("judge", "times", "output", "max_cost")):
         return _list(cases, as_json=arguments.json)
@@ -93,21 +92,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _agree(run: ProbeRun, *, trusted: bool) -> None:
     """Returns if this user made all ballots that were there, or counts them nevertheless. BadFile otherwise."""
-
     origins = [consent.of_entries(path, entries) for path, entries in run.asked.items()]
-    foreign = [origin for origin in origins if consent.not_agreed(origin, _ballot())]
+    foreign = [origin for origin in origins if consent.not_agreed(origin, _BALLOT)]
     if foreign and not trusted:
         count = plural(len(foreign), "ballot")
         hint = "Add --trust to count them, name another --output, or move the folder away."
         raise BadFile(f"The folder holds {count} that `debate probe` did not make there for you. {hint}")
     for origin in foreign:
-        consent.remember(origin, _ballot())
-
-
-def _ballot() -> list[Risk]:
-    """What is remembered of a ballot's journal that the user made, or agreed to count."""
-
-    return [Risk(kind="recording", where="--output", what="a ballot of `debate probe`")]
+        consent.remember(origin, _BALLOT)
 
 
 def _list(cases: Sequence[Case], *, as_json: bool) -> int:
@@ -127,7 +119,6 @@ def _list(cases: Sequence[Case], *, as_json: bool) -> int:
 
 def _checked(arguments: argparse.Namespace) -> tuple[list[str], int, float | None]:
     """The judges, the number of repeats and the cap. BadSettings with everything that is wrong."""
-
     judges, times, max_cost = list(dict.fromkeys(arguments.judge or ())), arguments.times or "1", None
     reachable = tuple(
         judge
@@ -157,7 +148,6 @@ def _checked(arguments: argparse.Namespace) -> tuple[list[str], int, float | Non
 
 def _documents(card: Data, report: str) -> dict[str, str]:
     """The scorecard as markdown and as JSON, by path."""
-
     data = json.dumps({"schema": 1, **card}, indent=1) + "\n"
     return {report: markdown(card), report.removesuffix(".md") + ".json": data}
 
@@ -177,17 +167,15 @@ async def _run(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
                 where = f"{model_spec.public_name(debate.cast['judge'][0])} on {debate.opened.earlier_debate.source}"
                 remark(f"  {where}: {text}; {len(run.pending())} ballots to go")
 
+    def remember(journal: JournalWriter) -> None:
+        consent.remember(consent.of_journal(journal), _BALLOT)
+
     with graceful_stop_of_calls(stop, unsaved):
-        failures = await run.run(stop, on_event, unsaved, _remember)
+        failures = await run.run(stop, on_event, unsaved, remember)
     if stop.is_set() and run.pending():
         problems = dict.fromkeys(problem for error in failures for problem in error.problems)
         raise KeyboardInterrupt("\n".join([*problems, f"interrupted; {_saved(run)}"]))
     return failures
-
-
-def _remember(journal: JournalWriter) -> None:
-
-    consent.remember(consent.of_journal(journal), _ballot())
 
 
 def _saved(run: ProbeRun) -> str:

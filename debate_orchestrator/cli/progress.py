@@ -26,7 +26,7 @@ from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.util import model_spec, sanitize
 from debate_orchestrator.util.numbers import plural
 
-_FIRST_REPORT, _NEXT_REPORTS = 15.0, 60.0
+FIRST_REPORT, NEXT_REPORTS = 15.0, 60.0
 """Seconds after which a turn that takes long is reported for the first time, and then again and again."""
 
 
@@ -34,37 +34,30 @@ class ProgressLines:
     """Prints what happens as text; announcements that were printed before the debate paused are left out. Every minute
     it says what a slow turn is doing: a laptop takes minutes to read a long prompt."""
 
-    def __init__(self, debate: DebateState, *, signs: tuple[float, float] = (_FIRST_REPORT, _NEXT_REPORTS)):
-        """`signs` are the seconds after which a slow turn is reported for the first time, and then each time."""
-        self._first_sign, self._next_signs = signs
+    def __init__(self, debate: DebateState):
         self._announcer = Announcer()
         if debate.replies:
             self._announcer.new(debate)
         self._started: dict[str, float] = {}
         self._heard: dict[str, int] = {}
         """Turn under way to the words of its answer, once that has begun."""
-        self._signs: dict[str, asyncio.TimerHandle] = {}
+        self._reports: dict[str, asyncio.TimerHandle] = {}
 
     def __call__(self, debate: DebateState, event: Event) -> None:
-        lines = (
-            [_problem_line(debate, event)] if isinstance(event, Rejected | CallFailed) and not _replayed(event) else []
-        )
+        lines = []
+        if isinstance(event, CallFailed | Rejected) and not _refused_before(event):
+            lines.append(_problem_line(debate, event))
         if isinstance(event, BriefSent):
             self._started.setdefault(event.turn, time.monotonic())
-            self._sign_later(debate, event.turn, self._first_sign)
+            self._report_later(debate, event.turn, FIRST_REPORT)
         if isinstance(event, ReplyEvent | CallFailed):
             self._heard.pop(event.turn, None)
-            if (sign := self._signs.pop(event.turn, None)) is not None:
-                sign.cancel()
+            if (report := self._reports.pop(event.turn, None)) is not None:
+                report.cancel()
         if isinstance(event, ReplyEvent) and not isinstance(event, Rejected):
             seconds = time.monotonic() - self._started.get(event.turn, time.monotonic())
-            size = _size(
-                speech_rules.without_private_working(debate, event.reply.text),
-                event.reply,
-                seconds,
-                costs_of(debate).total.cost,
-            )
-            lines.append(f"  {event.turn}: {size}")
+            text = speech_rules.without_private_working(debate, event.reply.text)
+            lines.append(f"  {event.turn}: {_size(text, event.reply, seconds, costs_of(debate).total.cost)}")
         if line := wording.announced(debate, event):
             lines.append(line)
         lines += [line.shown_alone(debate) for line in self._announcer.new(debate)]
@@ -76,12 +69,12 @@ class ProgressLines:
         """A piece of an answer has come; an empty one says that the answer has begun."""
         self._heard[turn.id] = self._heard.get(turn.id, 0) + sum(map(str.isspace, piece))
 
-    def _sign_later(self, debate: DebateState, turn_id: str, seconds: float) -> None:
+    def _report_later(self, debate: DebateState, turn_id: str, seconds: float) -> None:
         with suppress(RuntimeError):  # no loop runs: the event is not of a call
             loop = asyncio.get_running_loop()
-            self._signs[turn_id] = loop.call_later(seconds, self._sign, debate, turn_id)
+            self._reports[turn_id] = loop.call_later(seconds, self._report, debate, turn_id)
 
-    def _sign(self, debate: DebateState, turn_id: str) -> None:
+    def _report(self, debate: DebateState, turn_id: str) -> None:
         """Prints what a turn that takes long is doing."""
         seconds = time.monotonic() - self._started[turn_id]
         if (words := self._heard.get(turn_id)) is not None:
@@ -91,7 +84,7 @@ class ProgressLines:
             doing = "reading the prompt" if reads else "no word yet"
         with suppress(OSError):
             remark(f"  {turn_id}: {doing}, {seconds:.0f} s")
-        self._sign_later(debate, turn_id, self._next_signs)
+        self._report_later(debate, turn_id, NEXT_REPORTS)
 
 
 class JsonEvents:
@@ -145,7 +138,7 @@ def spending_line(debate: DebateState) -> str:
     )
 
 
-def _replayed(event: Rejected | CallFailed) -> bool:
+def _refused_before(event: Rejected | CallFailed) -> bool:
     """Whether this is a reply that was refused in the debate that is judged again."""
     return isinstance(event, Rejected) and model_spec.kind(event.reply.by) == model_spec.REPLAY
 

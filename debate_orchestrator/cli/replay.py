@@ -123,8 +123,8 @@ def _print_opening(debate: DebateState) -> None:
     setup, format = debate.opened.settings, debate.format
     say(f"Topic: {one_line(setup.topic)}")
     for side in format.sides:
-        label = f" ({format.seats[side].side})" if format.seats[side].side else ""
-        say(f"{format.name_of(side)}{label}: {one_line(setup.positions[side])}")
+        side_word = f" ({format.seats[side].side})" if format.seats[side].side else ""
+        say(f"{format.name_of(side)}{side_word}: {one_line(setup.positions[side])}")
 
 
 def _print_event(debate: DebateState, event: Event) -> None:

@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _changes(arguments: argparse.Namespace, state: DebateState) -> list[Event]:
-    """The events that the flags ask for. Raises BadSettings with every error."""
+    """The events that the flags ask for. Raises BadSettings with every problem."""
     models = given_settings(arguments, "cast").get("cast", {})
     if arguments.model:
         everywhere = every_seat(arguments.model, state.format)

@@ -10,7 +10,7 @@ import shlex
 import stat
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.answers_and_flags import (
@@ -103,21 +103,22 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
         permissions=permissions,
         tell_estimate=ignore if is_silent(arguments) else remark,
     )
-    real, derives, expected = _real_debate(arguments) if rehearse else None, False, ""
-    if real:
-        positions, derives = {"positions": settings.positions}, start.derives_positions(real.settings)
-        takes = estimate(start.make_opened(real.settings.model_copy(update=positions)))
+    how = expected = ""
+    if rehearse:
+        real, how = _real_debate(arguments)
+        derives = start.derives_positions(real)
+        takes = estimate(start.make_opened(real.model_copy(update={"positions": settings.positions})))
         expected = takes.model_copy(update={"derives": derives}).sentence()
+        how += " A model derives its positions; --position-a and --position-b keep these." if derives else ""
     opened, notes = start.make_opened(settings, derived), start.opening_notes(settings, expected)
     with new_debate(opened, files, notes) as debate:
         if not quiet:
             for line in (*setup_lines(arguments, settings, files), cast_line(settings)):
                 remark(line)
         code = drive_to_report(debate, arguments, expected)
-        if code == 0 and real and not quiet:
+        if code == 0 and how and not quiet:
             remark(f"Every brief is in {files.turns}.")
-            own = " A model derives its positions; --position-a and --position-b keep these." if derives else ""
-            next_step(real.sentence + own)
+            next_step(how)
         return code
 
 
@@ -138,18 +139,10 @@ def _confirm_spelling(cast: Mapping[str, tuple[str, ...]], *, asks: bool) -> Non
 # The real debate of a rehearsal
 
 
-class _RealDebate(NamedTuple):
-    """The debate that a rehearsal stands for."""
-
-    settings: Settings
-    """What its command gives."""
-    sentence: str
-    """The command, with what is to be set before it."""
-
-
-def _real_debate(arguments: argparse.Namespace) -> _RealDebate:
+def _real_debate(arguments: argparse.Namespace) -> tuple[Settings, str]:
     """The debate of the `arguments` of a rehearsal: the same without its stand-ins, which stand for the models that
-    they name, or else for those that `run` finds. Raises BadSettings where that is no debate."""
+    they name, or else for those that `run` finds. Its settings, and a sentence with its command and what is to be set
+    before it. Raises BadSettings where that is no debate."""
     command, settings, in_file = _advised(arguments, discovery.default_if_keyed)
     called = [spec for seat, specs in settings.cast.items() if seat != CLERK for spec in specs]
     needed = list(dict.fromkeys(filter(None, map(discovery.variable_to_set, called))))
@@ -160,19 +153,17 @@ def _real_debate(arguments: argparse.Namespace) -> _RealDebate:
         file = STDIN if arguments.answers == STANDARD_INPUT else name_of(arguments.answers)
         steps = [f"in {file}, name the models of {and_joined(in_file)} without `{REHEARSE}`", *steps]
     if not steps:
-        return _RealDebate(settings, is_real)
+        return settings, is_real
     to_do = f"{', and '.join(steps)}. Then {is_real}"
     if not needed:
-        return _RealDebate(settings, to_do)
+        return settings, to_do
     named = _cast(_words(arguments, _named(arguments)), arguments, lambda seat: REHEARSE)
     is_open = not in_file and all(spec == REHEARSE for seat in DEBATING_SEATS for spec in named.get(seat, ()))
     found = discovery.ready_without_key() if is_open else []
     if not found:
-        return _RealDebate(settings, f"{to_do} `debate models` lists what else can speak here.")
+        return settings, f"{to_do} `debate models` lists what else can speak here."
     other, *_ = _advised(arguments, lambda seat: found[0], found[0])
-    return _RealDebate(
-        settings, f"`{other}` is the real debate, with what was found here, at its own price. Or {to_do}"
-    )
+    return settings, f"`{other}` is the real debate, with what was found here, at its own price. Or {to_do}"
 
 
 def _advised(
@@ -187,14 +178,11 @@ def _advised(
     named = _named(arguments, default_model)
     cast = _cast(_words(arguments, named), arguments, default_model)
     in_file = read_answers(arguments).get("cast")
-    seats = [
-        *DEBATING_SEATS,
-        *(in_file if isinstance(in_file, dict) else ()),
-    ]  # an unnamed rapporteur follows the others
-    stood_in = {seat: specs for seat, specs in cast.items() if seat in seats and any(map(is_stand_in, specs))}
-    real = {seat: [_real(spec, seat, default_model) for spec in specs] for seat, specs in stood_in.items()}
-    chosen = {seat: real[seat] for seat, specs in stood_in.items() if {*specs} == {REHEARSE}}
-    left = [seat for seat in stood_in if seat not in chosen]
+    seats = {*DEBATING_SEATS, *(in_file if isinstance(in_file, dict) else ())}  # an unnamed rapporteur follows others
+    by_stand_ins = {seat: specs for seat, specs in cast.items() if seat in seats and any(map(is_stand_in, specs))}
+    real = {seat: [_real(spec, seat, default_model) for spec in specs] for seat, specs in by_stand_ins.items()}
+    chosen = {seat: real[seat] for seat, specs in by_stand_ins.items() if {*specs} == {REHEARSE}}
+    left = [seat for seat in by_stand_ins if seat not in chosen]
     models = {tuple(specs) for specs in chosen.values()}
     if model:
         kept = {seat: specs for seat, specs in chosen.items() if seat not in DEBATING_SEATS or len(specs) > 1}
@@ -204,7 +192,9 @@ def _advised(
     words, whole = _words(arguments, named | chosen), _words(arguments, named | real)
     settings = _settings(whole, arguments, default_model)
     if HOST not in specs_of(settings.cast):
-        return shlex.join(["debate", "run", *words, *_permission_words(arguments)]), settings, left
+        more = ["--insecure"] * bool(arguments.insecure)
+        more += [word for name in arguments.command_env or () for word in ("--command-env", name)]
+        return shlex.join(["debate", "run", *words, *more]), settings, left
     return shlex.join(["debate", "open", *words]), _settings(whole, arguments, lambda seat: HOST), left
 
 
@@ -256,11 +246,6 @@ def _words(arguments: argparse.Namespace, cast: dict[str, list[str]]) -> list[st
     words = ["--answers", arguments.answers] if arguments.answers else []
     words += [word for name, value in given.items() for word in _flag_words(name, value)]
     return words + [word for name in named for spec in cast[name] for word in (f"--{name}", spec)]
-
-
-def _permission_words(arguments: argparse.Namespace) -> list[str]:
-    names = getattr(arguments, "command_env", None) or ()
-    return ["--insecure"] * bool(arguments.insecure) + [word for name in names for word in ("--command-env", name)]
 
 
 def _flag_words(name: str, value: Any) -> list[str]:

@@ -53,10 +53,11 @@ def run(arguments: argparse.Namespace) -> int:
 def _rules(path: str, *, trusted: bool) -> Rules:
     """What visitors may do, once the owner has agreed to what that asks for besides debates."""
     from debate_orchestrator.cli import consent
+    from debate_orchestrator.util.data import read_mapping
     from debate_orchestrator.web.public import rules as rules_module
 
     if not path:
         return rules_module.rehearsal()
-    rules = rules_module.read_rules(path)
+    rules = rules_module.parse_rules(read_mapping(path))
     consent.agree(consent.of_file(path), rules_module.risks_of(rules), trusted=trusted)
     return rules

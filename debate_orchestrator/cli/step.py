@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.answers_and_flags import cap_change
 from debate_orchestrator.cli.consent import existing_debate
-from debate_orchestrator.cli.driving import finished, tell_estimate, write_reports
+from debate_orchestrator.cli.driving import finished, tell_estimate, tell_reports, write_reports
 from debate_orchestrator.cli.interrupts import sigterm_as_interrupt
 from debate_orchestrator.cli.journals import journal_named, waits_for_host
 from debate_orchestrator.cli.output import next_step, print_json, print_problems, remark, say
@@ -71,10 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
                 unsaved -= debate.state.replies.keys()
             show = (*_changed_list(debate.state, arguments), *result.show)
             result = result.model_copy(update={"problems": (*problems, *result.problems), "show": show})
-            code = print_step(result, debate, arguments)
-            if result.turns and not arguments.json:
-                next_step(f"write each reply to its file, then `{command('step', debate.files.journal)}`.")
-            return code
+            return print_step(result, debate, arguments)
 
 
 @contextmanager
@@ -116,7 +113,7 @@ def _changed_list(state: DebateState, arguments: argparse.Namespace) -> list[str
 
 
 def _read_replies(pairs: list[str]) -> tuple[dict[str, str], list[str]]:
-    """The replies of TURN=FILE arguments by turn, and the errors in the others."""
+    """The replies of TURN=FILE arguments by turn, and what is wrong with the others."""
     replies: dict[str, str] = {}
     problems: list[str] = []
     for pair in pairs:
@@ -131,15 +128,13 @@ def _read_replies(pairs: list[str]) -> tuple[dict[str, str], list[str]]:
     return replies, problems
 
 
-def print_step(
-    result: StepResult, debate: OpenDebate, arguments: argparse.Namespace, setup: list[str] | None = None
-) -> int:
+def print_step(result: StepResult, debate: OpenDebate, arguments: argparse.Namespace, setup: Sequence[str] = ()) -> int:
     """Prints what a step did and the turns that are due, after the lines of the `setup`; writes the reports if it was
     the last. Returns the exit code."""
     files = debate.files
     written = write_reports(debate) if result.done else None
-    summary, behind, page = written or (None, "", None)
-    show = [line for line in (*(setup or []), *result.show) if not summary or line not in summary]
+    summary = written.summary if written else None
+    show = [line for line in (*setup, *result.show) if not summary or line not in summary]
     if arguments.json:
         fields: dict[str, Any] = {
             "status": "done" if result.done else "waiting",
@@ -151,7 +146,7 @@ def print_step(
             "report": files.report if result.done else None,
             "summary": summary,
         }
-        found = {"page": page} if result.done else {}
+        found = {"page": written.page} if written else {}
         print_json(fields | found | ({"missing": result.missing} if result.missing else {}))
     else:
         for line in show:
@@ -163,13 +158,11 @@ def print_step(
             remark(sentence)
         for turn in result.turns:
             say(f"due: {turn.turn} ({turn.title})\n     brief {turn.brief}\n     reply {turn.reply}")
-        if summary:
-            say(summary)
-        if behind:
-            remark(behind)
-        if page:
-            remark(f"The same as a page: {page}")
+        if written:
+            tell_reports(written)
     print_problems(result.problems)
+    if result.turns and not arguments.json:
+        next_step(f"write each reply to its file, then `{command('step', files.journal)}`.")
     return 2 if result.problems else 0
 
 

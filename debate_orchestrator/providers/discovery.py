@@ -19,8 +19,6 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
-from pydantic import ConfigDict, Field
-
 from debate_orchestrator.core.phases import DEBATING_SEATS, JUDGE
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.providers import pricing, registry, servers
@@ -60,9 +58,7 @@ _WHOLE_SPECS = (model_spec.HUMAN, model_spec.HOST, model_spec.REHEARSE)
 class Available(FrozenModel):
     """One way to fill a seat."""
 
-    model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
-
-    spec: str = Field(alias="seat")
+    spec: str
     """How a cast names it."""
     ready: bool
     about: str
@@ -74,7 +70,7 @@ class Available(FrozenModel):
 
 
 def available(permissions: Permissions = NO_PERMISSIONS) -> list[Available]:
-    """Every way to fill a spec, all servers asked at once. Takes up to `LIMITS.lookup` seconds."""
+    """Every way to fill a seat, all servers asked at once. Takes up to `LIMITS.lookup` seconds."""
     apis = [known for known in ENTRIES.values() if known.api is not None]
     with ThreadPoolExecutor(len(apis)) as pool:
         asked = [pool.submit(_server, known, permissions) for known in apis]

@@ -80,7 +80,7 @@ class Drafts:
 
     def new_part(self, brief: Brief, text: str) -> str:
         """A new file that holds this text, a part of the draft for this brief, to be written on elsewhere; its path.
-        Whoever asks for it takes it away. BadFile where it can't be written."""
+        The caller takes it away. BadFile where it can't be written."""
         try:
             make_folder(self.folder)
             begins = f"{brief.turn}.{brief.digest[:_DIGITS]}.part-"
@@ -118,8 +118,8 @@ class Drafts:
             os.unlink(self.path_of(brief))
 
     def others(self, brief: Brief) -> list[str]:
-        """What else was written for that turn: in answer to another brief of it, or what was set aside. Nobody is
-        offered it; what answers another brief lies there until the debate is complete, the rest for good."""
+        """What else was written for that turn: in answer to another brief of it, or what was set aside. It is not
+        offered; what answers another brief lies there until the debate is complete, the rest for good."""
         mine = self.path_of(brief)
         return [path for path in self._all() if path != mine and _named(path).turn == brief.turn and not _half(path)]
 
@@ -173,7 +173,7 @@ def _form(text: str) -> Entered:
 T = TypeVar("T")
 
 
-class Keeping(Generic[T]):
+class DraftWriter(Generic[T]):
     """Writes down what is being typed, a moment after it has changed."""
 
     def __init__(self, write: Callable[[T], None]):

@@ -22,7 +22,7 @@ from debate_orchestrator.prompting.fields import (
     value,
     written,
 )
-from debate_orchestrator.terminal.drafts import Keeping
+from debate_orchestrator.terminal.drafts import DraftWriter
 from debate_orchestrator.terminal.prompt import EditorWanted, Leave, Line, Prompter, Question
 from debate_orchestrator.util.errors import BadReply, BadSettings, short_repr
 from debate_orchestrator.util.numbers import plural
@@ -45,16 +45,11 @@ class Form(ABC):
         prompter: Prompter,
         shape: Shape,
         shape_context: ShapeContext,
-        keeping: Keeping[Mapping[FieldPath, str]],
+        writer: DraftWriter[Mapping[FieldPath, str]],
         entered: dict[FieldPath, str],
     ):
-        self.prompter, self.shape, self.shape_context, self.keeping, self.entered = (
-            prompter,
-            shape,
-            shape_context,
-            keeping,
-            entered,
-        )
+        self.prompter, self.shape, self.shape_context = prompter, shape, shape_context
+        self.writer, self.entered = writer, entered
 
     @abstractmethod
     def question(self, step: FormQuestion) -> Question:
@@ -82,9 +77,9 @@ class Form(ABC):
 
     def asked(self) -> list[FormQuestion]:
         """The questions that are asked."""
-        answered = [step for step in self.steps() if step.field_path in self.entered]
-        wanted = self.short(self.steps()) if self.short else self.steps()
-        return [step for step in self.steps() if step in wanted or step in answered]
+        every = self.steps()
+        wanted = self.short(every) if self.short else every
+        return [step for step in every if step in wanted or step.field_path in self.entered]
 
     def reply(self) -> dict[str, Any] | None:
         """What was entered, with defaults for what was not asked; None while something is missing."""
@@ -130,9 +125,8 @@ class Form(ABC):
         problems: list[str] = []
         short_list = False
         while True:
-            standing = (
-                self.entered[step.field_path] if step.short and readable(step, self.shape_context, self.entered) else ""
-            )
+            stands = step.short and readable(step, self.shape_context, self.entered)
+            standing = self.entered[step.field_path] if stands else ""
             now = self.entered.get(typing, "" if standing else self.entered.get(step.field_path, ""))
             question = self.question(step)
             question = question._replace(
@@ -141,7 +135,7 @@ class Form(ABC):
                 default=standing or question.default,
                 back=True,
                 own_editor=True,
-                changed=lambda typed: self.keeping.soon({**self.entered, typing: typed}),
+                changed=lambda typed: self.writer.soon({**self.entered, typing: typed}),
             )
             try:
                 answer = await self.prompter.ask(question) or standing
@@ -150,7 +144,7 @@ class Form(ABC):
                     short_list = True
                     raise BadReply(f"The list should have {plural(step.lacking, 'more item')}. The same again ends it.")
             except EditorWanted as wanted:
-                await self.edit(typing, wanted.text)
+                await self.edit(typing, wanted.typed)
             except Leave as leaving:
                 if leaving.typed:
                     self.entered[typing] = leaving.typed
@@ -165,7 +159,7 @@ class Form(ABC):
                     self.prompter.tell(f"{label(step, self.name)}: {self.shown(step)}")
                 return
             finally:
-                self.keeping.now(self.entered)
+                self.writer.now(self.entered)
 
     async def edit(self, typing: FieldPath, text: str) -> None:
         """Has a text edited that is not entered yet."""

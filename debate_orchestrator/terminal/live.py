@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
-from rich.cells import cell_len
+from rich.cells import cell_len, split_graphemes
 from rich.text import Text
 
 from debate_orchestrator.core import events, rapporteur, schedule, speech_rules, tally, transcript_entries
@@ -23,7 +23,6 @@ from debate_orchestrator.providers import registry
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.announcements import Announcement, Announcer
 from debate_orchestrator.terminal.display import ALARM, JUDGE, SIDES, Display, Row, packed, paragraph
-from debate_orchestrator.terminal.floor import QuestionPrompt
 from debate_orchestrator.terminal.speeches import INDENT, SpeechView, StageView, column_width
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.numbers import decimals, plural
@@ -32,6 +31,59 @@ from debate_orchestrator.util.terminal_text import MAX_WIDTH
 
 _STATUS_ROWS = 3
 """Rows at most of each part of the status."""
+
+
+class QuestionPrompt:
+    """A question from the floor while it is typed below the live view: first to which seat, then the text."""
+
+    def __init__(self, names: Mapping[str, str], done: Callable[[str, tuple[str, ...]], None]):
+        """`names` has the seats that can be asked. `done` gets the question and its seats, both empty if cancelled."""
+        self._names, self._done = dict(names), done
+        self._seats: tuple[str, ...] = ()
+        self._text = ""
+        self.open = True
+
+    def press(self, key: str) -> None:
+        """Enter confirms, Escape cancels, Ctrl-U clears; keys that mean nothing here do nothing."""
+        if key == "\x1b":
+            self._end("", ())
+        elif not self._seats:
+            chosen = self._names if key in "\r\n" else [seat for seat in self._names if seat[0] == key.casefold()]
+            self._seats = tuple(chosen)
+        elif key in "\r\n":
+            if self._text.strip():
+                self._end(self._text.strip(), self._seats)
+        elif key in "\x7f\x08":
+            spans, _ = split_graphemes(self._text)
+            self._text = self._text[: spans[-1][0]] if spans else ""
+        elif key == "\x15":
+            self._text = ""
+        elif key.isprintable() and len(self._text) < events.MAX_QUESTION_LENGTH:
+            self._text += key
+
+    def _end(self, text: str, seats: tuple[str, ...]) -> None:
+        self.open = False
+        self._done(text, seats)
+
+    def rows(self, width: int) -> list[Row]:
+        """What is asked for, and the end of what was typed."""
+        if not self._seats:
+            choices = [f"{seat[0]} {one_line(name)}" for seat, name in self._names.items()]
+            return packed(["A question from the floor, to whom?", *choices, "Enter all", "Esc cancel"], width, "bold")
+        names = " and ".join(one_line(self._names[seat]) for seat in self._seats)
+        spans, _ = split_graphemes(self._text)
+        start, used = len(self._text), 2
+        for first, _, cells in reversed(spans):
+            used += cells
+            if used > width:
+                break
+            start = first
+        typed = Text(f"{'…' if start else ''}{self._text[start:]}▏", "bold")
+        return [
+            *paragraph(f"To {names}:", width, "bold"),
+            (typed,),
+            *packed(["Enter ask", "Esc cancel"], width, "bold"),
+        ]
 
 
 class Live:
@@ -50,7 +102,7 @@ class Live:
         since a judge of a panel watches."""
         self._debate, self._display, self._now, self._money = debate, display, now, money
         self._ballots_hidden = ballots_hidden and not debate.complete
-        self._sealed_rows: list[Row] = []
+        self._hidden_rows: list[Row] = []
         self._began = now()
         self._rows: list[Row] = []
         """Finished, and not printed yet."""
@@ -86,7 +138,7 @@ class Live:
                 speech = self._speech(event.turn)
                 if debate.shape(speech.turn) is None:
                     text = event.reply.text
-                    shown = wording.filler_in_place(text) if self._stood_in(speech.turn) else text
+                    shown = wording.filler_in_place(text) if self._is_stand_in(speech.turn) else text
                     speech.settle(shown, _notes(debate, speech.turn, event))
                 else:  # a structured reply was wanted, and declined
                     self._reply(speech.turn)
@@ -102,14 +154,14 @@ class Live:
             self._announce()
         if self._ballots_hidden and debate.complete:
             self._ballots_hidden = False
-            self._put(self._sealed_rows)
+            self._put(self._hidden_rows)
         if isinstance(event, events.ReplyEvent | events.CallFailed) and self._money:
             self._cost = _cost(debate)
         self.paint()
 
     def on_text(self, turn: Turn, piece: str) -> None:
         """A piece of an answer has come. It is shown with the next paint."""
-        if not self._recorded(turn) and not self._stood_in(turn):
+        if not self._recorded(turn) and not self._is_stand_in(turn):
             self._speech(turn.id).hear(piece)
 
     def message(self, text: str) -> None:
@@ -219,7 +271,7 @@ class Live:
         """Whether a speech was given in an earlier debate, which is only judged again."""
         return self._debate.opened.earlier_debate is not None and turn.speaking
 
-    def _stood_in(self, turn: Turn) -> bool:
+    def _is_stand_in(self, turn: Turn) -> bool:
         """Whether a stand-in takes a turn, whose words mean nothing."""
         return model_spec.is_stand_in(spec_in(self._debate, turn.seat))
 
@@ -236,7 +288,7 @@ class Live:
         if "scores" in voted.data:
             self._say(self._debate.format.heading_of(turn), JUDGE, of_ballots=turn.judging)
             self._put(ballot_rows(self._debate, voted, self._width), of_ballots=turn.judging)
-        elif (claims := voted.data.get("rows")) and not self._stood_in(turn):
+        elif (claims := voted.data.get("rows")) and not self._is_stand_in(turn):
             self._say(self._debate.format.heading_of(turn), JUDGE, of_ballots=turn.judging)
             for n, claim in enumerate(claims, start=1):
                 line = f"{n}. {one_line(claim['claim'])} ({claim['status']})"
@@ -249,7 +301,7 @@ class Live:
         self._speeches.pop(turn.id, None)
         self._say(self._debate.format.heading_of(turn), JUDGE)
         text = transcript_entries.entry(self._debate, turn).text
-        self._say(wording.filler_in_place(text) if self._stood_in(turn) else text, indent=INDENT)
+        self._say(wording.filler_in_place(text) if self._is_stand_in(turn) else text, indent=INDENT)
 
     def _fail(self, event: events.Rejected | events.CallFailed) -> None:
         """A call failed, or a reply does not count."""
@@ -296,10 +348,10 @@ class Live:
         self._put(rows, gap=gap, of_ballots=of_ballots)
 
     def _put(self, rows: Sequence[Row], *, gap: bool = True, of_ballots: bool = False) -> None:
-        """Adds finished rows; with `gap`, after an empty one. What tells of ballots is hidden where they are
-        sealed."""
+        """Adds finished rows; with `gap`, after an empty one. What tells of ballots is hidden as long as
+        they are."""
         if of_ballots and self._ballots_hidden:
-            self._sealed_rows += [*([()] if gap else []), *rows]
+            self._hidden_rows += [*([()] if gap else []), *rows]
             return
         if gap and not self._after_blank:
             self._rows.append(())

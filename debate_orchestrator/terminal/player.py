@@ -147,12 +147,8 @@ def take_batch(debate: DebateState, rest: deque[Event]) -> list[Event]:
     order = {turn.id: place for place, turn in enumerate(debate.stages[-1], start=1)}
     batch = [rest.popleft()]
     if not isinstance(batch[0], _USER_EVENTS):
-        while rest and not isinstance(rest[0], _USER_EVENTS) and _turn(rest[0]) in {"", *order}:
+        while rest and not isinstance(rest[0], _USER_EVENTS) and getattr(rest[0], "turn", "") in {"", *order}:
             batch.append(rest.popleft())
     answers = [event for event in batch if isinstance(event, Spoke | Declined | StructuredReplyGiven)]
     others = [event for event in batch if event not in answers]
     return [*others, *sorted(answers, key=lambda event: order.get(event.turn, 0))]
-
-
-def _turn(event: Event) -> str:
-    return getattr(event, "turn", "")

@@ -1,6 +1,6 @@
 """Asks a person at a terminal: one line, a choice or a longer text.
 
-A `Prompter` puts questions: `cursor.Cursor` where the cursor can be moved, `lines.Lines` elsewhere. All text that is
+A `Prompter` puts questions: a `KeyPrompter` where the cursor can be moved, a `LinePrompter` elsewhere. All text that is
 shown is sanitized first.
 """
 
@@ -20,7 +20,7 @@ from debate_orchestrator.util.data import MAX_SIZE, read_text
 from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import one_line, sanitize
-from debate_orchestrator.util.terminal_text import BACK, LEAVE, MAX_WIDTH, Back, chosen
+from debate_orchestrator.util.terminal_text import BACK, LEAVE, MAX_WIDTH, Back, Unanswered, chosen
 
 _PAGERS = ("less", "more")
 _WAY_OUT = "space goes on, b back, q leaves this text"
@@ -32,20 +32,12 @@ _KEEP_BACK = (
 _NO_BACK = "No question comes before this one."
 
 
-class Leave(Exception):
-    """The person leaves; `typed` is what stood in the line."""
-
-    def __init__(self, typed: str = ""):
-        super().__init__(typed)
-        self.typed = typed
+class Leave(Unanswered):
+    """The person leaves."""
 
 
-class EditorWanted(Exception):
+class EditorWanted(Unanswered):
     """The person wants to go on in an editor with the text written so far."""
-
-    def __init__(self, text: str):
-        super().__init__(text)
-        self.text = text
 
 
 class Line(NamedTuple):
@@ -134,7 +126,7 @@ class Prompter(ABC):
             except EditorWanted as wanted:
                 if question.own_editor:
                     raise
-                question = question._replace(now=await self.edited(wanted.text))
+                question = question._replace(now=await self.edited(wanted.typed))
                 continue
             if question.multiline:
                 return typed
@@ -181,7 +173,7 @@ class Prompter(ABC):
         return after
 
     @abstractmethod
-    def tell(self, *lines: str | Line, strong: bool = False) -> None:
+    def tell(self, *lines: str | Line) -> None:
         """Shows lines, wrapped to the width of the terminal."""
 
     @abstractmethod
@@ -257,7 +249,7 @@ def choice_rows(question: Question, columns: int) -> list[str]:
     beside = widest + 6 <= min(columns, MAX_WIDTH) // 3
     rows = []
     for number, (value, meaning) in enumerate(question.choices, 1):
-        label = f"{number} {sanitize(value)}"
+        named = f"{number} {sanitize(value)}"
         about = one_line(meaning)
-        rows.append(f"{label:{widest + 4}}{about}".rstrip() if beside or not about else f"{label}\n      {about}")
+        rows.append(f"{named:{widest + 4}}{about}".rstrip() if beside or not about else f"{named}\n      {about}")
     return rows

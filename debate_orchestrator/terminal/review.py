@@ -10,7 +10,7 @@ from typing import Any
 from debate_orchestrator.core.schema import Shape
 from debate_orchestrator.prompting.fields import FieldPath, FormQuestion, hint, read, readable, steps, written
 from debate_orchestrator.reports.reviews import READ, ReviewForm, ReviewTexts, in_order, worded
-from debate_orchestrator.terminal.drafts import Keeping
+from debate_orchestrator.terminal.drafts import DraftWriter
 from debate_orchestrator.terminal.form import Form
 from debate_orchestrator.terminal.prompt import Prompter, Question, Status, unknown_choice
 from debate_orchestrator.util.sanitize import one_line
@@ -39,10 +39,10 @@ class ReviewBallotForm(Form):
         self._show, self._head = show, {name: given[name] for name in _HEAD if name in given}
         self._was_read = given.get(READ) is True
         self._whole = form.asked(*_FIRST, *_SECOND)
-        keeping = Keeping[Mapping[FieldPath, str]](
+        writer = DraftWriter[Mapping[FieldPath, str]](
             lambda entered: keep(self.ballot() | ({READ: True} if self._was_read else {}))
         )
-        super().__init__(prompter, form.asked(*_FIRST), form.shape_context, keeping, _entered(self._whole, form, given))
+        super().__init__(prompter, form.asked(*_FIRST), form.shape_context, writer, _entered(self._whole, form, given))
 
     async def take(self) -> dict[str, Any]:
         """The ballot, complete and confirmed. Raises Leave with what was answered kept."""
@@ -73,7 +73,7 @@ class ReviewBallotForm(Form):
         except Back:
             return False
         self._was_read = True
-        self.keeping.now(self.entered)
+        self.writer.now(self.entered)
         if answer == "here":
             self._show()
         if rated := self.form.rated:
@@ -118,10 +118,8 @@ class ReviewBallotForm(Form):
 
     def _status(self, step: FormQuestion) -> Status:
         every = steps(self._whole, self.shape_context, self.entered)
-        field_paths = [other.field_path for other in every]
-        return Status(
-            f"{field_paths.index(step.field_path) + 1} of {len(field_paths)}" if step.field_path in field_paths else ""
-        )
+        at = next((n for n, other in enumerate(every, 1) if other.field_path == step.field_path), 0)
+        return Status(f"{at} of {len(every)}" if at else "")
 
     def name(self, part: str) -> str:
         return self.form.debate.format.name_of(part) if part in self.form.sides else ""
@@ -139,20 +137,15 @@ def _entered(shape: Shape, form: ReviewForm, given: dict[str, Any]) -> dict[Fiel
     """What was answered before, as it would be typed; whatever is invalid is left out and asked again."""
     entered: dict[FieldPath, str] = {}
     while True:
-        found = {}
+        found: dict[FieldPath, str] = {}
         for step in steps(shape, form.shape_context, entered):
             answer: Any = given
             for key in step.field_path:
-                answer = (
-                    {str(name): part for name, part in answer.items()}.get(key) if isinstance(answer, dict) else None
-                )
-            text = written(answer)
-            if (
-                answer is not None
-                and step.field_path not in entered
-                and readable(step, form.shape_context, {step.field_path: text})
-            ):
-                found[step.field_path] = text
+                parts = answer if isinstance(answer, dict) else {}
+                answer = next((part for name, part in parts.items() if str(name) == key), None)
+            here = {step.field_path: written(answer)}
+            if answer is not None and step.field_path not in entered and readable(step, form.shape_context, here):
+                found |= here
         if not found:
             return entered
         entered |= found

@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as Late
 from functools import cache
-from threading import Thread
-from typing import Any, TypeVar
+from typing import Any
 
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.format import Format
@@ -35,6 +34,7 @@ from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.util.terminal_text import Back
+from debate_orchestrator.util.threads import in_background
 
 _SHOWN_LATE = 0.5
 """Seconds after which the person is told what is waited for."""
@@ -51,21 +51,6 @@ Cast = dict[str, Any]
 """Seat to who fills it, or to a list of judges, as an answers file has it."""
 EXAMPLES = {"vendor": "anthropic:MODEL", "local": "ollama:MODEL", "key": "ANTHROPIC_API_KEY", "program": "claude"}
 _PLACEHOLDER = "What is debated, in a sentence of about this length that is still to be written."
-T = TypeVar("T")
-
-
-def in_background(work: Callable[[], T]) -> Future[T]:
-    """What `work` will return or raise. A process that ends does not wait for it."""
-    coming: Future[T] = Future()
-
-    def run() -> None:
-        try:
-            coming.set_result(work())
-        except BaseException as error:  # it belongs to the caller of `result`
-            coming.set_exception(error)
-
-    Thread(target=run, daemon=True).start()
-    return coming
 
 
 def seats(format: Format) -> tuple[str, ...]:
@@ -80,7 +65,7 @@ def filled(format: Format, who: Callable[[str], str]) -> Cast:
     }
 
 
-def stand_ins(found: FoundModels, format: Format) -> Cast:
+def rehearsal_cast(found: FoundModels, format: Format) -> Cast:
     """A cast that rehearses."""
     return filled(format, lambda seat: model_spec.stand_in(found.default_if_keyed[seat]))
 
@@ -257,7 +242,8 @@ class SetupBase:
             return None
         return moderating_model(self.state.given)
 
-    def moderate(self, turn: str) -> None:
+    def moderate(self) -> None:
+        """Has a model do the work that comes next, as long as the person wants to try."""
         spec = self.moderator()
         while spec is not None:
             if self._moderated(spec):
@@ -343,7 +329,7 @@ def _cast_by_seat(state: SetupState, format: Format) -> SetupState:
     return state.model_copy(update={"given": state.given | {_CAST: known}})
 
 
-class Casting:
+class CastQuestions:
     """Asks who fills the seats."""
 
     def __init__(self, session: SetupBase):
@@ -391,7 +377,7 @@ class Casting:
             usual = filled(format, lambda seat: found.default[seat])
             offered.append(("usual", in_words(usual), usual))
         offered += [(who, about, filled(format, lambda seat, who=who: who)) for who, about in found.ready()]  # type: ignore[misc]
-        return [*offered, (model_spec.REHEARSE, "", stand_ins(found, format)), ("seats", "", None)]
+        return [*offered, (model_spec.REHEARSE, "", rehearsal_cast(found, format)), ("seats", "", None)]
 
     def _for_all(self, typed: str) -> Cast:
         """A cast of one alone."""

@@ -23,14 +23,14 @@ from debate_orchestrator.setup.state import Propose, SetupQuestion, SetupState, 
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.terminal.prompt import Question, unknown_choice
 from debate_orchestrator.terminal.setup_base import (
-    Casting,
+    CastQuestions,
     ChangesFor,
     SetupBase,
     in_words,
     moderating_model,
+    rehearsal_cast,
     seats,
     shown,
-    stand_ins,
 )
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.errors import BadSettings, DebateError
@@ -212,14 +212,15 @@ class SetupConversation(SetupBase):
     def _step(self, key: str) -> None:
         """Puts a question, or has a moderator's work done."""
         if key.startswith("setup."):
-            self.moderate(key)
+            self.moderate()
         elif key == _CAST:
-            cast = Casting(self).choose() if not self.rehearse else stand_ins(self.found(), self.setup_questions.format)
+            format = self.setup_questions.format
+            cast = rehearsal_cast(self.found(), format) if self.rehearse else CastQuestions(self).choose()
             moderator = {seat: who for seat, who in self.state.given.get(_CAST, {}).items() if seat == MODERATOR}
             self.state = with_answers(self.state, "user", cast={**cast, **moderator})
         elif key == RAPPORTEUR:
             cast = {seat: who for seat, who in self.state.given[_CAST].items() if seat != RAPPORTEUR}
-            self.state = with_answers(self.state, "user", cast=cast | Casting(self).rapporteur(cast))
+            self.state = with_answers(self.state, "user", cast=cast | CastQuestions(self).rapporteur(cast))
         elif key == _CHANGE:
             raise _Change(self._which())
         elif key == _CONTEXT:

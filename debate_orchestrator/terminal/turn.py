@@ -9,7 +9,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules, transcript_entries
 from debate_orchestrator.core.events import BriefSent, Event
@@ -33,7 +33,7 @@ from debate_orchestrator.prompting.person_turns import (
     step_label,
 )
 from debate_orchestrator.storage.files import make_folder
-from debate_orchestrator.terminal.drafts import Drafts, Keeping
+from debate_orchestrator.terminal.drafts import Drafts, DraftWriter
 from debate_orchestrator.terminal.form import Form
 from debate_orchestrator.terminal.prompt import EditorWanted, Leave, Line, Prompter, Question, Status, editor
 from debate_orchestrator.util.data import MAX_SIZE, read_text
@@ -42,20 +42,11 @@ from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import count_words, one_line, sanitize
 from debate_orchestrator.util.terminal_text import Back
 
+if TYPE_CHECKING:
+    from debate_orchestrator.terminal.keys import TerminalControl
+
 _EDITORS = ("nano", "vi")
 """Editors for a person who has chosen none and asks for one."""
-
-
-class DebateView(Protocol):
-    """What shows the debate at the same terminal."""
-
-    def lend(self) -> None:
-        """Gives the terminal up."""
-        ...
-
-    def take_back(self) -> None:
-        """Has it again."""
-        ...
 
 
 class PersonTurn(NamedTuple):
@@ -68,13 +59,18 @@ class PersonTurn(NamedTuple):
     drafts: Drafts
 
     def whole(self) -> str:
-        """The whole brief, to be looked at."""
-        return whole_brief(self.debate, self.turn, self.brief)
+        """All of the brief, readable, as a text."""
+        lines = [Line(_heading(self.debate, self.turn), True)]
+        for piece in pieces(self.brief, self.debate.opened.nonce, _form(self.debate, self.turn)):
+            lines += [Line(""), *_told(piece)]
+        if length := limits(self.turn):
+            lines += [Line(""), Line(f"Length: {length}")]
+        return "\n".join(line.text for line in lines) + "\n"
 
     def set_aside(self) -> None:
         """Moves a draft for this turn aside that can't be read, so that nothing is written over it."""
         if path := self.drafts.set_aside(self.brief):
-            self.prompter.tell(f"What was written can't be read as it is; it is kept in {path}.", strong=True)
+            self.prompter.tell(Line(f"What was written can't be read as it is; it is kept in {path}.", True))
 
     def problems(self, text: str) -> list[str]:
         """What is wrong with a text as the reply to this turn; empty if it is valid."""
@@ -87,7 +83,7 @@ class SpeechEditor:
     def __init__(self, at: PersonTurn):
         self._at, self._prompter = at, at.prompter
         self._text = at.drafts.speech(at.brief)
-        self._keeping = Keeping[str](lambda text: at.drafts.keep_speech(at.brief, text))
+        self._writer = DraftWriter[str](lambda text: at.drafts.keep_speech(at.brief, text))
         self._in_editor = False
 
     async def take(self) -> str:
@@ -95,7 +91,7 @@ class SpeechEditor:
         self._at.set_aside()
         if self._text.strip():
             words = self._counted(self._text)[0]
-            self._prompter.tell(f"What you had written is here again: {words:,} words.", strong=True)
+            self._prompter.tell(Line(f"What you had written is here again: {words:,} words.", True))
         if editor():
             self._in_editor = await self._prefers_editor()
         while True:
@@ -110,17 +106,17 @@ class SpeechEditor:
             own_editor=True,
             private=True,
             status=self._status,
-            changed=self._keeping.soon,
+            changed=self._writer.soon,
             shows={"brief": self._at.whole},
         )
         self._prompter.tell("", f"Write your speech: {', '.join(self._prompter.text_keys)}.")
         try:
             self._text = await self._prompter.ask(question)
         except EditorWanted as wanted:
-            self._text, self._in_editor = wanted.text, True
+            self._text, self._in_editor = wanted.typed, True
             return False
         finally:
-            self._keeping.now()
+            self._writer.now()
         return True
 
     async def _edit(self) -> bool:
@@ -139,7 +135,7 @@ class SpeechEditor:
         except (BadFile, OSError) as error:
             problem = str(error)
             at.set_aside()
-            self._keeping.now(self._text)
+            self._writer.now(self._text)
         if problem:
             self._prompter.tell(problem)
             self._in_editor = False
@@ -162,7 +158,7 @@ class SpeechEditor:
     async def _hand_in(self) -> bool:
         """Whether it is valid, and meant so."""
         if problems := self._at.problems(self._text):
-            self._prompter.tell("", *problems, strong=True)
+            self._prompter.tell("", *(Line(problem, True) for problem in problems))
             self._in_editor = self._in_editor and await self._prefers_editor()
             return False
         lines = (*self._remarks(), "Enter hands it in; e and Enter goes on with it.")
@@ -196,7 +192,7 @@ class SpeechEditor:
         phase = self._at.turn.phase
         asked = f" of about {phase.words:,}" if phase.words else ""
         over = f", {dropped:,} too many" if dropped else f" ({phase.most_words:,} at most)" if phase.most_words else ""
-        notes = (self._keeping.problem,) if self._keeping.problem else self._prompter.text_keys
+        notes = (self._writer.problem,) if self._writer.problem else self._prompter.text_keys
         return Status(f"{words:,} words{asked}{over}", over=bool(dropped), notes=notes)
 
 
@@ -206,9 +202,9 @@ class TurnForm(Form):
 
     def __init__(self, at: PersonTurn):
         entered = at.drafts.entered(at.brief)
-        keeping = Keeping[Mapping[FieldPath, str]](lambda values: at.drafts.keep_entered(at.brief, values))
+        writer = DraftWriter[Mapping[FieldPath, str]](lambda values: at.drafts.keep_entered(at.brief, values))
         shape, shape_context = at.debate.shape(at.turn) or {}, schedule.shape_context(at.debate, at.turn)
-        super().__init__(at.prompter, shape, shape_context, keeping, entered)
+        super().__init__(at.prompter, shape, shape_context, writer, entered)
         self.short = short_form(at.debate, at.turn)
         self._at = at
         entries = transcript_entries.entries_for(at.debate, at.turn)
@@ -220,7 +216,7 @@ class TurnForm(Form):
         """The reply as it is handed in, valid. Raises Leave, with all that was entered kept."""
         self._at.set_aside()
         if self.entered:
-            self.prompter.tell("What you had entered is here again.", strong=True)
+            self.prompter.tell(Line("What you had entered is here again.", True))
         self.prompter.tell("", f"Fill in the form: ? explains a question, {', '.join(self.prompter.line_keys)}.")
         at = self._at
         await self.fill_in(
@@ -235,7 +231,7 @@ class TurnForm(Form):
         """Whatever the editor saved is kept at once, however it ended."""
         at, tell, command = self._at, self.prompter.tell, editor()
         self.entered[typing] = text
-        self.keeping.now(self.entered)
+        self.writer.now(self.entered)
         if not command:
             tell("No editor was chosen: set VISUAL or EDITOR to one.")
             return
@@ -245,8 +241,8 @@ class TurnForm(Form):
             if problem := await self.prompter.edit(command, path):
                 tell(problem)
             self.entered[typing] = read_text(path, MAX_SIZE).rstrip("\n")
-            self.keeping.now(self.entered)
-            if not self.keeping.problem:
+            self.writer.now(self.entered)
+            if not self.writer.problem:
                 os.unlink(path)
         except (BadFile, OSError) as error:
             tell(str(error))
@@ -261,11 +257,10 @@ class TurnForm(Form):
 
     def question(self, step: FormQuestion) -> Question:
         """A question with what it means and what may be chosen."""
-        options, about, expected = (
-            step.options(self.shape_context),
-            "; ".join(self._about(step)),
-            hint(step, self.shape_context),
-        )
+        options, expected = step.options(self.shape_context), hint(step, self.shape_context)
+        unheard = step.field_path[0] == "feedback" and self._at.turn.round == self._at.debate.rounds
+        note = "no round follows this one, so it only stands in the report" if unheard else ""
+        about = "; ".join(filter(None, (step.about, note)))
         named = step_label(step, self.shape_context, self._at.debate.format)
         several = step.field.kind in ("choices", "turns")
         rows = [f"  {n} {option}  {self._meanings.get(option, '')}".rstrip() for n, option in enumerate(options, 1)]
@@ -289,17 +284,11 @@ class TurnForm(Form):
         renamed: Callable[[str], str] = debate.mirror.text if self._at.turn.mirrored else str
         return [f"  {name}. {one_line(renamed(text))}" for name, text in listed.issues.items()] if listed else []
 
-    def _about(self, step: FormQuestion) -> list[str]:
-        """What there is to say of a field."""
-        unheard = step.field_path[0] == "feedback" and self._at.turn.round == self._at.debate.rounds
-        note = "no round follows this one, so it only stands in the report" if unheard else ""
-        return [text for text in (step.about, note) if text]
-
     def _status(self, step: FormQuestion, typed: str) -> Status:
         words, most = count_words(typed), step.field.words
         over = most is not None and words > most
         counted = f", {words} words" + (f" of at most {most}" if most else "") if step.field.kind == "text" else ""
-        notes = (self.keeping.problem,) if self.keeping.problem else self.prompter.line_keys
+        notes = (self.writer.problem,) if self.writer.problem else self.prompter.line_keys
         return Status(f"{self.counted(step)}{counted}", over=over, notes=notes)
 
 
@@ -336,26 +325,26 @@ class Person:
         """Removes drafts that are on record."""
         self._drafts.tidy(debate)
 
-    def begin_watching(self, leave: Callable[[], None], debate_view: DebateView | None, also: OnEvent) -> OnEvent:
-        """The person now watches a debate that runs: `leave` is called when they want to leave it, and `debate_view`
-        lends the terminal as long as a turn of theirs is due. Returns what is to be told of its
-        events, and tells `also` of them."""
+    def begin_watching(self, leave: Callable[[], None], control: TerminalControl | None, also: OnEvent) -> OnEvent:
+        """The person now watches a debate that runs: `leave` is called when they want to leave it, and `control`
+        lends the terminal as long as a turn of theirs is due. Returns what is to be told of its events, and tells
+        `also` of them."""
         self._leave = leave
 
         def on_event(debate: DebateState, event: Event) -> None:
             if isinstance(event, BriefSent) and not self._awaited:
                 self.tidy(debate)
                 self._awaited = {turn.id for turn in debate.due if turn.seat in human_seats(debate)}
-                if self._awaited and debate_view is not None:
-                    debate_view.lend()
+                if self._awaited and control is not None:
+                    control.lend()
             also(debate, event)
             if self._awaited and not (self._awaited - set(debate.replies)):
                 self._awaited = set()
                 if self._private and hides_ballots(debate) and len(human_seats(debate)) > 1:
                     self._prompter.clear()  # another judge may look on now
                 self._private = False
-                if debate_view is not None:
-                    debate_view.take_back()
+                if control is not None:
+                    control.take_back()
 
         return on_event
 
@@ -402,8 +391,8 @@ class Person:
 def readable(debate: DebateState, turn: Turn, brief: Brief, known: Collection[Piece] = ()) -> list[Line]:
     """What a person reads before a turn: who they are, the documents, the task, the length.
 
-    Documents that are `known` are only counted, and so are the person's own ballots, which nobody else at the terminal
-    need see.
+    Documents that are `known` are only counted, and so are the person's own ballots, which others at the terminal
+    need not see.
     """
     lines = [Line(_heading(debate, turn), True)]
     if turn.seat in debate.format.sides:
@@ -424,16 +413,6 @@ def readable(debate: DebateState, turn: Turn, brief: Brief, known: Collection[Pi
         lines += [Line(""), Line(f"Length: {length}")]
     how = "the lines that concede the debate or decline the position included" if turn.speaking else "word for word"
     return [*lines, Line(f"F2 (or :brief) shows all that a model would be told here, {how}.")]
-
-
-def whole_brief(debate: DebateState, turn: Turn, brief: Brief) -> str:
-    """All of a brief, readable, as a text."""
-    lines = [Line(_heading(debate, turn), True)]
-    for piece in pieces(brief, debate.opened.nonce, _form(debate, turn)):
-        lines += [Line(""), *_told(piece)]
-    if length := limits(turn):
-        lines += [Line(""), Line(f"Length: {length}")]
-    return "\n".join(line.text for line in lines) + "\n"
 
 
 def _form(debate: DebateState, turn: Turn) -> str:

@@ -17,12 +17,16 @@ LEAVE = ("quit", "exit", ":quit", ":q")
 _DUMB = ("", "dumb", "unknown")
 
 
-class Back(Exception):
-    """The question before is wanted; `typed` is what stood in the line."""
+class Unanswered(Exception):
+    """A question ends without its answer; `typed` is what stood in the line."""
 
     def __init__(self, typed: str = ""):
         super().__init__(typed)
         self.typed = typed
+
+
+class Back(Unanswered):
+    """The question before is wanted."""
 
 
 class Later(Exception):

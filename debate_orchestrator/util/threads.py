@@ -1,13 +1,14 @@
-"""Threads for the work of debates alone: what is saved, and what is shown of them."""
+"""Threads for the work of debates alone: what is saved, and what is shown of them; and for work that may never end."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from functools import cache
+from threading import Thread
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -28,3 +29,19 @@ async def in_own_thread(work: Callable[[], T]) -> T:
     """What `work` returns, in the context of the task. `asyncio.to_thread` shares its threads with providers, functions
     of users and look-ups of hosts: those that never end would hold up every debate."""
     return await asyncio.get_running_loop().run_in_executor(_pool(), copy_context().run, work)
+
+
+def in_background(work: Callable[[], T]) -> Future[T]:
+    """What `work` will return or raise, from a thread of its own. Neither other work nor a process that ends waits for
+    it."""
+    coming: Future[T] = Future()
+    coming.set_running_or_notify_cancel()
+
+    def run() -> None:
+        try:
+            coming.set_result(work())
+        except BaseException as error:  # it belongs to the caller of `result`
+            coming.set_exception(error)
+
+    Thread(target=run, name="background", daemon=True).start()
+    return coming

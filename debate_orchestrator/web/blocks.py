@@ -16,6 +16,7 @@ from debate_orchestrator.prompting.person_turns import hides_ballots
 from debate_orchestrator.reports import decision_brief, wording
 from debate_orchestrator.reports.announcements import Announcement, Announcer, decided_line
 from debate_orchestrator.reports.html import writer as html
+from debate_orchestrator.reports.parts import TurnReport
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import OutOfTurn
 from debate_orchestrator.web import pages
@@ -32,13 +33,13 @@ class Block(NamedTuple):
 def outline(debate: DebateState) -> Iterator[Block]:
     """The blocks so far, without those that are hidden."""
     for n, (stage, before, after) in enumerate(Announcer().new_stages(debate)):
-        held = is_hidden(debate, stage)
+        hidden = is_hidden(debate, stage)
         for k, line in enumerate(before):
             yield Block(f"before-{n}-{k}", announcement=line)
         for turn in stage:
-            if turn.id in debate.replies and not held and not rapporteur.is_hidden_advice(debate, turn):
+            if turn.id in debate.replies and not hidden and not rapporteur.is_hidden_advice(debate, turn):
                 yield Block(f"turn-{turn.id}", turn=turn)
-        for k, line in enumerate(() if held else after):
+        for k, line in enumerate(() if hidden else after):
             if line.kind == "issues" and line.turn in debate.turns and _lists(debate, line.turn):
                 continue  # they stand under the heading of their turn
             yield Block(f"after-{n}-{k}", announcement=line)
@@ -95,19 +96,19 @@ def rendered(debate: DebateState, block: Block) -> str:
     return pages.render("block.html.j2", block=block, line=None, side=side(debate, turn), heading=heading, **values)
 
 
-def side(debate: DebateState, turn: Turn) -> str:
+def side(debate: DebateState, turn: Turn | TurnReport) -> str:
     """The class of a turn: its side, or `judge`."""
     return turn.seat if turn.seat in debate.format.sides else "judge"
 
 
 def article(
-    sides: Sequence[str], turn: str, seat: str, heading: str, text: str, *, structured: bool, floor: Sequence[str] = ()
+    debate: DebateState, turn: Turn | TurnReport, heading: str, text: str, *, structured: bool, floor: Sequence[str]
 ) -> dict[str, Any]:
     """A turn as it is shown to a person who takes part: a speech as HTML, a structured reply as lines of text,
     and above it the questions from the floor that it answers."""
     return {
-        "id": turn,
-        "side": seat if seat in sides else "judge",
+        "id": turn.id,
+        "side": side(debate, turn),
         "heading": heading,
         "body": "" if structured else html.speech(text).html,
         "lines": text.split("\n") if structured else [],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import unicodedata
+from bisect import bisect
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -97,14 +98,11 @@ def _cut(pen: ImageDraw.ImageDraw, text: str, size: int, width: int) -> str:
     text = text[:_MAX_LENGTH]
     if _length(pen, text, size) <= width:
         return text
-    fits, longest = 0, len(text)
-    while fits < longest:
-        middle = (fits + longest + 1) // 2
-        if _length(pen, f"{text[:middle].rstrip('. ')}...", size) <= width:
-            fits = middle
-        else:
-            longest = middle - 1
-    return f"{text[:fits].rstrip('. ')}..."
+
+    def dotted(end: int) -> str:
+        return f"{text[:end].rstrip('. ')}..."
+
+    return dotted(bisect(range(1, len(text) + 1), float(width), key=lambda end: _length(pen, dotted(end), size)))
 
 
 def _length(pen: ImageDraw.ImageDraw, text: str, size: int) -> float:
@@ -117,8 +115,7 @@ def _write(
     """Writes lines, from the right where they are read so. Returns where the next line would begin."""
     for line in lines:
         font = _font(line, size)
-        right = _from_right(line)
-        x = left + width - pen.textlength(line, font=font) if right else left
+        x = left + width - pen.textlength(line, font=font) if _from_right(line) else left
         pen.text((x, top), line, fill=colour, font=font)
         top += round(size * 1.25)
     return top

@@ -37,10 +37,10 @@ from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.web import blocks, folder, reviewing
+from debate_orchestrator.web.cache import Key
 from debate_orchestrator.web.guard import DASHBOARD, LinkedDebate, Tokens, of_this_machine
-from debate_orchestrator.web.kept import Key
 from debate_orchestrator.web.live import EventStream, message
-from debate_orchestrator.web.pages import go_to, html_response, report_page, standalone_page
+from debate_orchestrator.web.pages import go_to, html_response, standalone_page
 from debate_orchestrator.web.renderings import THIS_USER, Renderings
 from debate_orchestrator.web.repeated_forms import RepeatedForms
 from debate_orchestrator.web.runs import Runs, must_be_among, written_here
@@ -77,9 +77,6 @@ class Dashboard:
 
     async def _work(self, work: Callable[[], T]) -> T:
         return await self._renderings.run(work, THIS_USER)
-
-    async def _made(self, key: Key, make: Callable[[], str]) -> bytes:
-        return await self._renderings.get(key, make, THIS_USER)
 
     def _address_of(self, journal: str) -> str:
         """The address of the page of a debate."""
@@ -137,7 +134,6 @@ class Dashboard:
                 return go_to(self._address_of(journal))
             problem = "Tick the box to agree to what this debate does, or go back." if action == "start" else ""
             expected = await self._work(lambda: expected_cost(prepared))
-            lines = risks_module.risk_lines(risks)
         except DebateError as error:
             return self._form(found, sent, error.problems)
         fields = {name: text for name, text in sent.items() if name not in ("agree", "risk")}
@@ -153,8 +149,7 @@ class Dashboard:
             left_out=rapporteur_note(prepared.settings, format),
             expected=expected,
             report=prepared.files.report,
-            risks=[line.strip().removeprefix("- ") for line in lines],
-            digests=[risk.digest for risk in risks],
+            **_shown_risks(risks),
             problem=problem,
             fields=fields,
         )
@@ -167,7 +162,7 @@ class Dashboard:
             problems, sent = error.problems, {**sent, "format": DEFAULT_FORMAT}
             format = chosen_format(sent)
         fields = more_fields(format)
-        seats = {seat: cast_options(seat, format, found) for seat in seats_to_fill(format)}
+        seats = {seat: cast_options(seat, found) for seat in seats_to_fill(format)}
         names = {"topic", "positions", "rounds", "format", "cast", *(field.name for field in fields)}
         names |= {f"cast.{seat}" for seat in seats} | {f"positions.{side}" for side in format.sides}
         by_name = by_field(problems, names.__contains__)
@@ -176,9 +171,9 @@ class Dashboard:
             422 if problems else 200,
             sent=sent,
             format=format,
-            formats=formats(),
+            formats=[(name, format_check.load(name).title) for name in resources.format_names()],
             seats=seats,
-            chosen={seat: sent.get(f"cast.{seat}") or default_of(seat, format, found) for seat in seats},
+            chosen={seat: sent.get(f"cast.{seat}") or default_of(seat, found) for seat in seats},
             fields=fields,
             open=any(sent.get(field.name) or by_name.get(field.name) for field in fields),
             problems=by_name,
@@ -206,7 +201,8 @@ class Dashboard:
             state, version = live.current.state, live.version
         problems = self._runs.problems(path)
         running, stopping = live is not None, live is not None and live.stopping
-        body = await self._made(("blocks", version), lambda: (live.page if live else blocks.all_rendered)(state))
+        make = live.page if live else blocks.all_rendered
+        body = await self._renderings.get(("blocks", version), lambda: make(state), THIS_USER)
         format, name = state.format, request.path_params["name"]
         linked = LinkedDebate(name, contents.entries[0].hash)
         files = DebateFiles.of_journal(path)
@@ -230,7 +226,7 @@ class Dashboard:
                 for seat in schedule.hearers(state)
             ],
             can_end_early=can_end_early(state),
-            held=bool(blocks.hidden_turns(state)),
+            hides_turns=bool(blocks.hidden_turns(state)),
             judged=bool(state.judges) and state.complete,
             review=reviewing.link(self._tokens, linked),
             reviewers=[
@@ -249,10 +245,9 @@ class Dashboard:
     async def report(self, request: Request) -> Response:
         """The finished page, as `debate report` writes it."""
         path = folder.journal_of(request.path_params["name"])
-        version = folder.version(path)
         _, state = await self._work(lambda: folder.load(path))
         blocks.check_nothing_hidden(state)
-        return standalone_page(await self._made(("report", version), lambda: report_page(path)))
+        return await self._renderings.report(path, THIS_USER)
 
     async def act(self, request: Request) -> Response:
         """What the buttons of a debate do."""
@@ -284,11 +279,8 @@ class Dashboard:
         self, address: str, risks: tuple[Risk, ...], sent: Mapping[str, str], kept: Mapping[str, str] | None = None
     ) -> Response:
         """The page that asks for consent to what a journal does besides the debate, and sends the form again."""
-        lines = [line.strip().removeprefix("- ") for line in risks_module.risk_lines(risks)]
-        digests = [risk.digest for risk in risks]
-        return self._page(
-            "consent.html.j2", address=address, risks=lines, digests=digests, tried="risk" in sent, kept=kept or {}
-        )
+        shown = _shown_risks(risks)
+        return self._page("consent.html.j2", address=address, **shown, tried="risk" in sent, kept=kept or {})
 
     async def _judge(self, path: str, sent: Mapping[str, str]) -> Response:
         """Judges a finished debate again, by the models that were named."""
@@ -317,6 +309,12 @@ class Dashboard:
 
         journal = await self._forms.begin(sent.get("form_key", ""), run, path, judges)
         return go_to(self._address_of(journal))
+
+
+def _shown_risks(risks: tuple[Risk, ...]) -> dict[str, Any]:
+    """Risks as a page shows them, and the digests by which its form agrees to them."""
+    lines = [line.strip().removeprefix("- ") for line in risks_module.risk_lines(risks)]
+    return {"risks": lines, "digests": [risk.digest for risk in risks]}
 
 
 def _agreed(sent: Mapping[str, str], risks: tuple[Risk, ...]) -> bool:
@@ -348,17 +346,12 @@ def chosen_format(sent: Mapping[str, str]) -> Format:
     return format_check.load(sent.get("format") or DEFAULT_FORMAT)
 
 
-def formats() -> list[tuple[str, str]]:
-    """The shipped formats and their titles."""
-    return [(name, format_check.load(name).title) for name in resources.format_names()]
-
-
 def seats_to_fill(format: Format) -> tuple[str, ...]:
     """The seats for which a person chooses who fills them."""
     return tuple(seat for seat in format.seats_taken(format.options) if seat != CLERK)
 
 
-def cast_options(seat: str, format: Format, found: FoundModels) -> tuple[tuple[str, str], ...]:
+def cast_options(seat: str, found: FoundModels) -> tuple[tuple[str, str], ...]:
     """Who may take a seat, as the values and the words of a list."""
     usual_models = {found.default[seat]: "the default" for seat in DEBATING_SEATS if seat in found.default}
     callable_models = found.callable_models(_MAX_LISTED) | usual_models
@@ -379,33 +372,26 @@ def who(spec: str) -> str:
     return "a stand-in" if model_spec.is_stand_in(spec) else model_spec.public_name(spec)
 
 
-def default_of(seat: str, format: Format, found: FoundModels) -> str:
+def default_of(seat: str, found: FoundModels) -> str:
     """Who takes a seat unless another is chosen; empty for the rapporteur, which is then the first judge's model."""
     return "" if seat == RAPPORTEUR else found.default.get(seat) or _stand_in(seat, found)
 
 
 def more_fields(format: Format) -> list[SettingField]:
     """The fields of the settings that most people leave as they are."""
+    choices: dict[str, dict[str, str]] = {
+        "strictness": {mode: mode for mode in format.rubric.strictness},
+        "first": {side: format.name_of(side) for side in format.sides},
+    }
+    kinds = {int: "number", float: "number", dict: "", tuple: "lines", str: "text"}  # a form can't give a mapping
     found = []
     for name, text in SETTING_TEXTS.items():
-        if name in _OWN_FIELDS:
-            continue
-        kind, options = _kind(name), list[tuple[str, str]]()
-        if kind == "flag":
-            kind, options = "choice", [("", "default"), ("yes", "yes"), ("no", "no")]
-        elif name == "strictness":
-            kind, options = "choice", [("", "default"), *((mode, mode) for mode in format.rubric.strictness)]
-        elif name == "first":
-            kind, options = "choice", [("", "default"), *((side, format.name_of(side)) for side in format.sides)]
-        if kind:
-            found.append(SettingField(name, name.replace("_", " ").capitalize(), text.help, kind, tuple(options)))
+        options = {"yes": "yes", "no": "no"} if bool in types_of(name) else choices.get(name, {})
+        kind = "choice" if options else next((kind for type_, kind in kinds.items() if type_ in types_of(name)), "")
+        if kind and name not in _OWN_FIELDS:
+            offered = (("", "default"), *options.items()) if options else ()
+            found.append(SettingField(name, name.replace("_", " ").capitalize(), text.help, kind, offered))
     return found
-
-
-def _kind(name: str) -> str:
-    """The kind of field that a setting takes by its type; empty where a form can't give it."""
-    kinds = {bool: "flag", int: "number", float: "number", dict: "", tuple: "lines", str: "text"}
-    return next((kind for type_, kind in kinds.items() if type_ in types_of(name)), "")
 
 
 def answers_of(sent: Mapping[str, str], format: Format, found: FoundModels) -> dict[str, Any]:
@@ -427,7 +413,7 @@ def answers_of(sent: Mapping[str, str], format: Format, found: FoundModels) -> d
 def _cast(sent: Mapping[str, str], seat: str, format: Format, found: FoundModels) -> list[str]:
     """Who takes a seat: the models that were typed, else the one that was chosen, as often as the format has judges."""
     typed = [line.strip() for line in sent.get(f"other.{seat}", "").splitlines() if line.strip()]
-    chosen = sent.get(f"cast.{seat}") or default_of(seat, format, found)
+    chosen = sent.get(f"cast.{seat}") or default_of(seat, found)
     return typed or [chosen] * (format.panel if seat == JUDGE else 1)
 
 
@@ -437,7 +423,7 @@ class Prepared(NamedTuple):
     settings: Settings
     files: DebateFiles
     rehearsal: bool
-    """Whether stand-ins take every seat."""
+    """Whether the debate is a rehearsal."""
     derives: bool
     """Whether a model is to derive the positions when it starts."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import threading
@@ -24,8 +25,8 @@ from debate_orchestrator.util.errors import BadFile, DebateError, short_repr
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.web import blocks, pages
+from debate_orchestrator.web.cache import Key, SizedCache
 from debate_orchestrator.web.guard import LinkedDebate, same
-from debate_orchestrator.web.kept import Kept
 
 _AROUND = 120
 """Characters that are shown on each side of what was searched for."""
@@ -99,7 +100,7 @@ def journal_of_link(name: str, token_of: Callable[[LinkedDebate], str], token: s
     there is such a debate. Of the journal only the hash is read that its first line states: strangers can ask too."""
     try:
         path = journal_of(name)
-        first_hash = _first_hash(path, *_written(path))
+        first_hash = _first_hash(path, *written(path))
     except (BadFile, OSError):
         return None
     right = first_hash is not None and same(token_of(LinkedDebate(name, first_hash)), token)
@@ -111,7 +112,7 @@ def _first_hash(path: str, changed: int, size: int) -> str | None:
     return stated_first_hash(path)
 
 
-_journals = Kept[tuple[tuple[int, int], JournalContents, DebateState]](_KEPT)
+_journals = SizedCache[tuple[tuple[int, int], JournalContents, DebateState]](_KEPT)
 """Path to a journal as it was last read: when it was changed and its bytes, what it holds, its state."""
 _reading = WeakValueDictionary[str, threading.Lock]()
 """Path to a lock, as long as it is used: all who ask for a journal at once wait for one reading of it."""
@@ -121,41 +122,32 @@ _looking = threading.Lock()
 
 def load(path: str) -> tuple[JournalContents, DebateState]:
     """A journal and its state. Raises BadJournal."""
-    written = _written(path)
-    if (kept := _journals.get(path)) is None or kept[0] != written:
+    now = written(path)
+    if (kept := _journals.get(path)) is None or kept[0] != now:
         with _looking:
             lock = _reading.setdefault(path, threading.Lock())
         with lock:
-            if (kept := _journals.get(path)) is None or kept[0] != written:
+            if (kept := _journals.get(path)) is None or kept[0] != now:
                 contents = read(path)
-                kept = written, contents, fold(contents.events)
-                _journals.put(path, kept, written[1])
+                kept = now, contents, fold(contents.events)
+                _journals.put(path, kept, now[1])
     return kept[1], kept[2]
 
 
-def _written(path: str) -> tuple[int, int]:
-    """When a file was changed, in nanoseconds, and its bytes. Raises OSError."""
-    status = os.stat(path)
+def written(path: str) -> tuple[int, int]:
+    """When a file, or a link itself, was changed, in nanoseconds, and its bytes. Raises OSError."""
+    status = os.lstat(path)
     return status.st_mtime_ns, status.st_size
 
 
-class Version(NamedTuple):
-    """What the pages of a debate that does not run are made of; another as soon as that changes."""
-
-    journal: tuple[str, int, int]
-    ballots: tuple[tuple[str, int, int], ...]
-    """The files of reviewers."""
-
-
-def version(path: str) -> Version:
-    """How a journal and the ballots beside it are now. Raises OSError where there is no journal."""
-    journal = path, *_written(path)
-    ballots = list[tuple[str, int, int]]()
-    with suppress(OSError), os.scandir(DebateFiles.of_journal(path).ballots) as files:
-        for file in files:
-            stat = file.stat(follow_symlinks=False)
-            ballots.append((file.name, stat.st_mtime_ns, stat.st_size))
-    return Version(journal, tuple(sorted(ballots)))
+def version(path: str) -> Key:
+    """How a journal and the reviewers' ballots beside it are now, of which the pages of a debate that does not run are
+    made. Raises OSError where there is no journal."""
+    ballots: list[Key] = []
+    with suppress(OSError):
+        beside = DebateFiles.of_journal(path).ballots
+        ballots = [(name, *written(os.path.join(beside, name))) for name in sorted(os.listdir(beside))]
+    return (path, *written(path), *ballots)
 
 
 def listed() -> list[Listed]:
@@ -175,7 +167,7 @@ def listed() -> list[Listed]:
 
 def row(name: str) -> Listed:
     """A debate as the list shows it, read anew when its journal has changed. Raises BadJournal."""
-    return _row(name, *_written(f"{name}{JOURNAL}"))
+    return _row(name, *written(f"{name}{JOURNAL}"))
 
 
 @lru_cache(maxsize=5_000)
@@ -255,9 +247,6 @@ def slug(topic: str) -> str:
 
 def free_files(topic: str, suffix: str = "") -> DebateFiles:
     """The files of a new debate, named after its topic, in names that nothing has yet; `suffix` is added to them."""
-    words = slug(topic)
-    for number in range(1, 10_000):
-        files = DebateFiles.named_by(f"{words}{'' if number == 1 else f'-{number}'}{suffix}.md")
-        if not files.existing():
-            return files
-    raise BadFile(f"There are too many debates named {words}.", hint="move some to another folder")
+    stems = itertools.chain([slug(topic)], (f"{slug(topic)}-{number}" for number in itertools.count(2)))
+    named = (DebateFiles.named_by(f"{stem}{suffix}.md") for stem in stems)
+    return next(files for files in named if not files.existing())

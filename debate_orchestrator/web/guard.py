@@ -46,8 +46,6 @@ Admit = Callable[[Scope, Headers], RequestLimit]
 
 DASHBOARD = "/dashboard/"
 """Before the token of the dashboard in the addresses of its pages."""
-MAX_FORM_SIZE = 2_000_000
-"""Bytes of a form of the dashboard."""
 MAX_FORMS = 10
 """Forms of one link or visitor that are in memory at once."""
 MAX_READS = 50
@@ -64,9 +62,6 @@ _FORM = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
 """The type of forms that may be long: a character takes as many bytes as in UTF-8, where percent-encoding takes three
 times as many."""
-_OPEN = ("/static/", "/seat/", "/review/", "/tournament/")
-"""Where the token of the dashboard is not needed: seats, reviews and the pages of tournaments have tokens of their
-own."""
 _POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -192,18 +187,6 @@ class Guard:
             if headers.get("content-type", "").partition(";")[0].strip().lower() not in (_FORM, MULTIPART):
                 raise HttpError(415, f"This server takes only forms ({_FORM}, {MULTIPART}).")
         return self._admit(scope, headers)
-
-
-def dashboard_alone(tokens: Tokens) -> Admit:
-    """Admits requests whose path has the token of the dashboard. Paths of `_OPEN` need none."""
-
-    def admit(scope: Scope, headers: Headers) -> RequestLimit:
-        path = scope["path"]
-        if not path.startswith(_OPEN) and not same(f"{DASHBOARD}{tokens.dashboard}", dashboard_of(path)):
-            raise HttpError(401, "Open the dashboard with the link that `debate serve` printed at its start.")
-        return RequestLimit(MAX_FORM_SIZE)
-
-    return admit
 
 
 def dashboard_of(path: str) -> str:

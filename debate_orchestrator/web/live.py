@@ -1,4 +1,4 @@
-"""Server-sent events: what happens in a debate, to everybody who watches it."""
+"""Server-sent events: what happens in a debate, to all who watch it."""
 
 from __future__ import annotations
 

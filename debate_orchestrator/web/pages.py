@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute
-from starlette.types import Lifespan
 
 from debate_orchestrator.core.costs import CostLine
-from debate_orchestrator.engine import api
 from debate_orchestrator.reports.html import page as html_page
 from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.reports.markdown import template_environment
@@ -82,10 +81,23 @@ _REPORT_POLICY = (
 """The report names the one style that it allows by its digest; both policies hold."""
 
 
-def application(routes: Sequence[BaseRoute], lifespan: Lifespan[Starlette], handlers: dict[Any, Any]) -> Starlette:
-    """The application of these routes. An address with a slash too many or too few leads nowhere: the redirection that
+def application(
+    routes: Sequence[BaseRoute],
+    failed: Callable[[Request, Any], Awaitable[Response]],
+    begin: Callable[[], None],
+    end: Callable[[], Awaitable[None]],
+) -> Starlette:
+    """The application of these routes. `failed` answers a DebateError or HTTPException of theirs; `begin` and `end` are
+    called when it starts and ends. An address with a slash too many or too few leads nowhere: the redirection that
     Starlette has for it goes to http, which behind a proxy sends the token in the address unencrypted."""
-    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        begin()
+        yield
+        await end()
+
+    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers={DebateError: failed, HTTPException: failed})
     app.router.redirect_slashes = False
     return app
 
@@ -105,11 +117,6 @@ def of_dashboard(request: Request) -> dict[str, Any]:
 def go_to(address: str) -> RedirectResponse:
     """What follows a form that was taken."""
     return RedirectResponse(address, 303)
-
-
-def report_page(path: str) -> str:
-    """The report of a journal: the very page that `debate report` writes."""
-    return api.render(Path(path), "html")
 
 
 def standalone_page(page: str | bytes) -> HTMLResponse:
@@ -134,8 +141,8 @@ _TAG = re.compile(
 
 
 def foreign_page(page: str) -> bytes:
-    """The page of a tournament, which may be anyone's, with no tags but those of such a page: others become text, since
-    no policy keeps browsers from connecting to the server of a frame or a `preconnect`."""
+    """The page of a tournament, which may be a stranger's, with no tags but those of such a page: others become text,
+    since no policy keeps browsers from connecting to the server of a frame or a `preconnect`."""
     # A function in Python lets other threads run; a template would hold them up until the whole page is done.
     return _TAG.sub(lambda tag: tag["ours"] or "&lt;", page).encode()
 

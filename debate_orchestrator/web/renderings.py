@@ -14,9 +14,13 @@ from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from starlette.exceptions import HTTPException
+from starlette.responses import Response
 
+from debate_orchestrator.engine import api
 from debate_orchestrator.util.errors import with_hint
-from debate_orchestrator.web.kept import Kept, Key
+from debate_orchestrator.web import folder
+from debate_orchestrator.web.cache import Key, SizedCache
+from debate_orchestrator.web.pages import standalone_page
 
 _AT_ONCE = 2
 """How many things are worked on at once for all visitors and links together; as many more for the dashboard."""
@@ -59,7 +63,7 @@ class Renderings:
 
     def __init__(self) -> None:
         self._threads, self._own_threads = _Threads("visitors"), _Threads("dashboard")
-        self._kept = Kept[bytes](_KEPT)
+        self._cache = SizedCache[bytes](_KEPT)
         self._requests: dict[Hashable, _Request] = {}
         self._visitors = WeakValueDictionary[str, asyncio.Lock]()
         """Held while something is done for a visitor; kept as long as it is used."""
@@ -68,14 +72,14 @@ class Renderings:
     async def get(self, key: Key, make: Callable[[], str | bytes], visitor: str) -> bytes:
         """What `make` returns for a key, which changes with what is rendered; text as UTF-8, so that all answers share
         its bytes. Raises what it raises, and HTTPException for a visitor with too many requests."""
-        kept = self._kept.get(key)
+        kept = self._cache.get(key)
         if kept is not None:
             return kept
 
         def kept_then() -> bytes:
             made = make()
             rendering = made.encode() if isinstance(made, str) else made
-            self._kept.put(key, rendering, getsizeof(rendering) + _ENTRY_SIZE)
+            self._cache.put(key, rendering, getsizeof(rendering) + _ENTRY_SIZE)
             return rendering
 
         return await self.shared(key, kept_then, visitor)
@@ -83,6 +87,11 @@ class Renderings:
     async def run(self, work: Callable[[], T], visitor: str) -> T:
         """What `work` returns; it is done for this request alone."""
         return await self.shared(object(), work, visitor)
+
+    async def report(self, path: str, visitor: str) -> Response:
+        """The report of a journal: the very page that `debate report` writes."""
+        key = ("report", folder.version(path))
+        return standalone_page(await self.get(key, lambda: api.render(path, "html"), visitor))
 
     async def shared(self, key: Hashable, work: Callable[[], T], visitor: str) -> T:
         """What `work` returns. It is done once for all who ask with that key until it is done."""

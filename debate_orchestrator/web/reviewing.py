@@ -5,7 +5,7 @@ of `debate ballot`.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import date
 from functools import partial
 from typing import Any
@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
 from debate_orchestrator.core import transcript_entries
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting import fields
 from debate_orchestrator.reports import reviews
 from debate_orchestrator.reports.markdown import speeches_for_review
@@ -26,7 +27,7 @@ from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.web import blocks, folder, form_fields
 from debate_orchestrator.web.guard import LinkedDebate, Tokens, same
-from debate_orchestrator.web.pages import go_to, render, report_page, standalone_page
+from debate_orchestrator.web.pages import go_to, render
 from debate_orchestrator.web.renderings import Renderings
 from debate_orchestrator.web.sent_form import form
 
@@ -74,16 +75,12 @@ class Reviews:
         path, token = self._path(request), request.path_params["token"]
         if request.method == "POST":
             sent = await form(request, token, partial(self._renderings.run, visitor=token), _FIELDS)
-            return await self._renderings.run(lambda: self._taken(request, self._case(path), sent), token)
+            take = self._begin if sent.get("action") == "begin" else self._file
+            return await self._renderings.run(lambda: take(request, self._case(path), sent), token)
         name = await self._renderings.run(lambda: self._reviewer(request, self._case(path)), token)
         key = ("review", folder.version(path), request.url.path, name)
         page = await self._renderings.get(key, lambda: self._shown(request, self._case(path), name), token)
         return HTMLResponse(page)
-
-    def _taken(self, request: Request, case: ReviewedDebate, sent: Mapping[str, str]) -> Response:
-        if sent.get("action") == "begin":
-            return self._begin(request, case, sent)
-        return self._file(request, case, self._reviewer(request, case), sent)
 
     def _shown(self, request: Request, case: ReviewedDebate, name: str) -> str:
         if name and self._filed(case, name):
@@ -124,8 +121,9 @@ class Reviews:
                 problems = error.problems
         return HTMLResponse(self._page(request, case, "before", name=name, sent=sent, problems=problems), 422)
 
-    def _file(self, request: Request, case: ReviewedDebate, name: str, sent: Mapping[str, str]) -> Response:
+    def _file(self, request: Request, case: ReviewedDebate, sent: Mapping[str, str]) -> Response:
         """Files the ballot, or shows what is wrong with it."""
+        name = self._reviewer(request, case)
         draft = reviews.read_draft(case.folder, name, case.digest) if name else {}
         if not draft.get(reviews.READ):
             problems = ["Begin with the vote before reading."]
@@ -210,10 +208,9 @@ class Reviews:
             name = self._reviewer(request, case)
             return bool(name) and self._filed(case, name)
 
-        version = folder.version(path)
         if not await self._renderings.run(may_read, token):
             raise HTTPException(404)
-        return standalone_page(await self._renderings.get(("report", version), lambda: report_page(path), token))
+        return await self._renderings.report(path, token)
 
 
 def _linked(request: Request, case: ReviewedDebate) -> LinkedDebate:
@@ -223,14 +220,12 @@ def _linked(request: Request, case: ReviewedDebate) -> LinkedDebate:
 
 def _parts(case: ReviewedDebate) -> list[tuple[str, list[dict[str, Any]]]]:
     """What the sides said: headings with the speeches under them."""
-    sides = case.form.debate.format.sides
     return [
-        (heading, [_article(sides, turn) for turn in turns])
+        (heading, [_article(case.form.debate, turn) for turn in turns])
         for heading, turns in speeches_for_review(build_report(case.entries))
     ]
 
 
-def _article(sides: Sequence[str], turn: TurnReport) -> dict[str, Any]:
+def _article(debate: DebateState, turn: TurnReport) -> dict[str, Any]:
     text = transcript_entries.as_text(turn.shape, turn.fields) if turn.fields else turn.text or ""
-    structured = bool(turn.fields)
-    return blocks.article(sides, turn.id, turn.seat, turn.heading, text, structured=structured, floor=turn.floor)
+    return blocks.article(debate, turn, turn.heading, text, structured=bool(turn.fields), floor=turn.floor)

@@ -81,8 +81,8 @@ written_here: RequireConsent = ignore
 """For a journal that this program has just written: it does what the user has agreed to."""
 
 
-class Writing:
-    """An answer that is being written, as far as others may read it."""
+class StreamedReply:
+    """A reply that is being written, as far as others may read it."""
 
     def __init__(self, debate: DebateState, turn: Turn):
         self.turn, self.heading = turn, debate.format.heading_of(turn)
@@ -125,7 +125,7 @@ class People:
     one_at_a_time = False
 
     def __init__(self) -> None:
-        self.asking: dict[str, AwaitedTurn] = {}
+        self.awaited: dict[str, AwaitedTurn] = {}
         """By turn id, the turns that wait for their person."""
         self.viewers = Viewers()
         """Those who look at the page of a seat: told only that something has changed."""
@@ -135,13 +135,13 @@ class People:
         """The reply that is handed in for a turn. Raises Paused where the debate is paused before."""
         if self._left:
             raise _paused(turn.id)
-        asking = AwaitedTurn(debate, turn, brief, asyncio.get_running_loop().create_future())
-        self.asking[turn.id] = asking
+        awaited = AwaitedTurn(debate, turn, brief, asyncio.get_running_loop().create_future())
+        self.awaited[turn.id] = awaited
         self.viewers.tell("change", {})
         try:
-            return await asking.reply
+            return await awaited.reply
         finally:
-            del self.asking[turn.id]
+            del self.awaited[turn.id]
 
     def tidy(self, debate: DebateState) -> None:
         """Does nothing: drafts are kept by the browser."""
@@ -153,9 +153,9 @@ class People:
     def leave(self) -> None:
         """The debate is paused: no reply is waited for."""
         self._left = True
-        for asking in list(self.asking.values()):
-            if not asking.reply.done():
-                asking.reply.set_exception(_paused(asking.turn.id))
+        for awaited in list(self.awaited.values()):
+            if not awaited.reply.done():
+                awaited.reply.set_exception(_paused(awaited.turn.id))
 
     def end(self) -> None:
         """The debate runs no more."""
@@ -164,14 +164,14 @@ class People:
 
     def of(self, seat: str) -> AwaitedTurn | None:
         """The turn that waits for the person of a seat; None where none does."""
-        waiting = (asking for asking in self.asking.values() if not asking.reply.done())
-        return next((asking for asking in waiting if asking.turn.seat.removesuffix(MIRRORED) == seat), None)
+        waiting = (awaited for awaited in self.awaited.values() if not awaited.reply.done())
+        return next((awaited for awaited in waiting if awaited.turn.seat.removesuffix(MIRRORED) == seat), None)
 
-    def hand_in(self, asking: AwaitedTurn, text: str) -> None:
+    def hand_in(self, awaited: AwaitedTurn, text: str) -> None:
         """Takes a reply that was found good. Raises BadReply where the turn no longer waits for one."""
-        if asking.reply.done():
+        if awaited.reply.done():
             raise BadReply(NOT_WAITING)
-        asking.reply.set_result(text)
+        awaited.reply.set_result(text)
 
 
 def _paused(turn_id: str) -> Paused:
@@ -198,7 +198,7 @@ class Run:
         self._stop = asyncio.Event()
         self._leaving = False
         """Whether the server ends: pages then stay as they are, until there is a server again."""
-        self._writing: dict[str, Writing] = {}
+        self._writing: dict[str, StreamedReply] = {}
         self._shown: set[str] = set()
         self._html: dict[str, str] = {}
         """By id, blocks as HTML. Each is made once, however many viewers come."""
@@ -325,7 +325,7 @@ class Run:
         if debate.shape(turn) is not None or not piece:
             return
         if turn.id not in self._writing:
-            self._writing[turn.id] = Writing(debate, turn)
+            self._writing[turn.id] = StreamedReply(debate, turn)
         self._writing[turn.id].pieces.append(piece)
         if self._flush is None:
             self._flush = asyncio.get_running_loop().call_later(_FLUSH_SECONDS, self._send_text)
@@ -422,7 +422,7 @@ class Runs:
 def remember(journals: Mapping[str, str | None]) -> None:
     """Notes the journals of the debates that run now, each with the hash of its first line. Where that can't be
     written, the user goes on with each."""
-    if (record := _trusted_file()) is None:
+    if (record := _remembered_file()) is None:
         return
     with suppress(OSError, BadFile):
         record.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -431,7 +431,7 @@ def remember(journals: Mapping[str, str | None]) -> None:
 
 def remembered() -> list[str]:
     """The journals that were noted, as far as they are the same debates and can go on without consent."""
-    record = _trusted_file()
+    record = _remembered_file()
     try:
         noted = json.loads(record.read_text(encoding="utf-8")) if record else {}
     except (OSError, ValueError):
@@ -449,7 +449,7 @@ def _goes_on(path: str, first_hash: object) -> bool:
         return False
 
 
-def _trusted_file() -> Path | None:
+def _remembered_file() -> Path | None:
     kept = state_folder()
     named = hashlib.sha256(os.fsencode(os.path.realpath(os.curdir))).hexdigest()[:32]
     return kept / "serve" / f"{named}.json" if kept else None

@@ -18,24 +18,17 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from debate_orchestrator.core import schedule, speech_rules, transcript_entries
 from debate_orchestrator.core.phases import JUDGE, Turn
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.prompting import brief_pieces
+from debate_orchestrator.prompting import brief_pieces, person_turns
 from debate_orchestrator.prompting.brief_pieces import limits
-from debate_orchestrator.prompting.person_turns import (
-    computed,
-    form_remarks,
-    human_seats,
-    reply_problems,
-    speech_remarks,
-)
 from debate_orchestrator.prompting.replies import MAX_SIZE
 from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.util.errors import BadReply
 from debate_orchestrator.web import blocks, folder, form_fields
+from debate_orchestrator.web.cache import Key
 from debate_orchestrator.web.form_fields import ReplyField
 from debate_orchestrator.web.guard import Tokens
-from debate_orchestrator.web.kept import Key
 from debate_orchestrator.web.live import AGAIN, EventStream, message
-from debate_orchestrator.web.pages import go_to, render, report_page, standalone_page
+from debate_orchestrator.web.pages import go_to, render
 from debate_orchestrator.web.renderings import Renderings
 from debate_orchestrator.web.runs import NOT_WAITING, AwaitedTurn, People, Run, Runs
 from debate_orchestrator.web.sent_form import form
@@ -45,12 +38,12 @@ _FIELDS = re.compile(rf"turn|text|action|sure|{form_fields.NAME}")
 
 
 class Visit(NamedTuple):
-    """A request for the page of a seat, and what it finds."""
+    """A request for the page of a seat, with what that shows."""
 
     request: Request
     state: DebateState
     run: Run | None
-    asking: AwaitedTurn | None
+    awaited: AwaitedTurn | None
     """The turn that waits for the person."""
 
 
@@ -63,9 +56,6 @@ class Seats:
         """By the token of a seat, what lets one reply be worked on at a time, however many come."""
         self._handed_in: dict[str, bytes] = {}
         """By the token of a seat, the digest of the reply that was taken last: its form may come twice."""
-
-    def _lock(self, key: str) -> asyncio.Lock:
-        return self._locks.setdefault(key, asyncio.Lock())
 
     async def _debate(self, request: Request) -> tuple[str, DebateState, Run | None]:
         """The journal, the state and the run of the debate of a seat. 404 for a wrong token, whether or not the
@@ -80,19 +70,19 @@ class Seats:
             state = run.current.state
         else:
             state = (await self._renderings.run(lambda: folder.load(path), params["token"]))[1]
-        if params["seat"] not in human_seats(state):
+        if params["seat"] not in person_turns.human_seats(state):
             raise HTTPException(404)
         return path, state, run
 
     async def seat(self, request: Request) -> Response:
         """What a person in a seat sees: the turn that waits for them, or that none does."""
         path, state, run = await self._debate(request)
-        asking = run.people.of(request.path_params["seat"]) if run else None
-        visit = Visit(request, state, run, asking)
+        awaited = run.people.of(request.path_params["seat"]) if run else None
+        visit = Visit(request, state, run, awaited)
         token = request.path_params["token"]
         if request.method != "POST":
             version: Key = run.version if run and run.current else folder.version(path)
-            key = ("seat", request.url.path, version, run is not None, asking and asking.turn.id)
+            key = ("seat", request.url.path, version, run is not None, awaited and awaited.turn.id)
             page = await self._renderings.get(key, lambda: self._rendered(visit, {}, [], (), ""), token)
             return HTMLResponse(page)
         sent = await form(request, token, partial(self._renderings.run, visitor=token), _FIELDS)
@@ -100,32 +90,32 @@ class Seats:
         if size > MAX_SIZE:
             problem = f"The reply has {size:,} characters; at most {MAX_SIZE:,} are taken. Go back to what you wrote."
             raise HTTPException(413, problem)
-        async with self._lock(token):
-            if asking is None or run is None or sent.get("turn") != asking.turn.id or asking.reply.done():
+        async with self._locks.setdefault(token, asyncio.Lock()):
+            if awaited is None or run is None or sent.get("turn") != awaited.turn.id or awaited.reply.done():
                 if self._handed_in.get(token) == _reply_digest(sent):
                     return go_to(request.url.path)
                 return await self._page(visit, {}, [NOT_WAITING], late=_written(sent))
-            return await self._take(visit, run.people, asking, sent)
+            return await self._take(visit, run.people, awaited, sent)
 
-    async def _take(self, visit: Visit, people: People, asking: AwaitedTurn, sent: Mapping[str, str]) -> Response:
+    async def _take(self, visit: Visit, people: People, awaited: AwaitedTurn, sent: Mapping[str, str]) -> Response:
         """Takes a reply, or shows what is wrong with it and what it does."""
-        speech = asking.debate.shape(asking.turn) is None
+        speech = awaited.debate.shape(awaited.turn) is None
         token = visit.request.path_params["token"]
-        text = sent.get("text", "") if speech else await self._renderings.run(lambda: _reply_text(asking, sent), token)
+        text = sent.get("text", "") if speech else await self._renderings.run(lambda: _reply_text(awaited, sent), token)
         if sent.get("action") == "more":
             return await self._page(visit, sent, [])
         if text is None:
             return await self._page(visit, sent, ["Some of it is missing: see below."])
-        remarks_on = speech_remarks if speech else form_remarks
-        remarks = await self._renderings.run(lambda: remarks_on(*asking[:2], text), token)
+        remarks_on = person_turns.speech_remarks if speech else person_turns.form_remarks
+        remarks = await self._renderings.run(lambda: remarks_on(*awaited[:2], text), token)
         if remarks and sent.get("sure") != "yes":
             return await self._page(visit, sent, [], remarks)
         if speech and not text.strip():
             return await self._page(visit, sent, ["Your speech is empty. Write it, then hand it in."])
         try:
-            if problems := await self._renderings.run(lambda: reply_problems(*asking[:3], text), token):
+            if problems := await self._renderings.run(lambda: person_turns.reply_problems(*awaited[:3], text), token):
                 raise BadReply(problems)
-            people.hand_in(asking, text)
+            people.hand_in(awaited, text)
             self._handed_in[token] = _reply_digest(sent)
         except BadReply as error:
             return await self._page(visit, sent, error.problems)
@@ -143,17 +133,17 @@ class Seats:
         self, visit: Visit, sent: Mapping[str, str], problems: list[str], remarks: Sequence[str], late: str
     ) -> str:
         """The page; `late` is what was handed in for a turn that waits no longer."""
-        request, state, run, asking = visit
+        request, state, run, awaited = visit
         seat, format = request.path_params["seat"], state.format
         side = seat if seat in format.sides else JUDGE
         values: dict[str, Any] = {"heard": [], "task": "", "limits": "", "questions": None}
-        if asking is not None:
-            shaped = asking.debate.shape(asking.turn) is not None
+        if awaited is not None:
+            shaped = awaited.debate.shape(awaited.turn) is not None
             values = {
-                "heard": _heard(asking.debate, asking.turn),
-                "task": _task(asking),
-                "limits": limits(asking.turn),
-                "questions": _questions(asking, sent, checked=bool(problems)) if shaped else None,
+                "heard": _heard(awaited.debate, awaited.turn),
+                "task": _task(awaited),
+                "limits": limits(awaited.turn),
+                "questions": _questions(awaited, sent, checked=bool(problems)) if shaped else None,
             }
         return render(
             "seat.html.j2",
@@ -169,9 +159,9 @@ class Seats:
             standing=_standing(state),
             taken=_taken(state, seat, request.path_params["name"]),
             position=state.opened.settings.positions.get(seat, ""),
-            heading=format.heading_of(asking.turn) if asking else "",
-            turn=asking.turn.id if asking else "",
-            draft=f"{request.path_params['name']} {asking.turn.id} {asking.brief.digest[:16]}" if asking else "",
+            heading=format.heading_of(awaited.turn) if awaited else "",
+            turn=awaited.turn.id if awaited else "",
+            draft=f"{request.path_params['name']} {awaited.turn.id} {awaited.brief.digest[:16]}" if awaited else "",
             state=state,
             running=run is not None,
             sent=sent,
@@ -199,8 +189,7 @@ class Seats:
         path, state, _ = await self._debate(request)
         if not state.complete:
             raise HTTPException(404)
-        token, key = request.path_params["token"], ("report", folder.version(path))
-        return standalone_page(await self._renderings.get(key, lambda: report_page(path), token))
+        return await self._renderings.report(path, request.path_params["token"])
 
 
 def _written(sent: Mapping[str, str]) -> str:
@@ -215,7 +204,7 @@ def _reply_digest(sent: Mapping[str, str]) -> bytes:
 
 
 def _heard(debate: DebateState, turn: Turn) -> list[dict[str, Any]]:
-    """The speeches that the seat of a turn has heard, as they are shown to everybody who takes it."""
+    """The speeches that the seat of a turn has heard, as they are shown to all who take it."""
     return [_article(debate, entry.turn, entry.text) for entry in transcript_entries.entries_for(debate, turn)]
 
 
@@ -230,8 +219,8 @@ def _taken(debate: DebateState, seat: str, name: str) -> list[dict[str, Any]]:
 
 
 def _article(debate: DebateState, turn: Turn, text: str) -> dict[str, Any]:
-    format, structured = debate.format, bool(debate.shape(turn))
-    return blocks.article(format.sides, turn.id, turn.seat, format.heading_of(turn), text, structured=structured)
+    heading, structured = debate.format.heading_of(turn), bool(debate.shape(turn))
+    return blocks.article(debate, turn, heading, text, structured=structured, floor=())
 
 
 def _standing(debate: DebateState) -> str:
@@ -243,27 +232,26 @@ def _standing(debate: DebateState) -> str:
     return f"{where}{debate.due[0].phase.title}: it is the turn of {' and '.join(names)}."
 
 
-def _task(asking: AwaitedTurn) -> str:
+def _task(awaited: AwaitedTurn) -> str:
     """What the turn asks for, as HTML, without what is written for models alone."""
-    parsed = brief_pieces.pieces(asking.brief, asking.debate.opened.nonce)
-    short = asking.debate.shape(asking.turn) is None
+    parsed = brief_pieces.pieces(awaited.brief, awaited.debate.opened.nonce)
+    short = awaited.debate.shape(awaited.turn) is None
     tasks = [text for piece in parsed if not piece.kind for text in brief_pieces.tasks(piece.body, short=short)]
     return html.speech(re.sub(r"(?m)^# Your task.*$", "", "\n\n".join(tasks)).strip()).html
 
 
-def _questions(asking: AwaitedTurn, sent: Mapping[str, str], *, checked: bool) -> list[ReplyField]:
+def _questions(awaited: AwaitedTurn, sent: Mapping[str, str], *, checked: bool) -> list[ReplyField]:
     """The fields of a structured reply, as far as they are known from what was `sent`."""
-    debate, turn = asking.debate, asking.turn
+    debate, turn = awaited.debate, awaited.turn
     shape, shape_context = debate.shape(turn) or {}, schedule.shape_context(debate, turn)
     typed = form_fields.entered(sent)
-    given = computed(debate, turn, typed)
+    given = person_turns.computed(debate, turn, typed)
     return form_fields.questions(shape, shape_context, debate.format, typed, checked=checked, computed=given)
 
 
-def _reply_text(asking: AwaitedTurn, sent: Mapping[str, str]) -> str | None:
+def _reply_text(awaited: AwaitedTurn, sent: Mapping[str, str]) -> str | None:
     """The structured reply that was entered, as JSON; None while something is missing."""
-    shape, shape_context = asking.debate.shape(asking.turn) or {}, schedule.shape_context(asking.debate, asking.turn)
-    typed = form_fields.entered(sent)
-    typed |= computed(asking.debate, asking.turn, typed)
-    value = form_fields.value(shape, shape_context, typed)
+    debate, turn, typed = awaited.debate, awaited.turn, form_fields.entered(sent)
+    typed |= person_turns.computed(debate, turn, typed)
+    value = form_fields.value(debate.shape(turn) or {}, schedule.shape_context(debate, turn), typed)
     return None if value is None else json.dumps(value, ensure_ascii=False, indent=1)

@@ -11,23 +11,20 @@ import secrets
 import socket
 import threading
 import webbrowser
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from ipaddress import IPv4Address
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import uvicorn
-from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
 from starlette.routing import Mount, Route, Router
 
 from debate_orchestrator.prompting.replies import MAX_SIZE
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.paths import state_folder
-from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError
+from debate_orchestrator.util.errors import BadFile, BadSettings
 from debate_orchestrator.web import folder, pages
 from debate_orchestrator.web.connections import QUEUE, Connection, Server
 from debate_orchestrator.web.dashboard import Dashboard
@@ -41,8 +38,9 @@ from debate_orchestrator.web.guard import (
     RequestLimit,
     Scope,
     Tokens,
-    dashboard_alone,
+    dashboard_of,
     load_tokens,
+    same,
 )
 from debate_orchestrator.web.open_files import bounds
 from debate_orchestrator.web.public import views
@@ -64,10 +62,7 @@ def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -
     dashboard, seats = Dashboard(tokens, runs, renderings), Seats(tokens, runs, renderings)
     reviews, tournaments = Reviews(tokens, renderings), Tournaments(tokens, renderings)
 
-    @contextlib.asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        runs.go_on()
-        yield
+    async def end() -> None:
         renderings.close()
         await runs.shutdown()
 
@@ -100,12 +95,16 @@ def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -
         Route("/seat/{name}/{seat}/{token}/stream", seats.stream),
         Route("/seat/{name}/{seat}/{token}/report", seats.report),
     ]
-    handlers: dict[Any, Any] = {DebateError: pages.failed, HTTPException: pages.failed}
-    app = pages.application(routes, lifespan, handlers)
+    app = pages.application(routes, pages.failed, runs.go_on, end)
     app.state.proof = tokens.proof(tokens.dashboard)
     return Guard(app, hosts=hosts, admit=_with_link_alone(tokens))
 
 
+_OPEN = ("/static/", "/seat/", "/review/", "/tournament/")
+"""Where the token of the dashboard is not needed: seats, reviews and the pages of tournaments have tokens of their
+own."""
+MAX_FORM_SIZE = 2_000_000
+"""Bytes of a form of the dashboard."""
 _MAX_REPLY_FORM = 4 * MAX_SIZE + 100_000
 """Bytes of a form with a reply: four for each character that a reply may have, and what stands around its fields."""
 _MAX_BALLOT_FORM = 100_000
@@ -113,16 +112,17 @@ _MAX_BALLOT_FORM = 100_000
 
 
 def _with_link_alone(tokens: Tokens) -> Admit:
-    """Admits what `dashboard_alone` does, and forms only at the dashboard, or with the link of a seat or a review:
-    nothing is read of another."""
-    dashboard = dashboard_alone(tokens)
+    """Admits requests whose path has the token of the dashboard; at other paths that are open, forms only with the link
+    of a seat or a review: nothing is read of another."""
 
     def admit(scope: Scope, headers: Headers) -> RequestLimit:
-        limit, path = dashboard(scope, headers), scope["path"]
+        path = scope["path"]
+        if not path.startswith(_OPEN) and not same(f"{DASHBOARD}{tokens.dashboard}", dashboard_of(path)):
+            raise HttpError(401, "Open the dashboard with the link that `debate serve` printed at its start.")
         if path.startswith(DASHBOARD):
-            return limit
+            return RequestLimit(MAX_FORM_SIZE)
         if scope["method"] != "POST":
-            return limit._replace(counted_by=_link_of(path))
+            return RequestLimit(0, counted_by=_link_of(path))
         if not _is_link(path, tokens):
             raise HttpError(404, "There is no such page.")
         return RequestLimit(_MAX_BALLOT_FORM if path.startswith("/review/") else _MAX_REPLY_FORM, path)

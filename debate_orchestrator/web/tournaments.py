@@ -21,16 +21,8 @@ from debate_orchestrator.tournament.rows import ROWS, DebateRow, Rows, Side, Win
 from debate_orchestrator.util.data import is_link, read_text
 from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.web import folder as debates
+from debate_orchestrator.web import pages
 from debate_orchestrator.web.guard import Tokens, same
-from debate_orchestrator.web.pages import (
-    foreign_page,
-    foreign_response,
-    go_to,
-    html_response,
-    of_dashboard,
-    report_page,
-    standalone_page,
-)
 from debate_orchestrator.web.renderings import THIS_USER, Renderings
 
 Result = Literal["won", "lost", "tied"]
@@ -106,21 +98,18 @@ def _vote(rows: Rows, debate: DebateRow, judge: str) -> Winner | None:
 
 def games(chosen: Iterable[DebateRow], filters: Filters) -> Iterator[Game]:
     """The games of these debates that the other filters choose, each debate once for each of its models."""
+    wanted = {name: value for name, value in filters._asdict().items() if value and name in Game._fields}
     for debate in chosen:
-        if debate.pro is None or debate.con is None or debate.pro == debate.con:
+        pro, con = debate.pro, debate.con
+        if pro is None or con is None or pro == con:
             continue
-        for model, opponent, side in ((debate.pro, debate.con, "pro"), (debate.con, debate.pro, "con")):
-            result = _result(debate, side)
-            if (
-                filters.model in ("", model)
-                and filters.opponent in ("", opponent)
-                and filters.side in ("", side)
-                and filters.result in ("", result)
-            ):
-                yield Game(debate, model, opponent, "pro" if side == "pro" else "con", result)
+        as_pro, as_con = _result(debate, "pro"), _result(debate, "con")
+        for game in (Game(debate, pro, con, "pro", as_pro), Game(debate, con, pro, "con", as_con)):
+            if all(getattr(game, name) == value for name, value in wanted.items()):
+                yield game
 
 
-def _result(debate: DebateRow, side: str) -> Result | None:
+def _result(debate: DebateRow, side: Side) -> Result | None:
     if not debate.complete or debate.winner is None:
         return None
     return "tied" if debate.winner == "tie" else "won" if debate.winner == side else "lost"
@@ -201,10 +190,9 @@ def _rows(folder: str) -> Rows:
 def _written(path: str) -> tuple[str, int, int] | None:
     """A file, when it was changed, in nanoseconds, and its bytes; None where it is not there."""
     try:
-        status = os.stat(path)
+        return path, *debates.written(path)
     except OSError:
         return None
-    return path, status.st_mtime_ns, status.st_size
 
 
 @lru_cache(maxsize=8)
@@ -273,7 +261,7 @@ class Tournaments:
     async def listed(self, request: Request) -> Response:
         """The tournaments of the folder."""
         found = await self._renderings.run(lambda: [(name, _title(name)) for name in names()], THIS_USER)
-        return html_response("tournaments.html.j2", **of_dashboard(request), found=found)
+        return pages.html_response("tournaments.html.j2", **pages.of_dashboard(request), found=found)
 
     async def tournament(self, request: Request) -> Response:
         """The leaderboard and the debates that the filters choose."""
@@ -281,7 +269,9 @@ class Tournaments:
         filters = Filters(**{name: request.query_params.get(name, "")[:1_000] for name in Filters._fields})
         values = await self._renderings.run(lambda: _values(folder, filters), THIS_USER)
         here = request.url.path
-        return html_response("tournament.html.j2", **of_dashboard(request), here=here, name=folder, **values)
+        return pages.html_response(
+            "tournament.html.j2", **pages.of_dashboard(request), here=here, name=folder, **values
+        )
 
     async def debate(self, request: Request) -> Response:
         """The report of one of its debates."""
@@ -292,7 +282,7 @@ class Tournaments:
         name = _folder(request)
         if not _regular(os.path.join(name, PAGE)):
             raise HTTPException(404)
-        return go_to(f"/tournament/{quote(name, safe='')}/{self._tokens.tournament(name)}/")
+        return pages.go_to(f"/tournament/{quote(name, safe='')}/{self._tokens.tournament(name)}/")
 
     async def page(self, request: Request) -> Response:
         """The page."""
@@ -301,9 +291,9 @@ class Tournaments:
             key = ("page", path, _written(path))
 
             def made() -> bytes:
-                return foreign_page(read_text(path, _MAX_PAGE_SIZE, follow=False))
+                return pages.foreign_page(read_text(path, _MAX_PAGE_SIZE, follow=False))
 
-            return foreign_response(await self._renderings.get(key, made, token))
+            return pages.foreign_response(await self._renderings.get(key, made, token))
         except BadFile:
             raise HTTPException(404) from None
 
@@ -315,8 +305,7 @@ class Tournaments:
         path = _journal(folder, request.path_params["debate"].removesuffix(".html"))
         if path is None:
             raise HTTPException(404)
-        key = ("report", debates.version(path))
-        return standalone_page(await self._renderings.get(key, lambda: report_page(path), visitor))
+        return await self._renderings.report(path, visitor)
 
     def _opened(self, request: Request) -> str:
         if not same(self._tokens.tournament(request.path_params["name"]), request.path_params["token"]):

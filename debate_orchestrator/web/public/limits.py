@@ -9,41 +9,28 @@ from contextlib import asynccontextmanager
 from typing import Any, Protocol
 
 from debate_orchestrator.util.errors import BadSettings, ExternalError
+from debate_orchestrator.web.public.rules import Rules
 
 KEY_BYTES = 32
 DAY_COST, ALL_COST = "max_cost_per_day", "max_cost"
+Most = Mapping[str, int]
+"""Counter to the most that it may hold."""
 
 
 class LimitsUnavailable(ExternalError):
     """The limits can't be looked up now, so that nothing may be started."""
 
 
-class Caps(Protocol):
-    """US dollars for all debates together; None for no cap."""
-
-    @property
-    def max_cost_per_day(self) -> float | None: ...
-    @property
-    def max_cost(self) -> float | None: ...
-
-
 class Limits(Protocol):
     """Where use is counted. A `day` is YYYY-MM-DD in UTC; a debate is named by its address on the site."""
 
     async def admit(
-        self,
-        debate: str,
-        day: str,
-        counters: Mapping[str, int],
-        cost: float,
-        caps: Caps,
-        below: Mapping[str, int] | None = None,
+        self, debate: str, day: str, counters: Most, cost: float, caps: Rules, below: Mapping[str, int] = {}
     ) -> str | None:
         """Counts a debate, unless a limit is reached; then nothing changes, and the name of that limit is returned.
 
-        `counters` maps each counter of the day to the most that it may hold, and `below` others, which must not be
-        full but are not counted. `cost` is reserved for the debate, in US
-        dollars, until it is settled. Raises LimitsUnavailable."""
+        `counters` are those of the day in which it is counted, and `below` others, which must not be full but do not
+        count it. `cost` is reserved for the debate, in US dollars, until it is settled. Raises LimitsUnavailable."""
         ...
 
     async def settle(self, debate: str, cost: float) -> None:
@@ -68,18 +55,12 @@ class MemoryLimits:
             self._day, self._counts, self._key = day, Counter(), secrets.token_bytes(KEY_BYTES)
 
     async def admit(
-        self,
-        debate: str,
-        day: str,
-        counters: Mapping[str, int],
-        cost: float,
-        caps: Caps,
-        below: Mapping[str, int] | None = None,
+        self, debate: str, day: str, counters: Most, cost: float, caps: Rules, below: Mapping[str, int] = {}
     ) -> str | None:
         self._begin_day(day)
         today = sum(dollars for on, dollars in self._spent.values() if on == day)
         total = sum(dollars for _, dollars in self._spent.values())
-        if full := full_limit(self._counts, {**counters, **(below or {})}, (today, total), cost, caps):
+        if full := full_limit(self._counts, {**counters, **below}, (today, total), cost, caps):
             return full
         self._counts.update(counters.keys())
         if cost:
@@ -96,7 +77,7 @@ class MemoryLimits:
 
 
 def full_limit(
-    counts: Mapping[str, int], counters: Mapping[str, int], spent: tuple[float, float], cost: float, caps: Caps
+    counts: Mapping[str, int], counters: Most, spent: tuple[float, float], cost: float, caps: Rules
 ) -> str | None:
     """The first limit that one more debate would exceed. `spent` is what is spent or reserved today, and in all."""
     for counter, most in counters.items():
@@ -157,13 +138,7 @@ class PostgresLimits:
             raise LimitsUnavailable(problem) from None
 
     async def admit(
-        self,
-        debate: str,
-        day: str,
-        counters: Mapping[str, int],
-        cost: float,
-        caps: Caps,
-        below: Mapping[str, int] | None = None,
+        self, debate: str, day: str, counters: Most, cost: float, caps: Rules, below: Mapping[str, int] = {}
     ) -> str | None:
         async with self._locked() as connection:
             await connection.execute("DELETE FROM debate_public_counts WHERE day < %s", (day,))
@@ -171,7 +146,7 @@ class PostgresLimits:
             counts = dict(await rows.fetchall())
             sums = "SELECT coalesce(sum(dollars) FILTER (WHERE day = %s), 0), coalesce(sum(dollars), 0)"
             row = await (await connection.execute(f"{sums} FROM debate_public_costs", (day,))).fetchone()
-            if full := full_limit(counts, {**counters, **(below or {})}, row, cost, caps):
+            if full := full_limit(counts, {**counters, **below}, row, cost, caps):
                 return full
             for counter in counters:
                 await connection.execute(

@@ -9,7 +9,6 @@ import json
 import os
 import shlex
 import signal
-import threading
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
@@ -18,6 +17,7 @@ from typing import Any
 from debate_orchestrator.providers.command import environment
 from debate_orchestrator.util.errors import BadSettings, ExternalError, with_hint
 from debate_orchestrator.util.sanitize import one_line
+from debate_orchestrator.util.threads import in_background
 
 PYTHON = "python:"
 MODERATION_SECONDS = 20.0
@@ -53,7 +53,7 @@ class Moderator:
         self._places = asyncio.Semaphore(_AT_ONCE)
         self._waiting = set[asyncio.Task[Any] | None]()
         """The tasks whose topics wait to be looked at."""
-        self._given_up: list[threading.Thread] = []
+        self._given_up: list[Future[Any]] = []
         """Calls of the function that did not answer in time. No thread can be ended from outside."""
 
     async def reason(self, request: Request) -> str:
@@ -95,7 +95,7 @@ class Moderator:
         return lambda request: self._function(function, request)
 
     async def _function(self, function: Callable[[Request], Any], request: Request) -> str:
-        self._given_up = [thread for thread in self._given_up if thread.is_alive()]
+        self._given_up = [call for call in self._given_up if not call.done()]
         if len(self._given_up) >= _AT_ONCE:
             problem = f"moderation: {_AT_ONCE} calls of the function hang, so it is not called now."
             raise ModerationFailed(with_hint(problem, "mend the function, and start the server again"))
@@ -103,32 +103,16 @@ class Moderator:
             if inspect.iscoroutinefunction(function):
                 reason = await function(dict(request))
             else:
-                reason = await self._in_thread(lambda: function(dict(request)))
+                call = in_background(lambda: function(dict(request)))
+                try:
+                    reason = await asyncio.wrap_future(call)
+                finally:
+                    self._given_up += [] if call.done() else [call]
         except Exception as error:
             raise ModerationFailed(f"moderation: the function failed ({type(error).__name__}: {error}).") from error
         if reason is not None and not isinstance(reason, str):
             raise ModerationFailed(f"moderation: the function returned {type(reason).__name__}, not text or None.")
         return one_line(reason)[:_MAX_REASON_LENGTH] if reason else ""
-
-    async def _in_thread(self, call: Callable[[], Any]) -> Any:
-        """What a call returns, made in a thread of its own. One that never returns holds up no other work, and not the
-        end of the process."""
-        answer = Future[Any]()
-        answer.set_running_or_notify_cancel()
-
-        def work() -> None:
-            try:
-                answer.set_result(call())
-            except BaseException as error:
-                answer.set_exception(error)
-
-        thread = threading.Thread(target=work, name="moderation", daemon=True)
-        thread.start()
-        try:
-            return await asyncio.wrap_future(answer)
-        finally:
-            if not answer.done():
-                self._given_up.append(thread)
 
 
 async def _program(words: list[str], request: Request) -> str:

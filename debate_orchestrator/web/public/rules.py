@@ -17,7 +17,6 @@ from debate_orchestrator.providers import casting, pricing
 from debate_orchestrator.setup.answers import make_settings
 from debate_orchestrator.setup.risks import Risk, of_settings
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.data import read_mapping
 from debate_orchestrator.util.errors import BadSettings, DebateError, short_repr, suggest
 
 _OWN = ("topic", "positions", "output", "context", "cast", "sources", "format", "rounds", "insist", "max_cost")
@@ -65,7 +64,7 @@ class Offer(OfferFields):
 
     @property
     def rehearsal(self) -> bool:
-        """Whether stand-ins have every seat."""
+        """Whether its debates are rehearsals."""
         return model_spec.is_rehearsal(self.answers["cast"])
 
 
@@ -94,14 +93,9 @@ class Rules(FrozenModel):
 
 
 def rehearsal() -> Rules:
-    """What is permitted unless the owner says more: debates by stand-ins, which cost nothing."""
+    """What is permitted unless the owner says more: rehearsals, which cost nothing."""
     about = "A rehearsal: it shows how a debate goes. Stand-ins speak, and no model is called."
     return parse_rules({"offers": {"rehearsal": {"about": about, "cast": {"a": "rehearse", "b": "rehearse"}}}})
-
-
-def read_rules(path: str) -> Rules:
-    """The rules in a file. Raises BadFile, or BadSettings with every problem."""
-    return parse_rules(read_mapping(path))
 
 
 def parse_rules(given: Mapping[str, Any]) -> Rules:

@@ -23,9 +23,8 @@ from debate_orchestrator.engine.api import find_risks, open_debate
 from debate_orchestrator.setup.answers import make_settings
 from debate_orchestrator.setup.plain_positions import worded_positions
 from debate_orchestrator.storage.paths import JOURNAL
-from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import is_link
-from debate_orchestrator.util.errors import DebateError, JournalWriteError, LockedJournal, OverBudget, Paused, with_hint
+from debate_orchestrator.util.errors import DebateError, JournalWriteError, LockedJournal, OverBudget, Paused
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import few_combining_marks, one_line
 from debate_orchestrator.web import folder
@@ -35,7 +34,7 @@ from debate_orchestrator.web.public import visitors
 from debate_orchestrator.web.public.limits import Limits, LimitsUnavailable
 from debate_orchestrator.web.public.moderation import ModerationFailed, Moderator
 from debate_orchestrator.web.public.rules import Offer, Rules, risks_of
-from debate_orchestrator.web.public.visitors import MODEL, OFFER, TRIES, VISITOR, FormError
+from debate_orchestrator.web.public.visitors import MODEL, OFFER, TRIES, VISITOR, FormError, not_started
 from debate_orchestrator.web.runs import Run, Runs, written_here
 
 SUFFIXES = (".public", ".public.rehearsed")
@@ -85,8 +84,8 @@ class Site:
             return await self._start(offer, answers, address)
         except (LimitsUnavailable, ModerationFailed) as error:
             self._tell(str(error))
-            sentence = with_hint("No debate can be started at the moment.", "the same again in some minutes")
-            raise FormError(503, {"": [sentence]}, retry_after=120) from None
+            hint = "the same again in some minutes"
+            raise not_started(503, "No debate can be started at the moment.", hint, 120) from None
 
     def _tell(self, failure: str) -> None:
         """Tells the owner of a failure, not again of the same within a minute: each form of a visitor brings it
@@ -103,10 +102,11 @@ class Site:
         name = f"{folder.slug(answers['topic'])}-{secrets.token_hex(5)}"
         settings = _settings(answers, f"{name}{SUFFIXES[0]}.md")
         day, visitor = await self._day_and_visitor(address)
+        again = "the same again in some seconds"
         if visitor in self._starting:
-            raise visitors.starts_already()
+            raise not_started(429, "One of your network is being started already.", again, 10)
         if len(self._starting) >= min(_MAX_STARTING, bounds().connections // 4):
-            raise visitors.too_many_start()
+            raise not_started(503, "Too many debates are being started at the moment.", again, 20)
         self._starting.add(visitor)
         try:
             await self._moderate(name, day, visitor, offer, answers)
@@ -144,7 +144,7 @@ class Site:
         tries = {f"{TRIES}{visitor}": _TRIES * self.rules.debates_per_visitor}
         started = {f"{VISITOR}{visitor}": self.rules.debates_per_visitor}
         if reached := await self.limits.admit(name, day, tries, 0.0, self.rules, started):
-            raise visitors.limit_reached(reached, self.rules.debates_per_visitor, visitors.seconds_to_midnight())
+            raise visitors.limit_reached(reached, self.rules.debates_per_visitor)
         request = {"topic": answers["topic"], "positions": answers["positions"], "offer": offer.name}
         if reason := await self.moderator.reason(request):
             raise FormError(422, {"topic": [reason]})
@@ -156,7 +156,7 @@ class Site:
             f"{MODEL}{spec}": most for spec, most in self.rules.debates_per_model.items() if spec in offer.models
         }
         if reached := await self.limits.admit(name, day, counters, offer.max_cost or 0.0, self.rules):
-            raise visitors.limit_reached(reached, self.rules.debates_per_visitor, visitors.seconds_to_midnight())
+            raise visitors.limit_reached(reached, self.rules.debates_per_visitor)
 
     def _answers(self, sent: Mapping[str, str]) -> tuple[Offer, dict[str, Any]]:
         """The offer that a form chooses, and the answers that it makes; nothing but the visitor's own fields is taken
@@ -206,7 +206,7 @@ class Site:
     def names(self) -> list[str]:
         """The public debates of the folder, the newest first."""
         named = [name for name in folder.names() if name.endswith(SUFFIXES)]
-        return [name.removesuffix(".rehearsed").removesuffix(SUFFIXES[0]) for name in named]
+        return [_public_name(name) for name in named]
 
     # Running
 
@@ -246,11 +246,16 @@ class Site:
         """Gives back what was reserved for a complete debate and not spent."""
         if run.current is None or not run.current.state.complete:
             return
-        name = run.path.removesuffix(JOURNAL).removesuffix(".rehearsed").removesuffix(SUFFIXES[0])
+        name = _public_name(run.path.removesuffix(JOURNAL))
         try:
             await self.limits.settle(name, charged(run.current.state))
         except LimitsUnavailable as error:
             self.log(f"{error} What {name} has left of its cap stays reserved.")
+
+
+def _public_name(name: str) -> str:
+    """The name that a debate has in addresses of the site, by that of its report."""
+    return name.removesuffix(".rehearsed").removesuffix(SUFFIXES[0])
 
 
 def charged(debate: DebateState) -> float:
@@ -268,8 +273,7 @@ def spent_before() -> dict[str, tuple[str, float]]:
                 contents, debate = folder.load(f"{name}{JOURNAL}")
             except (DebateError, OSError):
                 continue
-            address = name.removesuffix(".rehearsed").removesuffix(SUFFIXES[0])
-            found[address] = contents.entries[0].at[:10], charged(debate)
+            found[_public_name(name)] = contents.entries[0].at[:10], charged(debate)
     return found
 
 
@@ -278,7 +282,7 @@ def _settings(answers: Mapping[str, Any], output: str) -> Settings:
     given = {key: value for key, value in answers.items() if value not in (None, {})}
     format = format_check.load(given["format"])
     try:
-        settings = make_settings({**given, "output": output}, format, output)
+        return make_settings({**given, "output": output}, format, output)
     except DebateError as error:
         problems: dict[str, list[str]] = {}
         for sentence in error.problems:  # the owner's part was checked before, and what it names is the owner's
@@ -287,10 +291,6 @@ def _settings(answers: Mapping[str, Any], output: str) -> Settings:
                 problems.setdefault(place, []).append(f"{problem[:1].upper()}{problem[1:]}")
         other = "These settings can't be taken. Try: another topic or offer."
         raise FormError(422, problems or {"": [other]}) from None
-    if not settings.positions and model_spec.is_rehearsal(settings.cast):
-        pair = (f"{label}: {one_line(settings.topic)}" for label in ("For", "Against"))
-        settings = settings.model_copy(update={"positions": dict(zip(format.sides, pair, strict=False))})
-    return settings
 
 
 RETRY_SECONDS = (60.0, 300.0, 900.0, 3600.0)

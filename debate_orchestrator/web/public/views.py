@@ -3,29 +3,32 @@ There is no dashboard behind it."""
 
 from __future__ import annotations
 
-import contextlib
 import secrets
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
-from starlette.applications import Starlette
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.storage.paths import JOURNAL
+from debate_orchestrator.reports import report_files
+from debate_orchestrator.reports.model import build_report
+from debate_orchestrator.reports.reviews import gather_reviews
+from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
+from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import DebateError, with_hint
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.web import blocks, card, folder, live, pages
+from debate_orchestrator.web.cache import Key
 from debate_orchestrator.web.guard import Guard, is_https
-from debate_orchestrator.web.kept import Key
 from debate_orchestrator.web.pages import go_to, html_response, png, standalone_page
-from debate_orchestrator.web.public import report, visitors
+from debate_orchestrator.web.public import visitors
 from debate_orchestrator.web.public.site import MAX_TOPIC_LENGTH, Site
-from debate_orchestrator.web.public.visitors import FormError, RequestLimiter
+from debate_orchestrator.web.public.visitors import FormError, RequestLimiter, not_started
 from debate_orchestrator.web.renderings import Renderings
 from debate_orchestrator.web.repeated_forms import RepeatedForms
 from debate_orchestrator.web.runs import Run
@@ -33,6 +36,8 @@ from debate_orchestrator.web.sent_form import form
 
 _LISTED = 20
 """Debates that the front page shows."""
+_GIVEN_UP = "It was tried several times, and is not tried again by itself.", "start the debate again later"
+"""What a visitor is told of a debate that was interrupted and has used up its tries, and what to try."""
 
 
 class PageState(NamedTuple):
@@ -46,7 +51,8 @@ class PageState(NamedTuple):
     retry: str
     """How long, in words; empty where that is not known or it is not tried again."""
     problems: tuple[str, ...]
-    given_up: bool
+    given_up: str
+    """What to try where it is not tried again by itself; empty otherwise."""
 
 
 class Views:
@@ -65,9 +71,7 @@ class Views:
         held = visitors.held_cookie(request.scope)
         if not held:
             hint = "allow cookies for this site, and send the form again"
-            return await self._home(
-                request, {}, FormError(403, {"": [with_hint("Your browser sent no cookie.", hint)]})
-            )
+            return await self._home(request, {}, not_started(403, "Your browser sent no cookie.", hint))
         visitor, address = self._limiter.pseudonym(request.scope), visitors.address(request.scope)
         work = partial(self._renderings.run, visitor=visitor)
         sent = await form(request, visitors.form_token(held), work)
@@ -186,7 +190,7 @@ class Views:
             wait=visitors.minutes(wait) if wait is not None else "",
             retry=visitors.minutes(retry) if retry is not None else "",
             problems=tuple(self._site.runs.problems(path)),
-            given_up=queue.given_up(path),
+            given_up=with_hint(*_GIVEN_UP) if queue.given_up(path) else "",
         )
 
     async def stream(self, request: Request) -> Any:
@@ -211,7 +215,7 @@ class Views:
         """The report."""
         path, visitor = self._found(request), self._limiter.pseudonym(request.scope)
         key = ("report", folder.version(path))
-        return self._of_debate(standalone_page(await self._renderings.get(key, lambda: report.report(path), visitor)))
+        return self._of_debate(standalone_page(await self._renderings.get(key, lambda: report_html(path), visitor)))
 
     async def card(self, request: Request) -> Response:
         """The picture that other sites show beside a link to the debate."""
@@ -224,15 +228,7 @@ class Views:
 
 def _status(page_state: PageState, *, complete: bool) -> str:
     """Where a debate that does not run stands, as HTML."""
-    return pages.render(
-        "public/status.html.j2",
-        complete=complete,
-        place=page_state.place,
-        wait=page_state.wait,
-        retry=page_state.retry,
-        problems=page_state.problems,
-        given_up=visitors.given_up() if page_state.given_up else "",
-    )
+    return pages.render("public/status.html.j2", complete=complete, **page_state._asdict())
 
 
 def _base(request: Request) -> str:
@@ -259,28 +255,65 @@ def _card(path: str, site: str) -> bytes:
     return card.draw(one_line(debate.opened.settings.topic), positions, result, site)
 
 
+def report_html(path: str) -> str:
+    """The report of a journal as HTML. It is the one that `debate report` writes, but for the addresses of the owner's
+    model servers, which it leaves out."""
+    contents, debate = folder.load(path)
+    reviews = gather_reviews(DebateFiles.of_journal(path).ballots, contents.entries)
+    return report_files.rendered(
+        _replaced(build_report(contents.entries, reviews), _without_addresses(debate)), ".html"
+    )
+
+
+def _without_addresses(debate: DebateState) -> dict[str, str]:
+    """Every spec of a debate that has an address, the longest first, to what stands before that."""
+    specs = [*model_spec.specs_of(debate.opened.cast), *model_spec.specs_of(debate.cast)]
+    specs += [reply_event.reply.by for reply_event in debate.replies.values()]
+    addressed = {}
+    for spec in sorted({model_spec.unrehearsed(spec) for spec in specs}, key=len, reverse=True):
+        model, address = model_spec.split_address(model_spec.rest(spec))
+        if address is not None:
+            addressed[spec] = f"{model_spec.kind(spec)}:{model}"
+    return addressed
+
+
+def _replaced(part: Any, replacements: Mapping[str, str]) -> Any:
+    """A part of a report's model with other words for some in every text."""
+    if isinstance(part, str):
+        for words, others in replacements.items():
+            part = part.replace(words, others)
+        return part
+    if isinstance(part, BaseModel):
+        fields = {name: _replaced(getattr(part, name), replacements) for name in type(part).model_fields}
+        return part.model_copy(update=fields)
+    if isinstance(part, Mapping):
+        return {_replaced(key, replacements): _replaced(value, replacements) for key, value in part.items()}
+    if isinstance(part, list | tuple):
+        items = [_replaced(item, replacements) for item in part]
+        return part._make(items) if hasattr(part, "_make") else type(part)(items)
+    return part
+
+
 def create_app(site: Site, hosts: Iterable[str]) -> Guard:
     """The application for the public debates of the working folder. `hosts` are the names under which it is asked for,
     with their ports; the debates of `site` are ended with it."""
     limiter, renderings = RequestLimiter(), Renderings()
     views = Views(site, limiter, renderings)
 
-    @contextlib.asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        site.go_on()
-        yield
+    async def end() -> None:
         renderings.close()
         await site.shutdown()
 
-    async def failed(request: Request, error: Exception) -> Response:
-        status = error.status_code if isinstance(error, HTTPException) else 500
-        title = "Not found" if status == 404 else "This did not work"
-        if isinstance(error, HTTPException):
-            problems = ["There is no such page. Its debate may have been removed."] if status == 404 else [error.detail]
-        else:
+    async def failed(request: Request, error: DebateError | HTTPException) -> Response:
+        status, title = 500, "This did not work"
+        problem = "This can't be shown until the owner of this site has looked at it."
+        if isinstance(error, DebateError):
             site.log(str(error))
-            problems = ["This can't be shown until the owner of this site has looked at it."]
-        return html_response("public/error.html.j2", status, site=site.rules.title, title=title, problems=problems)
+        elif error.status_code == 404:
+            status, title, problem = 404, "Not found", "There is no such page. Its debate may have been removed."
+        else:
+            status, problem = error.status_code, error.detail
+        return html_response("public/error.html.j2", status, site=site.rules.title, title=title, problems=[problem])
 
     routes = [
         Route("/", views.home),
@@ -291,6 +324,5 @@ def create_app(site: Site, hosts: Iterable[str]) -> Guard:
         Route("/d/{name}/report", views.report),
         Route("/d/{name}/card.png", views.card),
     ]
-    handlers: dict[Any, Any] = {DebateError: failed, HTTPException: failed}
-    app = pages.application(routes, lifespan, handlers)
+    app = pages.application(routes, failed, site.go_on, end)
     return Guard(app, hosts=hosts, admit=limiter.admit)

@@ -12,7 +12,6 @@ import secrets
 import time
 from collections import OrderedDict
 from datetime import UTC, datetime
-from typing import Any
 
 from debate_orchestrator.util.errors import JournalWriteError, LockedJournal, OverBudget, Paused, with_hint
 from debate_orchestrator.util.numbers import plural
@@ -133,7 +132,7 @@ VISITOR, TRIES, MODEL, OFFER = "visitor:", "tries:", "model:", "cast:"
 class FormError(Exception):
     """A debate that is not started: its HTTP status, and sentences by the field that they stand beside."""
 
-    def __init__(self, status: int, problems: dict[str, list[str]], *, retry_after: float | None = None, **more: Any):
+    def __init__(self, status: int, problems: dict[str, list[str]], *, retry_after: float | None = None):
         super().__init__("; ".join(sentence for sentences in problems.values() for sentence in sentences))
         self.status, self.problems = status, problems
         self.retry_after = None if retry_after is None else max(1, round(retry_after))
@@ -157,50 +156,35 @@ def public_reasons(error: Exception) -> list[str]:
     return [with_hint(sentence, "come back later, or start a debate with another offer")]
 
 
-def given_up() -> str:
-    """What a visitor can do once a debate that was interrupted is not tried again by itself."""
-    return with_hint("It was tried several times, and is not tried again by itself.", "start the debate again later")
+def not_started(status: int, sentence: str, hint: str, retry_after: float | None = None) -> FormError:
+    """The error for a debate that is not started for a reason that is in none of the fields."""
+    return FormError(status, {"": [with_hint(sentence, hint)]}, retry_after=retry_after)
 
 
-def limit_reached(name: str, per_visitor: int, seconds: float) -> FormError:
-    """The error for a debate that is not started because of a limit. `seconds` is how long the day still lasts in
-    UTC."""
-    tomorrow = "come back tomorrow; days begin at 00:00 UTC"
-    another = "choose another offer, or come back tomorrow"
-    if name.startswith(VISITOR):
-        count = plural(per_visitor, "debate")
-        sentence = with_hint(f"Your network has started {count} today, and that is the most for one visitor.", tomorrow)
-    elif name.startswith(TRIES):
-        sentence = with_hint("Your network has tried too many topics today.", tomorrow)
-    elif name.startswith((MODEL, OFFER)):
-        sentence = with_hint("The models of this offer have reached their limit of debates for today.", another)
-    elif name == DAY_COST:
-        sentence = with_hint("This site has reached its limit of costs for today.", another)
-    else:
-        assert name == ALL_COST
+def limit_reached(name: str, per_visitor: int) -> FormError:
+    """The error for a debate that is not started because of a limit."""
+    if name == ALL_COST:
         hint = "choose an offer that costs nothing, if there is one; trying again won't help"
-        return FormError(503, {"": [with_hint("This site has reached its limit of costs.", hint)]})
-    return FormError(429, {"": [sentence]}, retry_after=seconds)
-
-
-def starts_already() -> FormError:
-    """The error for a second debate of a visitor while their first is being started."""
-    sentence = with_hint("One of your network is being started already.", "the same again in some seconds")
-    return FormError(429, {"": [sentence]}, retry_after=10)
-
-
-def too_many_start() -> FormError:
-    """The error for a debate that is not started because many others are being started."""
-    sentence = with_hint("Too many debates are being started at the moment.", "the same again in some seconds")
-    return FormError(503, {"": [sentence]}, retry_after=20)
+        return not_started(503, "This site has reached its limit of costs.", hint)
+    hint = "choose another offer, or come back tomorrow"
+    if name.startswith((VISITOR, TRIES)):
+        hint = "come back tomorrow; days begin at 00:00 UTC"
+    debates = plural(per_visitor, "debate")
+    sentences: dict[str | tuple[str, ...], str] = {
+        VISITOR: f"Your network has started {debates} today, and that is the most for one visitor.",
+        TRIES: "Your network has tried too many topics today.",
+        (MODEL, OFFER): "The models of this offer have reached their limit of debates for today.",
+        DAY_COST: "This site has reached its limit of costs for today.",
+    }
+    sentence = next(text for begin, text in sentences.items() if name.startswith(begin))
+    return not_started(429, sentence, hint, seconds_to_midnight())
 
 
 def queue_full(waiting: int, seconds: float | None) -> FormError:
     """The error for a debate that is not started because too many wait already."""
     when = f"in about {minutes(seconds)}" if seconds else "in some minutes"
     wait = "One debate waits" if waiting == 1 else f"{waiting} debates wait"
-    sentence = with_hint(f"{wait} already, and no more are taken now.", f"the same again {when}")
-    return FormError(503, {"": [sentence]}, retry_after=seconds or 300)
+    return not_started(503, f"{wait} already, and no more are taken now.", f"the same again {when}", seconds or 300)
 
 
 def minutes(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""Values that are kept in memory as long as they fit into a number of bytes."""
+"""A cache that is bounded by the bytes of what it holds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _digest(key: Key) -> bytes:
     return hashlib.blake2b(repr(key).encode(), digest_size=16).digest()
 
 
-class Kept(Generic[T]):
+class SizedCache(Generic[T]):
     """Values by their keys. Above the bound, the one last asked for longest ago
     is dropped. The newest value that is above it by itself is kept beside the others. Threads share them."""
 

@@ -1,9 +1,11 @@
-"""A terminal whose cursor can be moved: prompt_toolkit edits the line, arrow keys choose, a status stands below."""
+"""A prompter for a terminal whose cursor can be moved: prompt_toolkit edits the line, arrow keys choose, and a status
+stands below."""
 
 from __future__ import annotations
 
 import sys
 import termios
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TextIO
 
@@ -11,7 +13,7 @@ from prompt_toolkit import PromptSession
 from prompt_toolkit.application import run_in_terminal
 from prompt_toolkit.completion import Completer, PathCompleter, WordCompleter
 from prompt_toolkit.document import Document
-from prompt_toolkit.filters import Condition
+from prompt_toolkit.filters import Always, Condition, Filter
 from prompt_toolkit.formatted_text import FormattedText
 from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input import Input, create_input
@@ -32,12 +34,12 @@ from debate_orchestrator.terminal.prompt import (
     show_in_pager,
 )
 from debate_orchestrator.util.sanitize import one_line
-from debate_orchestrator.util.terminal_text import Back, wrapped
+from debate_orchestrator.util.terminal_text import Back, Unanswered, wrapped
 
 _STYLE = Style.from_dict({"bottom-toolbar": "noreverse", "strong": "bold", "over": "bold ansired"})
 
 
-class Cursor(Prompter):
+class KeyPrompter(Prompter):
     """A terminal whose cursor can be moved."""
 
     moves = True
@@ -59,9 +61,9 @@ class Cursor(Prompter):
         self._selected: int | None = None
         self._attributes: Any = None
 
-    def tell(self, *lines: str | Line, strong: bool = False) -> None:
+    def tell(self, *lines: str | Line) -> None:
         print_formatted_text(
-            self._formatted(lines, strong), output=self._output, style=_STYLE, include_default_pygments_style=False
+            self._formatted(lines), output=self._output, style=_STYLE, include_default_pygments_style=False
         )
 
     async def _read(self, question: Question) -> str:
@@ -115,31 +117,28 @@ class Cursor(Prompter):
     def _message(self) -> FormattedText:
         """The question where it is private, the choices, and the sign behind which is typed."""
         question, columns = self._question, self._output.get_size().columns
-        parts = (
-            list(self._formatted(("", *question_lines(question))))
-            if question.private and question_lines(question)
-            else []
-        )
-        parts += [("", "\n")] if parts else []
-        selected = self._selected
-        if self._session is not None and (typed := self._session.default_buffer.text.strip()):
-            values = [value for value, _ in question.choices]
-            selected = (
-                values.index(matching_choice(question, typed)) if matching_choice(question, typed) in values else None
-            )
-        for n, row in enumerate(choice_rows(question, columns)):
-            sign, style = ("* ", "class:strong") if n == selected else ("  ", "")
+        shown = question_lines(question) if question.private else []
+        parts = [*self._formatted(("", *shown)), ("", "\n")] if shown else []
+        selected = self._matching_value() if self._typed().strip() else self._selected_value()
+        for (value, _), row in zip(question.choices, choice_rows(question, columns), strict=True):
+            sign, style = ("* ", "class:strong") if value == selected else ("  ", "")
             parts.append((style, f"{sign}{wrapped(row, columns - 2)}\n"))
         return FormattedText([*parts, ("", "" if question.multiline else "> ")])
 
     def _toolbar(self) -> FormattedText:
-        columns, typed = self._output.get_size().columns, self._session.default_buffer.text if self._session else ""
-        status = self._question.status(matching_choice(self._question, typed) or self._selected_value())
+        columns = self._output.get_size().columns
+        status = self._question.status(self._matching_value() or self._selected_value())
         text = one_line(status.text)
         for note in status.notes:
             longer = f"{text} · {one_line(note)}" if text else one_line(note)
             text = longer if len(longer) < columns else text
         return FormattedText([("class:over" if status.over else "", text[: max(0, columns - 1)])])
+
+    def _typed(self) -> str:
+        return self._session.default_buffer.text if self._session else ""
+
+    def _matching_value(self) -> str:
+        return matching_choice(self._question, self._typed())
 
     def _selected_value(self) -> str:
         return "" if self._selected is None else self._question.choices[self._selected][0]
@@ -158,7 +157,7 @@ class Cursor(Prompter):
             with suppress(RuntimeError):  # it ends at this moment, in its own thread
                 self._session.app.invalidate()
 
-    def __enter__(self) -> Cursor:
+    def __enter__(self) -> KeyPrompter:
         """What is typed between two questions is not echoed; the next question takes it."""
         self._attributes = _no_echo()
         return self
@@ -167,11 +166,11 @@ class Cursor(Prompter):
         if self._attributes is not None:
             termios.tcsetattr(sys.stdin, termios.TCSANOW, self._attributes)
 
-    def _formatted(self, lines: tuple[str | Line, ...], strong: bool = False) -> FormattedText:
+    def _formatted(self, lines: tuple[str | Line, ...]) -> FormattedText:
         columns = self._output.get_size().columns
         parts: list[tuple[str, str]] = []
         for line in lines:
-            shown = line if isinstance(line, Line) else Line(line, strong)
+            shown = line if isinstance(line, Line) else Line(line)
             parts += [("", "\n")] if parts else []
             parts.append(("class:strong" if shown.strong else "", wrapped(shown.text, columns)))
         return FormattedText(parts)
@@ -179,47 +178,34 @@ class Cursor(Prompter):
     def _keys(self) -> KeyBindings:
         keys = KeyBindings()
         multiline = Condition(lambda: self._question.multiline)
-        choosing = Condition(
-            lambda: bool(self._question.choices) and self._session is not None and not self._session.default_buffer.text
-        )
+        choosing = Condition(lambda: bool(self._question.choices) and self._session is not None and not self._typed())
 
-        @keys.add("enter", filter=multiline)
-        @keys.add("escape", "enter", filter=~multiline)
-        @keys.add("escape", "c-j", filter=~multiline)
-        def _new_line(event: KeyPressEvent) -> None:
+        def new_line(event: KeyPressEvent) -> None:
             event.current_buffer.newline(copy_margin=False)
 
-        @keys.add("enter", filter=~multiline)
-        @keys.add("escape", "enter", filter=multiline)
-        @keys.add("escape", "c-j", filter=multiline)  # what is typed before the question comes has its Enter as this
-        @keys.add("c-d", filter=multiline)
-        def _hand_in(event: KeyPressEvent) -> None:
+        def hand_in(event: KeyPressEvent) -> None:
             event.current_buffer.validate_and_handle()
 
-        @keys.add("up", filter=choosing)
-        def _up(event: KeyPressEvent) -> None:
-            self._select(-1)
+        def ended_by(error: type[Unanswered]) -> Callable[[KeyPressEvent], None]:
+            return lambda event: event.app.exit(exception=error(event.current_buffer.text))
 
-        @keys.add("down", filter=choosing)
-        def _down(event: KeyPressEvent) -> None:
-            self._select(1)
-
-        @keys.add("s-tab")
-        def _back(event: KeyPressEvent) -> None:
-            event.app.exit(exception=Back(event.current_buffer.text))
-
-        @keys.add("c-x", "c-e")
-        def _editor(event: KeyPressEvent) -> None:
-            event.app.exit(exception=EditorWanted(event.current_buffer.text))
-
-        @keys.add("f2")
-        def _brief(event: KeyPressEvent) -> None:
-            self._show("brief")
-
-        @keys.add("f3")
-        def _entered(event: KeyPressEvent) -> None:
-            self._show("entered")
-
+        bindings: tuple[tuple[str, Filter, Callable[[KeyPressEvent], None]], ...] = (
+            ("enter", multiline, new_line),
+            ("escape enter", ~multiline, new_line),
+            ("escape c-j", ~multiline, new_line),
+            ("enter", ~multiline, hand_in),
+            ("escape enter", multiline, hand_in),
+            ("escape c-j", multiline, hand_in),  # what is typed before the question comes has its Enter as this
+            ("c-d", multiline, hand_in),
+            ("up", choosing, lambda event: self._select(-1)),
+            ("down", choosing, lambda event: self._select(1)),
+            ("s-tab", Always(), ended_by(Back)),
+            ("c-x c-e", Always(), ended_by(EditorWanted)),
+            ("f2", Always(), lambda event: self._show("brief")),
+            ("f3", Always(), lambda event: self._show("entered")),
+        )
+        for pressed, when, act in bindings:
+            keys.add(*pressed.split(), filter=when)(act)
         return keys
 
     def _select(self, step: int) -> None:

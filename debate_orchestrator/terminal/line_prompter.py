@@ -1,4 +1,4 @@
-"""Any other terminal than one whose cursor can be moved (TERM=dumb): everything is a line, and words such as `:back`
+"""A prompter for a terminal whose cursor can't be moved (TERM=dumb): everything is a line, and words such as `:back`
 stand in for keys."""
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _END_OF_TEXT = "."
 """The line that ends a longer text."""
 
 
-class Lines(Prompter):
+class LinePrompter(Prompter):
     """A terminal whose cursor can't be moved."""
 
     moves = False
@@ -46,7 +46,7 @@ class Lines(Prompter):
         self._ended = False
         self._coming: asyncio.Future[str] | None = None
 
-    def tell(self, *lines: str | Line, strong: bool = False) -> None:
+    def tell(self, *lines: str | Line) -> None:
         for line in lines:
             self._print(f"{wrapped(line.text if isinstance(line, Line) else line, self._columns())}\n")
 
@@ -146,7 +146,7 @@ class Lines(Prompter):
 def terminal_prompter(stream: TextIO | None = None) -> Prompter:
     """The terminal of this process; questions are shown on `stream`, standard error unless given."""
     if not moves(os.environ):
-        return Lines(stream=stream)
-    from debate_orchestrator.terminal.cursor import Cursor
+        return LinePrompter(stream=stream)
+    from debate_orchestrator.terminal.key_prompter import KeyPrompter
 
-    return Cursor(stream=stream)
+    return KeyPrompter(stream=stream)
