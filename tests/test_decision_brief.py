@@ -67,7 +67,8 @@ def opened(debate: Run, here: Path) -> dict[str, Any]:
 
 
 def test_the_brief_stands_before_the_verdict_and_changes_nothing_below(debate: Run, opened: dict[str, Any]) -> None:
-    """Page one has the recommendation, the cases and the marks."""
+    """Page one has the recommendation, the cases and the marks. The JSON report has the list, what became of each
+    issue, and every part of the brief."""
     told = finish(debate, opened, say, rounds=1)
     report = build_report(read(told["journal"]).entries)
     text = Path("r.md").read_text(encoding="utf-8")
@@ -97,11 +98,6 @@ def test_the_brief_stands_before_the_verdict_and_changes_nothing_below(debate: R
         told["summary"] == summary_line(report, "r.md")
         and "Recommendation (70 % sure): Stay for a year." in told["summary"]
     )
-
-
-def test_json_has_issues_and_brief_as_data(debate: Run, opened: dict[str, Any]) -> None:
-    """The JSON report has the list, what became of each issue, and every part of the brief."""
-    told = finish(debate, opened, say, rounds=1)
     assert debate("report", told["journal"], "--to", "r.json").code == 0
     data = json.loads(Path("r.json").read_text(encoding="utf-8"))
     assert data["issues"]["issues"][0] == {"id": "I1", "question": "Question 1?", "standing": "untouched"}
@@ -111,8 +107,8 @@ def test_json_has_issues_and_brief_as_data(debate: Run, opened: dict[str, Any]) 
         None,
         [],
     )
-    page = Path("r.html").read_text(encoding="utf-8")
-    assert 'The answer above comes closer to Researcher B (Con): <a href="#h-verdict-why">' in page
+    shown = Path("r.html").read_text(encoding="utf-8")
+    assert 'The answer above comes closer to Researcher B (Con): <a href="#h-verdict-why">' in shown
 
 
 def test_a_winner_behind_on_points_is_named_beside_the_points(debate: Run, opened: dict[str, Any]) -> None:

@@ -76,7 +76,8 @@ def test_a_misspelt_reply_is_named(debate: Run, opened: dict[str, Any], name: st
 
 
 def test_a_debate_goes_to_its_report(debate: Run, opened: dict[str, Any]) -> None:
-    """Stepping to the end writes the report and prints the closing line."""
+    """Stepping to the end writes the report and prints the closing line. A step after the last changes nothing and
+    prints both again."""
     told = finish(debate, opened, rounds=2)
 
     assert told["report"] == "report.md"
@@ -87,13 +88,8 @@ def test_a_debate_goes_to_its_report(debate: Run, opened: dict[str, Any]) -> Non
     assert Path("report.md").read_text(encoding="utf-8").startswith("# Debate Report\n")
     assert "in an unbroken chain" in debate("check", J).out
 
-
-def test_a_finished_debate_steps_to_the_same(debate: Run, opened: dict[str, Any]) -> None:
-    """A step after the last changes nothing and prints the report and the summary again."""
-    told = finish(debate, opened, rounds=2)
     before = Path(J).read_bytes()
     again = debate("step", J, "--json").json
-
     assert (again["status"], again["report"], again["summary"]) == ("done", told["report"], told["summary"])
     for verb in ("step", "resume"):
         shown = debate(verb, J)
