@@ -149,7 +149,8 @@ def test_the_advice_is_data_and_folded_on_the_page(debate: Run, opened: dict[str
 
 
 def test_reviewers_read_no_advice(debate: Run, opened: dict[str, Any]) -> None:
-    """A reviewer reads the list of issues, and neither the advice before the debate nor the brief."""
+    """A reviewer reads the list of issues, and neither the advice before the debate nor the brief. The brief's
+    own brief has totals, standings and dissent, and none of the judge's ballots."""
     told = finish(debate, opened, say, rounds=1)
     assert debate("ballot", told["journal"], "--read", "to-review.md").code == 0
     text = Path("to-review.md").read_text(encoding="utf-8")
@@ -162,11 +163,6 @@ def test_reviewers_read_no_advice(debate: Run, opened: dict[str, Any]) -> None:
 
     for shown in (text, page):
         assert "Question 1?" in shown and "Move at once." not in shown and "Advice" not in shown
-
-
-def test_the_rapporteur_sees_the_result_and_no_ballot(debate: Run, opened: dict[str, Any]) -> None:
-    """The brief's own brief has totals, standings and dissent, and none of the judge's ballots."""
-    finish(debate, opened, say, rounds=1)
     asked = Path("r.turns/final.brief.rapporteur.brief.md").read_text(encoding="utf-8")
     judged = Path("r.turns/final.verdict.judge.brief.md").read_text(encoding="utf-8")
     assert "<<< BALLOT" in judged and "<<< BALLOT" not in asked
@@ -293,23 +289,16 @@ def test_issues_and_brief_switched_off_leave_the_debate_as_it_is_without(debate:
         assert not re.search(r"list of issues|rapporteur|\bdry\b", text, re.I), path
 
 
-def test_a_list_of_ones_own_is_put_before_all_seats(debate: Run, here: Path) -> None:
-    """The questions of an answers file are in every brief, numbered and fenced, and in the journal's settings."""
-    Path("a.json").write_text(
-        json.dumps({**ANSWERS, "rounds": 1, "issues": QUESTIONS, "brief": False}), encoding="utf-8"
-    )
-    assert debate("run", "--answers", "a.json", "--rehearse", "--output", "r.md").code == 0
-    briefs = [path.read_text(encoding="utf-8") for path in Path("r.rehearsed.turns").iterdir()]
-    assert briefs and all("I2. Who is on call at night?" in text for text in briefs)
-    assert read("r.rehearsed.journal.jsonl").events[0].settings.issues == tuple(QUESTIONS)  # type: ignore[union-attr]
-
-
 def test_a_list_of_ones_own_stands_in_every_form(debate: Run, here: Path) -> None:
-    """No turn draws it up, so it stands before the first one: in reports, on the screen and in what reviewers read."""
+    """No turn draws it up, so it stands before the first one: in reports, on the screen and in what reviewers read. It
+    is in every brief, numbered and fenced, and in the journal's settings."""
     own = {**ANSWERS, "rounds": 1, "issues": QUESTIONS}
     Path("a.json").write_text(json.dumps(own), encoding="utf-8")
     assert debate("run", "--answers", "a.json", "--rehearse", "--output", "r.md").code == 0
     journal = "r.rehearsed.journal.jsonl"
+    briefs = [path.read_text(encoding="utf-8") for path in Path("r.rehearsed.turns").iterdir()]
+    assert briefs and all("I2. Who is on call at night?" in text for text in briefs)
+    assert read(journal).events[0].settings.issues == tuple(QUESTIONS)  # type: ignore[union-attr]
     assert debate("ballot", journal, "--read", "read.md").code == 0
     replayed = debate("replay", journal, "--no-pace")
     texts = [Path(name).read_text(encoding="utf-8") for name in ("r.rehearsed.md", "r.rehearsed.html", "read.md")]
