@@ -38,7 +38,11 @@ def piped(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
         yield pipe
 
 
-@pytest.mark.parametrize("words", [(TOPIC,), (f"--topic={TOPIC}",), ("--rehearse", TOPIC), ("run", "--topic", TOPIC)])
+@pytest.mark.parametrize(
+    "words",
+    [(TOPIC,), ("--topic", TOPIC), (f"--topic={TOPIC}",), ("--rehearse", TOPIC), ("run", "--rehearse", TOPIC)],
+    ids=" ".join,
+)
 def test_a_topic_is_enough(debate: Run, words: tuple[str, ...]) -> None:
     """Without a terminal `debate "TOPIC"` is `debate run --topic`, before flags and after them; a rehearsal gets plain
     positions of its own, shows none of the stand-ins' words, and ends with the command of the real debate and what it

@@ -77,6 +77,8 @@ def test_two_people_argue_from_two_browsers(visitor: Visitor, stranger: Visitor)
     address, links = begun(visitor, **{"cast.a": "human", "cast.b": "human"})
     assert set(links) == {"Researcher A", "Researcher B"}
     link = links["Researcher A"]
+    turn_of(stranger, link)
+    assert ": your turn" not in stranger.text(links["Researcher B"])
     assert hand_in(stranger, link, text=f"{SPEECH} {link[-4:]}").status_code == 303
     waiting = stranger.until(link, "Received: Opening Statement")
     assert SPEECH.strip() in waiting and "Round 1 of 1, Opening Statement: it is the turn of" in waiting
