@@ -217,11 +217,8 @@ def test_no_test_measures_time() -> None:
     [
         "from time import monotonic",
         "from timeit import default_timer as now",
-        "import timeit\ntimeit.timeit(work)",
         "began = loop.time()",
-        "began = asyncio.get_running_loop().time()",
         "began = datetime.now(UTC)",
-        "began = datetime.datetime.today()",
         "import time as t\nbegan = t.perf_counter_ns()",
         "end = time.monotonic() + 5\nwork()\nassert time.monotonic() < end",
         "while not done():\n    assert time.monotonic() - began < 5",

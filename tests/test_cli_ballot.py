@@ -57,7 +57,8 @@ def test_without_a_terminal_nothing_is_asked(debate: Run, journal: Path) -> None
 
 
 def test_from_the_form_to_the_report(debate: Run, journal: Path) -> None:
-    """A form is printed, taken, filed beside the journal, which stays as it was, and shown in the report."""
+    """A form is printed, taken, filed beside the journal, which stays as it was, and shown in the report. A second
+    ballot of the same name is refused, and told what to do."""
     before = journal.read_bytes()
     form = debate("ballot", J, "--form", "--as", "ada")
     Path("mine.yaml").write_text(form.out, encoding="utf-8")
@@ -72,13 +73,8 @@ def test_from_the_form_to_the_report(debate: Run, journal: Path) -> None:
     assert "| ada | reviewer | A (A 7, B 5) | A | A 7, B 5 | undecided | A |" in Path("debate-report.md").read_text()
     assert journal.read_bytes() == before
 
-
-def test_a_ballot_stands(debate: Run, journal: Path) -> None:
-    """A second ballot of the same name is refused, and told what to do."""
-    debate("ballot", J, "--take", ballot())
-    ran = debate("ballot", J, "--take", ballot(side="b"))
-
-    assert ran.code == 2 and "a ballot that 'ada' has cast" in ran.err
+    second = debate("ballot", J, "--take", ballot(side="b"))
+    assert second.code == 2 and "a ballot that 'ada' has cast" in second.err
     assert read_mapping("debate-report.ballots/ada.yaml")["after"] == "a"
 
 
@@ -144,13 +140,18 @@ def test_a_debate_that_is_not_over_is_not_reviewed(debate: Run, journal: Path) -
 
 
 def test_at_a_terminal(person: Person, journal: Path) -> None:
-    """The questions end in a ballot beside the journal, and only then in how to see the verdict."""
+    """The questions end in a ballot beside the journal, and only then in how to see the verdict. Whose ballot is there
+    is told so at once."""
     ran, shown = person("ballot", J, "--as", "ada", keys=KEYS)
 
     assert ran.code == 0, ran.err
     assert read_mapping("debate-report.ballots/ada.yaml")["why"] == "It answered the other."
     assert "Now you may see the verdict: `debate report" in " ".join(ran.out.split())
     assert "Now you may see the verdict" not in shown
+
+    ran, shown = person("ballot", J, "--as", "ada", keys=KEYS)
+    assert ran.code == 2 and "a ballot that 'ada' has cast" in ran.err
+    assert "which position do you hold" not in shown
 
 
 def test_what_was_left_is_gone_on_with(person: Person, journal: Path) -> None:
@@ -167,30 +168,15 @@ def test_what_was_left_is_gone_on_with(person: Person, journal: Path) -> None:
     assert os.listdir("debate-report.ballots") == ["ada.yaml"]
 
 
-def test_who_has_voted_is_not_asked_again(person: Person, journal: Path) -> None:
-    """Whose ballot is there is told so at once."""
-    person("ballot", J, "--as", "ada", keys=KEYS)
-    ran, shown = person("ballot", J, "--as", "ada", keys=KEYS)
-
-    assert ran.code == 2 and "a ballot that 'ada' has cast" in ran.err
-    assert "which position do you hold" not in shown
-
-
-def test_a_name_that_signs_nothing_is_told_once(person: Person, journal: Path) -> None:
-    """A name of the flag that can't be signed with is told in one sentence, which names the flag."""
-    ran, _ = person("ballot", J, "--as", " ", keys=())
-
-    assert ran.code == 2
-    assert ran.err.count("debate: ") == 1 and "debate: --as: ' ' is not a name on one line" in ran.err
-
-
 def test_a_name_is_asked_where_none_is_given(person: Person, journal: Path) -> None:
-    """Without --as the name is asked for; what can't be a name is refused."""
+    """Without --as the name is asked for; what can't be a name is refused, in one sentence that names the flag."""
     ran, _ = person("ballot", J, keys=("bob", *KEYS))
     bad, _ = person("ballot", J, "--as", "x" * 200, keys=KEYS)
+    none, _ = person("ballot", J, "--as", " ", keys=())
 
     assert ran.code == 0 and Path("debate-report.ballots/bob.yaml").exists()
-    assert bad.code == 2 and "--as" in bad.err
+    assert bad.code == none.code == 2 and "--as" in bad.err
+    assert none.err.count("debate: ") == 1 and "debate: --as: ' ' is not a name on one line" in none.err
 
 
 @pytest.mark.parametrize("pager", ["cat", "'"])

@@ -51,32 +51,25 @@ def writing(viewer: Viewer, who: str = "Researcher A") -> None:
 
 
 def test_a_pause(server: Server) -> None:
-    """p lets the reply under way come in and makes no call until r; then the debate goes on to its report."""
-    with watching(*RUN, "--rounds=1") as viewer:
-        writing(viewer)
-        viewer.press("p")
-        viewer.see_text("pausing after this turn")
-        viewer.see(lambda: "paused · r resume" in viewer.glass.text and "thinks" not in viewer.glass.text)
-        assert answers() == ["1.opening.a"]
-        assert len(server.requests) == 1
-        server.between = lambda request: 0.0
-        viewer.press("r")
-        assert viewer.see_end() == 0
-    assert Path("r.md").exists()
-    assert len(server.requests) == len(answers()) == 5
-
-
-def test_a_pause_that_is_taken_back(server: Server) -> None:
-    """r before the answer is in takes the pause back: no turn waits."""
+    """r before the answer is in takes a pause back: no turn waits. p lets the reply under way come in and makes no call
+    until r; then the debate goes on to its report."""
     with watching(*RUN, "--rounds=1") as viewer:
         writing(viewer)
         viewer.press("p")
         viewer.see_text("pausing after this turn")
         viewer.press("r")
         viewer.see(lambda: "p pause" in viewer.glass.text)
+        writing(viewer, "Researcher B")
+        viewer.press("p")
+        viewer.see_text("pausing after this turn")
+        viewer.see(lambda: "paused · r resume" in viewer.glass.text and "thinks" not in viewer.glass.text)
+        assert answers() == ["1.opening.a", "1.opening.b"]
+        assert len(server.requests) == 2
         server.between = lambda request: 0.0
+        viewer.press("r")
         assert viewer.see_end() == 0
-    assert len(server.requests) == 5
+    assert Path("r.md").exists()
+    assert len(server.requests) == len(answers()) == 5
 
 
 def test_the_list_of_issues_waits_for_a_look(server: Server) -> None:
@@ -209,9 +202,14 @@ def test_a_judging_is_watched_too(server: Server) -> None:
 
 
 def test_a_question_from_the_floor(server: Server) -> None:
-    """f puts a question while the debate goes on: it is announced, on record, and heard by whom it was put to."""
+    """f puts a question while the debate goes on: it is announced, on record, and heard by whom it was put to. While it
+    is typed its letters pause and end nothing; Escape gives it up, and nothing is on record."""
     with watching(*RUN, "--rounds=1", rows=40) as viewer:
         writing(viewer)
+        viewer.press("fbqpe")
+        viewer.see_text("qpe▏")
+        viewer.press("\x1b")
+        viewer.see(lambda: "p pause" in viewer.glass.text.split("qpe▏")[-1])
         viewer.press("f")
         viewer.see_text("A question from the floor, to whom?")
         viewer.press("b")
@@ -220,23 +218,11 @@ def test_a_question_from_the_floor(server: Server) -> None:
         viewer.see_text("From the floor, to Researcher B: Is it dear?")
         server.between = lambda request: 0.0
         assert viewer.see_end() == 0
-    assert [event.to for event in fold(read(J).events).questions] == [("b",)]
+    debate = fold(read(J).events)
+    assert [(event.question, event.to) for event in debate.questions] == [("Is it dear?", ("b",))]
+    assert (debate.ended_after, len(debate.replies)) == (None, 5)
     assert "*From the floor:* Is it dear?" in Path("r.md").read_text(encoding="utf-8")
     assert sum("Is it dear?" in str(request) for request in server.requests) == 1
-
-
-def test_keys_of_a_question_are_no_orders(server: Server) -> None:
-    """While a question is typed its letters pause and end nothing; Escape gives it up, and nothing is on record."""
-    with watching(*RUN, "--rounds=1") as viewer:
-        writing(viewer)
-        viewer.press("fbqpe")
-        viewer.see_text("qpe▏")
-        viewer.press("\x1b")
-        viewer.see(lambda: "p pause" in viewer.glass.text.split("qpe▏")[-1])
-        server.between = lambda request: 0.0
-        assert viewer.see_end() == 0
-    debate = fold(read(J).events)
-    assert (debate.questions, debate.ended_after, len(debate.replies)) == ((), None, 5)
 
 
 def test_an_early_end(server: Server) -> None:

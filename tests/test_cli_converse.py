@@ -40,8 +40,9 @@ def person(no_models: None, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Captu
 
 
 class TestAtATerminal:
-    def test_from_the_first_question_to_the_report(self, person: Person) -> None:
-        """The conversation ends in a debate and its report, with the answers beside it."""
+    def test_from_the_first_question_to_the_report(self, person: Person, debate: Run) -> None:
+        """The conversation ends in a debate and its report, with the answers beside it. Those of a rehearsal are those
+        of the real debate, as is said; with `--rehearse` they rehearse it again, into files with a number."""
         ran, shown = person(keys=(*SETUP, "yes"))
 
         assert ran.code == 0, ran.err
@@ -51,21 +52,15 @@ class TestAtATerminal:
         assert "DEBATE SETUP CONFIRMED" not in ran.err  # it was shown and confirmed before
         assert not Path(".debate-setup.yaml").exists()
         assert read("debate-report.rehearsed.journal.jsonl").events[0].settings.topic == "Tabs are better than spaces."  # type: ignore[union-attr]
-
-    def test_the_answers_are_taken_by_run(self, person: Person, debate: Run) -> None:
-        """The answers of a rehearsal are those of the real debate, as is said; with `--rehearse` they rehearse it
-        again, into files with a number."""
-        left, _ = person(keys=(*SETUP, "yes"))
-        run = ("run", "--answers", "debate-report.answers.yaml", "--rounds=1")
-        again = debate(*run, "--rehearse")
-        ran = debate(*run, "--a=command:cat", "--b=rehearse", "--judge=rehearse")
-
-        real = "Then `debate run --answers debate-report.answers.yaml` is the real debate"
         answers = Path("debate-report.answers.yaml").read_text(encoding="utf-8")
         assert "rehearse" not in answers and "anthropic:claude-opus-5-5" in answers
-        assert left.err.count(real) == 1
+        assert ran.err.count("Then `debate run --answers debate-report.answers.yaml` is the real debate") == 1
+
+        run = ("run", "--answers", "debate-report.answers.yaml", "--rounds=1")
+        again = debate(*run, "--rehearse")
+        real = debate(*run, "--a=command:cat", "--b=rehearse", "--judge=rehearse")
         assert again.code == 0 and "debate-report.rehearsed-2.md" in again.out
-        assert ran.code == 0, ran.err
+        assert real.code == 0, real.err
         assert Path("debate-report.md").exists()
 
     def test_leaving(self, person: Person) -> None:

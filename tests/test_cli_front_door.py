@@ -38,13 +38,18 @@ def piped(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
         yield pipe
 
 
-@pytest.mark.parametrize("words", [(TOPIC,), ("--topic", TOPIC), (f"--topic={TOPIC}",)])
+@pytest.mark.parametrize(
+    "words",
+    [(TOPIC,), ("--topic", TOPIC), (f"--topic={TOPIC}",), ("--rehearse", TOPIC), ("run", "--rehearse", TOPIC)],
+    ids=" ".join,
+)
 def test_a_topic_is_enough(debate: Run, words: tuple[str, ...]) -> None:
-    """Without a terminal `debate "TOPIC"` is `debate run --topic`; a rehearsal gets plain positions of its own, shows
-    none of the stand-ins' words, and ends with the command of the real debate and what it lacks."""
+    """Without a terminal `debate "TOPIC"` is `debate run --topic`, before flags and after them; a rehearsal gets plain
+    positions of its own, shows none of the stand-ins' words, and ends with the command of the real debate and what it
+    lacks."""
     ran = debate(*words, *ONE)
 
-    assert ran.code == 0, ran.err
+    assert ran.code == 0 and f"Topic: {TOPIC}" in ran.err, ran.err
     assert "Researcher A (Pro): We should use Rust for the gateway." in ran.err
     assert "Researcher B (Con): We should not use Rust for the gateway." in ran.err
     assert ran.err.rstrip().split("\n")[-1] == (
@@ -87,14 +92,6 @@ def test_a_host_is_given_a_topic_alone(debate: Run) -> None:
     assert f'Researcher A (Pro): The answer to "{SCHOOL}" is yes.' in worded.json["show"]
     assert refused.code == 2 and "give --position-a and --position-b" in refused.err
     assert "give `positions`" in told.json["complaints"][0]  # which a program writes into an answers file
-
-
-@pytest.mark.parametrize("words", [("--rehearse", TOPIC), ("run", "--rehearse", TOPIC)])
-def test_a_topic_may_stand_before_and_after_flags(debate: Run, words: tuple[str, ...]) -> None:
-    """The topic is found where a person puts it, with a verb and without."""
-    ran = debate(*words, "--rounds", "1")
-
-    assert ran.code == 0 and f"Topic: {TOPIC}" in ran.err
 
 
 def test_the_real_debate_is_the_one_that_was_rehearsed(debate: Run) -> None:

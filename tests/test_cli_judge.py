@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from pathlib import Path
 
 import puppets
@@ -31,7 +30,8 @@ def recorded(here: Path) -> Path:
 
 def test_a_journal_is_judged_again(debate: Run, recorded: Path) -> None:
     """The other judge's verdict stands beside the first, in a report and a journal of its own; the old ones are as
-    they were."""
+    they were. Judging twice, and judging a judging, overwrites nothing. A journal that is called something else is
+    known by how it begins."""
     before = Path(OLD).read_bytes()
     ran = debate("judge", OLD, "--judge", f"replay:{OTHER}")
     report = Path("old.judged.md").read_text(encoding="utf-8")
@@ -43,6 +43,13 @@ def test_a_journal_is_judged_again(debate: Run, recorded: Path) -> None:
     assert Path(OLD).read_bytes() == before
     assert debate("check", "old.judged.journal.jsonl").code == 0
 
+    Path("record").write_bytes(before)
+    judge = ("--judge", f"replay:{OTHER}", "--quiet")
+    again = [debate("judge", name, *judge, "--json").json for name in (OLD, "old.judged.journal.jsonl", "record")]
+    assert [one["report"] for one in again] == ["old.judged-2.md", "old.judged-3.md", "record.judged.md"]
+    assert {one["status"] for one in again} == {"done"}
+    assert debate("judge", OLD, *judge, "--output", "old.judged.md").code == 2
+
 
 def test_without_a_judge(debate: Run, recorded: Path, no_models: None) -> None:
     """Where no questions can be asked, the flags that this verb has are named, and no others."""
@@ -51,16 +58,6 @@ def test_without_a_judge(debate: Run, recorded: Path, no_models: None) -> None:
     assert ran.code == 2
     assert "--judge" in ran.err and "rehearse for a stand-in" in ran.err
     assert "--a" not in ran.err and "--rehearse" not in ran.err
-
-
-def test_names_are_numbered(debate: Run, recorded: Path) -> None:
-    """Judging twice, and judging a judging, overwrites nothing."""
-    judge = ("--judge", f"replay:{OTHER}", "--quiet")
-    names = [debate("judge", OLD, *judge, "--json").json["report"] for _ in range(2)]
-    names.append(debate("judge", "old.judged.journal.jsonl", *judge, "--json").json["report"])
-
-    assert names == ["old.judged.md", "old.judged-2.md", "old.judged-3.md"]
-    assert debate("judge", OLD, *judge, "--output", "old.judged.md").code == 2
 
 
 def test_a_panel_of_another_size(debate: Run, recorded: Path) -> None:
@@ -178,12 +175,3 @@ def test_a_judge_that_fails_leaves_it_resumable(debate: Run, recorded: Path) -> 
     assert ran.code == 4 and "2.verdict.judge" in ran.err
     assert resumed.code == 0, resumed.err
     assert fold(read("old.judged.journal.jsonl").events).complete
-
-
-def test_journals_under_other_names(debate: Run, recorded: Path) -> None:
-    """A journal that is called something else is known by how it begins."""
-    Path("record").write_bytes(Path(OLD).read_bytes())
-    ran = debate("judge", "record", "--judge", f"replay:{OTHER}", "--json")
-
-    assert (ran.code, ran.json["report"]) == (0, "record.judged.md")
-    assert json.loads(ran.out)["status"] == "done"

@@ -192,14 +192,13 @@ def test_only_a_file_is_the_newest_debate(debate: Run, here: Path) -> None:
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
-@pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize(
-    ("line", "code"),
+    ("line", "code", "unbuffered"),
     [
-        ("ask debate.yaml rubbish", 2),
-        ("ask debate.yaml topic=x", 4),
-        ("check nope.jsonl --json", 2),
-        ("formats", 4),
+        ("ask debate.yaml rubbish", 2, ""),
+        ("ask debate.yaml topic=x", 4, "1"),
+        ("check nope.jsonl --json", 2, "1"),
+        ("formats", 4, ""),
     ],
 )
 def test_a_full_disk_under_stdout_is_told_once(here: Path, line: str, code: int, unbuffered: str) -> None:

@@ -92,14 +92,16 @@ def test_what_lies_in_the_pages_place_stays(debate: Run, answers: Path) -> None:
     assert other.code == 2 and not Path("lone.journal.jsonl").exists()
 
 
-def test_report_of_a_paused_debate_says_so(debate: Run, answers: Path) -> None:
-    """A debate that is not finished has a report that says what it waits for."""
+def test_a_paused_debate_says_so(debate: Run, answers: Path) -> None:
+    """A debate that is not finished has a report that says what it waits for, and is played as far as it goes."""
     puppets.answer(debate("open", "--answers", "answers.yaml", "--json").json["turns"])
     debate("step", J)
-    ran = debate("report", J, "--json")
+    ran, played = debate("report", J, "--json"), debate("replay", J)
 
     assert ran.json["status"] == "paused"
     assert "Paused: waiting for 1.opening.b" in Path("report.md").read_text(encoding="utf-8")
+    assert played.code == 0 and "This is what a says in 1.opening.a." in played.out
+    assert played.out.endswith("Debate paused.\n")
 
 
 def test_no_report_replaces_what_is_none(debate: Run, finished: bytes) -> None:
@@ -123,17 +125,6 @@ def test_replay_plays_it_all_again(debate: Run, finished: bytes) -> None:
     assert "Scores: A: 7 | B: 6 | Winner: A" in ran.out
     assert Path("again.md").read_bytes() == finished
     assert Path(J).read_bytes() == before
-
-
-def test_replay_of_a_paused_debate_stops_where_it_ends(debate: Run, answers: Path) -> None:
-    """A recording that ends early is played as far as it goes."""
-    puppets.answer(debate("open", "--answers", "answers.yaml", "--json").json["turns"])
-    debate("step", J)
-    ran = debate("replay", J)
-
-    assert ran.code == 0
-    assert "This is what a says in 1.opening.a." in ran.out
-    assert ran.out.endswith("Debate paused.\n")
 
 
 def test_a_recording_speaks_in_its_own_debate_only(debate: Run, finished: bytes) -> None:
@@ -232,7 +223,8 @@ def test_a_report_as_json(reported: Run) -> None:
 
 
 def test_all_is_well(reported: Run) -> None:
-    """The reports beside a journal are checked without being named: exit 0, a line each."""
+    """The reports beside a journal are checked without being named: exit 0, a line each. One that is named, wherever it
+    lies and whatever it is called, is checked, and no other; every file that can't be checked is complained of."""
     ran, told = reported("check", J), reported("check", J, "--json").json
 
     assert ran.code == 0
@@ -243,16 +235,12 @@ def test_all_is_well(reported: Run) -> None:
     ]
     assert told["reports"][0]["head"] == told["head"] and told["reports"][0]["lines"] == told["lines"]
 
-
-def test_named_reports_alone_are_checked(reported: Run) -> None:
-    """A report that is named, wherever it lies and whatever it is called, is checked, and no other."""
     os.rename("report.md", "copy of it.md")
-    told = reported("check", J, "copy of it.md", "--json").json
-    after = reported("check", "--json", J, "copy of it.md").json
-
-    assert [one["report"] for one in told["reports"]] == ["copy of it.md"]
-    assert told["reports"][0]["state"] == "unchanged"
-    assert after == told
+    named = reported("check", J, "copy of it.md", "--json").json
+    assert [(one["report"], one["state"]) for one in named["reports"]] == [("copy of it.md", "unchanged")]
+    assert reported("check", "--json", J, "copy of it.md").json == named
+    missing = reported("check", J, "none.md", "notes.txt")
+    assert (missing.code, missing.out, missing.err.count("\n")) == (2, "", 2)
 
 
 def test_a_changed_report(reported: Run) -> None:
@@ -308,13 +296,6 @@ def test_a_damaged_journal(reported: Run) -> None:
     assert ran.code == 2
     assert f"{J}: line " in ran.err
     assert ran.err.count("unchanged since it was written, from a journal of") == len(reports_here())
-
-
-def test_a_report_that_is_not_there(reported: Run) -> None:
-    """Every file that can't be checked is complained of, a line each."""
-    ran = reported("check", J, "none.md", "notes.txt")
-
-    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 2)
 
 
 def test_a_torn_journal(reported: Run) -> None:
@@ -421,45 +402,34 @@ def two(here: Path, debate: Run) -> list[str]:
 
 
 def test_it_is_printed(debate: Run, two: list[str]) -> None:
-    """Without --to the comparison goes to standard output, and says what hangs together."""
-    ran = debate("compare", *two)
+    """Without --to the comparison goes to standard output, and says what hangs together; with --json it is one object,
+    with what the tables hold."""
+    ran, made = debate("compare", *two), debate("compare", *two, "--json").json
 
     assert ran.code == 0, ran.err
     assert ran.out.startswith("# Debate Comparison\n")
     assert "- Run 2 judges the speeches of run 1 again." in ran.out
     assert "- Run 2 is rehearsed: stand-ins spoke in it." in ran.out
     assert debate("compare", two[0], "again.md").out == ran.out  # a report stands for its journal
-
-
-def test_it_is_written(debate: Run, two: list[str]) -> None:
-    """With --to it is written, over a comparison but over nothing else."""
-    Path("notes.md").write_text("my notes")
-    printed = debate("compare", *two).out
-    codes = [debate("compare", *two, "--to", path).code for path in ("c.md", "c.md", "notes.md", "c.csv")]
-
-    assert codes == [0, 0, 2, 2]
-    assert Path("c.md").read_text(encoding="utf-8") == printed
-    assert Path("notes.md").read_text() == "my notes"
-
-
-def test_it_is_written_as_a_page(debate: Run, two: list[str]) -> None:
-    """With --to and a page's name it is a page that holds together, over a page of a comparison and no other."""
-    assert debate("report", FRIDAY, "--to", "report.html").code == 0
-    codes = [debate("compare", *two, "--to", path).code for path in ("c.html", "c.html", "report.html")]
-    found = page_reading.read(Path("c.html").read_text(encoding="utf-8"))
-
-    assert (codes, found.odd) == ([0, 0, 2], [])
-    assert [name for tag, name in found.outline if tag == "h2"][:2] == ["Runs", "Verdicts"]
-    assert "Run 2 judges the speeches of run 1 again." in found.text
-
-
-def test_programs_read_it(debate: Run, two: list[str]) -> None:
-    """With --json it is one object, with what the tables hold."""
-    made = debate("compare", *two, "--json").json
-
     assert (made["schema"], made["status"], made["report"]) == (1, "compared", None)
     assert set(made["comparison"]["winners"]) == {"1", "2"}
     assert made["comparison"]["runs"]["heads"][0] == "Run"
+
+
+def test_it_is_written(debate: Run, two: list[str]) -> None:
+    """With --to it is written, over a comparison but over nothing else; with a page's name it is a page that holds
+    together."""
+    Path("notes.md").write_text("my notes")
+    assert debate("report", FRIDAY, "--to", "report.html").code == 0
+    paths = ("c.md", "c.md", "notes.md", "c.csv", "c.html", "c.html", "report.html")
+    codes = [debate("compare", *two, "--to", path).code for path in paths]
+    found = page_reading.read(Path("c.html").read_text(encoding="utf-8"))
+
+    assert (codes, found.odd) == ([0, 0, 2, 2, 0, 0, 2], [])
+    assert Path("c.md").read_text(encoding="utf-8") == debate("compare", *two).out
+    assert Path("notes.md").read_text() == "my notes"
+    assert [name for tag, name in found.outline if tag == "h2"][:2] == ["Runs", "Verdicts"]
+    assert "Run 2 judges the speeches of run 1 again." in found.text
 
 
 def test_all_that_is_wrong_is_told_at_once(debate: Run, two: list[str]) -> None:

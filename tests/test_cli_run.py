@@ -52,7 +52,8 @@ def test_with_an_address_and_any_key(debate: Run, server: Server) -> None:
 
 def test_one_line_a_turn(debate: Run, server: Server) -> None:
     """Without a terminal each turn has one line: turn, words, cost, seconds and model. An estimate precedes
-    them, and the cost by seat follows."""
+    them, and the cost by seat follows. A seat of the complete debate can't be given away then: the way to other judges
+    is named."""
     ran = debate("run", *SETUP, "--rounds=1")
     lines = [line for line in ran.err.splitlines() if line.startswith("  ")]
 
@@ -65,6 +66,10 @@ def test_one_line_a_turn(debate: Run, server: Server) -> None:
     assert "\n5 calls, about" in ran.err and f"5 calls: ${paid:.4f} (a $" in ran.err
     assert "## Calls and Cost" in Path("r.md").read_text(encoding="utf-8")
     assert "\x1b" not in ran.err + ran.out
+
+    before = Path(J).read_bytes()
+    given = debate("resume", J, "--judge=anthropic:m")
+    assert given.code == 2 and "debate judge" in given.err and Path(J).read_bytes() == before
 
 
 def test_quiet_says_nothing(debate: Run, server: Server) -> None:
@@ -128,28 +133,13 @@ def test_a_cap_pauses_between_turns(debate: Run, server: Server) -> None:
     assert [event.max_cost for event in read(J).events if isinstance(event, BudgetChanged)] == [1.0]
 
 
-@pytest.mark.parametrize("cap", ["0", "nan"])
-def test_what_is_no_cap(cap: str, debate: Run, server: Server) -> None:
-    """A cap is an amount above 0, or none."""
-    debate("run", *SETUP, "--rounds=1", "--max-cost=0.001")
-    before = Path(J).read_bytes()
-
-    assert debate("resume", J, f"--max-cost={cap}").code == 2
-    assert debate("run", *SETUP, f"--max-cost={cap}", "--output=other.md").code == 2
-    assert Path(J).read_bytes() == before
-
-
-def test_a_cap_that_can_not_be_held(debate: Run, server: Server) -> None:
-    """Where a price is unknown no cap is promised: the debate is not opened, and the seat is named."""
-    ran = debate("run", *SETUP, "--max-cost=1", "--a=anthropic:who-knows")
-
-    assert ran.code == 2
-    assert "anthropic:who-knows" in ran.err
-    assert not Path(J).exists()
-
-
 def test_unknown_prices_are_unknown(debate: Run, server: Server) -> None:
-    """A model without a price makes no cost of nought: the report and the sum say that it is unknown."""
+    """Where a price is unknown no cap is promised: the debate is not opened, and the seat is named; nor is one whose
+    judge lacks a key. Without a cap the report and the sum say that the price is unknown."""
+    capped = debate("run", *SETUP, "--max-cost=1", "--a=anthropic:who-knows")
+    keyless = debate("run", *SETUP, "--judge=openrouter:v/m")
+    assert (capped.code, keyless.code, server.requests, Path(J).exists()) == (2, 2, [], False)
+    assert "anthropic:who-knows" in capped.err and "OPENROUTER_API_KEY" in keyless.err
     ran = debate("run", *SETUP, "--rounds=1", "--a=anthropic:who-knows")
 
     paid = r"\$\d\.\d{4}"
@@ -260,34 +250,18 @@ def test_settings_come_from_file_and_flags(debate: Run, server: Server) -> None:
 
 
 def test_a_new_cast_keeps_to_the_cap(debate: Run, server: Server) -> None:
-    """A seat can't be given, under a cap, to a model whose price is unknown; nothing is changed by trying."""
+    """A seat can't be given, under a cap, to a model whose price is unknown; nothing is changed by trying. A cap is an
+    amount above 0, or none."""
     debate("run", *SETUP, "--rounds=1", "--max-cost=0.001")
     before = Path(J).read_bytes()
 
     assert debate("resume", J, "--a=command:cat").code == 2
     assert debate("resume", J, "--max-cost=5", "--judge=host", "--judge=host").code == 2  # a panel keeps its size
     assert debate("resume", J, "--judge=oracle:x").code == 2
+    for cap in ("--max-cost=0", "--max-cost=nan"):
+        assert debate("resume", J, cap).code == debate("run", *SETUP, cap, "--output=other.md").code == 2
     assert Path(J).read_bytes() == before
     assert debate("resume", J, "--a=command:cat", "--max-cost=none", "--b=host").code == 3
-
-
-def test_a_finished_debate_has_its_cast(debate: Run, server: Server) -> None:
-    """A seat of a debate that is complete can't be given away: the way to other judges is named."""
-    debate("run", *SETUP, "--rounds=1")
-    before = Path(J).read_bytes()
-    ran = debate("resume", J, "--judge=anthropic:m")
-
-    assert ran.code == 2
-    assert "debate judge" in ran.err
-    assert Path(J).read_bytes() == before
-
-
-def test_a_missing_key_is_told_before_the_first_call(debate: Run, server: Server) -> None:
-    """A judge that can't be asked for want of a key stops no debate in the middle: the debate is not opened."""
-    ran = debate("run", *SETUP, "--judge=openrouter:v/m")
-
-    assert (ran.code, server.requests) == (2, [])
-    assert "OPENROUTER_API_KEY" in ran.err
 
 
 def test_the_answers_of_a_rehearsal_rehearse_again(debate: Run) -> None:

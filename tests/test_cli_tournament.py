@@ -173,8 +173,13 @@ def test_another_spec_in_the_folder(debate: Run, spec: Path) -> None:
 
 def test_a_model_is_added(debate: Run, spec: Path) -> None:
     """A model that is added to a finished tournament meets all others with the next run, and what was scheduled and
-    held stays as it is."""
-    debate("tournament", "run", "spec.yaml", "--to", "out", "--rehearse")
+    held stays as it is. With --events every line of stderr is JSON, and what was said is not in it."""
+    first = debate("tournament", "run", "spec.yaml", "--to", "out", "--rehearse", "--events")
+    lines = [json.loads(line) for line in first.err.splitlines()]
+    assert first.code == 0 and sum("standing" in line for line in lines) >= 12
+    assert {line["event"]["kind"] for line in lines if "event" in line} == {"asked", "spoke", "voted"}
+    assert "This is a rehearsal" not in first.err
+
     before, schedule = {path: path.read_bytes() for path in journals()}, folder.load("out").schedule
     add = ("tournament", "add", "out", "openai:gpt-5.1", "--name", "late", "--rehearse")
     added, again = debate(*add), debate(*add)
@@ -186,16 +191,6 @@ def test_a_model_is_added(debate: Run, spec: Path) -> None:
     assert ran.code == 0 and "12 debates complete" in ran.out
     assert later[:6] == schedule and all("late" in (one.pro, one.con) for one in later[6:])
     assert all(path.read_bytes() == data for path, data in before.items()) and len(journals()) == 12
-
-
-def test_events_are_lines_of_json(debate: Run, spec: Path) -> None:
-    """With --events every line of stderr is JSON, and what was said is not in it."""
-    ran = debate("tournament", "run", "spec.yaml", "--to", "out", "--rehearse", "--events")
-    lines = [json.loads(line) for line in ran.err.splitlines()]
-
-    assert ran.code == 0 and sum("standing" in line for line in lines) >= 12
-    assert {line["event"]["kind"] for line in lines if "event" in line} == {"asked", "spoke", "voted"}
-    assert "This is a rehearsal" not in ran.err
 
 
 @pytest.mark.slow

@@ -67,7 +67,8 @@ def opened(debate: Run, here: Path) -> dict[str, Any]:
 
 
 def test_the_brief_stands_before_the_verdict_and_changes_nothing_below(debate: Run, opened: dict[str, Any]) -> None:
-    """Page one has the recommendation, the cases and the marks."""
+    """Page one has the recommendation, the cases and the marks. The JSON report has the list, what became of each
+    issue, and every part of the brief."""
     told = finish(debate, opened, say, rounds=1)
     report = build_report(read(told["journal"]).entries)
     text = Path("r.md").read_text(encoding="utf-8")
@@ -97,11 +98,6 @@ def test_the_brief_stands_before_the_verdict_and_changes_nothing_below(debate: R
         told["summary"] == summary_line(report, "r.md")
         and "Recommendation (70 % sure): Stay for a year." in told["summary"]
     )
-
-
-def test_json_has_issues_and_brief_as_data(debate: Run, opened: dict[str, Any]) -> None:
-    """The JSON report has the list, what became of each issue, and every part of the brief."""
-    told = finish(debate, opened, say, rounds=1)
     assert debate("report", told["journal"], "--to", "r.json").code == 0
     data = json.loads(Path("r.json").read_text(encoding="utf-8"))
     assert data["issues"]["issues"][0] == {"id": "I1", "question": "Question 1?", "standing": "untouched"}
@@ -111,8 +107,8 @@ def test_json_has_issues_and_brief_as_data(debate: Run, opened: dict[str, Any]) 
         None,
         [],
     )
-    page = Path("r.html").read_text(encoding="utf-8")
-    assert 'The answer above comes closer to Researcher B (Con): <a href="#h-verdict-why">' in page
+    shown = Path("r.html").read_text(encoding="utf-8")
+    assert 'The answer above comes closer to Researcher B (Con): <a href="#h-verdict-why">' in shown
 
 
 def test_a_winner_behind_on_points_is_named_beside_the_points(debate: Run, opened: dict[str, Any]) -> None:
@@ -153,7 +149,8 @@ def test_the_advice_is_data_and_folded_on_the_page(debate: Run, opened: dict[str
 
 
 def test_reviewers_read_no_advice(debate: Run, opened: dict[str, Any]) -> None:
-    """A reviewer reads the list of issues, and neither the advice before the debate nor the brief."""
+    """A reviewer reads the list of issues, and neither the advice before the debate nor the brief. The brief's
+    own brief has totals, standings and dissent, and none of the judge's ballots."""
     told = finish(debate, opened, say, rounds=1)
     assert debate("ballot", told["journal"], "--read", "to-review.md").code == 0
     text = Path("to-review.md").read_text(encoding="utf-8")
@@ -166,11 +163,6 @@ def test_reviewers_read_no_advice(debate: Run, opened: dict[str, Any]) -> None:
 
     for shown in (text, page):
         assert "Question 1?" in shown and "Move at once." not in shown and "Advice" not in shown
-
-
-def test_the_rapporteur_sees_the_result_and_no_ballot(debate: Run, opened: dict[str, Any]) -> None:
-    """The brief's own brief has totals, standings and dissent, and none of the judge's ballots."""
-    finish(debate, opened, say, rounds=1)
     asked = Path("r.turns/final.brief.rapporteur.brief.md").read_text(encoding="utf-8")
     judged = Path("r.turns/final.verdict.judge.brief.md").read_text(encoding="utf-8")
     assert "<<< BALLOT" in judged and "<<< BALLOT" not in asked
@@ -297,23 +289,16 @@ def test_issues_and_brief_switched_off_leave_the_debate_as_it_is_without(debate:
         assert not re.search(r"list of issues|rapporteur|\bdry\b", text, re.I), path
 
 
-def test_a_list_of_ones_own_is_put_before_all_seats(debate: Run, here: Path) -> None:
-    """The questions of an answers file are in every brief, numbered and fenced, and in the journal's settings."""
-    Path("a.json").write_text(
-        json.dumps({**ANSWERS, "rounds": 1, "issues": QUESTIONS, "brief": False}), encoding="utf-8"
-    )
-    assert debate("run", "--answers", "a.json", "--rehearse", "--output", "r.md").code == 0
-    briefs = [path.read_text(encoding="utf-8") for path in Path("r.rehearsed.turns").iterdir()]
-    assert briefs and all("I2. Who is on call at night?" in text for text in briefs)
-    assert read("r.rehearsed.journal.jsonl").events[0].settings.issues == tuple(QUESTIONS)  # type: ignore[union-attr]
-
-
 def test_a_list_of_ones_own_stands_in_every_form(debate: Run, here: Path) -> None:
-    """No turn draws it up, so it stands before the first one: in reports, on the screen and in what reviewers read."""
+    """No turn draws it up, so it stands before the first one: in reports, on the screen and in what reviewers read. It
+    is in every brief, numbered and fenced, and in the journal's settings."""
     own = {**ANSWERS, "rounds": 1, "issues": QUESTIONS}
     Path("a.json").write_text(json.dumps(own), encoding="utf-8")
     assert debate("run", "--answers", "a.json", "--rehearse", "--output", "r.md").code == 0
     journal = "r.rehearsed.journal.jsonl"
+    briefs = [path.read_text(encoding="utf-8") for path in Path("r.rehearsed.turns").iterdir()]
+    assert briefs and all("I2. Who is on call at night?" in text for text in briefs)
+    assert read(journal).events[0].settings.issues == tuple(QUESTIONS)  # type: ignore[union-attr]
     assert debate("ballot", journal, "--read", "read.md").code == 0
     replayed = debate("replay", journal, "--no-pace")
     texts = [Path(name).read_text(encoding="utf-8") for name in ("r.rehearsed.md", "r.rehearsed.html", "read.md")]

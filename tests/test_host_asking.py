@@ -167,9 +167,12 @@ def test_a_key_that_is_typed_is_not_written(debate: Run, here: Path, monkeypatch
 
 
 def test_questions_come_ready_for_a_dialog(debate: Run) -> None:
-    """Two dialogs ask for all: each question has a short header and, where it can be chosen, two to four options."""
+    """Two dialogs ask for all: each question has a short header and, where it can be chosen, two to four options. With
+    `--dialog` they are printed alone, in the same words; what is left out is printed without it."""
     moderate(ask(debate, "topic=tabs or spaces?"), RESTATED)
-    first = ask(debate)
+    first, dialog = ask(debate), ask(debate, "--dialog")
+    assert dialog["questions"] == first["questions"]
+    assert first.keys() - dialog.keys() == {"question", "settled", "trust"}
     told = ask(
         debate, "topic_ok=Yes (Recommended)", "positions=Auto", "rounds=2 rounds", "strictness=lenient (default)"
     )
@@ -199,22 +202,15 @@ def test_rounds_may_be_left_to_the_judges(debate: Run) -> None:
 
 
 def test_the_rapporteur_may_be_named(debate: Run, here: Path) -> None:
-    """A user who wants another rapporteur says so in the conversation, without being asked; `judge` takes it back."""
-    ask(debate, "topic=tabs or spaces?", "rapporteur=openai:gpt-5")
+    """A user who wants another rapporteur says so in the conversation, without being asked; `judge` takes it back. An
+    answer that names no model that can be called is refused as other answers are, and is not kept."""
+    refused = ask(debate, "topic=tabs or spaces?", "rapporteur=garbage")
+    ask(debate, "rapporteur=openai:gpt-5")
     named = read_mapping("setup.yaml")["cast"]
     ask(debate, "rapporteur=judge")
 
+    assert "garbage" in " ".join(refused["complaints"]) and "cast" not in refused["settled"]
     assert (named, read_mapping("setup.yaml")["cast"]) == ({"rapporteur": "openai:gpt-5"}, {})
-
-
-def test_a_dialog_is_printed_alone(debate: Run, here: Path) -> None:
-    """With `--dialog` the questions are printed in the form of a question tool and not a second time, in the same
-    words; what is left out is printed without it."""
-    moderate(ask(debate, "topic=tabs or spaces?"), RESTATED)
-    whole, dialog = ask(debate), ask(debate, "--dialog")
-
-    assert dialog["questions"] == whole["questions"]
-    assert whole.keys() - dialog.keys() == {"question", "settled", "trust"}
 
 
 def test_a_second_debate_starts_afresh(debate: Run, here: Path) -> None:
@@ -342,13 +338,6 @@ def test_a_file_makes_no_folder_elsewhere(debate: Run, here: Path) -> None:
 
     assert told["settled"]["output"] == "elsewhere/deep/r.md"
     assert not Path("elsewhere").exists()
-
-
-def test_a_rapporteur_that_is_no_model_is_refused_at_once(debate: Run) -> None:
-    """An answer that names no model that can be called is refused as other answers are, and is not kept."""
-    ran = ask(debate, "topic=tabs or spaces?", "rapporteur=garbage")
-
-    assert "garbage" in " ".join(ran["complaints"]) and "cast" not in ran["settled"]
 
 
 def test_a_moderators_reply_is_checked(debate: Run) -> None:

@@ -76,7 +76,8 @@ def test_a_misspelt_reply_is_named(debate: Run, opened: dict[str, Any], name: st
 
 
 def test_a_debate_goes_to_its_report(debate: Run, opened: dict[str, Any]) -> None:
-    """Stepping to the end writes the report and prints the closing line."""
+    """Stepping to the end writes the report and prints the closing line. A step after the last changes nothing and
+    prints both again."""
     told = finish(debate, opened, rounds=2)
 
     assert told["report"] == "report.md"
@@ -87,13 +88,8 @@ def test_a_debate_goes_to_its_report(debate: Run, opened: dict[str, Any]) -> Non
     assert Path("report.md").read_text(encoding="utf-8").startswith("# Debate Report\n")
     assert "in an unbroken chain" in debate("check", J).out
 
-
-def test_a_finished_debate_steps_to_the_same(debate: Run, opened: dict[str, Any]) -> None:
-    """A step after the last changes nothing and prints the report and the summary again."""
-    told = finish(debate, opened, rounds=2)
     before = Path(J).read_bytes()
     again = debate("step", J, "--json").json
-
     assert (again["status"], again["report"], again["summary"]) == ("done", told["report"], told["summary"])
     for verb in ("step", "resume"):
         shown = debate(verb, J)
@@ -102,24 +98,9 @@ def test_a_finished_debate_steps_to_the_same(debate: Run, opened: dict[str, Any]
     assert Path(J).read_bytes() == before
 
 
-def test_one_of_a_pair_is_taken_alone(debate: Run, opened: dict[str, Any]) -> None:
-    """A reply is taken while its sibling is still missing, and only the sibling stays due."""
-    told = opened
-    while len(told["turns"]) == 1:
-        puppets.answer(told["turns"], rounds=2)
-        told = debate("step", J, "--json").json
-    puppets.answer(told["turns"][1:])
-    ran = debate("step", J, "--json")
-
-    assert [one["turn"] for one in ran.json["accepted"]] == ["1.challenge.b"]
-    assert [one["turn"] for one in ran.json["turns"]] == ["1.challenge.a"]
-
-
 BAD_REPLIES: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "the reply is empty"),
-    "blank": (b" \n\t\n", "the reply is empty"),
     "binary": (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\xff\xfe", "not UTF-8"),
-    "wrapper": (b"[Subagent hand-back]\n  So it is.\n", "wrapped in text of the host's own tools"),
     "wrapper behind a BOM": (
         b"\xef\xbb\xbf\xef\xbb\xbf[Subagent hand-back]\n  So it is.\n",
         "wrapped in text of the host's own tools",
@@ -130,7 +111,6 @@ BAD_REPLIES: dict[str, tuple[bytes, str]] = {
         "wrapped in text of the host's own tools",
     ),
     "5 MB": (b"x" * 5_000_000, "at most 262,144"),
-    "utf-16": ("speech".encode("utf-16"), "not UTF-8"),
 }
 
 
@@ -296,7 +276,8 @@ def test_people_can_read_it_too(debate: Run, opened: dict[str, Any]) -> None:
 
 
 def test_a_step_waits_for_every_reply(debate: Run, opened: dict[str, Any]) -> None:
-    """`--wait` returns when all due replies are there, and after its seconds with those that are there."""
+    """`--wait` returns when all due replies are there, and after its seconds with those that are there: a reply is
+    taken while its sibling is still missing, and only the sibling stays due."""
     told = opened
     while len(told["turns"]) == 1:
         puppets.answer(told["turns"], rounds=2)
@@ -309,6 +290,7 @@ def test_a_step_waits_for_every_reply(debate: Run, opened: dict[str, Any]) -> No
     timer.join()
 
     assert [one["turn"] for one in late.json["accepted"]] == ["1.challenge.a"]
+    assert [one["turn"] for one in late.json["turns"]] == ["1.challenge.b"]
     assert late.json["missing"] == ["1.challenge.b: no reply at report.turns/1.challenge.b.reply.md yet."]
     assert late.code == 0
     assert [one["turn"] for one in whole["accepted"]] == ["1.challenge.b"] and "missing" not in whole
@@ -385,21 +367,13 @@ def test_no_brief_holds_a_key(debate: Run, opened: dict[str, Any], monkeypatch: 
     assert [one["turn"] for one in debate("step", J, "--json").json["accepted"]] == ["1.opening.b"]
 
 
-def test_schemas_are_printed_on_request(debate: Run, opened: dict[str, Any]) -> None:
-    """A due ballot comes with its schema only where `--schemas` asks for it."""
-    at_verdict(debate, opened)
-
+def test_a_ballot_is_filled_in_by_hand(debate: Run, opened: dict[str, Any]) -> None:
+    """A judge's brief ends with an empty form of the reply: as it is it is refused, and filled in it counts. The schema
+    comes with it only where `--schemas` asks for it."""
+    told = at_verdict(debate, opened)
+    (turn,) = told["turns"]
     assert "json_schema" not in debate("step", J, "--json").json["turns"][0]
     assert "scores" in debate("step", J, "--json", "--schemas").json["turns"][0]["json_schema"]["properties"]
-
-
-def test_a_ballot_is_filled_in_by_hand(debate: Run, opened: dict[str, Any]) -> None:
-    """A judge's brief ends with an empty form of the reply: as it is it is refused, and filled in it counts."""
-    told = opened
-    while told["turns"][0]["seat"] != "judge":
-        puppets.answer(told["turns"], rounds=2)
-        told = debate("step", told["journal"], "--json").json
-    (turn,) = told["turns"]
     brief = Path(turn["brief"]).read_text(encoding="utf-8")
     form = json.loads(brief.rpartition("```json\n")[2].partition("```")[0])
     Path(turn["reply"]).write_text(json.dumps(form), encoding="utf-8")

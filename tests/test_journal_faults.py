@@ -262,16 +262,6 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, how: str) -> None:
 # What is not text, not a journal, or not there any more
 
 
-@pytest.mark.parametrize("data", [b"Milk, eggs, and no newline", b"\x89PNG\x00\xff" * 9], ids=["text", "binary"])
-def test_a_file_of_another_kind_is_not_begun_over(tmp_path: Path, data: bytes) -> None:
-    """A file that is not the beginning of a journal's first line is no torn journal: it is left as it was."""
-    path = tmp_path / "notes"
-    path.write_bytes(data)
-    with pytest.raises(BadJournal):
-        JournalWriter.create(path, opened())
-    assert path.read_bytes() == data
-
-
 def test_a_key_that_is_no_text_is_not_changed_in_silence(tmp_path: Path) -> None:
     """A ballot whose keys hold half a surrogate pair is refused, or read back as it was; never as another."""
     path = tmp_path / "j.jsonl"

@@ -25,12 +25,19 @@ from debate_orchestrator.util.errors import OutOfTurn, Paused, ProviderFailed, T
 
 
 def test_a_whole_debate(tmp_path: Path) -> None:
-    """The loop runs a debate from its opening to its last turn, and the journal folds to the same."""
+    """The loop runs a debate from its opening to its last turn, and the journal folds to the same. Each answer in it
+    follows the intent that asked for it, with the same brief."""
     with begun(tmp_path / "j") as journal:
         debate = driven(journal, Speaker())
+    events, waiting = read(tmp_path / "j").events, dict[str, str]()
+    for event in events[1:]:
+        if isinstance(event, BriefSent):
+            waiting[event.turn] = event.brief_digest
+        else:
+            assert waiting.pop(event.turn) == event.reply.brief_digest  # type: ignore[union-attr]
 
-        assert debate.complete
-        assert fold(read(tmp_path / "j").events).replies == debate.replies
+    assert debate.complete and waiting == {}
+    assert fold(events).replies == debate.replies
 
 
 def test_independent_turns_run_at_once(tmp_path: Path) -> None:
@@ -77,19 +84,6 @@ def test_nothing_paid_is_asked_again(tmp_path: Path) -> None:
     asked = [brief.turn for brief in speaker.briefs]
     assert asked[0] == "1.verdict.judge"
     assert len(asked) == len(set(asked))
-
-
-def test_an_intent_comes_before_its_answer(tmp_path: Path) -> None:
-    """Each answer in the journal follows the intent that asked for it, with the same brief."""
-    with begun(tmp_path / "j") as journal:
-        driven(journal, Speaker())
-    waiting: dict[str, str] = {}
-    for event in read(tmp_path / "j").events[1:]:
-        if isinstance(event, BriefSent):
-            waiting[event.turn] = event.brief_digest
-        else:
-            assert waiting.pop(event.turn) == event.reply.brief_digest  # type: ignore[union-attr]
-    assert waiting == {}
 
 
 def test_a_ballot_is_asked_for_again(tmp_path: Path) -> None:

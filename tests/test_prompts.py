@@ -21,7 +21,6 @@ from debate_orchestrator.prompting.templates import (
     find_problems,
     functions,
 )
-from debate_orchestrator.setup.state import QuestionTexts
 from debate_orchestrator.util import resources
 
 ROOT = resources.prompts()
@@ -58,27 +57,6 @@ def test_every_template_is_used() -> None:
 
     unnamed = [path.name for path in unused if not any(f"/{path.name}" in text for text in texts + code)]
     assert unnamed == ["arbiter.md.j2"]
-
-
-def test_words_are_the_interviews() -> None:
-    """The wording of the setup is complete: every key that the conversation asks for has its question, and so has the
-    rapporteur, for whom it does not ask."""
-    words = QuestionTexts.model_validate(resources.read_yaml("setup.yaml"))
-
-    assert list(words.questions) == [
-        "topic",
-        "framing",
-        "topic_ok",
-        "positions",
-        "position_a",
-        "position_b",
-        "positions_ok",
-        "rounds",
-        "insist",
-        "strictness",
-        "output",
-        "rapporteur",
-    ]
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,8 @@ def nothing_written() -> bool:
 
 
 def test_forms_of_other_sites_start_nothing(visitor: PublicVisitor) -> None:
-    """A form is taken from a page of this site alone: the browser says so, and it holds the token of its cookie."""
+    """A form is taken from a page of this site alone: the browser says so, and it holds the token of its cookie. Where
+    no cookie comes back, the page says what to allow."""
     for headers in (
         {"origin": "https://evil.example"},
         {"origin": "null"},
@@ -64,7 +65,8 @@ def test_forms_of_other_sites_start_nothing(visitor: PublicVisitor) -> None:
     visitor.client.cookies.clear()
     data = {**TOPIC, "form_token": stolen}
     same_site = {**visitor.headers, "origin": f"https://{HOST}"}
-    assert visitor.client.post("/start", data=data, headers=same_site).status_code == 403
+    answer = visitor.client.post("/start", data=data, headers=same_site)
+    assert answer.status_code == 403 and "allow cookies for this site" in answer.text
     assert visitor.client.post("/start", data={**data, "form_token": ""}, headers=same_site).status_code == 403
     assert nothing_written()
 
@@ -88,15 +90,6 @@ def test_no_cookie_of_another_is_parsed(visitor: PublicVisitor, monkeypatch: pyt
         assert answer.status_code == status, cookies[-60:]
 
 
-def test_a_browser_without_cookies_is_told(visitor: PublicVisitor) -> None:
-    """Where no cookie comes back, the page says what to allow."""
-    token = visitor.token()
-    visitor.client.cookies.clear()
-    headers = {**visitor.headers, "origin": f"https://{HOST}"}
-    answer = visitor.client.post("/start", data={**TOPIC, "form_token": token}, headers=headers)
-    assert answer.status_code == 403 and "allow cookies for this site" in answer.text
-
-
 def test_a_damaged_journal_is_not_told_to_visitors(visitor: PublicVisitor) -> None:
     """The page of a debate whose file was spoilt says no more than that; the owner's log says what is wrong."""
     path = visitor.started()
@@ -109,31 +102,20 @@ def test_a_damaged_journal_is_not_told_to_visitors(visitor: PublicVisitor) -> No
     assert visitor.get("/").status_code == 200
 
 
-def test_the_cookie_is_kept_from_scripts_and_other_names(visitor: PublicVisitor) -> None:
-    """Behind https, no script and no other name of the domain gets or sets the cookie of the form."""
+def test_what_is_served_and_under_which_names(visitor: PublicVisitor) -> None:
+    """A public site has no address of the dashboard or of seats, with whatever cookie, and no address with a slash too
+    many, which would send a visitor on to http. No page, and so no link within one, is made for another name. Behind
+    https, no script and no other name of the domain gets or sets the cookie of the form."""
+    for path in ("/enter?key=0", "/new", "/search?q=x", "/compare", "/debates/x", "/seat/x/a/0"):
+        assert visitor.get(path).status_code == 404, path
+    for path in ("/d/nothing/", "/d/nothing/report/", "/static/page.js/"):
+        answer = visitor.get(path)
+        assert answer.status_code == 404 and "location" not in answer.headers, path
+    for host in ("evil.example", "127.0.0.1", "", f"{HOST}.evil.example", f"evil@{HOST}"):
+        assert visitor.get("/", host=host).status_code == 421, host
     (cookie,) = visitor.get("/").headers.get_list("set-cookie")
-
     assert cookie.startswith("__Host-debate_visitor=") and "HttpOnly" in cookie and "Secure" in cookie
     assert "samesite=lax" in cookie.lower() and "domain" not in cookie.lower()
-
-
-@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "", f"{HOST}.evil.example", f"evil@{HOST}"])
-def test_only_its_own_names_are_served(visitor: PublicVisitor, host: str) -> None:
-    """No page, and so no link within one, is made for another name."""
-    assert visitor.get("/", host=host).status_code == 421
-
-
-def test_the_desk_is_not_there(visitor: PublicVisitor) -> None:
-    """A public site has no address of the dashboard or of seats, with whatever cookie."""
-    for path in ("/enter?key=0", "/new", "/search?q=x", "/compare", "/debates/x", "/seat/x/a/0"):
-        assert visitor.get(path).status_code == 404
-
-
-def test_no_slash_leads_to_an_address_without_https(visitor: PublicVisitor) -> None:
-    """An address with a slash too many is not there, so no visitor is sent on to http."""
-    for address in ("/d/nothing/", "/d/nothing/report/", "/static/page.js/"):
-        answer = visitor.get(address)
-        assert answer.status_code == 404 and "location" not in answer.headers
 
 
 def test_forms_have_a_size_and_a_type(visitor: PublicVisitor) -> None:

@@ -78,54 +78,40 @@ def test_a_debate_from_the_front_page_to_its_report(visitor: PublicVisitor) -> N
         assert visitor.address not in file.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    ("sent", "field", "message"),
-    [
-        ({"topic": " "}, "topic", "Write a question or a claim"),
-        ({"topic": "x" * 301}, "topic", "301 characters, and at most 300"),
-        ({"rounds": "4"}, "rounds", "1 to 3 rounds"),
-        ({"rounds": "1e1"}, "rounds", "1 to 3 rounds"),
-        ({"offer": "other"}, "offer", "no such"),
-        ({"position.a": "Yes."}, "position.b", "Say what this side argues"),
-        ({"position.a": "Yes.", "position.b": "Yes."}, "position.a", "Both sides argue"),
-    ],
-)
-def test_what_will_not_do_stands_beside_its_field(
-    visitor: PublicVisitor, sent: dict[str, str], field: str, message: str
-) -> None:
-    """Nothing is started, what was typed stays, and the sentence stands at the field."""
-    answer = visitor.start({**TOPIC, **sent})
+FAULTS = [
+    ({"topic": " "}, "topic", "Write a question or a claim"),
+    ({"topic": "x" * 301}, "topic", "301 characters, and at most 300"),
+    ({"rounds": "4"}, "rounds", "1 to 3 rounds"),
+    ({"rounds": "1e1"}, "rounds", "1 to 3 rounds"),
+    ({"offer": "other"}, "offer", "no such"),
+    ({"position.a": "Yes."}, "position.b", "Say what this side argues"),
+    ({"position.a": "Yes.", "position.b": "Yes."}, "position.a", "Both sides argue"),
+]
 
-    assert answer.status_code == 422, plain(answer.text)
-    beside = answer.text.partition(f'id="problem-{field}-1">')[2].partition("<")[0]
-    assert message in beside, plain(answer.text)
+
+def test_what_will_not_do_is_not_started(visitor: PublicVisitor) -> None:
+    """What was typed stays, and the sentence stands at its field. No program, address, file or cap can be named: a form
+    with any other field is refused whole."""
+    for sent, field, message in FAULTS:
+        answer = visitor.start({**TOPIC, **sent})
+        assert answer.status_code == 422, (sent, plain(answer.text))
+        assert message in answer.text.partition(f'id="problem-{field}-1">')[2].partition("<")[0], sent
+    for field in ("format", "cast.a", "other.a", "output", "context", "max_cost", "judge"):
+        assert visitor.start({**TOPIC, field: "command:touch stolen"}).status_code == 400, field
     assert list(Path().iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("topic", "position"),
-    [
-        ("Is remote work what most teams want?", 'The answer to "Is remote work what most teams want?" is yes.'),
-        ("城市中心应该禁止私家车", "It is right that: 城市中心应该禁止私家车"),
-        ("Which database should we choose for this?", None),
-    ],
-)
-def test_positions_follow_from_the_topic(here: Path, topic: str, position: str | None) -> None:
+def test_positions_follow_from_the_topic(here: Path) -> None:
     """A question of yes or no, and a claim, need no positions; for others the visitor is asked for them."""
     with visiting_public(rules(offers={"one": spoken_by("command:true")})) as visitor:
-        answer = visitor.start({**TOPIC, "topic": topic})
-        if position is None:
-            assert answer.status_code == 422 and "what each side is to argue" in answer.text
-        else:
+        for topic, position in (
+            ("Is remote work what most teams want?", 'The answer to "Is remote work what most teams want?" is yes.'),
+            ("城市中心应该禁止私家车", "It is right that: 城市中心应该禁止私家车"),
+        ):
+            answer = visitor.start({**TOPIC, "topic": topic})
             assert opened(answer.headers["location"]).settings.positions["a"] == position
-
-
-@pytest.mark.parametrize("field", ["format", "cast.a", "other.a", "output", "context", "max_cost", "judge"])
-def test_visitors_set_nothing_but_their_own_fields(visitor: PublicVisitor, field: str) -> None:
-    """No program, address, file or cap can be named: a form with any other field is refused whole."""
-    answer = visitor.start({**TOPIC, field: "command:touch stolen"})
-
-    assert answer.status_code == 400 and list(Path().iterdir()) == []
+        answer = visitor.start({**TOPIC, "topic": "Which database should we choose for this?"})
+        assert answer.status_code == 422 and "what each side is to argue" in answer.text
 
 
 def test_other_debates_of_the_folder_are_not_shown(visitor: PublicVisitor) -> None:

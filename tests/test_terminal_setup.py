@@ -124,12 +124,13 @@ class TestOrder:
 
 class TestContext:
     def test_files(self, here: Path) -> None:
-        """Files with commas between are taken for both sides; one that is not there is refused, with what to try."""
+        """Files with commas between are taken for both sides. One that is not there is refused, with what to try, as is
+        an address inside this machine; then the question is put again."""
         (here / "n.md").write_text("7")
         (here / "m.md").write_text("8")
-        held = hold(*SETUP[:3], "nope.md", ERASE + "n.md, m.md")
+        held = hold(*SETUP[:3], "nope.md", ERASE + "http://127.0.0.1/x", ERASE + "n.md, m.md")
 
-        assert "there is no file nope.md. Try: a path" in held.text
+        assert "there is no file nope.md. Try: a path" in held.text and "can't be read" in held.text
         assert held.state.given["context"] == ["n.md", "m.md"]
         assert "Context: n.md, m.md" in held.text
 
@@ -145,12 +146,6 @@ class TestContext:
 
         assert held.state.given["context"] == ["context-example.org.txt"]
         assert "Ninety requests" in Path("context-example.org.txt").read_text()
-
-    def test_a_page_that_can_not_be_had(self, here: Path) -> None:
-        """An address inside this machine is refused, and the question is put again."""
-        held = hold(*SETUP[:3], "http://127.0.0.1/x")
-
-        assert "can't be read" in held.text and "context" not in held.state.given
 
 
 class TestBack:

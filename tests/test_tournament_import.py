@@ -67,7 +67,8 @@ def test_scores_decide_where_no_winner_is_given(debate: Run) -> None:
 
 
 def test_rows_that_stand_twice_count_once(debate: Run) -> None:
-    """A row that is repeated counts once; a second ballot that differs is left out; both are said, with their line."""
+    """A row that is repeated counts once; a second ballot that differs is left out; both are said, with their line. A
+    second import to the same folder is refused."""
     same = row("d1", "a", "b", "pro")
     printed = imported(debate, [same, same, {**same, "winner": "con"}, row("d2", "a", "b", "con")])
 
@@ -75,6 +76,9 @@ def test_rows_that_stand_twice_count_once(debate: Run) -> None:
     assert "Rows that stand twice, of which one counts: 1 (the first: line 3, debate 'd1')." in printed["notes"]
     assert "differ from the first" in notes(printed)
     assert [(one["won"], one["lost"]) for one in ratings(debate)["elo"]] == [(1, 1), (1, 1)]
+
+    ran = debate("tournament", "import", "rows.csv", "--map", "map.yaml", "--to", "t")
+    assert ran.code == 2 and "t holds a tournament already" in ran.err
 
 
 def test_debates_without_a_model_are_counted_by_side(debate: Run) -> None:
@@ -125,15 +129,6 @@ def test_a_map_that_does_not_fit_is_refused(change: dict[str, Any], message: str
 
     assert ran.code == 2 and message in ran.err
     assert not Path("t").exists()
-
-
-def test_a_tournament_is_never_overwritten(debate: Run) -> None:
-    """A second import to the same folder is refused."""
-    imported(debate, [row("d1", "a", "b", "pro")])
-
-    ran = debate("tournament", "import", "rows.csv", "--map", "map.yaml", "--to", "t")
-
-    assert ran.code == 2 and "t holds a tournament already" in ran.err
 
 
 def test_json_lines_are_read_by_paths(debate: Run) -> None:

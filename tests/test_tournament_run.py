@@ -47,10 +47,13 @@ def events_of(held: Tournament, place: int = 0) -> list[Event]:
 
 def test_every_debate_has_a_journal(here: Path) -> None:
     """A run holds every debate of the schedule, each with the models, judges, first speaker and seed that stand
-    there. Another run has nothing to do."""
+    there. Another run has nothing to do. Meanwhile the collector looks at debates at longer intervals; afterwards it is
+    as it was."""
+    before, during = gc.get_threshold(), set[int]()
     held = contests.tournament(topics=1, first="balanced")
-    run = contests.ran(held, at_once=3)
+    run = contests.ran(held, at_once=3, on_change=lambda *_: during.add(gc.get_threshold()[0]))
 
+    assert min(during) > before[0] and gc.get_threshold() == before
     assert set(statuses(run)) == {"complete"}
     for debate in held.schedule:
         opened = read(held.journal(debate)).events[0]
@@ -269,15 +272,6 @@ def test_a_folder_is_enough_elsewhere(here: Path) -> None:
 
     assert loaded.schedule == held.schedule and set(statuses(contests.ran(loaded))) == {"complete"}
     assert set(json.loads(Path("held/tournament.json").read_text())) >= {"tag", "models", "prompts", "version", "rules"}
-
-
-def test_garbage_is_collected_as_before_after_a_run(here: Path) -> None:
-    """While debates run, the collector looks at them at longer intervals; afterwards it is as it was."""
-    before, during = gc.get_threshold(), set[int]()
-    contests.ran(contests.tournament(topics=1), on_change=lambda *_: during.add(gc.get_threshold()[0]))
-
-    assert min(during) > before[0]
-    assert gc.get_threshold() == before
 
 
 def test_a_mistake_of_the_program_stops_one_debate(

@@ -19,20 +19,15 @@ from debate_orchestrator.tournament.rows import BallotRow, DebateRow, RoleUsage,
 from debate_orchestrator.tournament.tables import all_tables, cohen_kappa, fleiss_kappa
 
 
-def test_cohens_kappa_is_worked_as_by_hand() -> None:
-    """20 yes-yes, 15 no-no, 5 and 10 apart: 0.7 agreed, 0.5 by chance, so 0.4. One label alone is no kappa."""
+def test_kappas_are_worked_as_by_hand() -> None:
+    """Cohen: 20 yes-yes, 15 no-no, 5 and 10 apart: 0.7 agreed, 0.5 by chance, so 0.4. Fleiss, of three panels of three:
+    agreement 1, 1/3, 1/3; chance (6/9)² + (3/9)² = 5/9; (5/9 - 5/9) / (4/9) = 0. One label alone is no kappa."""
     counts = [("pro", "pro", 20), ("pro", "con", 5), ("con", "pro", 10), ("con", "con", 15)]
 
     assert cohen_kappa(counts) == pytest.approx(0.4)
-    assert cohen_kappa([("pro", "pro", 9)]) is None
-
-
-def test_fleiss_kappa_is_worked_as_by_hand() -> None:
-    """Three panels of three: agreement 1, 1/3, 1/3; chance (6/9)² + (3/9)² = 5/9; (5/9 - 5/9) / (4/9) = 0."""
     assert fleiss_kappa([(3, 0, 0), (2, 1, 0), (1, 2, 0)]) == pytest.approx(0)
     assert fleiss_kappa([(3, 0, 0), (0, 3, 0)]) == pytest.approx(1)
-    assert fleiss_kappa([(3, 0, 0)]) is None
-    assert fleiss_kappa([]) is None
+    assert cohen_kappa([("pro", "pro", 9)]) is fleiss_kappa([(3, 0, 0)]) is fleiss_kappa([]) is None
 
 
 def test_agreement_takes_a_tie_for_a_label(debate: Run) -> None:

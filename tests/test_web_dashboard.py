@@ -111,15 +111,14 @@ def test_a_debate_from_the_form_to_its_report(visitor: Visitor) -> None:
     )
 
 
-@pytest.mark.parametrize("address", ["/", "/new", "/tournaments", "/search?q=x", "/nowhere", "/debates/none"])
-def test_every_page_knows_its_server(visitor: Visitor, address: str) -> None:
+def test_every_page_knows_its_server(visitor: Visitor) -> None:
     """Each page of the dashboard has a form, and holds a value by which the server shows that it is the same."""
-    page = visitor.get(address).text
-    found = re.search(r'<body data-proof="([^"]+)" data-prover="([^"]+)"', page)
-
-    assert "<form" in page and found is not None
-    assert found[2] == f"{visitor.dashboard}/proof" and visitor.get("/proof").text == found[1]
-    assert page.count(found[1]) == 1
+    for address in ("/", "/new", "/tournaments", "/search?q=x", "/nowhere", "/debates/none"):
+        page = visitor.get(address).text
+        found = re.search(r'<body data-proof="([^"]+)" data-prover="([^"]+)"', page)
+        assert "<form" in page and found is not None, address
+        assert found[2] == f"{visitor.dashboard}/proof" and visitor.get("/proof").text == found[1], address
+        assert page.count(found[1]) == 1, address
     assert visitor.client.get("/dashboard/wrong/proof").status_code == 401
 
 
@@ -132,14 +131,6 @@ def test_positions_are_worked_out_without_a_model(visitor: Visitor) -> None:
         assert shown.status_code == 200 and "It is right that: Remote work" in plain(shown.text)
     shown = visitor.send("/new", {**sent, "topic": "What should we eat?"})
     assert shown.status_code == 200 and 'An answer of A to "What should we eat?"' in plain(shown.text)
-
-
-def test_positions_that_no_model_can_derive_are_asked_for(visitor: Visitor) -> None:
-    """The problem stands beside the positions, and says what to do in the form."""
-    answer = visitor.send("/new", {**SETUP, **PEOPLE, "topic": "What should we eat?", "action": "start"})
-
-    assert answer.status_code == 422 and "none can be derived" in plain(answer.text)
-    assert "debate ask" not in answer.text and os.listdir() == []
 
 
 def test_the_end_early_control_follows_the_debate(visitor: Visitor) -> None:
@@ -157,49 +148,41 @@ def test_the_end_early_control_follows_the_debate(visitor: Visitor) -> None:
     assert "<details data-close hidden>" in page and "data-can-end-early" not in page
 
 
-@pytest.mark.parametrize(
-    ("sent", "field", "message"),
-    [
-        ({"topic": ""}, "topic", "is empty"),
-        ({"rounds": "99"}, "rounds", "rounds: 99 is not a whole number from 1 to 6"),
-        ({"rounds": "many"}, "rounds", "rounds: 'many' is not a whole number"),
-        ({"positions.a": "Yes."}, "positions", "positions: none is given for b"),
-        ({"other.a": "nobody:x"}, "cast.a", "nobody:x"),
-        ({"max_cost": "-1"}, "max_cost", "max_cost: -1.0 is not an amount"),
-    ],
-)
-def test_a_problem_stands_beside_its_field(visitor: Visitor, sent: dict[str, str], field: str, message: str) -> None:
-    """What is invalid is said in the words of the terminal, beside the field; what was typed stays, and nothing is
-    written."""
-    answer = visitor.send("/new", {**SETUP, "feedback": "no", **sent, "action": "start"})
+FAULTS = [
+    ({"topic": ""}, "topic", "is empty"),
+    ({"rounds": "99"}, "rounds", "rounds: 99 is not a whole number from 1 to 6"),
+    ({"positions.a": "Yes."}, "positions", "positions: none is given for b"),
+    ({"other.a": "nobody:x"}, "cast.a", "nobody:x"),
+    ({"max_cost": "-1"}, "max_cost", "max_cost: -1.0 is not an amount"),
+]
 
-    assert answer.status_code == 422
-    beside = re.search(rf'id="problem-{re.escape(field)}-1">([^<]*)<', answer.text)
-    assert beside is not None and message in beside[1].replace("&#39;", "'")
-    assert '<option value="no" selected>' in answer.text
-    assert os.listdir() == []
+
+def test_a_problem_stands_beside_its_field(visitor: Visitor) -> None:
+    """What is invalid is said in the words of the terminal, beside the field; what was typed stays, and nothing is
+    written. Positions that no model can derive are asked for in the form."""
+    for sent, field, message in FAULTS:
+        answer = visitor.send("/new", {**SETUP, "feedback": "no", **sent, "action": "start"})
+        beside = re.search(rf'id="problem-{re.escape(field)}-1">([^<]*)<', answer.text)
+        assert answer.status_code == 422 and beside is not None, field
+        assert message in beside[1].replace("&#39;", "'") and '<option value="no" selected>' in answer.text, field
+    answer = visitor.send("/new", {**SETUP, **PEOPLE, "topic": "What should we eat?", "action": "start"})
+    assert answer.status_code == 422 and "none can be derived" in plain(answer.text)
+    assert "debate ask" not in answer.text and os.listdir() == []
 
 
 def test_other_formats_have_their_own_form(visitor: Visitor) -> None:
-    """The form asks for what the chosen format has, and keeps what was typed before."""
-    page = visitor.send("/new", {**SETUP, "format": "panel", "action": "format"}).text
-
-    assert '<option value="panel" selected>' in page and "Should we move to gRPC?" in page
-    address = started(visitor, format="panel")
-    assert fold(read_journal(f"{address.rpartition('/')[2]}.journal.jsonl").events).format.name == "panel"
-
-
-def test_the_rapporteur_is_chosen_in_the_form(visitor: Visitor) -> None:
-    """The form offers the rapporteur's seat where the format has one, with the judge's model as usual; the debate has
-    the one that was chosen."""
+    """The form asks for what the chosen format has, and keeps what was typed before. It offers the rapporteur's seat
+    where the format has one, with the judge's model as usual; the debate has the one that was chosen."""
     forms = [
         visitor.send("/new", {**SETUP, "format": name, "action": "format"}).text for name in ("adversarial", "panel")
     ]
-    address = started(visitor, **{"cast.rapporteur": "rehearse:openai:gpt-5"})
-    opened = fold(read_journal(f"{address.rpartition('/')[2]}.journal.jsonl").events)
+    addresses = [started(visitor, format="panel"), started(visitor, **{"cast.rapporteur": "rehearse:openai:gpt-5"})]
+    panel, usual = (fold(read_journal(f"{address.rpartition('/')[2]}.journal.jsonl").events) for address in addresses)
 
+    assert '<option value="panel" selected>' in forms[1] and "Should we move to gRPC?" in forms[1]
     assert ["the first judge&#39;s model, or a side" in form for form in forms] == [True, False]
-    assert opened.cast["rapporteur"] == ("rehearse:openai:gpt-5",) != opened.cast["judge"]
+    assert panel.format.name == "panel"
+    assert usual.cast["rapporteur"] == ("rehearse:openai:gpt-5",) != usual.cast["judge"]
 
 
 def test_programs_need_consent(visitor: Visitor) -> None:

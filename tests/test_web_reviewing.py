@@ -72,17 +72,6 @@ def test_a_ballot_from_the_link_to_the_report(reviewer: Visitor, link: str) -> N
     assert report is not None and "ada" in reviewer.text(html.unescape(report[1]))
 
 
-def test_a_review_knows_its_server(reviewer: Visitor, link: str) -> None:
-    """Each page of a review holds a value by which the server shows that it is the same; it has no other way out."""
-    for address in (link, begun(reviewer, link)):
-        page = reviewer.get(address).text
-        proof, prover = (re.search(rf'<body[^>]* data-{name}="([^"]+)"', page)[1] for name in ("proof", "prover"))
-        assert prover == f"{link}/proof" and reviewer.get(prover).text == proof
-    token = link.rpartition("/")[2]
-    for wrong in ("dashboard", "0" * len(token)):
-        assert reviewer.get(f"{link.removesuffix(token)}{wrong}/proof").status_code == 404
-
-
 def test_nothing_of_the_verdict_is_shown_before(reviewer: Visitor, link: str) -> None:
     """Before the vote only topic and positions are shown; before the ballot is filed no ballot, winner or report."""
     debate = fold(read_journal(JOURNAL).events)
@@ -112,22 +101,18 @@ def test_the_vote_before_stands(reviewer: Visitor, link: str) -> None:
     assert review.before == "a"
 
 
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
+def test_what_will_not_do_is_said(reviewer: Visitor, link: str) -> None:
+    """A vote before that can't be taken keeps nothing."""
+    good = {"action": "begin", "reviewer": "ada", "seen": "no", "before": "a"}
+    for fields, message in (
         ({"reviewer": ""}, "reviewer:"),
         ({"reviewer": "x" * 100}, "not a name on one line"),
         ({"seen": "maybe"}, "whether you have seen the verdict"),
         ({"before": ""}, "which position you hold"),
         ({"before": "c"}, "before:"),
-    ],
-)
-def test_what_will_not_do_is_said(reviewer: Visitor, link: str, fields: dict[str, str], message: str) -> None:
-    """A vote before that can't be taken keeps nothing."""
-    good = {"action": "begin", "reviewer": "ada", "seen": "no", "before": "a"}
-    answer = send(reviewer, link, {**good, **fields})
-
-    assert answer.status_code == 422 and message in plain(answer.text)
+    ):
+        answer = send(reviewer, link, {**good, **fields})
+        assert answer.status_code == 422 and message in plain(answer.text), fields
     assert not Path("debate-report.ballots").exists()
 
 
@@ -147,25 +132,29 @@ def test_a_ballot_is_held_to_the_rubric(reviewer: Visitor, link: str) -> None:
     assert again.status_code == 422 and "sign with another name" in plain(again.text)
 
 
-@pytest.mark.parametrize("filed", [False, True])
-def test_a_name_opens_no_review(reviewer: Visitor, link: str, filed: bool) -> None:
+def test_a_name_opens_no_review(reviewer: Visitor, link: str) -> None:
     """A reviewer can neither see nor change the review of another whose name is known, before and after the ballot is
     handed in, nor reach the report with it: that takes the key that the other got."""
     ada, bob = begun(reviewer, link, "ada"), begun(reviewer, link, "bob")
-    if filed:
-        assert send(reviewer, ada, {"action": "file", **ANSWERS}).status_code == 303
-    before = {path.name: path.read_bytes() for path in Path("debate-report.ballots").iterdir()}
-    for query in ("as=ada", "as=ada&key=", bob.partition("?")[2].replace("as=bob", "as=ada")):
-        assert "Your name" in reviewer.text(f"{link}?{query}")
-        assert reviewer.get(f"{link}/report?{query}").status_code == 404
-        stolen = send(reviewer, f"{link}?{query}", {"action": "file", **ANSWERS, "field/final/winner": "b"})
-        assert stolen.status_code == 422 and "Begin with the vote" in stolen.text
-    assert {path.name: path.read_bytes() for path in Path("debate-report.ballots").iterdir()} == before
+    for filed in (False, True):
+        if filed:
+            assert send(reviewer, ada, {"action": "file", **ANSWERS}).status_code == 303
+        before = {path.name: path.read_bytes() for path in Path("debate-report.ballots").iterdir()}
+        for query in ("as=ada", "as=ada&key=", bob.partition("?")[2].replace("as=bob", "as=ada")):
+            assert "Your name" in reviewer.text(f"{link}?{query}")
+            assert reviewer.get(f"{link}/report?{query}").status_code == 404
+            stolen = send(reviewer, f"{link}?{query}", {"action": "file", **ANSWERS, "field/final/winner": "b"})
+            assert stolen.status_code == 422 and "Begin with the vote" in stolen.text
+        assert {path.name: path.read_bytes() for path in Path("debate-report.ballots").iterdir()} == before
 
 
 def test_a_link_opens_its_review_alone(reviewer: Visitor, link: str, here: Path) -> None:
     """Its token opens no other debate, no seat and not the dashboard; the answer does not tell which debates there
-    are."""
+    are. Each page holds a value by which the server shows that it is the same; it has no other way out."""
+    for address in (link, begun(reviewer, link)):
+        page = reviewer.get(address).text
+        proof, prover = (re.search(rf'<body[^>]* data-{name}="([^"]+)"', page)[1] for name in ("proof", "prover"))
+        assert prover == f"{link}/proof" and reviewer.get(prover).text == proof
     shutil.copy(resources.folder("examples") / "standing-desks" / JOURNAL, "other.journal.jsonl")
     shutil.copy(JOURNAL, "copy.journal.jsonl")
     token = link.rpartition("/")[2]
@@ -175,6 +164,8 @@ def test_a_link_opens_its_review_alone(reviewer: Visitor, link: str, here: Path)
         f"/review/none/{token}",
         f"{link[:-1]}x",
         f"/seat/debate-report/a/{token}",
+        f"{link.removesuffix(token)}dashboard/proof",
+        f"{link.removesuffix(token)}{'0' * len(token)}/proof",
     ):
         assert reviewer.get(address).status_code == 404
     assert reviewer.get("/debates/debate-report").status_code == 401
@@ -182,19 +173,13 @@ def test_a_link_opens_its_review_alone(reviewer: Visitor, link: str, here: Path)
     assert unsigned.status_code == 403
 
 
-def test_the_desk_has_the_link(here: Path) -> None:
-    """The page of a finished debate has the link for reviewers."""
-    shutil.copy(resources.folder("examples") / "friday-deploys" / JOURNAL, JOURNAL)
-    with visiting() as dashboard:
-        found = re.search(r'href="(/review/[^"]+)"', dashboard.get("/debates/debate-report").text)
-        assert found is not None and "Your name" in dashboard.text(found[1])
-
-
-def test_the_desk_has_the_own_links_of_reviewers(here: Path) -> None:
-    """Who has begun a review, here or at a terminal, stands on the dashboard with the link that goes on with it."""
+def test_the_desk_has_the_links_of_reviewers(here: Path) -> None:
+    """The page of a finished debate has the link for reviewers. Who has begun a review, here or at a terminal, stands
+    there with the link that goes on with it."""
     shutil.copy(resources.folder("examples") / "friday-deploys" / JOURNAL, JOURNAL)
     with visiting() as dashboard:
         address = re.findall(r'href="(/review/[^"]+)"', dashboard.get("/debates/debate-report").text)[0]
+        assert "Your name" in dashboard.text(address)
         page = begun(dashboard, address, "Ada Lovelace")
         assert "Ada Lovelace : not handed in yet" in dashboard.text("/debates/debate-report")
         own = re.findall(r'href="(/review/[^"]+)"', dashboard.get("/debates/debate-report").text)[1]

@@ -73,9 +73,17 @@ def state() -> DebateState:
 
 
 def test_two_people_argue_from_two_browsers(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
-    """Each takes the turns of one seat by a link, and reads the report at last."""
+    """Each takes the turns of one seat by a link, and reads the report at last. While one waits, the page says that the
+    speech was received and shows it, whose turn it is, and what the other side argues."""
     address, links = begun(visitor, **{"cast.a": "human", "cast.b": "human"})
     assert set(links) == {"Researcher A", "Researcher B"}
+    link = links["Researcher A"]
+    turn_of(stranger, link)
+    assert ": your turn" not in stranger.text(links["Researcher B"])
+    assert hand_in(stranger, link, text=f"{SPEECH} {link[-4:]}").status_code == 303
+    waiting = stranger.until(link, "Received: Opening Statement")
+    assert SPEECH.strip() in waiting and "Round 1 of 1, Opening Statement: it is the turn of" in waiting
+    assert f"argues: {SETUP['positions.b']}" in stranger.text(link)
 
     end = time.monotonic() + PATIENCE
     while not state().complete and time.monotonic() < end:
@@ -87,19 +95,6 @@ def test_two_people_argue_from_two_browsers(visitor: Visitor, stranger: Visitor)
     replies = {turn: answer.reply for turn, answer in state().replies.items() if turn[-2:] in (".a", ".b")}
     assert replies and {reply.by for reply in replies.values()} == {"human"}
     assert stranger.get(f"{links['Researcher A']}/report").status_code == 200
-
-
-def test_a_seat_knows_its_server(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
-    """The page of a seat holds a value by which the server shows that it is the same, to those with the link alone."""
-    _, links = begun(visitor, **{"cast.a": "human"})
-    (link,) = links.values()
-    found = re.search(r'<body data-proof="([^"]+)" data-prover="([^"]+)"', stranger.get(link).text)
-
-    assert found is not None and found[2] == f"{link}/proof"
-    assert stranger.get(f"{link}/proof").text == found[1]
-    token = link.rpartition("/")[2]
-    for wrong in ("dashboard", "0" * len(token)):
-        assert stranger.get(f"{link.removesuffix(token)}{wrong}/proof").status_code == 404
 
 
 def test_a_seat_hears_nothing_early(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
@@ -151,17 +146,24 @@ def test_a_person_judges_by_a_form(visitor: Visitor, stranger: Visitor) -> None:
     assert any(answer.reply.by == "human" for turn, answer in state().replies.items() if turn.endswith("judge"))
 
 
-def test_what_a_last_line_does_is_said_before(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
-    """A speech that concedes the debate is handed in only once its writer has ticked that it is meant so."""
-    _, links = begun(visitor, **{"cast.a": "human"})
+def test_a_speech_that_is_not_taken_stays_with_its_writer(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
+    """An empty speech is refused, and the turn waits on. One that concedes the debate is handed in only once its writer
+    has ticked that it is meant so. One that comes too late stands on the page, from which it can be copied."""
+    address, links = begun(visitor, **{"cast.a": "human"})
     (link,) = links.values()
-    conceding = f"{SPEECH}\n\nI CONCEDE THE DEBATE."
 
+    refused = hand_in(stranger, link, text=" ")
+    assert refused.status_code == 422 and "Your speech is empty." in plain(refused.text)
+    turn, conceding = turn_of(stranger, link), f"{SPEECH}\n\nI CONCEDE THE DEBATE."
     asked = hand_in(stranger, link, text=conceding)
-
     assert asked.status_code == 422 and "concedes the whole debate" in asked.text and "A claim alone" in asked.text
-    assert "1.opening.a" not in state().replies
+    assert turn == "1.opening.a" not in state().replies
     assert hand_in(stranger, link, text=conceding, sure="yes").status_code == 303
+    fields = {"turn": turn, "text": "A better <b>opening</b>."}
+    late = stranger.send(link, fields, token=link.rpartition("/")[2])
+    assert late.status_code == 422 and runs.NOT_WAITING in plain(late.text)
+    assert "A better &lt;b&gt;opening&lt;/b&gt;." in late.text
+    visitor.until(address, "Complete")
 
 
 @pytest.mark.parametrize("work", ["_heard", "person_turns.speech_remarks", "person_turns.reply_problems"])
@@ -243,30 +245,10 @@ def test_a_reply_is_taken_once(visitor: Visitor, stranger: Visitor, same: bool) 
     assert state().replies[turn].reply.text.startswith(SPEECH.strip())
 
 
-def test_a_seat_that_waits_sees_what_it_handed_in(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
-    """Its page says that the speech was received and shows it, whose turn it is, and what the other side argues."""
-    _, links = begun(visitor, **{"cast.a": "human", "cast.b": "human"})
-    link = links["Researcher A"]
-    hand_in(stranger, link, text=SPEECH)
-    waiting = stranger.until(link, "Received: Opening Statement")
-
-    assert SPEECH.strip() in waiting and "Round 1 of 1, Opening Statement: it is the turn of" in waiting
-    assert f"argues: {SETUP['positions.b']}" in stranger.text(links["Researcher A"])
-
-
-def test_an_empty_speech_is_refused(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
-    """It is said what is wrong, and the turn waits on."""
-    _, links = begun(visitor, **{"cast.b": "human"})
-    (link,) = links.values()
-
-    refused = hand_in(stranger, link, text=" ")
-    assert refused.status_code == 422 and "Your speech is empty." in plain(refused.text)
-    assert turn_of(stranger, link) == "1.opening.b"
-
-
 def test_a_link_opens_its_seat_alone(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
-    """With the token of one seat neither another seat, nor another debate, nor the dashboard can be opened; the answer
-    does not tell whether the debate exists. A report is shown only when the debate is complete."""
+    """With the token of one seat neither another seat, nor another debate, a copy of this one or the dashboard can be
+    opened; the answer does not tell whether the debate exists. A report is shown only when the debate is complete.
+    The page holds a value by which the server shows that it is the same, to those with the link alone."""
     _, links = begun(visitor, **{"cast.a": "human", "cast.b": "human"})
     name, seat, token = links["Researcher A"].split("/")[2:]
     other = links["Researcher B"].rpartition("/")[2]
@@ -280,45 +262,36 @@ def test_a_link_opens_its_seat_alone(visitor: Visitor, stranger: Visitor) -> Non
         f"/seat/{name}/{seat}/{token}/report",
     ):
         assert stranger.get(wrong).status_code == 404
-    assert visitor.dashboard not in stranger.get(links["Researcher A"]).text
+    link = links["Researcher A"]
+    shown = stranger.get(link)
+    found = re.search(r'<body data-proof="([^"]+)" data-prover="([^"]+)"', shown.text)
+    assert shown.status_code == 200 and visitor.dashboard not in shown.text
+    assert found is not None and found[2] == f"{link}/proof" and stranger.get(f"{link}/proof").text == found[1]
+    for wrong in ("dashboard", "0" * len(token)):
+        assert stranger.get(f"{link.removesuffix(token)}{wrong}/proof").status_code == 404
+    shutil.copy(JOURNAL, "copy.journal.jsonl")
+    assert stranger.get(link.replace(name, "copy")).status_code == 404
     assert stranger.get(f"/debates/{name}").status_code == 401
     assert stranger.get(f"/dashboard/{token}/debates/{name}").status_code == 401
-    unsigned = stranger.send(links["Researcher A"], {"turn": "1.opening.a", "text": SPEECH}, token=other)
+    unsigned = stranger.send(link, {"turn": "1.opening.a", "text": SPEECH}, token=other)
     assert unsigned.status_code == 403 and "1.opening.a" not in state().replies
 
 
-def test_a_link_opens_no_copy_of_its_debate(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
-    """A copy of the journal, with which its owner goes on, has links of its own."""
-    _, links = begun(visitor, **{"cast.a": "human"})
-    name = links["Researcher A"].split("/")[2]
-    shutil.copy(JOURNAL, "copy.journal.jsonl")
-
-    assert stranger.get(links["Researcher A"]).status_code == 200
-    assert stranger.get(links["Researcher A"].replace(name, "copy")).status_code == 404
-
-
-@pytest.mark.parametrize(
-    "address", ["/seat/broken/a/{token}", "/seat/broken/a/{token}/stream", "/review/broken/{token}"]
-)
-@pytest.mark.parametrize("kind", ["no journal", "damaged"])
 def test_a_stranger_is_told_nothing_of_a_journal(
     visitor: Visitor,  # noqa: F811
     stranger: Visitor,
     monkeypatch: pytest.MonkeyPatch,
-    address: str,
-    kind: str,
 ) -> None:
     """Without the right token a journal that can't be read answers as one that is not there, and is not read."""
     begun(visitor, **{"cast.a": "human"})
     whole = Path(JOURNAL).read_text(encoding="utf-8")
-    broken = "A private diary.\n" if kind == "no journal" else whole.replace('"n":2', '"n":7')
-    Path("broken.journal.jsonl").write_text(broken, encoding="utf-8")
-    nothing = stranger.get(address.replace("broken", "nothing").format(token="x"))
     monkeypatch.setattr(folder, "load", None)
-    answer = stranger.get(address.format(token="x"))
-
-    assert (answer.status_code, answer.text) == (404, nothing.text)
-    assert "diary" not in answer.text and "line 2" not in answer.text
+    for broken in ("A private diary.\n", whole.replace('"n":2', '"n":7')):
+        Path("broken.journal.jsonl").write_text(broken, encoding="utf-8")
+        for address in ("/seat/broken/a/x", "/seat/broken/a/x/stream", "/review/broken/x"):
+            nothing, answer = (stranger.get(one) for one in (address.replace("broken", "nothing"), address))
+            assert (answer.status_code, answer.text) == (404, nothing.text), (address, broken[:20])
+            assert "diary" not in answer.text and "line 2" not in answer.text
 
 
 def test_a_seat_reads_a_list_line_by_line(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
@@ -414,20 +387,6 @@ def test_an_early_end_waits_for_the_speech_under_way(visitor: Visitor, stranger:
     visitor.until(address, "Complete")
     assert {"2.constructive.a", "2.constructive.b"} <= set(state().replies)
     assert state().ended_after == "2.constructive." and "The second round." in visitor.text(address)
-
-
-def test_a_reply_that_comes_too_late_is_shown_to_its_writer(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
-    """It is not taken, and stands on the page, from which it can be copied."""
-    _, links = begun(visitor, **{"cast.a": "human"})
-    (link,) = links.values()
-    turn = turn_of(stranger, link)
-    hand_in(stranger, link, text=SPEECH)
-
-    fields = {"turn": turn, "text": "A better <b>opening</b>."}
-    late = stranger.send(link, fields, token=link.rpartition("/")[2])
-
-    assert late.status_code == 422 and runs.NOT_WAITING in plain(late.text)
-    assert "A better &lt;b&gt;opening&lt;/b&gt;." in late.text
 
 
 def test_a_judge_chooses_for_each_issue() -> None:

@@ -32,6 +32,15 @@ def rubric(**changes: Any) -> dict[str, Any]:
 
 
 @for_each([
+        ({"round": [phase("x", "a"), phase("x", "b")]}, "two phases are called 'x'"),
+        ({"round": [phase("x", "c")]}, "seats 'c', which is not a seat"),
+        ({"round": [phase("x", "a", heard_by=["z"])]}, "heard by 'z', which is not a seat"),
+        ({"round": [phase("x", "a", reply="poem")]}, "wants the shape 'poem'"),
+        ({"round": [phase("x", "a", order="shuffled")]}, "order"),
+        ({"round": [phase("x", "a", when={"round": "second"})]}, "round"),
+        ({"volume": "loud"}, "volume"),
+        ({"lines": {"concede": 5}}, "concede"),
+        ({"shapes": {"final": {"winner": {"kind": "guess"}}}}, "winner"),
         (SIDES, "there must be a judge, or a format in which the debate is judged later"),
         ({"seats": {"judge": PLAIN["seats"]["judge"]}, "round": []}, "at least one side"),
         ({"seats": PLAIN["seats"] | {"usher": PLAIN["seats"]["a"]}}, "'usher' is not a seat"),

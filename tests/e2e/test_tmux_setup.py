@@ -62,16 +62,6 @@ def test_from_the_first_question_to_the_report(columns: int, environment: dict[s
     assert "The team should stay with Go." in kept
 
 
-def test_enter_all_the_way(here: Path) -> None:
-    """From an installed program to a finished rehearsal: the topic, and Enter five times at most."""
-    with screen(80, 30, here) as one:
-        one.debate("Should our team write new services in Rust instead of Go?")
-        for words in ("Who argues, and who judges?", "Correct?", "with your numbers", "Begin the debate?"):
-            question(one, words)
-            one.press("Enter")
-        question(one, "Report written to debate-report.rehearsed.md.")
-
-
 def test_resized_stopped_left_continued_and_gone_back_in(here: Path) -> None:
     """A conversation goes on whatever happens to its window, out of order, and over two sittings."""
     with screen(80, 30, here) as one:
