@@ -35,7 +35,6 @@ from debate_orchestrator.providers import casting, rehearse
 from debate_orchestrator.providers.casting import cast_problems, make_provider, make_providers
 from debate_orchestrator.providers.clerk import Clerk, unchecked
 from debate_orchestrator.providers.human import Human
-from debate_orchestrator.providers.provider import PersonProvider
 from debate_orchestrator.providers.rehearse import filled
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util import model_spec
@@ -297,7 +296,6 @@ def held(here: Path, person: StandIn) -> DebateState:
         current = CurrentState(debate)
         seats = casting.make_providers(current)
         [human] = {id(one): one for one in seats.values()}.values()
-        assert isinstance(human, PersonProvider)
         human.person = person
         try:
             asyncio.run(take_turns(journal, current, seats))

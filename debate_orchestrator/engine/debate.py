@@ -21,7 +21,7 @@ from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.engine.start import changed_prompts
 from debate_orchestrator.engine.turn import OnBrief, OnEvent, OnText, TurnRunner, record_event
 from debate_orchestrator.providers import casting
-from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions, PersonInput, PersonProvider, Provider
+from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions, PersonInput, Provider
 from debate_orchestrator.reports import report_files
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.reviews import gather_reviews
@@ -189,8 +189,7 @@ def seat_providers(
         return {}
     providers = casting.make_providers(debate.current, debate.files.evidence, permissions)
     for provider in providers.values():
-        if isinstance(provider, PersonProvider):
-            provider.person = person
+        provider.person = person
     if (note := changed_prompts(debate.state)) is not None:
         debate.record(note, on_event)
     return providers

@@ -25,7 +25,7 @@ from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import call_errors, limits, pricing, servers
 from debate_orchestrator.providers.limits import LIMITS, OverLimit
 from debate_orchestrator.providers.options import Option, UnsupportedOptions
-from debate_orchestrator.providers.provider import OnPiece, Permissions
+from debate_orchestrator.providers.provider import OnPiece, Permissions, Provider
 from debate_orchestrator.util import redact
 from debate_orchestrator.util.errors import ExternalError, ProviderFailed, TransientError
 
@@ -132,7 +132,7 @@ _clients: dict[tuple[object, ...], _Shared] = {}
 authorities) and keeps connections open, so the debates of a process share it."""
 
 
-class ApiModel:
+class ApiModel(Provider):
     """One model of one server. The SDK retries nothing: the loop decides on every call, and writes each one down."""
 
     caches = True

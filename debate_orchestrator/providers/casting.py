@@ -9,7 +9,7 @@ from typing import Any
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.phases import CLERK, JUDGE, judge_seats
 from debate_orchestrator.providers import servers
-from debate_orchestrator.providers.provider import NO_PERMISSIONS, ArchivingProvider, Permissions, Provider
+from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions, Provider
 from debate_orchestrator.providers.registry import ENTRIES, ProviderEntry, entry
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings, short_repr, with_hint
@@ -99,8 +99,7 @@ def make_providers(
             if spec != model_spec.HOST:
                 by_seat[seat] = by_spec[spec] = by_spec.get(spec) or make_provider(spec, current, permissions)
     for provider in by_spec.values():
-        if isinstance(provider, ArchivingProvider):
-            provider.archive = archive
+        provider.archive = archive
     return by_seat
 
 

@@ -25,7 +25,7 @@ from debate_orchestrator.core.votes import leader
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import clerk
 from debate_orchestrator.providers.casting import spec_problem
-from debate_orchestrator.providers.provider import OnPiece, Permissions
+from debate_orchestrator.providers.provider import OnPiece, Permissions, Provider
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import short_repr
 
@@ -51,10 +51,8 @@ _SENTENCES = (
 )
 
 
-class Rehearsal:
+class Rehearsal(Provider):
     """The stand-in for one seat."""
-
-    caches = False
 
     def __init__(self, spec: str, current: CurrentState):
         self.name = spec
@@ -65,9 +63,6 @@ class Rehearsal:
         text = reply_for(self._current.state, schedule.turn(self._current.state, brief.turn))
         on_text(text)
         return Reply(text=text, brief_digest=brief.digest, by=self.name, cost=0.0)
-
-    async def close(self) -> None:
-        """Does nothing: nothing is open."""
 
 
 def problem(spec: str) -> str | None:

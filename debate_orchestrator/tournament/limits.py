@@ -381,7 +381,7 @@ class Limiters:
             yield from ((key, name, bucket.a_minute) for name, bucket in limiter.buckets.items())
 
 
-class LimitedProvider:
+class LimitedProvider(Provider):
     """A provider whose calls wait for their limits."""
 
     def __init__(self, provider: Provider, gate: Gate):
