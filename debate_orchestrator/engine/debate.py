@@ -96,13 +96,10 @@ async def create_paid_debate(
     is full."""
     if not opened.derived:
         return create_debate(opened, files, following)
-    created: list[JournalWriter] = []
-
-    def write() -> None:
-        created.append(JournalWriter.create(files.journal, opened))
-
-    await (unsaved or UnsavedEvents()).written("the positions that were derived", write)
-    return _opened(created[0], files, following)
+    journal = await (unsaved or UnsavedEvents()).written(
+        "the positions that were derived", lambda: JournalWriter.create(files.journal, opened)
+    )
+    return _opened(journal, files, following)
 
 
 def open_journal(journal: JournalWriter, files: DebateFiles) -> OpenDebate:

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable
 from typing import NamedTuple
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.costs import CostLine, Costs
+from debate_orchestrator.core.costs import CostLine, Costs, cost_line
 from debate_orchestrator.core.events import Event, Opened, Reassigned
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.phases import CLERK, MIRRORED, Turn
@@ -194,17 +194,15 @@ def estimate(opened: Opened, given: Iterable[Event] = (), *, rehearsal: bool | N
             bill=Costs(), unknown=(), seconds=0, waits=waits, persons=persons, searches=searches, too_long=True
         )
     calls, took = _play(debate)
-    lines: dict[tuple[str, str], CostLine] = {}
+    lines: list[CostLine] = []
     unknown: dict[str, None] = {}
     for call, sent in zip(calls, counted((call.cache for call in calls), pricing.table().cache), strict=True):
         usage = sent.model_copy(update={"output": call.output})
         cost = pricing.cost(call.spec, usage)
         unknown |= {} if cost is not None else {call.spec: None}
-        seat, phase = call.turn.seat, call.turn.phase.name
-        line = CostLine(seat=seat, phase=phase, calls=1, usage=usage, cost=cost or 0.0, unknown=int(cost is None))
-        lines[seat, phase] = lines.get((seat, phase), CostLine(seat=seat, phase=phase)) + line
+        lines.append(cost_line(call.turn, usage, cost))
     searches = searches and any(not call.turn.judging for call in calls)
-    bill = Costs(lines=tuple(lines.values()))
+    bill = Costs.of_calls(lines)
     return CostEstimate(
         bill=bill, unknown=tuple(unknown), seconds=took, waits=waits, persons=persons, searches=searches
     )
