@@ -23,9 +23,8 @@ from debate_orchestrator.core.mirror import Mirror
 from debate_orchestrator.core.phases import JUDGE, MIRRORED, Phase, Slot, Turn, judge_seats
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.schema import Shape
-from debate_orchestrator.core.verdict import ConvergenceFinding, RoundResult
+from debate_orchestrator.core.verdict import ConvergenceFinding, RoundResult, Vote
 from debate_orchestrator.core.visible_text import VisibleText
-from debate_orchestrator.core.votes import Vote
 
 Stage = tuple[Turn, ...]
 """Turns that are due together and do not hear each other."""

@@ -14,16 +14,19 @@ from debate_orchestrator.core.phases import MIRRORED, Slot
 from debate_orchestrator.core.schema import Shape
 from debate_orchestrator.core.state import DebateState, JudgedRound, JudgeTurns, Stage
 from debate_orchestrator.core.verdict import (
+    BallotReading,
     ConvergenceFinding,
     RoundResult,
     Verdict,
+    Vote,
     final_verdict,
     find_convergence,
     majority_concession,
+    mean,
+    read_ballot,
     round_result,
     score_totals,
 )
-from debate_orchestrator.core.votes import BallotReading, Vote, mean, read_ballot
 
 
 def ballots(debate: DebateState, round: int) -> list[StructuredReplyGiven]:

@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, TIE
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.core.verdict import RoundResult
-from debate_orchestrator.core.votes import BallotReading, Vote, mean
+from debate_orchestrator.core.verdict import BallotReading, RoundResult, Vote, mean
 from debate_orchestrator.reports import sections, wording
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.rich_text import PlainTable, plain_table

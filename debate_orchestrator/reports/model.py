@@ -15,8 +15,7 @@ from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.phases import CLERK, DECISION_BRIEF, JUDGE, MIRRORED, NO_DECISION, RAPPORTEUR, Slot, Turn
 from debate_orchestrator.core.schema import Shape
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.core.verdict import Verdict
-from debate_orchestrator.core.votes import BallotReading, Vote
+from debate_orchestrator.core.verdict import BallotReading, Verdict, Vote
 from debate_orchestrator.reports import citations, decision_brief, wording
 from debate_orchestrator.reports.decision_brief import DecisionBriefReport, IssuesReport
 from debate_orchestrator.reports.parts import (

@@ -17,8 +17,7 @@ from debate_orchestrator.core import events, rapporteur, schedule, speech_rules,
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.phases import Turn, fill_label
 from debate_orchestrator.core.state import DebateState, spec_in
-from debate_orchestrator.core.verdict import Verdict
-from debate_orchestrator.core.votes import read_ballot
+from debate_orchestrator.core.verdict import Verdict, read_ballot
 from debate_orchestrator.providers import registry
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.announcements import Announcement, Announcer
