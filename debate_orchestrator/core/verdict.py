@@ -87,13 +87,18 @@ class Vote(FrozenModel):
         return len({(reading.winner, reading.label) for reading in self.readings}) < 2
 
     @property
+    def counts(self) -> bool:
+        """Whether the judge is neither absent nor unstable."""
+        return self.stable and not self.absent
+
+    @property
     def winner(self) -> str:
         """Whom the vote is for; no decision where the judge abstains, is absent, or unstable."""
-        return NO_DECISION if self.absent or not self.stable else self.readings[0].winner
+        return self.readings[0].winner if self.counts else NO_DECISION
 
     @property
     def label(self) -> str | None:
-        return None if self.absent or not self.stable else self.readings[0].label
+        return self.readings[0].label if self.counts else None
 
     @property
     def scores(self) -> dict[str, Fraction]:
@@ -105,7 +110,7 @@ class Vote(FrozenModel):
     @property
     def score(self) -> Fraction | None:
         given = [reading.score for reading in self.readings if reading.score is not None]
-        return None if self.absent or not self.stable or not given else mean(given)
+        return mean(given) if self.counts and given else None
 
 
 def leader(scores: Mapping[str, Fraction | float]) -> str:
@@ -173,8 +178,8 @@ def plurality_label(votes: Sequence[Vote]) -> str | None:
 def swing(before: Sequence[Vote], after: Sequence[Vote], sides: Sequence[str]) -> dict[str, int]:
     """Side to the votes that it has after the debate over those that it had before, among the judges who are neither
     absent nor unstable then or now; empty if there is no such judge."""
-    first = {vote.judge: vote.winner for vote in before if not vote.absent and vote.stable}
-    last = {vote.judge: vote.winner for vote in after if not vote.absent and vote.stable and vote.judge in first}
+    first = {vote.judge: vote.winner for vote in before if vote.counts}
+    last = {vote.judge: vote.winner for vote in after if vote.counts and vote.judge in first}
     votes_before, votes_after = Counter(first[judge] for judge in last), Counter(last.values())
     return {side: votes_after[side] - votes_before[side] for side in sides} if last else {}
 
