@@ -213,7 +213,7 @@ class DebateState:
 
     def mirrors(self, phase: Phase) -> bool:
         """Whether judges take a second, mirrored turn in a phase."""
-        return _mirrors(self.opened, phase)
+        return self.opened.mirrors(phase)
 
     def is_skipped(self, slot: Slot) -> bool:
         """Whether an early end has left out that phase."""
@@ -264,14 +264,8 @@ def make_layout(opened: Opened) -> DebateLayout:
     )
 
 
-def _mirrors(opened: Opened, phase: Phase) -> bool:
-    return opened.settings.mirror and opened.format.is_vote(phase)
-
-
 def _judge_turns(opened: Opened, slot: Slot, panel: Sequence[str]) -> tuple[JudgeTurns, ...]:
-    shape, mirror = opened.format.shapes[slot.phase.reply], _mirrors(opened, slot.phase)
-    voting = panel if slot.phase.panel == "every judge" else panel[:1]
-    seats = [(judge, judge + MIRRORED) if mirror else (judge,) for judge in voting]
+    shape, seats = opened.format.shapes[slot.phase.reply], slot.voting(panel, mirror=opened.mirrors(slot.phase))
     return tuple(JudgeTurns(pair[0], shape, tuple(map(slot.turn_id, pair))) for pair in seats)
 
 

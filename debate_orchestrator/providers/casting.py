@@ -10,7 +10,7 @@ from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.phases import CLERK, JUDGE, judge_seats
 from debate_orchestrator.providers import servers
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions, Provider
-from debate_orchestrator.providers.registry import ENTRIES, ProviderEntry, entry
+from debate_orchestrator.providers.registry import ENTRIES, ProviderEntry, api_of, entry
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings, short_repr, with_hint
 from debate_orchestrator.util.redact import redact
@@ -80,7 +80,7 @@ def _unencrypted(cast: Mapping[str, tuple[str, ...]], permissions: Permissions) 
 def _api_specs(cast: Mapping[str, tuple[str, ...]]) -> list[str]:
     """The specs in a cast that name servers of models, each once."""
     specs = dict.fromkeys(spec for specs in cast.values() for spec in specs)
-    return [spec for spec in specs if (known := entry(spec)) is not None and known.api is not None]
+    return [spec for spec in specs if api_of(spec) is not None]
 
 
 def make_providers(

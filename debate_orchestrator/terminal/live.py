@@ -167,7 +167,7 @@ class Live:
         name += ", mirrored," if speech.turn.mirrored else ""
         if speech.until is not None:
             return f"{name}: asked again in {max(0, speech.until - now):.0f} s"
-        if not speech.begun and registry.is_api(spec_in(self._debate, speech.turn.seat)):
+        if not speech.begun and registry.api_of(spec_in(self._debate, speech.turn.seat)):
             return f"{name}: reading the prompt, {_clock(now - speech.since)}"
         if not speech.words:
             return f"{name} thinks, {_clock(now - speech.since)}"
