@@ -58,14 +58,14 @@ class ContextFile(FrozenModel):
     text: Annotated[Text, AfterValidator(short_enough)]
 
 
-Points = Annotated[float, Field(ge=0, le=MAX_SCORE * (MAX_ROUNDS + 1))]
+Score = Annotated[float, Field(ge=0, le=MAX_SCORE * (MAX_ROUNDS + 1))]
 """A score, or the sum of those of all rounds and of the final ballots."""
 
 
 class EarlierRound(FrozenModel):
     """What a panel made of a round."""
 
-    scores: dict[str, Points]
+    scores: dict[str, Score]
     winner: str
 
 
@@ -129,7 +129,7 @@ class EarlierDebate(JournaledModel):
     rounds: dict[int, EarlierRound] = {}
     winner: str | None = None
     strength: str | None = None
-    totals: dict[str, Points] = {}
+    totals: dict[str, Score] = {}
     issues_changed: IssuesChanged | None = None
     """The list of issues as the user had changed it; None if they had not."""
     questions: tuple[EarlierQuestion, ...] = ()

@@ -53,8 +53,8 @@ class DebateLayout:
     """Slot id to its number in `slots`."""
     slots_by_round: Mapping[int | None, Sequence[Slot]]
     """The phases of each round; under None, those before the first round and after the last."""
-    speech_count: int
-    """How many turns other than judges' votes the debate may have, at least 1."""
+    quoting_turns: int
+    """How many turns the debate may have in which quotes are looked up, at least 1: all but judges' votes."""
     speaking_order: tuple[str, ...]
     """The sides, the one that was chosen to speak first before the others."""
     judges: tuple[str, ...]
@@ -253,7 +253,7 @@ def make_layout(opened: Opened) -> DebateLayout:
         slots=slots,
         slot_numbers=MappingProxyType({slot.turn_id(""): n for n, slot in enumerate(slots)}),
         slots_by_round=MappingProxyType({round: tuple(group) for round, group in by_round.items()}),
-        speech_count=max(1, sum(len(slot.phase.seats) for slot in slots if not format.is_vote(slot.phase))),
+        quoting_turns=max(1, sum(len(slot.phase.seats) for slot in slots if not format.is_vote(slot.phase))),
         speaking_order=(*first, *(side for side in format.sides if side not in first)),
         judges=judges,
         voting=MappingProxyType(voting),

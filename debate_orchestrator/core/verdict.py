@@ -116,7 +116,7 @@ class Vote(FrozenModel):
 def leader(scores: Mapping[str, Fraction | float]) -> str:
     """The side with the highest score; `tie` where two have it."""
     best = max(scores.values())
-    ahead = [side for side, points in scores.items() if points == best]
+    ahead = [side for side, score in scores.items() if score == best]
     return ahead[0] if len(ahead) == 1 else TIE
 
 

@@ -1,7 +1,7 @@
 """One turn, from its brief to its reply: intent, call, reply, each written to the journal as it happens.
 
-A reply that can't be used is kept, and the turn is asked again with the errors and that reply. If no usable one comes,
-the debate stops, unless a judge is missing whose panel can decide without it. A call that brought no reply is
+A reply that can't be used is kept, and the turn is asked again with its problems and that reply. If no usable one
+comes, the debate stops, unless a judge is missing whose panel can decide without it. A call that brought no reply is
 recorded too, with what had arrived, and is made again after a wait. No provider can say whether a call that broke off
 was billed, so each call has an intent of its own.
 """
@@ -300,7 +300,7 @@ def summary(event: ReplyEvent | CallFailed) -> str:
     if isinstance(event, CallFailed) and event.reply is None:
         return f"{event.turn}: the failure of its call"
     words = sanitize.count_words(event.reply.text) if event.reply else 0
-    return f"{event.turn}: its answer ({plural(words, 'word')})"
+    return f"{event.turn}: its reply ({plural(words, 'word')})"
 
 
 def record_event(journal: JournalWriter, current: CurrentState, event: Event, on_event: OnEvent | None = None) -> bool:

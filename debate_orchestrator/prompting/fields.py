@@ -183,9 +183,9 @@ def read(step: FormQuestion, shape_context: ShapeContext, text: str) -> Any:
     alone = step.field.model_copy(update={"optional": False})
     if meaning is not _MISSING and not check({"it": alone}, {"it": meaning}, shape_context):
         return meaning
-    errors = check({"it": alone}, {"it": text if meaning is _MISSING else meaning}, shape_context)
+    found = check({"it": alone}, {"it": text if meaning is _MISSING else meaning}, shape_context)
     raise BadReply(
-        [problem.removeprefix("it: ") for problem in errors]
+        [problem.removeprefix("it: ") for problem in found]
         or [f"Choose one of {', '.join(step.options(shape_context))}."]
     )
 
@@ -274,11 +274,11 @@ def _scores(shape_context: ShapeContext, text: str) -> dict[str, Any]:
             f"{len(shape_context.criteria)} numbers are needed, one for each of: {', '.join(shape_context.criteria)}."
         )
     points = {name: _number(part) for name, part in zip(shape_context.criteria, typed, strict=True)}
-    errors = check(
+    found = check(
         {"scores": Field(kind="scores")}, {"scores": dict.fromkeys(shape_context.sides, points)}, shape_context
     )
     prefix = f"scores.{shape_context.sides[0]}."
-    if problems := [problem.removeprefix(prefix) for problem in errors if problem.startswith(prefix)]:
+    if problems := [problem.removeprefix(prefix) for problem in found if problem.startswith(prefix)]:
         raise BadReply(problems)
     return points
 

@@ -196,7 +196,7 @@ class Batches:
                 lost = TransientError(f"{batch.model} gave no answer in its batch: no result.")
                 result = results.get(call, lost)
                 if isinstance(result, Reply):
-                    self._settle(call, result.model_copy(update={"code": batch.codes.get(call)}))
+                    self._settle(call, result.model_copy(update={"asked_code": batch.codes.get(call)}))
                 else:
                     self._fail([call], result)
         finally:
