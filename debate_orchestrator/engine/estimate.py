@@ -87,7 +87,7 @@ class CostEstimate(FrozenModel):
     def _counted(self) -> str:
         if not self.calls:
             return "no calls"
-        counted = [self._calls(), f"about {_duration(self.seconds)}"]
+        counted = [plural(self.calls, "call"), f"about {_duration(self.seconds)}"]
         if self.waits:
             counted[-1] += " and what the other seats take"
         if self.cost:
@@ -108,10 +108,7 @@ class CostEstimate(FrozenModel):
             return "no calls"
         money = self._money() if self.cost else "" if self.unknown else "$0"
         money += f"{' and ' if money else ''}an unknown price" if self.unknown else ""
-        return f"{self._calls()}, about {_duration(self.seconds)}, {money}"
-
-    def _calls(self) -> str:
-        return plural(self.calls, "call")
+        return f"{plural(self.calls, 'call')}, about {_duration(self.seconds)}, {money}"
 
     def _money(self) -> str:
         return f"about ${self.cost:.2f}" if self.cost >= 0.01 else "less than $0.01"

@@ -395,5 +395,4 @@ def _input(text: str) -> Any:
         return {}
 
 
-def provider(spec: str, current: CurrentState, permissions: Permissions) -> Messages:
-    return Messages(spec, current, permissions)
+provider = Messages

@@ -43,15 +43,11 @@ def spec_problem(spec: str, seat: str = "") -> str | None:
     if known is None or not known.module:
         from debate_orchestrator.providers import discovery  # late: most casts are spelt right
 
-        usable = ", ".join(_usable(seat))
+        fitting = [known for known in ENTRIES.values() if not (known.seats and seat) or seat in known.seats]
+        usable = ", ".join(known.example for known in fitting)
         return f"{short_repr(spec)} is not a model spec; use one of {usable}. Try: {discovery.corrected_spec(spec)}."
     problem: str | None = _module(known).problem(spec)
     return problem
-
-
-def _usable(seat: str) -> list[str]:
-    """What can be written in that place of a cast."""
-    return [known.example for known in ENTRIES.values() if not (known.seats and seat) or seat in known.seats]
 
 
 def missing(
