@@ -48,8 +48,6 @@ Remark = Literal[
 class BallotReading(FrozenModel):
     """What one ballot says, with the sides as they are."""
 
-    model_config = {**FrozenModel.model_config, "arbitrary_types_allowed": True}
-
     winner: str
     """A side, tie, consensus or no decision."""
     scores: dict[str, Fraction] = {}
@@ -193,8 +191,6 @@ def plurality(votes: Sequence[str], sides: Sequence[str]) -> str:
 class RoundResult(FrozenModel):
     """One judged round."""
 
-    model_config = {**FrozenModel.model_config, "arbitrary_types_allowed": True}
-
     round: int
     """0 for ballots on the debate as a whole."""
     scores: dict[str, Fraction]
@@ -227,8 +223,6 @@ class ConvergenceFinding(FrozenModel):
 
 class Verdict(FrozenModel):
     """How the debate ended."""
-
-    model_config = {**FrozenModel.model_config, "arbitrary_types_allowed": True}
 
     winner: str
     """A side, tie, consensus, or no decision."""
