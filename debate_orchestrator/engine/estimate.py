@@ -186,10 +186,9 @@ def estimate(opened: Opened, given: Iterable[Event] = (), *, rehearsal: bool | N
     persons = model_spec.HUMAN in seated
     waits = persons or model_spec.HOST in seated
     searches = opened.settings.search
+    expected = CostEstimate(bill=Costs(), unknown=(), seconds=0, waits=waits, persons=persons, searches=searches)
     if schedule.max_turns(debate) - len(debate.replies) > MAX_TURNS:
-        return CostEstimate(
-            bill=Costs(), unknown=(), seconds=0, waits=waits, persons=persons, searches=searches, too_long=True
-        )
+        return expected.model_copy(update={"too_long": True})
     calls, took = _play(debate)
     lines: list[CostLine] = []
     unknown: dict[str, None] = {}
@@ -198,11 +197,8 @@ def estimate(opened: Opened, given: Iterable[Event] = (), *, rehearsal: bool | N
         cost = pricing.cost(call.spec, usage)
         unknown |= {} if cost is not None else {call.spec: None}
         lines.append(cost_line(call.turn, usage, cost))
-    searches = searches and any(not call.turn.judging for call in calls)
-    bill = Costs.of_calls(lines)
-    return CostEstimate(
-        bill=bill, unknown=tuple(unknown), seconds=took, waits=waits, persons=persons, searches=searches
-    )
+    found = {"bill": Costs.of_calls(lines), "unknown": tuple(unknown), "seconds": took}
+    return expected.model_copy(update=found | {"searches": searches and any(not call.turn.judging for call in calls)})
 
 
 def _with_real_cast(event: Event) -> Event:

@@ -110,15 +110,8 @@ class TurnRunner:
                     event = self._parse(turn, reply, code, last=not left)
                 except Exception as error:
                     problem = f"The program failed to read the reply, which is complete ({type(error).__name__})."
-                    await self.record(
-                        CallFailed(
-                            turn=turn.id,
-                            by=provider.name,
-                            problem=problem,
-                            maybe_billed=reply.called,
-                            reply=replies.stored(reply),
-                        )
-                    )
+                    fields = {"turn": turn.id, "by": provider.name, "reply": replies.stored(reply)}
+                    await self.record(CallFailed(problem=problem, maybe_billed=reply.called, **fields))
                     raise
                 await self.record(event)
                 if isinstance(event, Rejected) and not left and not event.absent:
@@ -226,6 +219,12 @@ class _Call:
         update = {"brief_digest": self._digest, "by": name, "called": self._billed, "estimated_cost": cost}
         return reply.model_copy(update=update)
 
+    def _call_failed(
+        self, problem: str, reply: Reply | None, *, maybe_billed: bool, wait: float | None = None
+    ) -> CallFailed:
+        by, turn = self._provider.name, self._turn.id
+        return CallFailed(turn=turn, by=by, problem=problem, wait=wait, maybe_billed=maybe_billed, reply=reply)
+
     def _record_given_up(self, problem: str) -> None:
         """Records a call that is given up, with the part of its reply that had come, at once: the process may have
         a second left. One in a batch is not given up, since a later run takes its reply; one that waits for a batch
@@ -237,13 +236,7 @@ class _Call:
         if text.strip():
             reply = replies.stored(self._own(Reply(text=text, brief_digest="", by=self._provider.name)))
         if self._billed or reply is not None:
-            event = CallFailed(
-                turn=self._turn.id,
-                by=self._provider.name,
-                problem=problem,
-                maybe_billed=self._billed and sent,
-                reply=reply,
-            )
+            event = self._call_failed(problem, reply, maybe_billed=self._billed and sent)
             with suppress(DebateError):  # the journal can't be written: it says so where it is closed
                 record_event(self._runner.journal, self._runner.current, event, self._runner.on_event)
 
@@ -264,14 +257,7 @@ class _Call:
             # The token count of a reply that broke off is not final, so its price is unknown.
             partial = replies.stored(self._own(partial.model_copy(update={"cost": None})))
         maybe_billed = transient is not None and (transient.maybe_billed or partial is not None)
-        event = CallFailed(
-            turn=self._turn.id,
-            by=self._provider.name,
-            problem=" ".join(failure.problems),
-            wait=wait,
-            maybe_billed=maybe_billed,
-            reply=partial,
-        )
+        event = self._call_failed(" ".join(failure.problems), partial, maybe_billed=maybe_billed, wait=wait)
         await self._runner.record(event)
         if transient is not None and wait is None:
             raise self._out_of_time(transient) from transient
