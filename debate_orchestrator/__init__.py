@@ -10,7 +10,7 @@ Functions:
 
     run, resume, rejudge    run a debate, continue one, judge one again (coroutines)
     open_debate             write the journal of a new debate and run nothing (a coroutine)
-    open_judging            write the journal of a debate that is judged again, and run nothing (a coroutine)
+    open_judging            write the journal of a debate that is judged again, and run nothing
     step                    hand in replies of your own and get the turns now due
     read_journal            read and verify a journal
     fold                    the state that events add up to

@@ -24,19 +24,15 @@ from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.paths import DebateFiles
 
 
-class Speaker:
+class Speaker(Provider):
     """A provider that answers from a function, and keeps what it was asked."""
 
     name = "speaker"
-    caches = False
 
     def __init__(self, say: Callable[[Brief], str | None] = lambda brief: None, rounds: int = 2, **more: Any):
         self.say, self.rounds, self.more = say, rounds, more
         self.briefs: list[Brief] = []
         self.speaking = self.most_at_once = 0
-
-    async def close(self) -> None:
-        """Nothing is open."""
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         self.briefs.append(brief)

@@ -20,7 +20,7 @@ from debate_orchestrator.engine.debate import continue_debate, seat_providers
 from debate_orchestrator.engine.start import people_problems
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting.person_turns import hides_ballots
-from debate_orchestrator.providers.provider import NO_PERMISSIONS, PersonProvider
+from debate_orchestrator.providers.provider import NO_PERMISSIONS
 from debate_orchestrator.setup.answers import make_settings
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.errors import BadSettings
@@ -137,7 +137,7 @@ def test_a_person_is_reached(here: Path, monkeypatch: pytest.MonkeyPatch) -> Non
             providers = seat_providers(debate, person=person)
 
     assert person is not None
-    assert {human.person for human in providers.values() if isinstance(human, PersonProvider)} == {person}
+    assert {human.person for human in providers.values()} == {person}
     assert person_here({"a": ("host",), "judge": ("rehearse",)}, "r.drafts") is None
 
 

@@ -219,7 +219,7 @@ def test_every_error_is_told_at_once() -> None:
     text = PRO_CON + "### Moderator\n\nz\n\n" * 30
 
     assert len(errors(f"{PRO_CON}### Moderator\n\nz\n\n### Host\n\nz\n").split("\n")) == 2
-    assert "10 more lines have such errors" in errors(text) and len(errors(text).split("\n")) == 21
+    assert "10 more lines have such problems" in errors(text) and len(errors(text).split("\n")) == 21
 
 
 def entry(speaker: str, text: str, **more: object) -> dict[str, object]:

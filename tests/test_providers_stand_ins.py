@@ -35,8 +35,7 @@ from debate_orchestrator.providers import casting, rehearse
 from debate_orchestrator.providers.casting import cast_problems, make_provider, make_providers
 from debate_orchestrator.providers.clerk import Clerk, unchecked
 from debate_orchestrator.providers.human import Human
-from debate_orchestrator.providers.provider import PersonProvider
-from debate_orchestrator.providers.rehearse import filled
+from debate_orchestrator.providers.rehearse import Filler
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadJournal, BadSettings, DamagedJournal, Paused, ProviderFailed
@@ -149,10 +148,10 @@ def shapes(draw: st.DrawFn, depth: int = 2) -> Shape:
 @given(shape=shapes())
 def test_any_shape_is_filled(shape: Shape) -> None:
     """Whatever a format asks for, what is made passes its check; so does what is made again."""
-    made = filled(shape, TERMS, "1.verdict.judge", {"winner": "a"})
+    made = Filler(TERMS, {"winner": "a"}).reply(shape, "1.verdict.judge")
 
     assert check(shape, made, TERMS) == []
-    assert made == filled(shape, TERMS, "1.verdict.judge", {"winner": "a"})
+    assert made == Filler(TERMS, {"winner": "a"}).reply(shape, "1.verdict.judge")
 
 
 @pytest.mark.parametrize("judges", [1, 3])
@@ -297,7 +296,6 @@ def held(here: Path, person: StandIn) -> DebateState:
         current = CurrentState(debate)
         seats = casting.make_providers(current)
         [human] = {id(one): one for one in seats.values()}.values()
-        assert isinstance(human, PersonProvider)
         human.person = person
         try:
             asyncio.run(take_turns(journal, current, seats))

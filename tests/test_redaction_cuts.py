@@ -23,7 +23,7 @@ from debate_orchestrator.providers.anthropic import MessagesReply
 from debate_orchestrator.providers.bounded_body import LimitedBody
 from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.providers.openai import CompletionsReply
-from debate_orchestrator.providers.provider import NO_PERMISSIONS, OnPiece, call_provider
+from debate_orchestrator.providers.provider import NO_PERMISSIONS, OnPiece, Provider, call_provider
 from debate_orchestrator.storage.journal import read as read_journal
 from debate_orchestrator.util.errors import BadJournal, TransientError, short_repr
 from debate_orchestrator.util.redact import truncate
@@ -171,19 +171,16 @@ def test_what_a_reader_of_pages_has_cut(left: int) -> None:
     assert told.count("[key]") == 4
 
 
-class Fixed:
+class Fixed(Provider):
     """A provider with one reply."""
 
-    name, caches = "toy:x", False
+    name = "toy:x"
 
     def __init__(self, reply: Reply):
         self._reply = reply
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         return self._reply
-
-    async def close(self) -> None:
-        """Does nothing."""
 
 
 def test_whatever_a_provider_has_cut() -> None:
@@ -222,13 +219,11 @@ def test_an_answer_that_breaks_off_is_told_without_secrets(*, watched: bool, pie
 async def failed(error: TransientError) -> str:
     """What is told of a call that fails in this way."""
 
-    class Failing:
-        name, caches = "openai:x", False
+    class Failing(Provider):
+        name = "openai:x"
 
         async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
             raise error
-
-        async def close(self) -> None: ...
 
     with pytest.raises(TransientError) as raised:
         await call_provider(Failing(), BRIEF, lambda text: None)

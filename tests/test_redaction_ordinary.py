@@ -206,7 +206,7 @@ STRUCTURE = (
     " Opened.prompts Opened.version Phase.heard_by Phase.name Phase.refusals_heard_by Phase.reply"
     " Phase.seats Phase.template Quotes.tag Quotes.unverified Quotes.verified QuestionAsked.to"
     " Reassigned.seat Reassigned.who"
-    " Reply.brief_digest Reply.by Reply.code Reply.lacked Settings.cast Settings.first Settings.format"
+    " Reply.brief_digest Reply.by Reply.asked_code Reply.lacked Settings.cast Settings.first Settings.format"
     " Settings.strictness"
     " Rejected.turn Spoke.turn CallFailed.by"
     " CallFailed.turn StructuredReplyGiven.turn Condition.strictness Condition.option"

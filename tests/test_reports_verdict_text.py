@@ -9,7 +9,7 @@ import reading
 from core.folding import absent
 from scripted_debates import label, report, rules, scored, section, told
 
-from debate_orchestrator.core.votes import BallotReading, Vote
+from debate_orchestrator.core.verdict import BallotReading, Vote
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.model import summary_line
 

@@ -9,7 +9,7 @@ import pytest
 
 from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.prompting.briefs import Brief, Message
-from debate_orchestrator.providers.provider import OnPiece
+from debate_orchestrator.providers.provider import OnPiece, Provider
 from debate_orchestrator.tournament.limits import (
     FIRST_AT_ONCE,
     MAX_PAUSE,
@@ -119,7 +119,7 @@ def test_what_a_provider_says_counts() -> None:
     assert read_rates({"x-ratelimit-limit-requests": "10k", "x-ratelimit-limit-tokens": "5"}) == {"tokens": (5, None)}
 
 
-class Model:
+class Model(Provider):
     """A model that answers when it is told to."""
 
     name, caches = "anthropic:m", True
@@ -132,9 +132,6 @@ class Model:
         self.asked.append(brief.turn)
         await self.go_on.wait()
         return Reply(text="x", brief_digest="", by=self.name, usage=Usage(fresh=1, output=1))
-
-    async def close(self) -> None:
-        """Nothing is open."""
 
 
 def made(turn: str) -> Brief:

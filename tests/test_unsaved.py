@@ -77,7 +77,7 @@ def test_answers_wait_for_room(server: Server) -> None:
     with started(*RUN, "--quiet") as process:
         full(process, server, 5)
         for turn in JUDGES:
-            process.hear(f"{turn}: its answer")
+            process.hear(f"{turn}: its reply")
         assert [one for one in read(J).events if isinstance(one, StructuredReplyGiven)] == []
         assert process.look() is None
         limit(process, None)
@@ -96,14 +96,14 @@ def test_an_interrupt_gives_up_what_waits_for_room(sign: signal.Signals, server:
     with started(*RUN) as process:
         full(process, server, 5)
         for turn in JUDGES:
-            process.hear(f"{turn}: its answer")
+            process.hear(f"{turn}: its reply")
         process.signal(sign)
         ended = process.end(within=20)
 
     assert ended.code == 130
     assert "Traceback" not in ended.err
     for turn in JUDGES:
-        assert f"Lost: {turn}: its answer" in ended.err, turn
+        assert f"Lost: {turn}: its reply" in ended.err, turn
     assert f"debate resume {J}" in ended.err
     assert read(J).torn == 0 and asked() == ["1.opening.a", "1.opening.b", *JUDGES]
     with started("resume", J) as process:
@@ -126,7 +126,7 @@ def test_a_step_says_what_is_lost(server: Server) -> None:
                 continue
             full(process, server, 3)
             for judge in JUDGES:
-                process.hear(f"{judge}: its answer")
+                process.hear(f"{judge}: its reply")
             process.signal(signal.SIGTERM)
             ended = process.end(within=20)
 

@@ -13,16 +13,14 @@ from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import call_errors, pricing, servers
 from debate_orchestrator.providers.limits import LIMITS
-from debate_orchestrator.providers.provider import OnPiece, Permissions
+from debate_orchestrator.providers.provider import OnPiece, Permissions, Provider
 from debate_orchestrator.util.errors import ProviderFailed
 
 problem = servers.spec_problem
 
 
-class Toy:
+class Toy(Provider):
     """One model of the toy API."""
-
-    caches = False
 
     def __init__(self, spec: str, permissions: Permissions):
         self.name = spec
@@ -59,9 +57,6 @@ class Toy:
         with servers.opener(url).open(urllib.request.Request(url, body, headers), timeout=LIMITS.first) as response:
             answer = json.loads(response.read(LIMITS.event))
         return answer if isinstance(answer, dict) else {}
-
-    async def close(self) -> None:
-        """Does nothing: nothing is open."""
 
 
 def provider(spec: str, current: CurrentState, permissions: Permissions) -> Toy:

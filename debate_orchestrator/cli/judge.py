@@ -51,8 +51,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise BadSettings(problems)
     sides = {"a": arguments.position_a, "b": arguments.position_b}
     positions = {side: text for side, text in sides.items() if text is not None}
-    panel = flags.given_settings(arguments, *VOTE_SETTINGS)
-    judging = rejudge.of_source(path, judges, arguments.strictness, arguments.topic, positions, panel)
+    vote_settings = flags.given_settings(arguments, *VOTE_SETTINGS)
+    judging = rejudge.of_source(path, judges, arguments.strictness, arguments.topic, positions, vote_settings)
     if not is_quiet(arguments):
         for note in judging.notes:
             remark(note)

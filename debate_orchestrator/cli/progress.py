@@ -80,7 +80,7 @@ class ProgressLines:
         if (words := self._heard.get(turn_id)) is not None:
             doing = f"writing, about {words:,} words so far" if words else "thinking"
         else:
-            reads = registry.is_api(spec_in(debate, schedule.turn(debate, turn_id).seat))
+            reads = registry.api_of(spec_in(debate, schedule.turn(debate, turn_id).seat))
             doing = "reading the prompt" if reads else "no word yet"
         with suppress(OSError):
             remark(f"  {turn_id}: {doing}, {seconds:.0f} s")

@@ -28,14 +28,8 @@ class CostLine(FrozenModel):
     """Calls whose price is not known."""
 
     def __add__(self, other: CostLine) -> CostLine:
-        return self.model_copy(
-            update={
-                "calls": self.calls + other.calls,
-                "usage": self.usage + other.usage,
-                "cost": self.cost + other.cost,
-                "unknown": self.unknown + other.unknown,
-            }
-        )
+        sums = {name: getattr(self, name) + getattr(other, name) for name in ("calls", "usage", "cost", "unknown")}
+        return self.model_copy(update=sums)
 
 
 class Costs(FrozenModel):
@@ -43,27 +37,38 @@ class Costs(FrozenModel):
 
     lines: tuple[CostLine, ...] = ()
 
+    @classmethod
+    def of_calls(cls, calls: Iterable[CostLine]) -> Costs:
+        """The sums of calls by seat and phase, each in the place of its first call."""
+        lines: dict[tuple[str, str], CostLine] = {}
+        for call in calls:
+            place = call.seat, call.phase
+            lines[place] = lines[place] + call if place in lines else call
+        return cls(lines=tuple(lines.values()))
+
     @property
     def total(self) -> CostLine:
         return sum(self.lines, CostLine(seat="all", phase="all"))
 
     def of_seats(self) -> dict[str, CostLine]:
         """Seat to the sum of its lines."""
-        seats: dict[str, CostLine] = {}
-        for line in self.lines:
-            seats[line.seat] = seats.get(line.seat, CostLine(seat=line.seat, phase="all")) + line
-        return seats
+        seats = Costs.of_calls(line.model_copy(update={"phase": "all"}) for line in self.lines)
+        return {line.seat: line for line in seats.lines}
+
+
+def cost_line(turn: Turn | None, usage: Usage, cost: float | None) -> CostLine:
+    """One call; without a turn, one of the setup. `cost` is None where it is unknown."""
+    seat, phase = ("moderator", SETUP) if turn is None else (turn.seat, turn.phase.name)
+    return CostLine(seat=seat, phase=phase, calls=1, usage=usage, cost=cost or 0.0, unknown=int(cost is None))
 
 
 def costs_of(debate: DebateState) -> Costs:
     """The costs of every call that was or may have been billed: replies that count, rejected ones, those that broke
     off, and calls without any reply. The price of a call whose tokens are not fully known is unknown."""
-    lines: dict[tuple[str, str], CostLine] = {}
-    for call in billed_calls(debate):
-        seat, phase = ("moderator", SETUP) if call.turn is None else (call.turn.seat, call.turn.phase.name)
-        line = lines.get((seat, phase), CostLine(seat=seat, phase=phase))
-        lines[seat, phase] = line + _line(seat, phase, call.reply)
-    return Costs(lines=tuple(lines.values()))
+    replies = ((call.turn, call.reply) for call in billed_calls(debate))
+    return Costs.of_calls(
+        cost_line(turn, (reply and reply.usage) or Usage(), reply.cost if reply else None) for turn, reply in replies
+    )
 
 
 class BilledCall(NamedTuple):
@@ -130,9 +135,3 @@ def _billed_in(turn: Turn, events: Iterable[BriefSent | _Outcome]) -> Iterator[B
             yield BilledCall(turn, sent.by, None, sent.estimated_cost)
         elif failed is not None:
             yield BilledCall(turn, failed.by, None, None)
-
-
-def _line(seat: str, phase: str, reply: Reply | None) -> CostLine:
-    """One call; None for one without any reply."""
-    usage, cost = (Usage(), None) if reply is None else (reply.usage or Usage(), reply.cost)
-    return CostLine(seat=seat, phase=phase, calls=1, usage=usage, cost=cost or 0.0, unknown=int(cost is None))

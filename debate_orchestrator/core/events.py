@@ -25,6 +25,7 @@ from debate_orchestrator.core.phases import (
     MAX_TURNS,
     OUTCOMES,
     SEATS,
+    Phase,
     Slot,
     judge_seats,
 )
@@ -57,14 +58,14 @@ class ContextFile(FrozenModel):
     text: Annotated[Text, AfterValidator(short_enough)]
 
 
-Points = Annotated[float, Field(ge=0, le=MAX_SCORE * (MAX_ROUNDS + 1))]
+Score = Annotated[float, Field(ge=0, le=MAX_SCORE * (MAX_ROUNDS + 1))]
 """A score, or the sum of those of all rounds and of the final ballots."""
 
 
 class EarlierRound(FrozenModel):
     """What a panel made of a round."""
 
-    scores: dict[str, Points]
+    scores: dict[str, Score]
     winner: str
 
 
@@ -128,7 +129,7 @@ class EarlierDebate(JournaledModel):
     rounds: dict[int, EarlierRound] = {}
     winner: str | None = None
     strength: str | None = None
-    totals: dict[str, Points] = {}
+    totals: dict[str, Score] = {}
     issues_changed: IssuesChanged | None = None
     """The list of issues as the user had changed it; None if they had not."""
     questions: tuple[EarlierQuestion, ...] = ()
@@ -227,6 +228,10 @@ class Opened(JournaledModel):
         """The same opening with changes of its settings."""
         return self.model_copy(update={"settings": self.settings.model_copy(update=changes)})
 
+    def mirrors(self, phase: Phase) -> bool:
+        """Whether judges take a second, mirrored turn in a phase."""
+        return self.settings.mirror and self.format.is_vote(phase)
+
     @property
     def slots(self) -> Iterator[Slot]:
         """Every phase of the debate, in order."""
@@ -268,11 +273,10 @@ class Opened(JournaledModel):
 
     def _turn_problem(self) -> str | None:
         """What makes the debate one of more turns than can be held."""
-        settings, format = self.settings, self.format
         judges, parts = judge_seats(len(self.cast.get(JUDGE, ()))), Counter[tuple[int | None, bool]]()
         for slot in self.slots:
-            mirror = settings.mirror and format.is_vote(slot.phase)
-            parts[slot.round, slot.after_rounds] += sum(map(len, slot.stages(format.sides, judges, mirror=mirror)))
+            stages = slot.stages(self.format.sides, judges, mirror=self.mirrors(slot.phase))
+            parts[slot.round, slot.after_rounds] += sum(map(len, stages))
             if parts[slot.round, slot.after_rounds] > MAX_PART_TURNS:
                 return f"more than {MAX_PART_TURNS} turns before the rounds, in one or after them"
         if (turns := parts.total()) > MAX_TURNS:

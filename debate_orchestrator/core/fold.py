@@ -53,6 +53,8 @@ _MAPS = (
 _EVENTS = ("briefs_sent", "failed", "rejected", "turn_events")
 """Those whose values are sequences of events."""
 _SEQUENCES = ("notes", "questions", "stages")
+_ONLY_WHILE_OPEN: dict[type, str] = {BudgetChanged: "a new cost cap", RetryForChanged: "another time for retries"}
+"""Events that change nothing in a complete debate, and what they set."""
 _K = TypeVar("_K")
 _V = TypeVar("_V")
 
@@ -101,21 +103,26 @@ def check_event(debate: DebateState, event: Event) -> bool:
         raise OutOfTurn("The debate is open already; a journal holds one debate.")
     if isinstance(event, Noted):
         return True
-    if isinstance(event, BudgetChanged):
-        return _check_budget(debate, event)
-    if isinstance(event, RetryForChanged):
-        return _check_retry_for(debate, event)
-    if isinstance(event, Reassigned):
-        return _check_cast(debate, event)
-    if isinstance(event, QuestionAsked):
-        return _check_question(debate, event)
-    if isinstance(event, IssuesChanged):
-        return _check_issues(debate, event)
-    if isinstance(event, EndedEarly):
-        return _check_early_end(debate, event)
-    if isinstance(event, Reopened):
-        return _check_reopening(debate)
-    if debate.replies.get(event.turn) == event or _is_known(debate, event):
+    if debate.complete and isinstance(event, tuple(_ONLY_WHILE_OPEN)):
+        raise OutOfTurn(f"This debate is complete; {_ONLY_WHILE_OPEN[type(event)]} would change nothing.")
+    match event:
+        case BudgetChanged():
+            return event.max_cost != debate.max_cost
+        case RetryForChanged():
+            return event.retry_for != debate.retry_for
+        case Reassigned():
+            return _check_cast(debate, event)
+        case QuestionAsked():
+            return _check_question(debate, event)
+        case IssuesChanged():
+            return _check_issues(debate, event)
+        case EndedEarly():
+            return _check_early_end(debate, event)
+        case Reopened():
+            return _check_reopening(debate)
+    if debate.replies.get(event.turn) == event:
+        return False
+    if isinstance(event, Rejected) and event in debate.rejected_since.get(event.turn, ()):
         return False
     turn = next((turn for turn in debate.due if turn.id == event.turn), None)
     if turn is None and event.turn in debate.replies:
@@ -124,25 +131,6 @@ def check_event(debate: DebateState, event: Event) -> bool:
         raise OutOfTurn(f"{event.turn}: this turn is not due. Due now: {schedule.due_names(debate)}.")
     _check_reply(debate, turn, event)
     return True
-
-
-def _is_known(debate: DebateState, event: Event) -> bool:
-    """Whether a rejected reply is recorded already: the same event, and no brief sent since."""
-    return isinstance(event, Rejected) and event in debate.rejected_since.get(event.turn, ())
-
-
-def _check_budget(debate: DebateState, event: BudgetChanged) -> bool:
-    """Whether a new cost cap changes anything. Raises OutOfTurn if no call is left to make."""
-    if debate.complete:
-        raise OutOfTurn("This debate is complete; a new cost cap would change nothing.")
-    return event.max_cost != debate.max_cost
-
-
-def _check_retry_for(debate: DebateState, event: RetryForChanged) -> bool:
-    """Whether another time for retries changes anything. Raises OutOfTurn if no call is left to make."""
-    if debate.complete:
-        raise OutOfTurn("This debate is complete; another time for retries would change nothing.")
-    return event.retry_for != debate.retry_for
 
 
 def _check_cast(debate: DebateState, event: Reassigned) -> bool:
@@ -304,7 +292,8 @@ def _changed(debate: DebateState, event: Event) -> DebateState:
         case QuestionAsked():
             _append(debate.questions, event)
         case EndedEarly():
-            return _ended_early(debate, event)
+            # An early end leaves out phases, among them some that answer what is found.
+            return _rescheduled(replace(debate, ended_after=_ended_after(debate, event)), {})
         case IssuesChanged():
             return replace(debate, issues=event.issues)
         case CallFailed():
@@ -324,11 +313,6 @@ def _changed(debate: DebateState, event: Event) -> DebateState:
         case Spoke() | Declined() | StructuredReplyGiven():
             return _settled(debate, event)
     return debate
-
-
-def _ended_early(debate: DebateState, event: EndedEarly) -> DebateState:
-    """An early end leaves out phases, among them some that answer what is found: the schedule is made again."""
-    return _rescheduled(replace(debate, ended_after=_ended_after(debate, event)), {})
 
 
 def _reopened(debate: DebateState) -> DebateState:

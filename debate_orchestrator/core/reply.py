@@ -104,7 +104,7 @@ class Reply(JournaledModel):
     """What was asked of the provider that it could not do: `structured output`, `search`."""
     received: Annotated[int | None, Field(exclude=True), AfterValidator(_in_no_journal)] = None
     """Characters that came, with thinking; None if only the text is known. It is in no journal."""
-    code: Annotated[str | None, Field(exclude=True), AfterValidator(_in_no_journal)] = None
+    asked_code: Annotated[str | None, Field(exclude=True), AfterValidator(_in_no_journal)] = None
     """The code of a structured reply (see docs/judging.md) that it was asked for, where that is not the one of the
     brief at hand: an earlier run asked, perhaps on another machine. It is in no journal."""
     recorded: Annotated[RecordedOutcome | None, Field(exclude=True), AfterValidator(_in_no_journal)] = None

@@ -1,7 +1,7 @@
 """The shape of a structured reply, as data: it gives the check of the reply, and `core.json_schema` what is asked for.
 
 A shape is a mapping of names to fields. Structured-output modes can't enforce ranges or dependencies between fields, so
-those are checked here and nowhere else. Nothing is repaired or guessed: a reply passes if `check` finds no error.
+those are checked here and nowhere else. Nothing is repaired or guessed: a reply passes if `check` finds no problem.
 """
 
 from __future__ import annotations
@@ -216,7 +216,7 @@ def _limits(field: Field) -> str:
 
 
 def check(shape: Mapping[str, Field], value: Any, context: ShapeContext, where: str = "") -> list[str]:
-    """Every error of `value` as a reply of this shape; empty if it fits. Each names its field by a path, in which the
+    """Every problem of `value` as a reply of this shape; empty if it fits. Each names its field by a path, in which the
     items of a list count from 1: `rows[1].claim`."""
     if not isinstance(value, dict):
         return [_mismatch(where.rstrip(".") or "the reply", value, "a JSON object")]
@@ -294,7 +294,7 @@ def _value_problems(field: Field, value: Any, context: ShapeContext, where: str,
 def _each(keys: Sequence[str], value: Any, where: str, check_one: Any) -> list[str]:
     if problems := _key_problems(keys, value, where):
         return problems
-    return [error for name in keys for error in check_one(value[name], f"{where}.{name}")]
+    return [problem for name in keys for problem in check_one(value[name], f"{where}.{name}")]
 
 
 def _key_problems(keys: Sequence[str], value: Any, where: str) -> list[str]:
@@ -326,7 +326,7 @@ def _list(field: Field, value: Any, context: ShapeContext, where: str) -> list[s
     else:
         text = Field(kind="text")
         checked = (_value_problems(text, item, context, f"{where}[{i}]") for i, item in enumerate(value, start=1))
-    return [error for problems in checked for error in problems]
+    return [problem for problems in checked for problem in problems]
 
 
 def _fits(field: Field, value: Any, context: ShapeContext) -> bool:
@@ -409,7 +409,7 @@ def _expected_one(field: Field, context: ShapeContext) -> str:
 
 
 def _mismatch(where: str, value: Any, expected: str) -> str:
-    """The error of a value that is not what it must be."""
+    """The problem of a value that is not what it must be."""
     return f"{where}: {_kind(value)} is not {expected}."
 
 

@@ -158,7 +158,7 @@ class Settings(FrozenModel):
         _Switch, Setting(format_default=lambda format: format.each_round, rejudge_group="votes", in_estimate=True)
     ] = False
     until_dry: Annotated[_Switch, Setting(in_estimate=True)] = False
-    """Whether the debate ends after a round in which most judges find no new ground."""
+    """Whether the debate ends after a round in which most judges find no new ground (`dry` in their ballots)."""
     issues: Annotated[
         Annotated[bool, Strict()] | tuple[str, ...],
         FREE_TEXT,

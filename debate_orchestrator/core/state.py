@@ -23,9 +23,8 @@ from debate_orchestrator.core.mirror import Mirror
 from debate_orchestrator.core.phases import JUDGE, MIRRORED, Phase, Slot, Turn, judge_seats
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.schema import Shape
-from debate_orchestrator.core.verdict import ConvergenceFinding, RoundResult
+from debate_orchestrator.core.verdict import ConvergenceFinding, RoundResult, Vote
 from debate_orchestrator.core.visible_text import VisibleText
-from debate_orchestrator.core.votes import Vote
 
 Stage = tuple[Turn, ...]
 """Turns that are due together and do not hear each other."""
@@ -54,8 +53,8 @@ class DebateLayout:
     """Slot id to its number in `slots`."""
     slots_by_round: Mapping[int | None, Sequence[Slot]]
     """The phases of each round; under None, those before the first round and after the last."""
-    speech_count: int
-    """How many turns other than judges' votes the debate may have, at least 1."""
+    quoting_turns: int
+    """How many turns the debate may have in which quotes are looked up, at least 1: all but judges' votes."""
     speaking_order: tuple[str, ...]
     """The sides, the one that was chosen to speak first before the others."""
     judges: tuple[str, ...]
@@ -214,7 +213,7 @@ class DebateState:
 
     def mirrors(self, phase: Phase) -> bool:
         """Whether judges take a second, mirrored turn in a phase."""
-        return _mirrors(self.opened, phase)
+        return self.opened.mirrors(phase)
 
     def is_skipped(self, slot: Slot) -> bool:
         """Whether an early end has left out that phase."""
@@ -254,7 +253,7 @@ def make_layout(opened: Opened) -> DebateLayout:
         slots=slots,
         slot_numbers=MappingProxyType({slot.turn_id(""): n for n, slot in enumerate(slots)}),
         slots_by_round=MappingProxyType({round: tuple(group) for round, group in by_round.items()}),
-        speech_count=max(1, sum(len(slot.phase.seats) for slot in slots if not format.is_vote(slot.phase))),
+        quoting_turns=max(1, sum(len(slot.phase.seats) for slot in slots if not format.is_vote(slot.phase))),
         speaking_order=(*first, *(side for side in format.sides if side not in first)),
         judges=judges,
         voting=MappingProxyType(voting),
@@ -265,14 +264,8 @@ def make_layout(opened: Opened) -> DebateLayout:
     )
 
 
-def _mirrors(opened: Opened, phase: Phase) -> bool:
-    return opened.settings.mirror and opened.format.is_vote(phase)
-
-
 def _judge_turns(opened: Opened, slot: Slot, panel: Sequence[str]) -> tuple[JudgeTurns, ...]:
-    shape, mirror = opened.format.shapes[slot.phase.reply], _mirrors(opened, slot.phase)
-    voting = panel if slot.phase.panel == "every judge" else panel[:1]
-    seats = [(judge, judge + MIRRORED) if mirror else (judge,) for judge in voting]
+    shape, seats = opened.format.shapes[slot.phase.reply], slot.voting(panel, mirror=opened.mirrors(slot.phase))
     return tuple(JudgeTurns(pair[0], shape, tuple(map(slot.turn_id, pair))) for pair in seats)
 
 

@@ -14,16 +14,19 @@ from debate_orchestrator.core.phases import MIRRORED, Slot
 from debate_orchestrator.core.schema import Shape
 from debate_orchestrator.core.state import DebateState, JudgedRound, JudgeTurns, Stage
 from debate_orchestrator.core.verdict import (
+    BallotReading,
     ConvergenceFinding,
     RoundResult,
     Verdict,
+    Vote,
     final_verdict,
     find_convergence,
     majority_concession,
+    mean,
+    read_ballot,
     round_result,
     score_totals,
 )
-from debate_orchestrator.core.votes import BallotReading, Vote, mean, read_ballot
 
 
 def ballots(debate: DebateState, round: int) -> list[StructuredReplyGiven]:
@@ -168,7 +171,7 @@ def feedback(debate: DebateState, side: str, round: int) -> list[str]:
 
 
 def finds_no_new_ground(debate: DebateState, round: int) -> bool:
-    """Whether more than half of the ballots of a round say that the debate finds no new ground."""
+    """Whether more than half of the ballots of a round say, by `dry`, that the debate finds no new ground."""
     round_ballots = ballots(debate, round)
     return 2 * sum(ballot.data.get("dry") is True for ballot in round_ballots) > len(round_ballots)
 
@@ -194,7 +197,7 @@ def results(debate: DebateState) -> list[RoundResult]:
 
 
 def scored(debate: DebateState) -> list[RoundResult]:
-    """Everything that gave points: the rounds, and final ballots that score the debate as a whole."""
+    """Everything that gave scores: the rounds, and final ballots that score the debate as a whole."""
     final = [vote for vote in final_votes(debate) if vote.scores]
     return [*results(debate), *([round_result(0, final, debate.format.sides)] if final else [])]
 

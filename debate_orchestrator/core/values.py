@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Annotated, Any, ForwardRef, Self, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 from pydantic_core import PydanticCustomError
+
+from debate_orchestrator.util.redact import map_leaves
 
 FREE_TEXT = "free text"
 """Annotates a field whose strings people and models read, and by which nothing is found or decided."""
@@ -67,18 +69,10 @@ def _holds_values(annotation: Any) -> bool:
 
 def _changed(data: Any, change: Callable[[str], str], free: bool) -> Any:
     """Data with its free text changed; the same object where nothing has changed."""
-    if isinstance(data, str):
-        text = change(data) if free else data
-        return data if text == data else text
-    if data is None or isinstance(data, int | float):
-        return data
-    if isinstance(data, FrozenModel):
-        return data.with_text(change)
-    if isinstance(data, list | tuple):
-        items = [_changed(item, change, free) for item in data]
-        same = all(item is before for item, before in zip(items, data, strict=True))
-        return data if same else type(data)(items)
-    if isinstance(data, Mapping):
-        values = {name: _changed(item, change, free) for name, item in data.items()}
-        return data if all(value is data[name] for name, value in values.items()) else values
-    return data
+
+    def changed(leaf: Any) -> Any:
+        if isinstance(leaf, FrozenModel):
+            return leaf.with_text(change)
+        return change(leaf) if free and isinstance(leaf, str) else leaf
+
+    return map_leaves(data, changed)

@@ -74,7 +74,7 @@ async def run(
         The finished debate. Its journal, report and page are on disk.
 
     Raises:
-        BadSettings: the settings have errors; all of them are in `problems`.
+        BadSettings: the settings have problems; all of them are in `problems`.
         BadFile: the output can't be written, or there is a report already.
         Paused: the debate is saved, and `resume` can go on: a provider is overloaded, the cap is reached
             (`OverBudget`), or a seat waits for the host.
@@ -166,7 +166,7 @@ async def rejudge(
         The judging, with a journal and a report of its own. The source is not changed.
 
     Raises:
-        BadSettings: an argument has an error, or the journal needs your consent.
+        BadSettings: an argument has a problem, or the journal needs your consent.
         BadJournal: the journal can't be read, or its debate is not finished.
         Paused, ProviderFailed: as in `run`.
 

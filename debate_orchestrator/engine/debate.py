@@ -21,7 +21,7 @@ from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.engine.start import changed_prompts
 from debate_orchestrator.engine.turn import OnBrief, OnEvent, OnText, TurnRunner, record_event
 from debate_orchestrator.providers import casting
-from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions, PersonInput, PersonProvider, Provider
+from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions, PersonInput, Provider
 from debate_orchestrator.reports import report_files
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.reviews import gather_reviews
@@ -96,13 +96,10 @@ async def create_paid_debate(
     is full."""
     if not opened.derived:
         return create_debate(opened, files, following)
-    created: list[JournalWriter] = []
-
-    def write() -> None:
-        created.append(JournalWriter.create(files.journal, opened))
-
-    await (unsaved or UnsavedEvents()).written("the positions that were derived", write)
-    return _opened(created[0], files, following)
+    journal = await (unsaved or UnsavedEvents()).written(
+        "the positions that were derived", lambda: JournalWriter.create(files.journal, opened)
+    )
+    return _opened(journal, files, following)
 
 
 def open_journal(journal: JournalWriter, files: DebateFiles) -> OpenDebate:
@@ -189,8 +186,7 @@ def seat_providers(
         return {}
     providers = casting.make_providers(debate.current, debate.files.evidence, permissions)
     for provider in providers.values():
-        if isinstance(provider, PersonProvider):
-            provider.person = person
+        provider.person = person
     if (note := changed_prompts(debate.state)) is not None:
         debate.record(note, on_event)
     return providers

@@ -172,7 +172,7 @@ class _Trial:
                         return
                     yield from self._rendered(debate, turn)
                 for turn in due:
-                    event = self._answer(debate, turn)
+                    event = self._reply(debate, turn)
                     debate = apply(debate, event)
                     events.append(event)
             turn = None
@@ -182,7 +182,7 @@ class _Trial:
             markdown.render(build_report([Entry(n, _WHEN, event, "") for n, event in enumerate(events, start=1)]))
         except Exception as error:  # the engine is tested; what breaks it here is the format
             self.broke = True
-            yield self._dry_run_error(turn, error)
+            yield self._dry_run_problem(turn, error)
 
     def _out_of_time(self, until: float) -> bool:
         self.late = time.monotonic() > until
@@ -195,8 +195,8 @@ class _Trial:
             return error.problems
         return []
 
-    def _answer(self, debate: DebateState, turn: Turn) -> Event:
-        """A stand-in's answer."""
+    def _reply(self, debate: DebateState, turn: Turn) -> Event:
+        """A stand-in's reply."""
         text = f"A stand-in speaks in {turn.id}."
         text = " ".join([text] * (1 + (turn.phase.least_words or 0) // len(text.split())))
         if debate.shape(turn) is not None:
@@ -212,8 +212,8 @@ class _Trial:
         settings = self.first.settings
         return f"{self.scenario.name} of {plural(settings.rounds, 'round')} ({settings.strictness})"
 
-    def _dry_run_error(self, turn: Turn | None, error: Exception) -> str:
-        """The error for a debate that does not reach its end, or can't be reported."""
+    def _dry_run_problem(self, turn: Turn | None, error: Exception) -> str:
+        """The problem of a debate that does not reach its end, or can't be reported."""
         format, size = self.first.format, self._size()
         if isinstance(error, DebateError):
             why = error.problems[0]

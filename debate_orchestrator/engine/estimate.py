@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable
 from typing import NamedTuple
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.costs import CostLine, Costs
+from debate_orchestrator.core.costs import CostLine, Costs, cost_line
 from debate_orchestrator.core.events import Event, Opened, Reassigned
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.phases import CLERK, MIRRORED, Turn
@@ -87,7 +87,7 @@ class CostEstimate(FrozenModel):
     def _counted(self) -> str:
         if not self.calls:
             return "no calls"
-        counted = [self._calls(), f"about {duration(self.seconds)}"]
+        counted = [plural(self.calls, "call"), f"about {duration(self.seconds)}"]
         if self.waits:
             counted[-1] += " and what the other seats take"
         if self.cost:
@@ -108,10 +108,7 @@ class CostEstimate(FrozenModel):
             return "no calls"
         money = self._money() if self.cost else "" if self.unknown else "$0"
         money += f"{' and ' if money else ''}an unknown price" if self.unknown else ""
-        return f"{self._calls()}, about {duration(self.seconds)}, {money}"
-
-    def _calls(self) -> str:
-        return plural(self.calls, "call")
+        return f"{plural(self.calls, 'call')}, about {duration(self.seconds)}, {money}"
 
     def _money(self) -> str:
         return f"about ${self.cost:.2f}" if self.cost >= 0.01 else "less than $0.01"
@@ -183,25 +180,19 @@ def estimate(opened: Opened, given: Iterable[Event] = (), *, rehearsal: bool | N
     persons = model_spec.HUMAN in seated
     waits = persons or model_spec.HOST in seated
     searches = opened.settings.search
+    expected = CostEstimate(bill=Costs(), unknown=(), seconds=0, waits=waits, persons=persons, searches=searches)
     if schedule.max_turns(debate) - len(debate.replies) > MAX_TURNS:
-        return CostEstimate(
-            bill=Costs(), unknown=(), seconds=0, waits=waits, persons=persons, searches=searches, too_long=True
-        )
+        return expected.model_copy(update={"too_long": True})
     calls, took = _play(debate)
-    lines: dict[tuple[str, str], CostLine] = {}
+    lines: list[CostLine] = []
     unknown: dict[str, None] = {}
     for call, sent in zip(calls, counted((call.cache for call in calls), pricing.table().cache), strict=True):
         usage = sent.model_copy(update={"output": call.output})
         cost = pricing.cost(call.spec, usage)
         unknown |= {} if cost is not None else {call.spec: None}
-        seat, phase = call.turn.seat, call.turn.phase.name
-        line = CostLine(seat=seat, phase=phase, calls=1, usage=usage, cost=cost or 0.0, unknown=int(cost is None))
-        lines[seat, phase] = lines.get((seat, phase), CostLine(seat=seat, phase=phase)) + line
-    searches = searches and any(not call.turn.judging for call in calls)
-    bill = Costs(lines=tuple(lines.values()))
-    return CostEstimate(
-        bill=bill, unknown=tuple(unknown), seconds=took, waits=waits, persons=persons, searches=searches
-    )
+        lines.append(cost_line(call.turn, usage, cost))
+    found = {"bill": Costs.of_calls(lines), "unknown": tuple(unknown), "seconds": took}
+    return expected.model_copy(update=found | {"searches": searches and any(not call.turn.judging for call in calls)})
 
 
 def _with_real_cast(event: Event) -> Event:

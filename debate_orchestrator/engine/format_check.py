@@ -1,7 +1,7 @@
 """The check of a user's format: its data, its templates, and dry runs of whole debates.
 
 `formats.validation` finds values that do not fit the model. This module finds what fits and still can't be debated by,
-and collects all errors, each with its file and line.
+and collects all problems, each with its file and line.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FormatProblem = tuple[Keys, str]
 
 
 def load(given: str) -> Format:
-    """The format of that name or in that folder. A format in a folder is checked first: BadFormat with every error."""
+    """The format of that name or in that folder. One in a folder is checked first: BadFormat with every problem."""
     if source.is_path(given):
         problems = find_problems(given)
         if problems:
@@ -40,7 +40,7 @@ def load(given: str) -> Format:
 
 
 def find_problems(given: str) -> list[str]:
-    """Every error in a format, in the order of files and lines. BadFormat if there is no such format, BadFile if its
+    """Every problem in a format, in the order of files and lines. BadFormat if there is no such format, BadFile if its
     format.yaml is not YAML."""
     from debate_orchestrator.engine import dry_run  # loads the reports, which showing a shipped format need not
 
@@ -53,36 +53,36 @@ def find_problems(given: str) -> list[str]:
     }
     if format_source.shipped:
         homes[f"formats/{format_source.name}/"] = f"{format_source.folders[0].shown_path}/"
-    in_templates = [_with_user_path(error, homes) for error in _template_problems(format_source, carried)]
+    in_templates = [_with_user_path(problem, homes) for problem in _template_problems(format_source, carried)]
     if format_source.format is not None:
         problems += [
             f"{format_source.where(keys)}: {message}" for keys, message in _semantic_problems(format_source.format)
         ]
         if not problems:
             found = dry_run.find_problems(format_source.format, carried, format_source.where)
-            problems += _independent_problems([_with_user_path(error, homes) for error in found], in_templates)
+            problems += _independent_problems([_with_user_path(problem, homes) for problem in found], in_templates)
     return sorted(dict.fromkeys([*problems, *in_templates]), key=_file_and_line)
 
 
 def _independent_problems(found: list[str], in_templates: list[str]) -> list[str]:
-    """The errors of dry runs, without those that follow from errors already found in the same template, or in one
+    """The problems of dry runs, without those that follow from problems already found in the same template, or in one
     that a shared template includes."""
-    files = {_file_and_line(error)[0] for error in in_templates}
+    files = {_file_and_line(problem)[0] for problem in in_templates}
     shared = ("prompts/shared/",) if files else ()
-    return [error for error in found if _file_and_line(error)[0] not in files and not error.startswith(shared)]
+    return [problem for problem in found if _file_and_line(problem)[0] not in files and not problem.startswith(shared)]
 
 
-def _with_user_path(error: str, homes: dict[str, str]) -> str:
-    """The error with the path under which the user knows the template."""
+def _with_user_path(problem: str, homes: dict[str, str]) -> str:
+    """The problem with the path under which the user knows the template."""
     for home, path in homes.items():
-        if error.startswith(home):
-            return path + error.removeprefix(home)
-    return error
+        if problem.startswith(home):
+            return path + problem.removeprefix(home)
+    return problem
 
 
-def _file_and_line(error: str) -> tuple[str, int]:
-    found = re.match(r"(.*?):(\d+)(?:: |$)", error)
-    return (found[1], int(found[2])) if found else (error, 0)
+def _file_and_line(problem: str) -> tuple[str, int]:
+    found = re.match(r"(.*?):(\d+)(?:: |$)", problem)
+    return (found[1], int(found[2])) if found else (problem, 0)
 
 
 def _template_problems(format_source: source.FormatSource, carried: dict[str, str]) -> list[str]:

@@ -60,15 +60,15 @@ class ModeratorLimits(NamedTuple):
 
 
 async def derive_positions(
-    answers: Settings, provider: Provider, setup_questions: SetupQuestions, tell: Tell
+    settings: Settings, provider: Provider, setup_questions: SetupQuestions, tell: Tell
 ) -> tuple[dict[str, str], tuple[Reply, ...]]:
     """The position of each side, and every reply that was paid for, the one that was used last.
 
     ProviderFailed if no reply can be used; Paused if none came in time or a call would exceed the cap.
     """
-    progress = SetupProgress(topics=(answers.topic,), topic_ok=True, positions="auto", nonce=secrets.token_hex(8))
-    state = SetupState(given={"topic": answers.topic}, progress=progress)
-    limits = ModeratorLimits(answers.retry_for, answers.max_cost, tell, _NOTHING_OPENED, _GIVE_POSITIONS)
+    progress = SetupProgress(topics=(settings.topic,), topic_ok=True, positions="auto", nonce=secrets.token_hex(8))
+    state = SetupState(given={"topic": settings.topic}, progress=progress)
+    limits = ModeratorLimits(settings.retry_for, settings.max_cost, tell, _NOTHING_OPENED, _GIVE_POSITIONS)
     paid: list[Reply] = []
     settled = await propose(state, provider, setup_questions, limits, paid)
     return settled.given["positions"], tuple(paid)

@@ -90,20 +90,22 @@ def of_source(
     strictness: str | None = None,
     topic: str | None = None,
     positions: Mapping[str, str] | None = None,
-    panel: Mapping[str, Any] | None = None,
+    vote_settings: Mapping[str, Any] | None = None,
 ) -> Rejudging:
     """The judging of a journal or a transcript, with the errors of `of_journal` and `of_transcript`. A topic and
     positions can be given for a transcript only."""
     if not _is_journal(path):
         transcript, digest = transcript_file.read(path)
-        opened, speeches = of_transcript(transcript, path, digest, judges, strictness, topic, positions, panel=panel)
+        opened, speeches = of_transcript(
+            transcript, path, digest, judges, strictness, topic, positions, vote_settings=vote_settings
+        )
         return Rejudging(opened, speeches, (), transcript.notes)
     given = [*(["the topic"] if topic is not None else []), *(["the positions"] if positions else [])]
     if given:
         problem = f"{path} says what was debated; {and_joined(given)} can be given for a transcript alone."
         raise BadSettings(problem, hint="leave them out")
     entries = read(path).entries
-    return Rejudging(*of_journal(entries, path, judges, strictness, panel), entries)
+    return Rejudging(*of_journal(entries, path, judges, strictness, vote_settings), entries)
 
 
 def with_output(
@@ -136,13 +138,13 @@ def of_journal(
     path: str,
     judges: Sequence[str],
     strictness: str | None = None,
-    panel: Mapping[str, Any] | None = None,
+    vote_settings: Mapping[str, Any] | None = None,
 ) -> OpenedAndSpeeches:
     """The opening of a judging by `judges` of the debate in the journal at `path`. Its speeches are replayed from there
     later; those of a format without judges follow at once.
 
-    `panel` holds the keys of an answers file that say how the judges vote, where that changes. Raises BadJournal where
-    the debate is not finished, and BadSettings with every error in what was asked for.
+    `vote_settings` are the keys of an answers file that say how the judges vote, where that changes. Raises
+    BadJournal where the debate is not finished, and BadSettings with every problem in what was asked for.
     """
     debate = fold(entry.event for entry in entries)
     old, digest = debate.opened, entries[-1].hash
@@ -154,13 +156,15 @@ def of_journal(
             hint += ", with another judge if no reply of this one can be used"
         raise BadJournal(f"{path}: this debate is not finished (due: {due}).", hint=hint)
     if old.format.judged_by:
-        return _of_unjudged(debate, path=path, digest=digest, judges=judges, strictness=strictness, panel=panel)
+        return _of_unjudged(
+            debate, path=path, digest=digest, judges=judges, strictness=strictness, vote_settings=vote_settings
+        )
     settings = old.settings.model_copy(update={"strictness": strictness or old.settings.strictness})
     votes = {name: getattr(settings, name) for name in VOTE_SETTINGS if name != "quorum"}
     if len(judges) == len(old.cast.get(JUDGE, ())):
         votes["quorum"] = settings.quorum
     problems = [*panel_problems(judges), *_strictness_problems(settings, old)]
-    settings = settings.model_copy(update=_voting(votes | dict(panel or {}), old.format, judges, problems))
+    settings = settings.model_copy(update=_voting(votes | dict(vote_settings or {}), old.format, judges, problems))
     if problems:
         raise BadSettings(problems)
     replayed = (f"replay:{path}",)
@@ -244,13 +248,13 @@ def _earlier_debate(debate: DebateState, source: str, digest: str) -> EarlierDeb
         judges=debate.cast[JUDGE],
         rounds={
             result.round: EarlierRound(
-                scores={side: float(points) for side, points in result.scores.items()}, winner=result.winner
+                scores={side: float(score) for side, score in result.scores.items()}, winner=result.winner
             )
             for result in tally.results(debate)
         },
         winner=verdict.winner if verdict else None,
         strength=verdict.strength if verdict else None,
-        totals={side: float(points) for side, points in tally.totals(debate).items()},
+        totals={side: float(score) for side, score in tally.totals(debate).items()},
         issues_changed=IssuesChanged(issues=debate.issues) if debate.issues else None,
     )
 
@@ -309,11 +313,11 @@ def of_transcript(
     positions: Mapping[str, str] | None = None,
     *,
     judged_by: str = FORMAT,
-    panel: Mapping[str, Any] | None = None,
+    vote_settings: Mapping[str, Any] | None = None,
 ) -> OpenedAndSpeeches:
     """The opening of a judging of a transcript, and its speeches as the events that follow.
 
-    A topic and positions that are given here replace the document's. Raises BadSettings with every error.
+    A topic and positions that are given here replace the document's. Raises BadSettings with every problem.
     """
     format = loader.load(judged_by)
     source, mode = os.path.basename(path), strictness or list(format.rubric.strictness)[-1]
@@ -324,7 +328,7 @@ def of_transcript(
     given = transcript.positions | dict(positions or {})
     for key, text in [("topic", topic), *((f"position {side}", given[side]) for side in given)]:
         problems += line_problems(key, text) if text is not None else []
-    votes = _voting(panel or {}, format, judges, problems)
+    votes = _voting(vote_settings or {}, format, judges, problems)
     if problems:
         raise BadSettings(problems)
     settings = Settings(

@@ -104,15 +104,14 @@ class UnsavedEvents:
         self.lost = 0
         """What was lost so far."""
 
-    async def written(self, what: str, write: Callable[[], object]) -> None:
-        """Calls `write` until it succeeds; `what` names in messages what is written.
+    async def written(self, what: str, write: Callable[[], Result]) -> Result:
+        """What `write` returns, which is called until it succeeds; `what` names in messages what is written.
 
         Raises its JournalWriteError after `give_up`, and CancelledError if the task ends; either way after a last
         attempt.
         """
         try:
-            write()
-            return
+            return write()
         except JournalWriteError as error:
             why = error.why
         except (BadJournal, ProviderFailed):  # which no wait mends
@@ -125,7 +124,7 @@ class UnsavedEvents:
             while True:
                 await asyncio.sleep(WRITE_AGAIN)
                 try:
-                    write()
+                    result = write()
                     break
                 except JournalWriteError:
                     if self._given_up > before:
@@ -135,6 +134,7 @@ class UnsavedEvents:
                 self.name_lost(what)
             raise
         self._tell(f"Saved: {what}.")
+        return result
 
     def give_up(self) -> None:
         """Ends the wait of everything that waits now."""

@@ -72,7 +72,7 @@ def people_problems(cast: Mapping[str, tuple[str, ...]], people: bool) -> list[s
 
 
 def must_be_callable(cast: Mapping[str, tuple[str, ...]], *, people: bool = False) -> None:
-    """BadSettings, with every error, if a cast can't be called from here."""
+    """BadSettings, with every problem, if a cast can't be called from here."""
     if problems := check_cast(cast, people=people):
         raise BadSettings(problems)
 
@@ -87,8 +87,8 @@ def check_settings(
 ) -> None:
     """Raises if the debate could not be opened, or its cap not be held: before anything is written or paid.
 
-    BadSettings with every error of `check_cast`, and with `more`, which the caller found. BadFile or BadJournal if one
-    of the files is there already or a recording can't be read.
+    BadSettings with every problem of `check_cast`, and with `more`, which the caller found. BadFile or BadJournal if
+    one of the files is there already or a recording can't be read.
     """
     problems = [*check_cast(settings.cast, people=people, permissions=permissions), *more]
     problems += budget.unpriced_seats(settings.cast) if settings.max_cost is not None else []

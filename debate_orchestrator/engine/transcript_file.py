@@ -11,7 +11,7 @@ Each speech stands below a heading that names its speaker and side:
 
 Where no heading does, bold labels do: `**Alice (Pro):** They clean themselves.` JSON is a list of objects with
 `speaker`, `side`, `round`, `phase` and `text`. Reports and transcripts that this package wrote are read back. The
-reader never guesses who speaks: a line that may be another speaker's label is an error, with its number.
+reader never guesses who speaks: a line that may be another speaker's label is a problem, with its number.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ HOW_TO_WRITE = (
 MAX_MARKERS = 100_000
 """Lines, list and quotation markers, and borders of cells in a transcript in markdown."""
 _MARKERS = re.compile(r"[\n>|]|(?:[-+*]|\d[.)])(?=\s)")
-_MAX_ERRORS = 20
+_MAX_LISTED = 20
 
 
 class TranscriptSpeech(FrozenModel):
@@ -86,7 +86,7 @@ def read(path: str) -> tuple[Transcript, str]:
 def parse(text: str, name: str) -> Transcript:
     """The transcript in a document, which is JSON where it begins with a brace and markdown otherwise.
 
-    Raises BadFile with every error and the form to write in; `name` is what the messages call the document.
+    Raises BadFile with every problem and the form to write in; `name` is what the messages call the document.
     """
     problems, is_json = list[str](), re.match(r"\s*(?:\{|\[\s*[\]{])", text)
     text = text if is_json else sanitize(text)
@@ -96,13 +96,13 @@ def parse(text: str, name: str) -> Transcript:
         raise BadFile(f"{name}: {found}. A transcript has at most {MAX_MARKERS:,}.")
     transcript = parse_document(text, problems)
     if problems := problems or list(_whole(transcript)):
-        hidden = len(problems) - _MAX_ERRORS
+        hidden = len(problems) - _MAX_LISTED
         problems = [
-            *problems[:_MAX_ERRORS],
-            *([f"{hidden} more lines have such errors."] if hidden > 0 else []),
+            *problems[:_MAX_LISTED],
+            *([f"{hidden} more lines have such problems."] if hidden > 0 else []),
             HOW_TO_WRITE,
         ]
-        raise BadFile([f"{name}: {error}" for error in problems])
+        raise BadFile([f"{name}: {problem}" for problem in problems])
     return transcript
 
 
@@ -199,7 +199,7 @@ class _Reader:
     """Reads a document from top to bottom and collects its speeches."""
 
     def __init__(self, lines: list[str], problems: list[str]):
-        self.lines, self.errors = lines, problems
+        self.lines, self.problems = lines, problems
         self.speakers = Speakers()
         self.topic: str | None = None
         self.positions: dict[str, str] = {}
@@ -210,7 +210,7 @@ class _Reader:
         """The first line of each speech, the line after it, and its side."""
 
     def add_problem(self, line: int, problem: str) -> None:
-        self.errors.append(f"line {line + 1}: {problem}")
+        self.problems.append(f"line {line + 1}: {problem}")
 
     def read_above(self, blocks: list[markup.MarkdownBlock], start: int) -> None:
         """Takes topic, positions and names from a title and fields such as `**Topic:** ...` above the debate."""
@@ -408,7 +408,7 @@ def _parse_own(text: str, problems: list[str]) -> Transcript:
         elif not report or (body and (inside or heading_of.fullmatch(heading.text))):
             name = short_repr(heading.text, 40)
             others.append((tag, f"line {heading.first + 1}: {name} stands over text that is no speech."))
-    problems += [error for tag, error in others if tag in tags]
+    problems += [problem for tag, problem in others if tag in tags]
     pattern = "; ".join(rf"{re.escape(name)}: (.+)" for name in names.values())
     spoken = re.fullmatch(pattern, fields.get("Spoken by", ""))
     return Transcript(

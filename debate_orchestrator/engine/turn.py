@@ -1,7 +1,7 @@
 """One turn, from its brief to its reply: intent, call, reply, each written to the journal as it happens.
 
-A reply that can't be used is kept, and the turn is asked again with the errors and that reply. If no usable one comes,
-the debate stops, unless a judge is missing whose panel can decide without it. A call that brought no reply is
+A reply that can't be used is kept, and the turn is asked again with its problems and that reply. If no usable one
+comes, the debate stops, unless a judge is missing whose panel can decide without it. A call that brought no reply is
 recorded too, with what had arrived, and is made again after a wait. No provider can say whether a call that broke off
 was billed, so each call has an intent of its own.
 """
@@ -25,7 +25,7 @@ from debate_orchestrator.engine.retry import UnsavedEvents, call_with_retry
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, brief
 from debate_orchestrator.prompting.reply_code import Code, code_for
-from debate_orchestrator.providers.provider import Provider, as_batched, as_queued, call_provider
+from debate_orchestrator.providers.provider import Provider, call_provider
 from debate_orchestrator.storage import reply_secret
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.util import model_spec, sanitize
@@ -110,15 +110,8 @@ class TurnRunner:
                     event = self._parse(turn, reply, code, last=not left)
                 except Exception as error:
                     problem = f"The program failed to read the reply, which is complete ({type(error).__name__})."
-                    await self.record(
-                        CallFailed(
-                            turn=turn.id,
-                            by=provider.name,
-                            problem=problem,
-                            maybe_billed=reply.called,
-                            reply=replies.stored(reply),
-                        )
-                    )
+                    fields = {"turn": turn.id, "by": provider.name, "reply": replies.stored(reply)}
+                    await self.record(CallFailed(problem=problem, maybe_billed=reply.called, **fields))
                     raise
                 await self.record(event)
                 if isinstance(event, Rejected) and not left and not event.absent:
@@ -163,7 +156,6 @@ class _Call:
 
     def __init__(self, runner: TurnRunner, turn: Turn, request: Brief, provider: Provider, begun: asyncio.Event):
         self._runner, self._turn, self._request, self._provider = runner, turn, request, provider
-        self._queue, self._batched = as_queued(provider), as_batched(provider)
         self._digest = request.digest
         self._begun = begun
         self._billed = model_spec.is_called(provider.name)
@@ -180,25 +172,24 @@ class _Call:
     async def _begin(self) -> bool:
         """Waits for the provider to have room, reserves the expected cost and writes the intent. False if the loop was
         told to stop meanwhile; OverBudget if the cap would be exceeded."""
-        if self._queue is not None and not await self._queue.admitted(self._request, self._runner.stop):
+        if not await self._provider.admitted(self._request, self._runner.stop):
             return False
         if self._turn not in self._runner.debate.due:  # the debate was ended early meanwhile
-            if self._queue is not None:
-                self._queue.withdraw(self._request)
+            self._provider.withdraw(self._request)
             return False
         try:
             await self._write_intent()
         except BaseException:
-            if self._queue is not None:
-                self._queue.withdraw(self._request)
+            self._provider.withdraw(self._request)
             raise
         return True
 
     async def _write_intent(self) -> None:
-        runner, turn, name = self._runner, self._turn, self._provider.name
-        if self._batched is not None and self._batched.under_way(self._request):
+        runner, turn, request, name = self._runner, self._turn, self._request, self._provider.name
+        if self._provider.under_way(request):
             return
-        price = runner.budget.check(turn.id, name, self._request, batch=self._in_batch) if self._billed else None
+        batch = self._provider.in_batch(request)
+        price = runner.budget.check(turn.id, name, request, batch=batch) if self._billed else None
         # Nothing is awaited between the check and the record, from which on the call counts.
         await runner.record(
             BriefSent(turn=turn.id, brief_digest=self._digest, by=name, called=self._billed, estimated_cost=price)
@@ -220,36 +211,32 @@ class _Call:
             raise
         return self._own(reply)
 
-    @property
-    def _in_batch(self) -> bool:
-        return bool(self._batched and self._batched.in_batch(self._request))
-
     def _own(self, reply: Reply) -> Reply:
         """The reply as one to this call, with an estimate if its cost is unknown."""
         name, cost = self._provider.name, None
         if self._billed and reply.cost is None:
-            cost = estimated_cost(name, self._request, reply, batch=self._in_batch)
+            cost = estimated_cost(name, self._request, reply, batch=self._provider.in_batch(self._request))
         update = {"brief_digest": self._digest, "by": name, "called": self._billed, "estimated_cost": cost}
         return reply.model_copy(update=update)
+
+    def _call_failed(
+        self, problem: str, reply: Reply | None, *, maybe_billed: bool, wait: float | None = None
+    ) -> CallFailed:
+        by, turn = self._provider.name, self._turn.id
+        return CallFailed(turn=turn, by=by, problem=problem, wait=wait, maybe_billed=maybe_billed, reply=reply)
 
     def _record_given_up(self, problem: str) -> None:
         """Records a call that is given up, with the part of its reply that had come, at once: the process may have
         a second left. One in a batch is not given up, since a later run takes its reply; one that waits for a batch
         was never made."""
-        if self._batched and self._batched.under_way(self._request):
+        if self._provider.under_way(self._request):
             return
-        sent = not self._in_batch
+        sent = not self._provider.in_batch(self._request)
         text, reply = "".join(self._pieces), None
         if text.strip():
             reply = replies.stored(self._own(Reply(text=text, brief_digest="", by=self._provider.name)))
         if self._billed or reply is not None:
-            event = CallFailed(
-                turn=self._turn.id,
-                by=self._provider.name,
-                problem=problem,
-                maybe_billed=self._billed and sent,
-                reply=reply,
-            )
+            event = self._call_failed(problem, reply, maybe_billed=self._billed and sent)
             with suppress(DebateError):  # the journal can't be written: it says so where it is closed
                 record_event(self._runner.journal, self._runner.current, event, self._runner.on_event)
 
@@ -270,14 +257,7 @@ class _Call:
             # The token count of a reply that broke off is not final, so its price is unknown.
             partial = replies.stored(self._own(partial.model_copy(update={"cost": None})))
         maybe_billed = transient is not None and (transient.maybe_billed or partial is not None)
-        event = CallFailed(
-            turn=self._turn.id,
-            by=self._provider.name,
-            problem=" ".join(failure.problems),
-            wait=wait,
-            maybe_billed=maybe_billed,
-            reply=partial,
-        )
+        event = self._call_failed(" ".join(failure.problems), partial, maybe_billed=maybe_billed, wait=wait)
         await self._runner.record(event)
         if transient is not None and wait is None:
             raise self._out_of_time(transient) from transient
@@ -306,7 +286,7 @@ def summary(event: ReplyEvent | CallFailed) -> str:
     if isinstance(event, CallFailed) and event.reply is None:
         return f"{event.turn}: the failure of its call"
     words = sanitize.count_words(event.reply.text) if event.reply else 0
-    return f"{event.turn}: its answer ({plural(words, 'word')})"
+    return f"{event.turn}: its reply ({plural(words, 'word')})"
 
 
 def record_event(journal: JournalWriter, current: CurrentState, event: Event, on_event: OnEvent | None = None) -> bool:

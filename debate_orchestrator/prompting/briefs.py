@@ -248,7 +248,8 @@ def _template_values(debate: DebateState, turn: Turn, code: Code | None = None) 
     fixed = _once(debate.format, ("seats", debate.judges, strictness), lambda: _of_format(debate))
     if turn.judging:
         fixed = fixed | _once(debate.format, ("rubric", debate.criteria), lambda: _of_rubric(debate))
-    values = _common(debate, turn) | _own_values(debate, turn, heard)
+    for_role = {JUDGE: _for_judge, RAPPORTEUR: _for_rapporteur}.get(turn.role, _for_debater)
+    values = _common(debate, turn) | for_role(debate, turn, heard)
     plain = {name: rendering.plain_data(value) for name, value in values.items()}
     plain |= {former: plain[name] for former, name in _FORMER_NAMES.items() if name in plain}
     return {"turn": _turn(debate, turn), "heard": heard, **fixed, **plain, "schema": _schema(debate, turn, code)}
@@ -280,11 +281,6 @@ def _common(debate: DebateState, turn: Turn) -> dict[str, Any]:
         "own_issues": settings.own_issues is not None,
         **_issues(debate, renamed),
     }
-
-
-def _own_values(debate: DebateState, turn: Turn, heard: list[dict[str, Any]]) -> dict[str, Any]:
-    """What only the briefs of a turn's role have."""
-    return {JUDGE: _for_judge, RAPPORTEUR: _for_rapporteur}.get(turn.role, _for_debater)(debate, turn, heard)
 
 
 def _of_format(debate: DebateState) -> dict[str, Any]:

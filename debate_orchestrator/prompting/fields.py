@@ -91,7 +91,7 @@ FormGenerator = Generator[FormQuestion, None, Any]
 
 def steps(shape: Shape, shape_context: ShapeContext, entered: Entered) -> list[FormQuestion]:
     """The questions of a form, as far as they are known from what was entered."""
-    asked = _record(shape, shape_context, entered, ())
+    asked = _Form(shape_context, entered).record(shape, ())
     return [step._replace(titles=tuple(_titles(shape, step.field_path))) for step in asked]
 
 
@@ -105,7 +105,7 @@ def _titles(shape: Shape, field_path: FieldPath) -> Iterator[str]:
 
 def value(shape: Shape, shape_context: ShapeContext, entered: Entered) -> dict[str, Any] | None:
     """What was entered, as a structured reply; None while something is missing."""
-    reply = _returned(_record(shape, shape_context, entered, ()))
+    reply = _returned(_Form(shape_context, entered).record(shape, ()))
     return None if reply is _MISSING else reply
 
 
@@ -183,9 +183,9 @@ def read(step: FormQuestion, shape_context: ShapeContext, text: str) -> Any:
     alone = step.field.model_copy(update={"optional": False})
     if meaning is not _MISSING and not check({"it": alone}, {"it": meaning}, shape_context):
         return meaning
-    errors = check({"it": alone}, {"it": text if meaning is _MISSING else meaning}, shape_context)
+    found = check({"it": alone}, {"it": text if meaning is _MISSING else meaning}, shape_context)
     raise BadReply(
-        [problem.removeprefix("it: ") for problem in errors]
+        [problem.removeprefix("it: ") for problem in found]
         or [f"Choose one of {', '.join(step.options(shape_context))}."]
     )
 
@@ -274,11 +274,11 @@ def _scores(shape_context: ShapeContext, text: str) -> dict[str, Any]:
             f"{len(shape_context.criteria)} numbers are needed, one for each of: {', '.join(shape_context.criteria)}."
         )
     points = {name: _number(part) for name, part in zip(shape_context.criteria, typed, strict=True)}
-    errors = check(
+    found = check(
         {"scores": Field(kind="scores")}, {"scores": dict.fromkeys(shape_context.sides, points)}, shape_context
     )
     prefix = f"scores.{shape_context.sides[0]}."
-    if problems := [problem.removeprefix(prefix) for problem in errors if problem.startswith(prefix)]:
+    if problems := [problem.removeprefix(prefix) for problem in found if problem.startswith(prefix)]:
         raise BadReply(problems)
     return points
 
@@ -330,120 +330,97 @@ def _options(options: tuple[str, ...], text: str) -> Any:
 # The questions of a shape, field by field
 
 
-def _record(
-    shape: Shape,
-    shape_context: ShapeContext,
-    entered: Entered,
-    field_path: FieldPath,
-    first: FormQuestion | None = None,
-) -> FormGenerator:
-    """The fields of a record; of an item of a list, its `first` question is given."""
-    filled: dict[str, Any] = {}
-    wanted = fields_asked(shape, shape_context)
-    siblings = _Siblings(wanted, shape_context, entered, field_path)
-    complete = True
-    for name, field in wanted.items():
-        conditional = bool(field.only_if or field.unless)
-        if first is not None and first.field_path == (*field_path, name):
-            filled[name] = yield from _leaf(first, shape_context, entered)
-        elif conditional and not siblings.applies(field):
-            filled[name] = empty_value(field)
-            complete = complete and siblings.is_known(field)
-        else:
-            must = conditional and not field.optional
-            filled[name] = yield from _field(field, shape_context, entered, (*field_path, name), must=must)
-        complete = complete and filled[name] is not _MISSING
-    return filled if complete else _MISSING
+class _Form(NamedTuple):
+    """Asks for fields by what was entered so far."""
 
+    shape_context: ShapeContext
+    entered: Entered
 
-def _field(
-    field: Field, shape_context: ShapeContext, entered: Entered, field_path: FieldPath, *, must: bool
-) -> FormGenerator:
-    """A field that is to be filled in; `must` says that an empty list of choices is invalid."""
-    if field.per_issue and field.kind == "choice":
-        return (
-            yield from _leaf(FormQuestion(field_path, field, field.about, may_be_empty=True), shape_context, entered)
-        )
-    keys = field.keys(shape_context) or (shape_context.sides if field.kind == "scores" else ())
-    compound = bool(keys) or field.kind == "record"
-    if field.optional and compound:
-        there = yield from _leaf(
-            FormQuestion((*field_path, WHETHER_ANY), Field(kind="flag"), field.about), shape_context, entered
-        )
-        if there is not True:
-            return None if there is False else _MISSING
-    if not keys:
-        return (yield from _one(field, shape_context, entered, field_path, must=must))
-    filled = {}
-    single = field.single.model_copy(update={"optional": False})
-    for key in keys:
-        filled[key] = yield from _one(single, shape_context, entered, (*field_path, key), must=False)
-    return _MISSING if _MISSING in filled.values() else filled
+    def record(self, shape: Shape, field_path: FieldPath, first: FormQuestion | None = None) -> FormGenerator:
+        """The fields of a record; of an item of a list, its `first` question is given."""
+        filled: dict[str, Any] = {}
+        wanted = fields_asked(shape, self.shape_context)
+        siblings = _Siblings(self, wanted, field_path)
+        complete = True
+        for name, field in wanted.items():
+            if first is not None and first.field_path == (*field_path, name):
+                filled[name] = yield from self.leaf(first)
+            elif siblings.applies(field):
+                filled[name] = yield from self.field(field, (*field_path, name))
+            else:
+                filled[name] = empty_value(field)
+                complete = complete and siblings.is_known(field)
+            complete = complete and filled[name] is not _MISSING
+        return filled if complete else _MISSING
 
+    def field(self, field: Field, field_path: FieldPath) -> FormGenerator:
+        """A field that is to be filled in. An empty list of choices will not do where it depends on other fields."""
+        if field.per_issue and field.kind == "choice":
+            return (yield from self.leaf(FormQuestion(field_path, field, field.about, may_be_empty=True)))
+        keys = field.keys(self.shape_context) or (self.shape_context.sides if field.kind == "scores" else ())
+        if field.optional and (keys or field.kind == "record"):
+            whether_any = FormQuestion((*field_path, WHETHER_ANY), Field(kind="flag"), field.about)
+            there = yield from self.leaf(whether_any)
+            if there is not True:
+                return None if there is False else _MISSING
+        if not keys:
+            must = bool(field.only_if or field.unless) and not field.optional
+            return (yield from self._one(field, field_path, must=must))
+        filled = {}
+        single = field.single.model_copy(update={"optional": False})
+        for key in keys:
+            filled[key] = yield from self._one(single, (*field_path, key), must=False)
+        return _MISSING if _MISSING in filled.values() else filled
 
-def _one(
-    field: Field, shape_context: ShapeContext, entered: Entered, field_path: FieldPath, *, must: bool
-) -> FormGenerator:
-    """A field for one side, or for none."""
-    if field.kind == "record":
-        return (yield from _record(field.fields, shape_context, entered, field_path))
-    if field.kind == "list":
-        return (yield from _list(field, shape_context, entered, field_path))
-    bare = field.model_copy(update={"only_if": {}, "unless": {}})
-    empty = field.optional or (field.kind == "choices" and not must)
-    return (yield from _leaf(FormQuestion(field_path, bare, field.about, empty), shape_context, entered))
+    def _one(self, field: Field, field_path: FieldPath, *, must: bool) -> FormGenerator:
+        """A field for one side, or for none; `must` says that an empty list of choices is invalid."""
+        if field.kind == "record":
+            return (yield from self.record(field.fields, field_path))
+        if field.kind == "list":
+            return (yield from self._list(field, field_path))
+        bare = field.model_copy(update={"only_if": {}, "unless": {}})
+        empty = field.optional or (field.kind == "choices" and not must)
+        return (yield from self.leaf(FormQuestion(field_path, bare, field.about, empty)))
 
+    def _list(self, field: Field, field_path: FieldPath) -> FormGenerator:
+        """Item after item, until the first question of one is left empty; of records that may well begin with nothing,
+        until no further one is wanted."""
+        items: list[Any] = []
+        while len(items) < MAX_ITEMS:
+            here = (*field_path, str(len(items) + 1))
+            lacking = max(0, int(field.least or 0) - len(items))
+            if not field.fields:
+                step = FormQuestion(here, Field(kind="text", optional=True), field.about, True, True, lacking)
+                item = yield from self.leaf(step)
+                if item is None or item is _MISSING:
+                    return items if item is None else _MISSING
+            else:
+                step = self._first(field, here)._replace(lacking=lacking)
+                begun = _returned(self.leaf(step))
+                if begun is None or begun is False or begun is _MISSING:
+                    yield step
+                    return _MISSING if begun is _MISSING else items
+                if step.field_path[-1] == WHETHER_ANY:
+                    yield step
+                item = yield from self.record(field.fields, here, step)
+                if item is _MISSING:
+                    return _MISSING
+            items.append(item)
+        return items
 
-def _list(field: Field, shape_context: ShapeContext, entered: Entered, field_path: FieldPath) -> FormGenerator:
-    """Item after item, until the first question of one is left empty; of records that may well begin with nothing,
-    until no further one is wanted."""
-    items: list[Any] = []
-    while len(items) < MAX_ITEMS:
-        here = (*field_path, str(len(items) + 1))
-        lacking = max(0, int(field.least or 0) - len(items))
-        if not field.fields:
-            step = FormQuestion(here, Field(kind="text", optional=True), field.about, True, True, lacking)
-            item = yield from _leaf(step, shape_context, entered)
-            if item is None or item is _MISSING:
-                return items if item is None else _MISSING
-        else:
-            step = _first(field, shape_context, here) or FormQuestion(
-                (*here, WHETHER_ANY), Field(kind="flag"), field.about
-            )
-            step = step._replace(lacking=lacking)
-            begun = _returned(_leaf(step, shape_context, entered))
-            if begun is None or begun is False or begun is _MISSING:
-                yield step
-                return _MISSING if begun is _MISSING else items
-            if step.field_path[-1] == WHETHER_ANY:
-                yield step
-            item = yield from _record(field.fields, shape_context, entered, here, step)
-            if item is _MISSING:
-                return _MISSING
-        items.append(item)
-    return items
+    def _first(self, field: Field, here: FieldPath) -> FormQuestion:
+        """The question that begins an item of a list of records and, left empty, ends the list; where nothing may be an
+        answer to it, the one whether there is an item."""
+        name, first = next(iter(fields_asked(field.fields, self.shape_context).items()), ("", field))
+        if first.kind not in _ENDING_KINDS or first.optional or first.per_side or first.only_if or first.unless:
+            return FormQuestion((*here, WHETHER_ANY), Field(kind="flag"), field.about)
+        about = "; ".join(part for part in (field.about, first.about) if part)
+        return FormQuestion((*here, name), first, about, True, True)
 
-
-def _first(field: Field, shape_context: ShapeContext, here: FieldPath) -> FormQuestion | None:
-    """The question that begins an item of a list of records and, left empty, ends the list; None where nothing may
-    be an answer to it."""
-    name, first = next(iter(fields_asked(field.fields, shape_context).items()), ("", None))
-    if (
-        first is None
-        or first.kind not in _ENDING_KINDS
-        or first.optional
-        or first.per_side
-        or first.only_if
-        or first.unless
-    ):
-        return None
-    about = "; ".join(part for part in (field.about, first.about) if part)
-    return FormQuestion((*here, name), first, about, True, True)
-
-
-def _leaf(step: FormQuestion, shape_context: ShapeContext, entered: Entered) -> FormGenerator:
-    yield step
-    return read(step, shape_context, entered[step.field_path]) if readable(step, shape_context, entered) else _MISSING
+    def leaf(self, step: FormQuestion) -> FormGenerator:
+        yield step
+        known = readable(step, self.shape_context, self.entered)
+        return read(step, self.shape_context, self.entered[step.field_path]) if known else _MISSING
 
 
 def _returned(filled: FormGenerator) -> Any:
@@ -458,8 +435,8 @@ def _returned(filled: FormGenerator) -> Any:
 class _Siblings:
     """The values of the fields of one record on which others depend."""
 
-    def __init__(self, wanted: Shape, shape_context: ShapeContext, entered: Entered, field_path: FieldPath):
-        self._wanted, self._shape_context, self._entered, self._field_path = wanted, shape_context, entered, field_path
+    def __init__(self, form: _Form, wanted: Shape, field_path: FieldPath):
+        self._form, self._wanted, self._field_path = form, wanted, field_path
         self._known: dict[str, Any] = {}
 
     def applies(self, field: Field) -> bool:
@@ -476,10 +453,6 @@ class _Siblings:
         if name not in self._known:
             field = self._wanted[name]
             self._known[name] = None  # so that fields that depend on each other come to an end
-            if (field.only_if or field.unless) and not self.applies(field):
-                self._known[name] = empty_value(field)
-            else:
-                must = bool(field.only_if or field.unless) and not field.optional
-                filled = _field(field, self._shape_context, self._entered, (*self._field_path, name), must=must)
-                self._known[name] = _returned(filled)
+            asked = self._form.field(field, (*self._field_path, name))
+            self._known[name] = _returned(asked) if self.applies(field) else empty_value(field)
         return self._known[name]

@@ -274,16 +274,13 @@ def _is_repairable(text: str) -> bool:
     quotation marks."""
     if len(text) > MAX_REPAIRED_LENGTH:
         return False
-    nested = accumulate((1 if bracket in "[{(" else -1 for bracket in _BRACKET.findall(text)), _count_open, initial=0)
+    steps = (1 if bracket in "[{(" else -1 for bracket in _BRACKET.findall(text))
+    nested = accumulate(steps, lambda before, step: max(0, before + step), initial=0)
     return (
         max(nested) <= _MAX_NESTED
         and len(_BARE_KEY.findall(text)) <= _MAX_BARE_KEYS
         and len(_STRAY_QUOTE.findall(text)) <= _MAX_STRAY_QUOTES
     )
-
-
-def _count_open(before: int, change: int) -> int:
-    return max(0, before + change)
 
 
 def _repaired(text: str) -> dict[str, Any] | None:
@@ -314,12 +311,6 @@ class _Part(NamedTuple):
     value: dict[str, Any]
 
 
-def _places(near: str, text: str) -> list[int]:
-    """The first places of a text in another, in whatever case."""
-    found = re.finditer(re.escape(near), text, re.IGNORECASE) if near else ()
-    return [match.start() for match in islice(found, _MAX_PARTS)]
-
-
 def _strict_objects(text: str, near: str = "") -> list[_Part]:
     """The objects in a text that are JSON as they stand, and not part of another. They begin at the first braces, or at
     those before one of the first places of a text that they are looked for `near`."""
@@ -327,8 +318,9 @@ def _strict_objects(text: str, near: str = "") -> list[_Part]:
     decoder, end = json.JSONDecoder(), 0
     braces = [match.start() for match in re.finditer(r"\{", text)]
     starts = set(braces[:_MAX_STARTS])
-    for place in _places(near, text) if len(braces) > len(starts) else ():
-        last = bisect_left(braces, place)
+    places = re.finditer(re.escape(near), text, re.IGNORECASE) if near and len(braces) > len(starts) else ()
+    for place in islice(places, _MAX_PARTS):
+        last = bisect_left(braces, place.start())
         starts.update(braces[max(0, last - _NEAREST) : last])
     for start in sorted(starts):
         if start < end:

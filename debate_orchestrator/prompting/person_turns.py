@@ -13,8 +13,7 @@ from debate_orchestrator.core.phases import JUDGE, RAPPORTEUR, TIE, Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.schema import ShapeContext
 from debate_orchestrator.core.state import DebateState, spec_in
-from debate_orchestrator.core.verdict import strength_of
-from debate_orchestrator.core.votes import leader, read_ballot
+from debate_orchestrator.core.verdict import leader, read_ballot, strength_of
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.prompting.fields import Entered, FieldPath, FormQuestion, label, shortened, steps

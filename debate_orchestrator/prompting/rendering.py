@@ -38,7 +38,7 @@ _TOO_MUCH = "the template takes too long, or too much memory."
 
 
 def render(
-    names: Sequence[str], values: Mapping[str, Any], shape_context: FunctionContext, own: Mapping[str, str]
+    names: Sequence[str], values: Mapping[str, Any], function_context: FunctionContext, own: Mapping[str, str]
 ) -> str:
     """The text of the first of these templates that exists, over `plain_data`.
 
@@ -49,8 +49,9 @@ def render(
         key = path, hash(frozenset(own.items()))
         if key in _stopped:
             raise BadFormat(f"{path}: {_TOO_MUCH}")
-        known = shape_context.nonce, dict(shape_context.names), dict(shape_context.labels)
-        answer = _worker().do({"own": dict(own), "names": [*names], "values": values, "terms": known})
+        known = function_context.nonce, dict(function_context.names), dict(function_context.labels)
+        task = {"own": dict(own), "names": [*names], "values": values, "function_context": known}
+        answer = _worker().do(task)
         if answer is None:
             _stopped.add(key)
             raise BadFormat(f"{path}: {_TOO_MUCH}")
@@ -59,7 +60,7 @@ def render(
         place, reason = answer["place"], answer["reason"]
     else:
         try:
-            return shipped().rendered(names, values, shape_context)
+            return shipped().rendered(names, values, function_context)
         except Exception as error:
             found = templates.error_location(error, own)
             if found is None:

@@ -52,7 +52,7 @@ def stored(reply: Reply) -> Reply:
     """A reply as a journal holds it: half surrogate pairs, which are no characters, are replaced, and what only its
     reading needs is left out."""
     text = _SURROGATES.sub("\ufffd", reply.text)
-    return reply.model_copy(update={"text": text, "received": None, "code": None, "recorded": None})
+    return reply.model_copy(update={"text": text, "received": None, "asked_code": None, "recorded": None})
 
 
 def _check_text(turn_id: str, text: str) -> None:
@@ -70,7 +70,7 @@ def parse_reply(
     handing it in. Raises BadReply, with every problem, if it can't be used."""
     recorded = reply.recorded
     if code is not None:
-        asked = {"text": reply.code} if reply.code else {}
+        asked = {"text": reply.asked_code} if reply.asked_code else {}
         code = code.model_copy(update=asked) if needs_code(reply.by) else None
     reply, shape = stored(reply), debate.shape(turn)
     if recorded is not None and recorded.problems:

@@ -54,9 +54,8 @@ def _load(shipped: dict[str, str]) -> None:
     """
     for text in ("{{ 'x' | json }}{{ 1 // 0 }}", "{% if %}"):
         own = {"sample.j2": text}
-        _answer(
-            templates.Sandbox(own, shipped), {"own": own, "names": ["sample.j2"], "values": {}, "terms": ["", {}, {}]}
-        )
+        task = {"own": own, "names": ["sample.j2"], "values": {}, "function_context": ["", {}, {}]}
+        _answer(templates.Sandbox(own, shipped), task)
 
 
 def _allow_more() -> None:
@@ -78,7 +77,7 @@ def _answer(sandbox: templates.Sandbox, task: dict[str, Any]) -> dict[str, Any]:
         return {"mistakes": templates.find_problems(sandbox, own, roots)}
     first = templates.shown_path(task["names"][0], own)
     try:
-        text = sandbox.rendered(task["names"], task["values"], templates.FunctionContext(*task["terms"]))
+        text = sandbox.rendered(task["names"], task["values"], templates.FunctionContext(*task["function_context"]))
     except MemoryError:
         raise
     except Exception as error:

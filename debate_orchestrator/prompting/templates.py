@@ -22,6 +22,8 @@ from types import MappingProxyType, NoneType
 from typing import Any, NamedTuple
 
 from jinja2 import (
+    ChoiceLoader,
+    DictLoader,
     Environment,
     FileSystemLoader,
     StrictUndefined,
@@ -136,24 +138,12 @@ def functions(context: FunctionContext) -> dict[str, Function]:
     }
 
 
-class TemplateFiles(FileSystemLoader):
-    """Loads a template from those that travel with a debate, else from prompts/."""
+class _Texts(DictLoader):
+    """Loads templates from their texts by path. Tracebacks name the path."""
 
-    def __init__(self, own: Mapping[str, str], shipped: Mapping[str, str] | None = None):
-        super().__init__(resources.prompts() if shipped is None else ())
-        self.own, self.shipped = dict(own), shipped
-
-    def get_source(self, environment: Environment, template: str) -> tuple[str, str, Callable[[], bool]]:
-        if template in self.own:
-            return self.own[template], template, lambda: True
-        if self.shipped is None:
-            return super().get_source(environment, template)
-        if template not in self.shipped:
-            raise TemplateNotFound(template)
-        return self.shipped[template], template, lambda: True
-
-    def list_templates(self) -> list[str]:
-        return sorted({*self.own, *(super().list_templates() if self.shipped is None else self.shipped)})
+    def get_source(self, environment: Environment, template: str) -> Any:
+        text, _, current = super().get_source(environment, template)
+        return text, template, current
 
 
 class Sandbox(ImmutableSandboxedEnvironment):
@@ -163,8 +153,9 @@ class Sandbox(ImmutableSandboxedEnvironment):
     """
 
     def __init__(self, own: Mapping[str, str], shipped: Mapping[str, str] | None = None):
+        prompts = FileSystemLoader(resources.prompts()) if shipped is None else _Texts(shipped)
         super().__init__(
-            loader=TemplateFiles(own, shipped),
+            loader=ChoiceLoader([_Texts(own), prompts]),
             undefined=StrictUndefined,
             autoescape=False,
             finalize=_put_out,

@@ -107,7 +107,7 @@ class Messages(api.ApiModel):
     async def batch_results(self, batch: str, calls: Collection[str]) -> dict[str, Reply | TransientError]:
         path = f"/v1/messages/batches/{quote(batch, safe='')}/results"
 
-        results: bytes = await self.managed(lambda client: client.get(path, cast_to=bytes))
+        results: bytes = await self.about_batches(lambda client: client.get(path, cast_to=bytes))
         return await batch_answers.batch_replies(self.name, results, calls, self._batched)
 
     def _batched(self, line: dict[str, Any]) -> MessagesReply | str:
@@ -395,5 +395,4 @@ def _input(text: str) -> Any:
         return {}
 
 
-def provider(spec: str, current: CurrentState, permissions: Permissions) -> Messages:
-    return Messages(spec, current, permissions)
+provider = Messages

@@ -25,7 +25,7 @@ from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import call_errors, limits, pricing, servers
 from debate_orchestrator.providers.limits import LIMITS, OverLimit
 from debate_orchestrator.providers.options import Option, UnsupportedOptions
-from debate_orchestrator.providers.provider import OnPiece, Permissions
+from debate_orchestrator.providers.provider import OnPiece, Permissions, Provider
 from debate_orchestrator.util import redact
 from debate_orchestrator.util.errors import ExternalError, ProviderFailed, TransientError
 
@@ -132,7 +132,7 @@ _clients: dict[tuple[object, ...], _Shared] = {}
 authorities) and keeps connections open, so the debates of a process share it."""
 
 
-class ApiModel:
+class ApiModel(Provider):
     """One model of one server. The SDK retries nothing: the loop decides on every call, and writes each one down."""
 
     caches = True
@@ -236,8 +236,10 @@ class ApiModel:
             raise call_errors.broken(self.name, problem, answer.partial(self.name))
         self._reached = True
 
-    async def managed(self, call: Callable[[Any], Awaitable[_Result]]) -> _Result:
-        """What a call of the SDK returns that streams no answer. Errors are those of a call for an answer."""
+    async def about_batches(self, call: Callable[[Any], Awaitable[_Result]]) -> _Result:
+        """What a call of the SDK returns that streams no answer. Errors are those of a call for an answer. The SDKs
+        take any JSON for what they asked for, so `call` finds out what is none of it: its AttributeError and TypeError
+        are an answer that can't be used."""
         await _imported(self.imports)
         clock = call_errors.SilenceClock(self.current.state.retry_for)
         try:
@@ -247,19 +249,13 @@ class ApiModel:
         except ExternalError:
             raise
         except Exception as error:
-            raise self._error_for(error, ApiReply(), clock) from None
+            failure = self._error_for(error, ApiReply(), clock)
+            if isinstance(failure, AttributeError | TypeError):
+                what = f"an answer that is not about batches ({call_errors.quote(str(failure))})"
+                failure = call_errors.broken(self.name, what)
+            raise failure from None
         self._reached = True
         return result
-
-    async def about_batches(self, call: Callable[[Any], Awaitable[_Result]]) -> _Result:
-        """As `managed`. The SDKs take any JSON for what they asked for, so `call` finds out what is none of it: its
-        AttributeError and TypeError are an answer that can't be used."""
-        try:
-            return await self.managed(call)
-        except (AttributeError, TypeError) as error:
-            raise call_errors.broken(
-                self.name, f"an answer that is not about batches ({call_errors.quote(str(error))})"
-            ) from None
 
     def _lacks_option(self, error: Exception, options: Sequence[Option]) -> bool:
         """Whether an exception of the SDK says that an option is not supported, and another form of it is left."""

@@ -9,8 +9,8 @@ from typing import Any
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.phases import CLERK, JUDGE, judge_seats
 from debate_orchestrator.providers import servers
-from debate_orchestrator.providers.provider import NO_PERMISSIONS, ArchivingProvider, Permissions, Provider
-from debate_orchestrator.providers.registry import ENTRIES, ProviderEntry, entry
+from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions, Provider
+from debate_orchestrator.providers.registry import ENTRIES, ProviderEntry, api_of, entry
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings, short_repr, with_hint
 from debate_orchestrator.util.redact import redact
@@ -43,15 +43,11 @@ def spec_problem(spec: str, seat: str = "") -> str | None:
     if known is None or not known.module:
         from debate_orchestrator.providers import discovery  # late: most casts are spelt right
 
-        usable = ", ".join(_usable(seat))
+        fitting = [known for known in ENTRIES.values() if not (known.seats and seat) or seat in known.seats]
+        usable = ", ".join(known.example for known in fitting)
         return f"{short_repr(spec)} is not a model spec; use one of {usable}. Try: {discovery.corrected_spec(spec)}."
     problem: str | None = _module(known).problem(spec)
     return problem
-
-
-def _usable(seat: str) -> list[str]:
-    """What can be written in that place of a cast."""
-    return [known.example for known in ENTRIES.values() if not (known.seats and seat) or seat in known.seats]
 
 
 def missing(
@@ -80,7 +76,7 @@ def _unencrypted(cast: Mapping[str, tuple[str, ...]], permissions: Permissions) 
 def _api_specs(cast: Mapping[str, tuple[str, ...]]) -> list[str]:
     """The specs in a cast that name servers of models, each once."""
     specs = dict.fromkeys(spec for specs in cast.values() for spec in specs)
-    return [spec for spec in specs if (known := entry(spec)) is not None and known.api is not None]
+    return [spec for spec in specs if api_of(spec) is not None]
 
 
 def make_providers(
@@ -99,8 +95,7 @@ def make_providers(
             if spec != model_spec.HOST:
                 by_seat[seat] = by_spec[spec] = by_spec.get(spec) or make_provider(spec, current, permissions)
     for provider in by_spec.values():
-        if isinstance(provider, ArchivingProvider):
-            provider.archive = archive
+        provider.archive = archive
     return by_seat
 
 

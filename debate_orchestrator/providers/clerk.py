@@ -18,7 +18,7 @@ from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import Brief, evidence
-from debate_orchestrator.providers.provider import OnPiece, Permissions
+from debate_orchestrator.providers.provider import OnPiece, Permissions, Provider
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import short_repr
 
@@ -26,15 +26,12 @@ if TYPE_CHECKING:
     from debate_orchestrator.evidence.fetch import Fetcher
 
 
-class Clerk:
+class Clerk(Provider):
     """The clerk of one debate."""
-
-    caches = False
 
     def __init__(self, spec: str, current: CurrentState, fetcher: Callable[[], Fetcher] | None = None):
         """`fetcher` makes what fetches the pages of a round; by default it reaches the public web only."""
         self.name = spec
-        self.archive: str | None = None
         self._current, self._fetcher = current, fetcher
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
@@ -57,9 +54,6 @@ class Clerk:
             | {name: None if value == "" else value for name, value in result.model_dump(mode="json").items()}
             for claim, result in zip(cited, found, strict=True)
         ]
-
-    async def close(self) -> None:
-        """Does nothing: nothing is open."""
 
 
 def unchecked(debate: DebateState, turn: Turn) -> str:

@@ -24,7 +24,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import call_errors, supervisor
 from debate_orchestrator.providers.limits import LIMITS
-from debate_orchestrator.providers.provider import NO_PERMISSIONS, OnPiece, Permissions
+from debate_orchestrator.providers.provider import NO_PERMISSIONS, OnPiece, Permissions, Provider
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import ProviderFailed, TransientError, short_repr
 from debate_orchestrator.util.redact import StreamRedactor
@@ -48,10 +48,8 @@ _HINT = (
 )
 
 
-class Command:
+class Command(Provider):
     """One program, which is run for each turn."""
-
-    caches = False
 
     def __init__(self, spec: str, debate: DebateState, permissions: Permissions):
         self.name = spec
@@ -124,9 +122,6 @@ class Command:
 
     def _reply(self, text: str) -> Reply:
         return Reply(text=text.removesuffix("\n").removesuffix("\r"), brief_digest="", by=self.name)
-
-    async def close(self) -> None:
-        """Does nothing: a program ends with its turn."""
 
 
 class _Run(asyncio.SubprocessProtocol):

@@ -25,7 +25,7 @@ from debate_orchestrator.providers import pricing, registry, servers
 from debate_orchestrator.providers.call_errors import quote
 from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
-from debate_orchestrator.providers.registry import ENTRIES, ProviderEntry, entry
+from debate_orchestrator.providers.registry import ENTRIES, ProviderEntry
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings
 
@@ -100,11 +100,10 @@ def ready_without_key() -> list[str]:
 
 def variable_to_set(spec: str) -> str:
     """The variable that has to hold a key before this model can be called; empty where nothing is missing."""
-    known = entry(spec)
-    if known is None or known.api is None or servers.spec_problem(spec):
+    if registry.api_of(spec) is None or servers.spec_problem(spec):
         return ""
     server = servers.server(spec)
-    lacks = server.needs_key and server.key() is None and servers.credentials(known.api) is None
+    lacks = server.needs_key and server.key() is None and servers.credentials(server.api) is None
     return server.keys[0] if lacks else ""
 
 
@@ -309,7 +308,7 @@ def misspelling_questions(cast: Mapping[str, tuple[str, ...]]) -> list[str]:
     found = []
     for spec in dict.fromkeys(model_spec.unrehearsed(spec) for specs in cast.values() for spec in specs):
         kind, (name, address) = model_spec.kind(spec), model_spec.split_address(model_spec.rest(spec))
-        if registry.is_api(spec) and address is None and (near := _near(kind, name)):
+        if registry.api_of(spec) and address is None and (near := _near(kind, name)):
             found.append(f"{spec} is not among the known models of {kind}. Did you mean {kind}:{near}?")
     return found
 

@@ -9,21 +9,19 @@ from debate_orchestrator.core import schedule
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.providers.provider import OnPiece, Permissions, PersonInput
+from debate_orchestrator.providers.provider import OnPiece, Permissions, Provider
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import ProviderFailed, short_repr
 
 _AS_FILES = "Try: seat `host` instead; `debate open` and `debate step` take replies as files, which people can write."
 
 
-class Human:
+class Human(Provider):
     """The people of one debate, in all seats that they fill."""
 
     name = model_spec.HUMAN
-    caches = False
 
     def __init__(self, current: CurrentState):
-        self.person: PersonInput | None = None
         self._current = current
         self._terminal = asyncio.Lock()
 

@@ -12,8 +12,6 @@ from typing import NamedTuple
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import pricing, servers
-from debate_orchestrator.providers.registry import entry
-from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.sanitize import count_words
 
 EXCESS = 2
@@ -109,12 +107,12 @@ def reply_length(brief: Brief, spec: str) -> Length:
 
 def thinking(spec: str) -> int:
     """Tokens that a model may think for before it answers, from the table of prices or the registry."""
-    known, provider = pricing.known(spec), entry(spec)
+    known = pricing.known(spec)
     if known is not None and known.thinking is not None:
         return known.thinking
-    assert provider is not None and provider.api is not None
-    elsewhere = servers.server(model_spec.unrehearsed(spec)).url is not None and provider.api.other_servers
-    return provider.api.thinking_elsewhere if elsewhere else provider.api.thinking
+    server = servers.server(spec)
+    elsewhere = server.url is not None and server.api.other_servers
+    return server.api.thinking_elsewhere if elsewhere else server.api.thinking
 
 
 class Meter:

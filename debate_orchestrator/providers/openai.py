@@ -7,12 +7,11 @@ from collections.abc import Collection, Mapping
 from importlib.util import find_spec
 from typing import Any, Literal
 
-from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import api, batch_answers, call_errors, limits, servers
 from debate_orchestrator.providers.options import Option, UnsupportedOptions
-from debate_orchestrator.providers.provider import OnPiece, Permissions
+from debate_orchestrator.providers.provider import OnPiece
 from debate_orchestrator.util.errors import ExternalError, ProviderFailed, TransientError
 
 _STRUCTURED, _SEARCH, _LIMIT, _USAGE = "structured output", "search", "limit of tokens", "usage"
@@ -274,5 +273,4 @@ def problem(spec: str) -> str | None:
     return servers.spec_problem(spec) or (_NO_PACKAGE if find_spec("openai") is None else None)
 
 
-def provider(spec: str, current: CurrentState, permissions: Permissions) -> Completions:
-    return Completions(spec, current, permissions)
+provider = Completions

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from debate_orchestrator.core.reply import Usage
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.providers.registry import entry
+from debate_orchestrator.providers.registry import api_of
 from debate_orchestrator.providers.servers import is_loopback
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import read_mapping
@@ -146,13 +146,13 @@ def _listed(spec: str) -> ModelPrice | None:
     """The prices in the table."""
     spec = model_spec.unrehearsed(spec)
     kind, model = model_spec.kind(spec), model_spec.rest(spec)
-    provider = entry(spec)
-    if provider is None or provider.api is None:
+    api = api_of(spec)
+    if api is None:
         return None
-    if provider.api.prices == "vendor/model":
+    if api.prices == "vendor/model":
         kind, _, model = model.partition("/")
         model = model.replace(".", "-")
-    elif provider.api.prices != "own":
+    elif api.prices != "own":
         return None
     return table().vendors.get(kind, {}).get(model)
 
@@ -161,12 +161,12 @@ def free(spec: str) -> bool:
     """Whether calls of a model spec cost nothing: no model is called, or the server is the user's own."""
     if not model_spec.is_called(spec):
         return True
-    provider = entry(spec)
-    if provider is None or provider.api is None:
+    api = api_of(spec)
+    if api is None:
         return False
     # Only the address that is called counts: its path may hold another one.
     address = model_spec.split_address(model_spec.rest(spec))[1]
-    return is_loopback(address) if address is not None else provider.api.prices == "free" and "@" not in spec
+    return is_loopback(address) if address is not None else api.prices == "free" and "@" not in spec
 
 
 def cost(spec: str, usage: Usage | None, *, batch: bool = False) -> float | None:

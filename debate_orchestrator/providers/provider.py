@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply import Reply
@@ -33,30 +32,41 @@ class Permissions(NamedTuple):
 NO_PERMISSIONS = Permissions()
 
 
-class Provider(Protocol):
+class Provider:
     """What answers briefs."""
 
     name: str
     """The spec from the cast; it is written beside every reply."""
-    caches: bool
+    caches = False
     """Whether calls with the same beginning get cheaper once the first of them has begun to answer."""
+    person: PersonInput | None = None
+    """Who takes the turns of a human seat; None until the terminal or the browser provides one."""
+    archive: str | None = None
+    """The folder for pages that are fetched; None keeps nothing."""
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         """The answer to a brief, verbatim, from one call: the loop decides on retries. Raises TransientError where
         another call may succeed, Paused or ProviderFailed if the user has to change something first."""
-        ...
+        raise NotImplementedError
 
     async def close(self) -> None:
         """Closes connections and ends processes. The provider may be used again, in another event loop."""
-        ...
 
+    async def admitted(self, brief: Brief, stop: asyncio.Event) -> bool:
+        """Returns when there is room for a call with this brief, before its intent is written; False if `stop` was
+        set before."""
+        return not stop.is_set()
 
-@runtime_checkable
-class PersonProvider(Protocol):
-    """A provider that asks a person."""
+    def withdraw(self, brief: Brief) -> None:
+        """Gives the room back of an admitted call that is not made."""
 
-    person: PersonInput | None
-    """The person; None until the terminal or the browser provides one."""
+    def in_batch(self, brief: Brief) -> bool:
+        """Whether the call with this brief goes into a batch, at the price of one."""
+        return False
+
+    def under_way(self, brief: Brief) -> bool:
+        """Whether this call is in a batch and its intent is on record."""
+        return False
 
 
 class PersonInput(Protocol):
@@ -72,47 +82,6 @@ class PersonInput(Protocol):
     def tidy(self, debate: DebateState) -> None:
         """Removes the drafts of turns that are on record."""
         ...
-
-
-@runtime_checkable
-class QueuedProvider(Protocol):
-    """A provider whose calls wait until there is room for them, before their intent is written."""
-
-    async def admitted(self, brief: Brief, stop: asyncio.Event) -> bool:
-        """Returns when a call with this brief may be made; False if `stop` was set before."""
-        ...
-
-    def withdraw(self, brief: Brief) -> None:
-        """Gives the room back of an admitted call that is not made."""
-        ...
-
-
-@runtime_checkable
-class BatchingProvider(Protocol):
-    """A provider of which some calls go into batches."""
-
-    def in_batch(self, brief: Brief) -> bool:
-        """Whether the call with this brief goes into a batch, at the price of one."""
-        ...
-
-    def under_way(self, brief: Brief) -> bool:
-        """Whether this call is in a batch and its intent is on record."""
-        ...
-
-
-def as_queued(provider: Provider) -> QueuedProvider | None:
-    """The provider, if its calls wait for room."""
-    return cast(QueuedProvider, provider) if _has(type(provider), QueuedProvider) else None
-
-
-def as_batched(provider: Provider) -> BatchingProvider | None:
-    """The provider, if some of its calls go into batches."""
-    return cast(BatchingProvider, provider) if _has(type(provider), BatchingProvider) else None
-
-
-@lru_cache(maxsize=64)  # looking at a class takes long, and each call asks
-def _has(kind: type, protocol: type) -> bool:
-    return issubclass(kind, protocol)
 
 
 class BatchApi(Protocol):
@@ -145,14 +114,6 @@ class BatchApi(Protocol):
     async def close(self) -> None:
         """As `Provider.close`."""
         ...
-
-
-@runtime_checkable
-class ArchivingProvider(Protocol):
-    """A provider that keeps the pages that it fetches."""
-
-    archive: str | None
-    """The folder for them; None keeps nothing."""
 
 
 async def call_provider(provider: Provider, brief: Brief, on_text: OnPiece, *, watched: bool = True) -> Reply:

@@ -135,13 +135,13 @@ def entry(spec: str) -> ProviderEntry | None:
     return ENTRIES.get(model_spec.kind(spec))
 
 
+def api_of(spec: str) -> Api | None:
+    """The API of the model that a spec names; None if it names none of a server."""
+    known = entry(spec)
+    return None if known is None else known.api
+
+
 def takes_batches(spec: str) -> bool:
     """Whether a spec names a model whose vendor takes batches; other servers of the same API need not."""
-    known = entry(spec)
-    return known is not None and known.api is not None and known.api.batches and "@" not in spec
-
-
-def is_api(spec: str) -> bool:
-    """Whether a spec names a model of a server, which reads the whole prompt before its first word."""
-    known = entry(spec)
-    return known is not None and known.api is not None
+    api = api_of(spec)
+    return api is not None and api.batches and "@" not in spec

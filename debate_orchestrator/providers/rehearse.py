@@ -11,21 +11,20 @@ import json
 import math
 from collections.abc import Mapping
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 from zlib import crc32
 
 from debate_orchestrator.core import rapporteur, schedule, tally
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.phases import CLERK, MIRRORED, RAPPORTEUR, Turn
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.core.schema import Field, ShapeContext, applies, empty_value, fields_asked
+from debate_orchestrator.core.schema import Field, ShapeContext, applies, empty_value, fields_asked, names_turns
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.core.verdict import DECISIVE, score_gap
-from debate_orchestrator.core.votes import leader
+from debate_orchestrator.core.verdict import DECISIVE, leader, score_gap
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import clerk
 from debate_orchestrator.providers.casting import spec_problem
-from debate_orchestrator.providers.provider import OnPiece, Permissions
+from debate_orchestrator.providers.provider import OnPiece, Permissions, Provider
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import short_repr
 
@@ -51,10 +50,8 @@ _SENTENCES = (
 )
 
 
-class Rehearsal:
+class Rehearsal(Provider):
     """The stand-in for one seat."""
-
-    caches = False
 
     def __init__(self, spec: str, current: CurrentState):
         self.name = spec
@@ -65,9 +62,6 @@ class Rehearsal:
         text = reply_for(self._current.state, schedule.turn(self._current.state, brief.turn))
         on_text(text)
         return Reply(text=text, brief_digest=brief.digest, by=self.name, cost=0.0)
-
-    async def close(self) -> None:
-        """Does nothing: nothing is open."""
 
 
 def problem(spec: str) -> str | None:
@@ -101,10 +95,11 @@ def reply_for(debate: DebateState, turn: Turn, prefer: Mapping[str, str | bool] 
     original = schedule.turn(debate, turn.id.removesuffix(MIRRORED))
     shape_context = schedule.shape_context(debate, original)
     if turn.role == RAPPORTEUR:
-        return json.dumps(_reported(debate, shape, shape_context, turn, prefer), ensure_ascii=False, indent=1)
-    ballot = filled(shape, shape_context, original.id, chosen)
-    ballot = debate.mirror.structured_reply(shape, ballot) if turn.mirrored else ballot
-    return json.dumps(ballot, ensure_ascii=False, indent=1)
+        reply = _reported(debate, shape, shape_context, turn, prefer)
+    else:
+        ballot = Filler(shape_context, chosen).reply(shape, original.id)
+        reply = debate.mirror.structured_reply(shape, ballot) if turn.mirrored else ballot
+    return json.dumps(reply, ensure_ascii=False, indent=1)
 
 
 def _reported(
@@ -116,7 +111,7 @@ def _reported(
 ) -> dict[str, Any]:
     """The rapporteur's reply: a list of issues, advice, a check that finds nothing unless that is preferred, or a brief
     that the record bears out."""
-    reply = filled(shape, shape_context, turn.id, {"mark": "not challenged"}, words=_WORDS_OF_A_REPORT)
+    reply = Filler(shape_context, {"mark": "not challenged"}, _WORDS_OF_A_REPORT).reply(shape, turn.id)
     if "findings" in reply and not prefer.get("findings"):
         reply["findings"] = []
     if "recommendation" in reply:
@@ -129,80 +124,70 @@ def _reported(
     return reply
 
 
-def filled(
-    shape: Mapping[str, Field],
-    shape_context: ShapeContext,
-    about: str,
-    prefer: Mapping[str, str | bool],
-    words: int = _WORDS_OF_A_FIELD,
-) -> dict[str, Any]:
-    """A structured reply of a shape that passes its check. Nothing is found, detected or conceded in it, except by
-    `prefer`, and a ballot names the side to which it gives more."""
-    wanted = fields_asked(shape, shape_context)
-    values: dict[str, Any] = {}
+class Filler(NamedTuple):
+    """Fills in structured replies."""
 
-    def value(name: str) -> Any:
-        if name not in values:
-            field = wanted[name]
-            values[name] = empty_value(field)  # so that fields that depend on each other come to an end
-            conditions = {other: value(other) for other in (*field.only_if, *field.unless) if other in wanted}
-            if applies(field, conditions) and not field.optional:
-                chosen = prefer.get(name)
-                if name == "winner" and "scores" in wanted:
-                    chosen = leader({side: sum(points.values()) for side, points in value("scores").items()})
-                values[name] = _value(field, shape_context, f"{about}, {name}", chosen, prefer, words)
-        return values[name]
+    shape_context: ShapeContext
+    prefer: Mapping[str, str | bool] = {}
+    """Name of a field to the choice or flag that it gets."""
+    words: int = _WORDS_OF_A_FIELD
 
-    return {name: value(name) for name in wanted}
+    def reply(self, shape: Mapping[str, Field], about: str) -> dict[str, Any]:
+        """A structured reply of a shape that passes its check. Nothing is found, detected or conceded in it, except by
+        `prefer`, and a ballot names the side to which it gives more."""
+        wanted = fields_asked(shape, self.shape_context)
+        values: dict[str, Any] = {}
 
+        def value(name: str) -> Any:
+            if name not in values:
+                field = wanted[name]
+                values[name] = empty_value(field)  # so that fields that depend on each other come to an end
+                conditions = {other: value(other) for other in (*field.only_if, *field.unless) if other in wanted}
+                if applies(field, conditions) and not field.optional:
+                    chosen = self.prefer.get(name)
+                    if name == "winner" and "scores" in wanted:
+                        chosen = leader({side: sum(points.values()) for side, points in value("scores").items()})
+                    values[name] = self._value(field, f"{about}, {name}", chosen)
+            return values[name]
 
-def _value(
-    field: Field,
-    shape_context: ShapeContext,
-    about: str,
-    chosen: str | bool | None,
-    prefer: Mapping[str, str | bool],
-    words: int,
-) -> Any:
-    if keys := field.keys(shape_context):
-        return {key: _value(field.single, shape_context, f"{about} of {key}", chosen, prefer, words) for key in keys}
-    options = field.of or shape_context.sides
-    items = round(max(field.least or 0, min(_ITEMS, field.most or _ITEMS)))
-    match field.kind:
-        case "text":
-            maximum = field.words or field.asked_words or words
-            text = _text(_field(about), min(maximum, words))
-            return text if len(text.split()) <= maximum else " ".join(text.split()[:maximum])
-        case "url":
-            return f"https://example.org/{_draw(about)}"
-        case "turn":
-            return shape_context.turns[_draw(about) % len(shape_context.turns)] if shape_context.turns else ""
-        case "flag":
-            return chosen is True
-        case "number":
-            return _number(about, field.least, field.most)
-        case "choice":
-            return chosen if chosen in options else options[_draw(about) % len(options)]
-        case "choices":
-            return [options[_draw(about) % len(options)]]
-        case "turns":
-            return list(shape_context.turns[-2:])
-        case "list" if not shape_context.turns and any(
-            part.kind in ("turn", "turns") for part in field.fields.values()
-        ):
-            return []  # there is no turn yet that it could be about
-        case "list" if field.fields:
-            return [filled(field.fields, shape_context, f"{about} {n}", prefer, words) for n in range(1, items + 1)]
-        case "list":
-            return [_text(_field(f"{about} {n}"), words) for n in range(1, items + 1)]
-        case "record":
-            return filled(field.fields, shape_context, about, prefer, words)
-    points = {
-        side: [(name, f"{about} {side} {name}") for name in shape_context.criteria] for side in shape_context.sides
-    }
-    return {
-        side: {name: _number(key, *shape_context.scale(name)) for name, key in keys} for side, keys in points.items()
-    }
+        return {name: value(name) for name in wanted}
+
+    def _value(self, field: Field, about: str, chosen: str | bool | None) -> Any:
+        context = self.shape_context
+        if keys := field.keys(context):
+            return {key: self._value(field.single, f"{about} of {key}", chosen) for key in keys}
+        options = field.of or context.sides
+        items = range(1, round(max(field.least or 0, min(_ITEMS, field.most or _ITEMS))) + 1)
+        match field.kind:
+            case "text":
+                maximum = field.words or field.asked_words or self.words
+                return " ".join(_text(_field(about), min(maximum, self.words)).split(" ")[:maximum])
+            case "url":
+                return f"https://example.org/{_draw(about)}"
+            case "turn":
+                return context.turns[_draw(about) % len(context.turns)] if context.turns else ""
+            case "flag":
+                return chosen is True
+            case "number":
+                return _number(about, field.least, field.most)
+            case "choice":
+                return chosen if chosen in options else options[_draw(about) % len(options)]
+            case "choices":
+                return [options[_draw(about) % len(options)]]
+            case "turns":
+                return list(context.turns[-2:])
+            case "list" if not context.turns and names_turns(field.fields):
+                return []  # there is no turn yet that it could be about
+            case "list" if field.fields:
+                return [self.reply(field.fields, f"{about} {n}") for n in items]
+            case "list":
+                return [_text(_field(f"{about} {n}"), self.words) for n in items]
+            case "record":
+                return self.reply(field.fields, about)
+        return {
+            side: {name: _number(f"{about} {side} {name}", *context.scale(name)) for name in context.criteria}
+            for side in context.sides
+        }
 
 
 def _number(about: str, minimum: float | None, maximum: float | None) -> float:

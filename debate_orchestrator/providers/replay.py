@@ -6,7 +6,7 @@ from debate_orchestrator.core.events import Declined, Event, Opened, Rejected, S
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.reply import RecordedOutcome, Reply
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.providers.provider import OnPiece, Permissions
+from debate_orchestrator.providers.provider import OnPiece, Permissions, Provider
 from debate_orchestrator.storage import journal
 from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import (
@@ -24,10 +24,8 @@ _MAX_REPLIES = 4
 """The last replies to a turn that are given again: a turn that was resumed may have more of them than are asked for."""
 
 
-class Replay:
+class Replay(Provider):
     """Answers each turn with the recorded replies to that turn, in their order."""
-
-    caches = False
 
     def __init__(self, path: str):
         self.name = f"replay:{path}"
@@ -55,9 +53,6 @@ class Replay:
         reply = left.pop(0)
         on_text(reply.text)
         return reply.model_copy(update={"usage": None, "cost": None})  # it was paid for once
-
-    async def close(self) -> None:
-        """Does nothing: nothing is open."""
 
 
 def _events(path: str) -> list[Event]:

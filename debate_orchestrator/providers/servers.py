@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, build_opener
 
-from debate_orchestrator.providers.registry import Api, entry
+from debate_orchestrator.providers.registry import Api, api_of
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import short_repr
 from debate_orchestrator.util.sanitize import UNSEEN, one_line
@@ -77,9 +77,8 @@ def credentials(api: Api) -> str | None:
 
 def server(spec: str) -> ModelServer:
     """The server that a valid spec of an API names; see `spec_problem`."""
-    known = entry(spec)
-    assert known is not None and known.api is not None
-    api = known.api
+    api = api_of(spec)
+    assert api is not None
     model, url = model_spec.split_address(model_spec.rest(spec))
     if url is not None:
         return ModelServer(api, model, url, (key_name(url),) if _host_and_port(url) else (), needs_key=False)
@@ -94,16 +93,14 @@ def _base_url(api: Api) -> str:
 
 def key_names(spec: str) -> tuple[str, ...]:
     """The environment variables that may hold the key for a spec; none where it names no server."""
-    known = entry(spec)
-    return server(spec).keys if known and known.api and spec_problem(spec) is None else ()
+    return server(spec).keys if api_of(spec) and spec_problem(spec) is None else ()
 
 
 def spec_problem(spec: str) -> str | None:
     """Why a spec of an API names no model of a server; None if it does."""
-    known = entry(spec)
-    others = known is not None and known.api is not None and known.api.other_servers
-    kind, _, rest = spec.partition(":")
-    model, url = model_spec.split_address(rest)
+    api, kind = api_of(spec), model_spec.kind(spec)
+    others = api is not None and api.other_servers
+    model, url = model_spec.split_address(model_spec.rest(spec))
     hint = f"Try: {kind}:MODEL or {kind}:MODEL@URL." if others else f"Try: {kind}:MODEL."
     if not model or not model.isprintable() or " " in model:
         return f"{short_repr(model)} is not the name of a model. {hint}"

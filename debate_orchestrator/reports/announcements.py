@@ -11,7 +11,7 @@ from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally
 from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.phases import CLERK, ISSUES, NO_DECISION, RAPPORTEUR, Turn, fill_label
 from debate_orchestrator.core.state import DebateState, Stage
-from debate_orchestrator.core.votes import Vote
+from debate_orchestrator.core.verdict import Vote
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.citations import rows
 from debate_orchestrator.reports.provenance import rehearsed_in_part, stand_ins

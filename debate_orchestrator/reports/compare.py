@@ -16,8 +16,7 @@ from pydantic import Field
 
 from debate_orchestrator.core.phases import NO_DECISION
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.core.verdict import RoundResult
-from debate_orchestrator.core.votes import BallotReading, Vote, mean
+from debate_orchestrator.core.verdict import BallotReading, RoundResult, Vote, mean
 from debate_orchestrator.reports import sections, wording
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.reviews import FINAL

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, TIE
-from debate_orchestrator.core.votes import Vote, leader, mean
+from debate_orchestrator.core.verdict import Vote, leader, mean
 from debate_orchestrator.reports import verdict_text, wording
 from debate_orchestrator.reports.compare import words
 from debate_orchestrator.reports.decision_brief import MARKED

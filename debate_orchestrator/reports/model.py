@@ -25,8 +25,7 @@ from debate_orchestrator.core.phases import (
 )
 from debate_orchestrator.core.schema import Shape
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.core.verdict import Verdict
-from debate_orchestrator.core.votes import BallotReading, Vote
+from debate_orchestrator.core.verdict import BallotReading, Verdict, Vote
 from debate_orchestrator.reports import citations, decision_brief, wording
 from debate_orchestrator.reports.decision_brief import DecisionBriefReport, IssuesReport
 from debate_orchestrator.reports.parts import (

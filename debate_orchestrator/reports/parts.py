@@ -14,9 +14,8 @@ from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.reply import FoundPage, Usage
 from debate_orchestrator.core.schema import Shape
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.core.verdict import Remark, RoundResult, Verdict
+from debate_orchestrator.core.verdict import BallotReading, Remark, RoundResult, Verdict, Vote
 from debate_orchestrator.core.visible_text import Quote
-from debate_orchestrator.core.votes import BallotReading, Vote
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.wording import Scales
 

@@ -13,8 +13,7 @@ from typing import NamedTuple
 from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.core.verdict import RoundResult
-from debate_orchestrator.core.votes import BallotReading, Vote, leader, mean
+from debate_orchestrator.core.verdict import BallotReading, RoundResult, Vote, leader, mean
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.parts import Number, Part
 from debate_orchestrator.reports.reviews import FINAL, GatheredReviews, Points, Review

@@ -28,7 +28,7 @@ from debate_orchestrator.core.phases import TIE, Slot
 from debate_orchestrator.core.schema import Field, Shape, ShapeContext
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.core.votes import BallotReading, read_ballot
+from debate_orchestrator.core.verdict import BallotReading, read_ballot
 from debate_orchestrator.setup.state import QuestionText
 from debate_orchestrator.storage.files import make_folder, write_atomic, write_new
 from debate_orchestrator.storage.journal import Entry

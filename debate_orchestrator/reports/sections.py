@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from debate_orchestrator.core.phases import CLERK, MIRRORED
-from debate_orchestrator.core.votes import Vote, valid_votes
+from debate_orchestrator.core.verdict import Vote, valid_votes
 from debate_orchestrator.reports import decision_brief, markup, reviewers, verdict_text, wording
 from debate_orchestrator.reports.citations import VERIFIED
 from debate_orchestrator.reports.decision_brief import IssueReport

@@ -15,8 +15,7 @@ from debate_orchestrator.core.phases import CONSENSUS, DECISION_BRIEF, ISSUES, N
 from debate_orchestrator.core.schema import Field
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.core.verdict import RoundResult, Verdict
-from debate_orchestrator.core.votes import BallotReading, Vote, valid_votes
+from debate_orchestrator.core.verdict import BallotReading, RoundResult, Verdict, Vote, valid_votes
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.messages import and_joined, command
 from debate_orchestrator.util.numbers import decimals, percent, plural

@@ -17,8 +17,7 @@ from debate_orchestrator.core import events, rapporteur, schedule, speech_rules,
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.phases import Turn, fill_label
 from debate_orchestrator.core.state import DebateState, spec_in
-from debate_orchestrator.core.verdict import Verdict
-from debate_orchestrator.core.votes import read_ballot
+from debate_orchestrator.core.verdict import Verdict, read_ballot
 from debate_orchestrator.providers import registry
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.announcements import Announcement, Announcer
@@ -220,7 +219,7 @@ class Live:
         name += ", mirrored," if speech.turn.mirrored else ""
         if speech.until is not None:
             return f"{name}: asked again in {max(0, speech.until - now):.0f} s"
-        if not speech.begun and registry.is_api(spec_in(self._debate, speech.turn.seat)):
+        if not speech.begun and registry.api_of(spec_in(self._debate, speech.turn.seat)):
             return f"{name}: reading the prompt, {_clock(now - speech.since)}"
         if not speech.words:
             return f"{name} thinks, {_clock(now - speech.since)}"

@@ -31,7 +31,6 @@ from debate_orchestrator.providers.provider import (
     OnPiece,
     Permissions,
     Provider,
-    QueuedProvider,
 )
 from debate_orchestrator.tournament.batch_file import BATCHES, Batch, BatchFile
 from debate_orchestrator.util.errors import (
@@ -197,7 +196,7 @@ class Batches:
                 lost = TransientError(f"{batch.model} gave no answer in its batch: no result.")
                 result = results.get(call, lost)
                 if isinstance(result, Reply):
-                    result = result.model_copy(update={"code": batch.codes.get(call)})
+                    result = result.model_copy(update={"asked_code": batch.codes.get(call)})
                 self._settle([call], result)
         finally:
             self._tasks.pop(batch.name, None)
@@ -311,7 +310,7 @@ async def _with_retries(call: Callable[[], Awaitable[_Result]]) -> _Result:
     return cast(_Result, result)
 
 
-class BatchedProvider:
+class BatchedProvider(Provider):
     """A provider of one debate whose calls go into batches: all but searches, and turns of which a call failed."""
 
     def __init__(self, direct: Provider, source: BatchApi, current: CurrentState, batches: Batches):
@@ -343,12 +342,12 @@ class BatchedProvider:
 
     async def admitted(self, brief: Brief, stop: asyncio.Event) -> bool:
         self._stop = stop
-        if self.in_batch(brief) or not isinstance(self._direct, QueuedProvider):
+        if self.in_batch(brief):
             return not stop.is_set()
         return await self._direct.admitted(brief, stop)
 
     def withdraw(self, brief: Brief) -> None:
-        if not self.in_batch(brief) and isinstance(self._direct, QueuedProvider):
+        if not self.in_batch(brief):
             self._direct.withdraw(brief)
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:

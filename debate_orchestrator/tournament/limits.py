@@ -24,7 +24,7 @@ from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import api, call_errors
 from debate_orchestrator.providers.limits import LIMITS, reply_length
 from debate_orchestrator.providers.provider import OnPiece, Provider
-from debate_orchestrator.providers.registry import entry
+from debate_orchestrator.providers.registry import api_of, entry
 from debate_orchestrator.tournament.spec import Limits, Spec
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import ExternalError, Paused, TransientError
@@ -371,7 +371,7 @@ class Limiters:
             yield from ((key, name, bucket.a_minute) for name, bucket in limiter.buckets.items())
 
 
-class LimitedProvider:
+class LimitedProvider(Provider):
     """A provider whose calls wait for their limits."""
 
     def __init__(self, provider: Provider, gate: Gate):
@@ -426,8 +426,7 @@ def _most_tokens(model: str, brief: Brief) -> tuple[int, int]:
     schema = json.dumps(brief.json_schema) if brief.json_schema is not None else ""
     parts = (part for message in brief.messages for part in message.parts)
     sent = sum(len(text.encode("utf-8", "replace")) for text in (brief.system, schema, *parts))
-    called = entry(model)
-    answered = reply_length(brief, model).tokens if called is not None and called.api is not None else None
+    answered = reply_length(brief, model).tokens if api_of(model) is not None else None
     return sent + (LIMITS.kept if brief.search else 0), answered or LIMITS.kept
 
 

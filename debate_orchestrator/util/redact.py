@@ -15,7 +15,7 @@ from __future__ import annotations
 import base64
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from operator import is_
@@ -114,19 +114,23 @@ def redact_fragments(text: str) -> str:
     return redactor().without_fragments(text)
 
 
+def map_leaves(data: Any, change: Callable[[Any], Any]) -> Any:
+    """Plain data with `change` applied to all in it that is no mapping, list or tuple; the same object where that
+    changes nothing."""
+    if isinstance(data, Mapping):
+        values = {key: map_leaves(item, change) for key, item in data.items()}
+        return data if all(item is data[key] for key, item in values.items()) else values
+    if isinstance(data, list | tuple):
+        items = [map_leaves(item, change) for item in data]
+        return data if all(map(is_, items, data)) else type(data)(items)
+    changed = change(data)
+    return data if changed is data or changed == data else changed
+
+
 def redact_values(value: Any, redact: Redactor | None = None) -> Any:
     """Plain data with `[key]` in place of every secret in its texts; the same object where there is none."""
     redact = redact or redactor()
-    if isinstance(value, str):
-        text = redact(value)
-        return value if text == value else text
-    if isinstance(value, dict):
-        values = {key: redact_values(item, redact) for key, item in value.items()}
-        return value if all(item is value[key] for key, item in values.items()) else values
-    if isinstance(value, list | tuple):
-        items = [redact_values(item, redact) for item in value]
-        return value if all(map(is_, items, value)) else items
-    return value
+    return map_leaves(value, lambda leaf: redact(leaf) if isinstance(leaf, str) else leaf)
 
 
 _latest: list[tuple[dict[Any, Any], set[str], int, Redactor]] = []

@@ -39,7 +39,7 @@ from debate_orchestrator.providers import pricing, rehearse
 from debate_orchestrator.providers.anthropic import options_of, request
 from debate_orchestrator.providers.caching import cache_plans, placed_breakpoints
 from debate_orchestrator.providers.options import UnsupportedOptions
-from debate_orchestrator.providers.provider import OnPiece
+from debate_orchestrator.providers.provider import OnPiece, Provider
 from debate_orchestrator.setup.answers import make_settings
 from debate_orchestrator.storage.journal import Entry, JournalWriter
 
@@ -76,7 +76,7 @@ class Unwritten(JournalWriter):
         """Nothing is on a disk."""
 
 
-class Counting:
+class Counting(Provider):
     """A provider that counts the request that would be sent."""
 
     caches = True

@@ -75,7 +75,7 @@ def test_reopening_takes_little_work() -> None:
     last = "final.verdict.judge-3"
     taken = record(6, 3, {last: absent(last)}, quorum=3)
     debate = fold(taken)
-    assert calls(lambda: apply(debate, Reopened())) < calls(lambda: fold(taken)) / 5
+    assert calls(lambda: apply(debate, Reopened())) < calls(lambda: fold(taken)) / 4
     for n in range(MAX_REOPENED):
         again = absent(last)[0].model_copy(update={"problems": (str(n),)})
         debate = apply(apply(debate, Reopened()), again)

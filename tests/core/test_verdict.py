@@ -13,16 +13,18 @@ from hypothesis import strategies as st
 from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.verdict import (
+    BallotReading,
     RoundResult,
     Verdict,
+    Vote,
     final_verdict,
     find_convergence,
     majority_concession,
+    read_ballot,
     round_result,
     rounds_won,
     score_totals,
 )
-from debate_orchestrator.core.votes import BallotReading, Vote, read_ballot
 from debate_orchestrator.util.numbers import decimals, percent
 
 SIDES = ("a", "b")

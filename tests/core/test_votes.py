@@ -10,7 +10,7 @@ from core.folding import many
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.core.votes import (
+from debate_orchestrator.core.verdict import (
     BallotReading,
     Vote,
     mean,
