@@ -127,6 +127,7 @@ def test_a_person_judges_by_a_form(visitor: Visitor, stranger: Visitor) -> None:
     entered stays."""
     address, links = begun(visitor, **{"cast.judge": "human"})
     (link,) = links.values()
+    turn_of(stranger, link)
     labels = plain(stranger.get(link).text)
 
     assert "The side that gave up its whole position (Conceded) (may stay empty)" in labels

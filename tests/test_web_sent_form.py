@@ -78,15 +78,15 @@ def test_a_form_is_decoded_beside_the_server(visitor: Visitor, monkeypatch: pyte
     """Other pages are served while one is decoded, and of a ballot only the fields that its page has."""
     link, seen = review_link(), list[Any]()
     token = link.rpartition("/")[2]
-    real = server.Reviews._taken
+    real = server.Reviews._begin
 
-    def taken(self: Any, request: Any, case: Any, sent: dict[str, str]) -> Any:
+    def begin(self: Any, request: Any, case: Any, sent: dict[str, str]) -> Any:
         seen.append((sent, threading.current_thread()))
         return real(self, request, case, sent)
 
     decoding = list[threading.Thread]()
     decode = sent_form._fields
-    monkeypatch.setattr(server.Reviews, "_taken", taken)
+    monkeypatch.setattr(server.Reviews, "_begin", begin)
     monkeypatch.setattr(
         sent_form,
         "_fields",
