@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Ran, Run
+from messages_server import Server, serving
 from persons import CTRL_C, SETUP, typing
 
 from debate_orchestrator.cli import main
@@ -143,6 +144,30 @@ class TestFilesOfOthers:
         assert (first.code, again.code) == (130, 130)
         assert Path("marker").exists()
         assert "Do you trust it" in shown and "Do you trust it" not in after
+
+    def test_a_paid_moderator_is_called_after_a_yes_alone(
+        self, person: Person, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A no goes on without it; a yes is remembered for the file, and for the setup that is made of it."""
+        cast = "{judge: 'ollama:llama3', a: 'anthropic:claude-opus-5-5', b: 'anthropic:claude-opus-5-5'}"
+        Path("a.yaml").write_text(f"topic: Should we move?\nformat: conversation\ncast: {cast}\n")
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
+        refusing = Server()
+        refusing.problem = lambda request, n: {"status": 401}
+        with serving(refusing) as server:
+            monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+            _, shown = person("--answers", "a.yaml", keys=("", CTRL_C))
+            Path(".debate-setup.yaml").unlink()
+            after_no = len(server.requests)
+            person("--answers", "a.yaml", keys=("yes", CTRL_C))
+            after_yes = len(server.requests)
+            _, also = person("--answers", "a.yaml", keys=(CTRL_C,))
+            _, too = person(keys=("", CTRL_C))
+
+        assert "May the moderator that a.yaml names be called?" in shown
+        assert "paid calls, before the price of the debate is shown, of anthropic:claude-opus-5-5" in shown
+        assert after_no == 0 < after_yes < len(server.requests)
+        assert "May the moderator" not in also + too and "Ask the moderator again?" in too
 
     def test_what_was_agreed_to_goes_with_the_file(self, person: Person, debate: Run) -> None:
         """Once the answers lie beside the report, what was agreed to of the conversation's file is forgotten: another

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from messages_server import Server, serving
-from persons import BACK, BEST, ERASE, hold
+from persons import BACK, BEST, CTRL_C, ERASE, hold
 
 from debate_orchestrator.cli import consent
 from debate_orchestrator.cli.answers_and_flags import setup_questions
@@ -228,41 +228,97 @@ def test_the_setup_of_another_is_not_taken_up_by_enter(moderator: Moderator) -> 
     assert moderator.server.requests, "the user's own is gone on with"
 
 
+class Asked:
+    """A person who is asked about the calls that a file has made, and does not want them unless told otherwise."""
+
+    def __init__(self, *wanted: str):
+        self.wanted, self.named = wanted, list[tuple[str, str]]()
+
+    def __call__(self, path: str, given: Mapping[str, Any], format_name: str | None, calls: Sequence[Risk]) -> None:
+        self.named += [(path, risk.what) for risk in calls]
+        if any(risk.what not in self.wanted for risk in calls):
+            raise BadSettings("No.")
+
+
+def stranger(text: Mapping[str, Any]) -> str:
+    """A file of answers that the user did not write."""
+    Path("plain.json").write_text(json.dumps({"topic": "Should we adopt it", **text}), encoding="utf-8")
+    return "plain.json"
+
+
+PAID, DEAR, FREE = "anthropic:claude-opus-5-5", "anthropic:claude-fable-5", "ollama:llama3"
+
+
 def test_paid_calls_of_the_setup_of_another_are_agreed_to_first(moderator: Moderator) -> None:
     """What is agreed to names the model that would be called before the debate's price is known."""
-    strangers_setup()
-    asked: list[Sequence[Risk]] = []
-
-    def agree(path: str, given: Mapping[str, Any], format_name: str | None, calls: Sequence[Risk]) -> None:
-        asked.append(calls)
-        raise BadSettings("No.")
-
     for file in (None, ".debate-setup.yaml"):
-        with pytest.raises(BadSettings, match="No"):
-            hold("yes", found=FOUND, goes_on=True, file=file, agree=agree, agreed=lambda path, calls: False)
+        strangers_setup()
+        asked = Asked()
+        hold("yes", CTRL_C, found=FOUND, goes_on=True, file=file, agree=asked, agreed=lambda path, calls: False)
+        assert asked.named == [(".debate-setup.yaml", PAID)]
 
-    assert [[risk.what for risk in calls] for calls in asked] == [["anthropic:claude-opus-5-5"]] * 2
     assert not moderator.server.requests
 
 
 @pytest.mark.parametrize(
-    "cast", [dict.fromkeys(("a", "b", "judge"), "anthropic:claude-opus-5-5"), "anthropic:claude-opus-5-5"]
+    "file",
+    [
+        {"cast": {"a": PAID, "b": PAID, "judge": PAID}},
+        {"cast": PAID},
+        {"format": "conversation", "cast": {"judge": FREE, "a": PAID, "b": PAID}},
+        {"cast": {"judge": "human", "zzz": FREE, "a": PAID, "b": "human"}},
+        {"cast": {"judge": "human", "a": "human", "b": "human", "rapporteur": PAID}},
+        {"cast": {"judge": FREE, "a": FREE, "b": FREE, "moderator": PAID}},
+        {"format": "conversation", "cast": {"judge": [FREE], "moderator": ["martian:x", PAID], "a": FREE, "b": FREE}},
+    ],
 )
-def test_paid_calls_of_a_file_without_a_setup_are_agreed_to_too(moderator: Moderator, cast: Any) -> None:
-    """A plain answers file has a moderator called as a setup does, so it asks for as much; what is typed does not."""
-    Path("plain.json").write_text(json.dumps({"topic": "tabs or spaces", "cast": cast}), encoding="utf-8")
-    asked: list[Sequence[Risk]] = []
+def test_the_model_of_a_file_that_would_be_called_is_agreed_to(moderator: Moderator, file: dict[str, Any]) -> None:
+    """Whatever else a file names, the one model that is called is the one that was agreed to; without a yes the
+    conversation goes on without it."""
+    name, no, yes = stranger(file), Asked(), Asked(PAID)
+    without = hold(CTRL_C, found=FOUND, file=name, agree=no)
+    called_without = len(moderator.server.requests)
+    hold(CTRL_C, found=FOUND, file=name, agree=yes)
 
-    def agree(path: str, given: Mapping[str, Any], format_name: str | None, calls: Sequence[Risk]) -> None:
-        asked.append(calls)
-        raise BadSettings("No.")
+    assert no.named == yes.named == [(name, PAID)]
+    assert called_without == 0 and moderator.server.requests
+    assert without.state.progress.proposal, "the topic is put as it was stated"
 
-    for options in ({}, {"moderator": "anthropic:claude-haiku-4-5"}, {"rehearse": True}):
-        with pytest.raises(BadSettings, match="No"):
-            hold(found=FOUND, file="plain.json", agree=agree, **options)
 
-    assert [[risk.what for risk in calls] for calls in asked] == [["anthropic:claude-opus-5-5"], [], []]
-    assert not moderator.server.requests
+def test_a_model_that_was_typed_is_not_asked_about(moderator: Moderator) -> None:
+    """What the user names here is called; what a file names beside it is not."""
+    typed = hold("Should we?", PAID, CTRL_C, found=FOUND, agree=(here := Asked()))
+    flagged = hold(CTRL_C, found=FOUND, file=stranger({"cast": DEAR}), moderator=PAID, agree=(flag := Asked()))
+    beside = hold(PAID, CTRL_C, found=FOUND, file=stranger({"cast": {"moderator": DEAR}}), agree=(file := Asked()))
+
+    assert (here.named, flag.named, file.named) == ([], [], [("plain.json", DEAR)])
+    assert {one.by for held in (typed, flagged, beside) for one in held.state.progress.paid} == {PAID}
+
+
+def test_the_cast_of_a_file_that_is_kept_is_not_agreed_to(moderator: Moderator) -> None:
+    """Who leaves a file's cast as it is has not agreed to its calls, which are asked about another time too."""
+    held = hold(BACK, "keep", CTRL_C, found=FOUND, file=stranger({"cast": DEAR}), agree=Asked())
+
+    assert "keep" in held.text and held.conversation.calls() == ()
+
+
+@pytest.mark.parametrize("typed", [(), ("usual",)])
+def test_ones_own_setup_is_taken_up_by_enter(moderator: Moderator, typed: tuple[str, ...]) -> None:
+    """A setup that the user began is gone on with by Enter, with the models that were chosen and without."""
+    left = hold("Should we?", *typed, CTRL_C, found=FOUND)
+    wanted = left.conversation.calls()
+    held = hold("", CTRL_C, found=FOUND, goes_on=True, agreed=lambda path, calls: {*calls} <= {*wanted})
+
+    assert held.conversation.kept.path == ".debate-setup.yaml" and bool(wanted) == bool(typed)
+
+
+def test_the_setup_of_another_with_a_free_model_is_not_taken_up_by_enter(moderator: Moderator) -> None:
+    """A free model in a seat that the format lacks does not make it one's own."""
+    given = {"format": "conversation", "cast": {"judge": FREE, "a": PAID, "b": PAID}}
+    save(".debate-setup.yaml", SetupState(given=given, progress=SetupProgress(topics=("Tabs?",))))
+    held = hold("", CTRL_C, found=FOUND, goes_on=True, agreed=lambda path, calls: not calls)
+
+    assert held.conversation.kept.path != ".debate-setup.yaml"
 
 
 def test_calls_of_a_setup_are_remembered_for_its_file(here: Path) -> None:

@@ -1,12 +1,12 @@
 """A setup conversation under way: the answers so far, the file that keeps them, what can be asked here, what the debate
-would cost, one question put to the person, and who fills the seats.
+would cost, one question put to the person, and the moderator's calls.
 """
 
 from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as Late
 from functools import cache
@@ -16,16 +16,18 @@ from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import CLERK, DECISION_BRIEF, ISSUES, JUDGE, RAPPORTEUR
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.core.settings import ESTIMATED, MAX_JUDGES, MODERATOR, Settings
+from debate_orchestrator.core.settings import ESTIMATED, MODERATOR, Settings
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.engine import moderator, start
 from debate_orchestrator.engine.estimate import CostEstimate, estimate
-from debate_orchestrator.providers import casting
+from debate_orchestrator.providers import casting, pricing
 from debate_orchestrator.providers.discovery import FoundModels
 from debate_orchestrator.providers.provider import Provider
-from debate_orchestrator.setup.answers import format_of, host_problem, make_settings
+from debate_orchestrator.setup import risks
+from debate_orchestrator.setup.answers import format_of, make_settings
 from debate_orchestrator.setup.kept_answers import KeptAnswers, RecentAnswers
 from debate_orchestrator.setup.questions import SetupQuestions
+from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.setup.state import QuestionText, SetupState, with_progress, without_answers
 from debate_orchestrator.storage.paths import REPORT, DebateFiles
 from debate_orchestrator.terminal.prompt import Leave, Prompter, Question, Status, unknown_choice
@@ -33,7 +35,6 @@ from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
-from debate_orchestrator.util.terminal_text import Back
 from debate_orchestrator.util.threads import in_background
 
 _SHOWN_LATE = 0.5
@@ -43,13 +44,14 @@ _PATIENCE = 60.0
 _CAST = "cast"
 ChangesFor = Callable[[str], dict[str, Any]]
 """What is typed, to the answers that it would give; empty where it would not do."""
+AgreeToCalls = Callable[[Sequence[Risk]], None]
+"""Returns if the person agrees to these risks of a file; raises BadSettings otherwise."""
 Check = Callable[[SetupState], DebateFiles]
 """Tells where a debate's files will lie. Raises DebateError, with everything, where it could not be opened."""
 
 
 Cast = dict[str, Any]
 """Seat to who fills it, or to a list of judges, as an answers file has it."""
-EXAMPLES = {"vendor": "anthropic:MODEL", "local": "ollama:MODEL", "key": "ANTHROPIC_API_KEY", "program": "claude"}
 _PLACEHOLDER = "What is debated, in a sentence of about this length that is still to be written."
 
 
@@ -73,6 +75,16 @@ def rehearsal_cast(found: FoundModels, format: Format) -> Cast:
 def is_free(cast: Mapping[str, Any]) -> bool:
     """Whether no model and no program is called."""
     return not any(map(model_spec.is_called, model_spec.specs_of(cast)))
+
+
+def paid_calls(specs: Iterable[str]) -> tuple[Risk, ...]:
+    """The risks of calls that may cost money. A program is agreed to as a program."""
+    named = (spec for spec in specs if model_spec.kind(spec) != model_spec.COMMAND and not pricing.free(spec))
+    return tuple(Risk(kind="calls", where="cast", what=spec) for spec in dict.fromkeys(named))
+
+
+def _agreed_to_nothing(found: Sequence[Risk]) -> None:
+    raise BadSettings("Nothing was agreed to.")
 
 
 def in_words(cast: Mapping[str, Any]) -> str:
@@ -157,6 +169,9 @@ class SetupBase:
         self._make_questions, self._coming, self.check = setup_questions, found, check
         self.rehearse, self._moderates = rehearse, not rehearse
         self._estimates, self._cost = Estimates(), ""
+        self.wanted: set[str] = set()
+        """The models that the person named here or agreed to."""
+        self.agree_to_calls: AgreeToCalls = _agreed_to_nothing
         self.take_up(KeptAnswers("", own=True), SetupState())
 
     def take_up(self, kept: KeptAnswers, state: SetupState) -> list[str]:
@@ -244,15 +259,28 @@ class SetupBase:
 
     def moderate(self) -> None:
         """Has a model do the work that comes next, as long as the person wants to try."""
-        spec = self.moderator()
-        while spec is not None:
+        while (spec := self.moderator()) is not None:
             if self._moderated(spec):
                 return
-            self._moderates = self.choice("again", "yes") == "yes"
-            spec = self.moderator()
+            self._moderates = self._moderates and self.choice("again", "yes") == "yes"
+
+    def _may_call(self, spec: str) -> bool:
+        """Whether a model may be called before the price of the debate is shown: calls of it are free, or the person
+        named it here, or agrees to it now."""
+        if spec not in self.wanted and not pricing.free(spec):
+            try:
+                self.agree_to_calls((*risks.of_settings({_CAST: {MODERATOR: spec}}), *paid_calls([spec])))
+            except BadSettings:
+                return False
+            self.wanted.add(spec)
+        return True
 
     def _moderated(self, spec: str) -> bool:
-        """Has a model do the work that comes next; whether any came of it. What was paid is kept in any case."""
+        """Has a model do the work that comes next, if it may be called; whether any came of it. What was paid is kept
+        in any case."""
+        if not self._may_call(spec):
+            self._moderates = False
+            return False
         cap = self.state.given.get("max_cost")
         most = float(cap) if isinstance(cap, int | float) and not isinstance(cap, bool) else None
         limits = moderator.ModeratorLimits(_PATIENCE, most, self.prompter.tell, "", "")
@@ -306,10 +334,15 @@ class SetupBase:
         return self.words.said[key].format(estimate=found.sentence()) if found else ""
 
 
+def stated_cast(given: Mapping[str, Any]) -> Cast:
+    """Seat to who fills it, of answers that are not checked; of a cast that is one model, it is the judge's."""
+    cast = given.get(_CAST)
+    return cast if isinstance(cast, dict) else {JUDGE: cast} if isinstance(cast, str) else {}
+
+
 def moderating_model(given: Mapping[str, Any]) -> str | None:
     """Who moderates by these answers: the cast's moderator, else the first of its seats that can be called."""
-    cast = given.get(_CAST)
-    cast = cast if isinstance(cast, dict) else {JUDGE: cast} if isinstance(cast, str) else {}
+    cast = stated_cast(given)
     order = (MODERATOR, JUDGE, *cast)
     named = [spec for seat in order if seat in cast for spec in model_spec.specs_of({seat: cast[seat]})]
     callable_ = (
@@ -327,150 +360,3 @@ def _cast_by_seat(state: SetupState, format: Format) -> SetupState:
         return without_answers(state, _CAST)
     known = {seat: who for seat, who in cast.items() if seat in (*format.seats_taken(format.options), MODERATOR)}
     return state.model_copy(update={"given": state.given | {_CAST: known}})
-
-
-class CastQuestions:
-    """Asks who fills the seats."""
-
-    def __init__(self, session: SetupBase):
-        self._session = session
-        self._words = session.words
-
-    def choose(self) -> Cast:
-        """The cast that is chosen; a rapporteur that was named stays, but for a rehearsal and where each seat is asked
-        for. Raises Back."""
-        session, found = self._session, self._session.found()
-        standing = session.state.given.get("cast")
-        if not found.anything() and not standing:
-            session.prompter.tell("", self._words.said["nobody"].format(**EXAMPLES))
-        offered = self._offered(found, standing if isinstance(standing, dict) else None)
-        wording = self._words.questions["cast"]
-        choices = [(name, wording.choices.get(name, "{cast}").format(cast=about)) for name, about, _ in offered]
-        question = Question(
-            wording.text,
-            (wording.help.format(**EXAMPLES),),
-            tuple(choices),
-            choices[0][0],
-            words=found.names(),
-        )
-        casts = {name: cast for name, _, cast in offered if cast}
-        while True:
-            answer = session.put("seat", question, lambda typed: {"cast": casts[typed]} if typed in casts else {})
-            try:
-                if answer != "seats":
-                    stays = isinstance(standing, dict) and RAPPORTEUR in standing and answer != model_spec.REHEARSE
-                    named = {RAPPORTEUR: standing[RAPPORTEUR]} if standing and stays else {}
-                    return {**named, **(casts.get(answer) or self._for_all(answer))}
-                return self._each(found)
-            except BadSettings as error:
-                session.prompter.tell(*error.problems)
-            except Back:
-                continue
-
-    def _offered(self, found: FoundModels, standing: Cast | None) -> list[tuple[str, str, Cast | None]]:
-        """Name, meaning and cast of every choice for all seats at once, what was found first."""
-        format = self._session.setup_questions.format
-        offered: list[tuple[str, str, Cast | None]] = []
-        if standing and {*seats(format)} <= set(standing):
-            offered.append(("keep", in_words(standing), standing))
-        if found.default:
-            usual = filled(format, lambda seat: found.default[seat])
-            offered.append(("usual", in_words(usual), usual))
-        offered += [(who, about, filled(format, lambda seat, who=who: who)) for who, about in found.ready()]  # type: ignore[misc]
-        return [*offered, (model_spec.REHEARSE, "", rehearsal_cast(found, format)), ("seats", "", None)]
-
-    def _for_all(self, typed: str) -> Cast:
-        """A cast of one alone."""
-        who = self._checked("cast", typed)
-        return filled(self._session.setup_questions.format, lambda seat: who)
-
-    def _checked(self, seat: str, typed: str) -> str:
-        """The name that was typed. Raises BadSettings if it is unknown or can't be asked as it is."""
-        if not typed:
-            raise BadSettings(self._words.said["needed"])
-        if problem := casting.spec_problem(typed, seat):
-            raise BadSettings(problem)
-        permissions = self._session.found().permissions
-        if problems := casting.missing({seat: (typed,)}, permissions, may_sign_in=True):
-            raise BadSettings(problems)
-        kind = model_spec.kind(typed)
-        ways = [way for way in self._session.found().ways if model_spec.kind(way.spec) == kind]
-        if "@" not in typed and ways and not any(way.ready for way in ways):
-            self._session.prompter.tell(f"{shown(typed)}: {ways[0].about}.")
-        return typed
-
-    def _each(self, found: FoundModels) -> Cast:
-        """One seat after the other; back returns to the one before."""
-        cast: Cast = {}
-        setup_questions = self._session.setup_questions
-        asked = (*seats(setup_questions.format), *([RAPPORTEUR] if self._session.has_rapporteur() else []))
-        at = 0
-        while at < len(asked):
-            seat = asked[at]
-            try:
-                before = {other: cast[other] for other in asked[:at]}
-                cast = dict(before)
-                if seat == RAPPORTEUR:
-                    cast |= self.rapporteur(before)
-                elif seat == JUDGE:
-                    panel = self._panel(found, before)
-                    cast[seat] = panel if len(panel) > 1 else panel[0]
-                else:
-                    cast[seat] = self._one("seat", seat, found, before, who=setup_questions.who(seat), **EXAMPLES)
-                at += 1
-            except Back:
-                if at == 0:
-                    raise
-                at -= 1
-        return cast
-
-    def rapporteur(self, before: Cast) -> Cast:
-        """The rapporteur as a part of a cast, beside the seats chosen `before`; empty where it is the judge's model, as
-        usual. Raises Back."""
-        who = self._one("rapporteur", RAPPORTEUR, self._session.found(), before)
-        return {RAPPORTEUR: who} if who else {}
-
-    def _panel(self, found: FoundModels, before: Cast) -> list[str]:
-        """One judge or several, beside the seats chosen `before`; back takes the last one away."""
-        judges: list[str] = []
-        while len(judges) < MAX_JUDGES:
-            try:
-                if not judges:
-                    judges.append(self._one("judge", JUDGE, found, before))
-                    continue
-                another = self._one(
-                    "panel", JUDGE, found, {**before, JUDGE: judges}, judges=", ".join(map(shown, judges))
-                )
-                if not another:
-                    return judges
-                judges.append(another)
-            except Back:
-                if not judges:
-                    raise
-                judges.pop()
-        return judges
-
-    def _one(self, name: str, seat: str, found: FoundModels, before: Cast, **values: str) -> str:
-        """Who fills one seat, beside those chosen `before`; empty for the first choice of a question that has one."""
-        session, wording = self._session, self._words.questions[name]
-        choices = dict(wording.choices)
-        none_wanted = next(iter(choices), None)
-        choices |= {found.default[seat]: "as usual"} if seat in found.default else {}
-        choices |= dict(found.ready()) | {model_spec.REHEARSE: "a stand-in, at no cost"}
-        choices |= {model_spec.HUMAN: "you, or a person beside you, at this terminal"}
-        text, help = wording.text.format(**values), wording.help.format(**values)
-        question = Question(text, (help,), tuple(choices.items()), next(iter(choices)), words=found.names())
-        while True:
-            answer = session.put("rapporteur" if seat == RAPPORTEUR else "seat", question)
-            try:
-                if answer == none_wanted:
-                    return ""
-                rehearses = answer == model_spec.REHEARSE
-                best = found.default_if_keyed[JUDGE if seat == RAPPORTEUR else seat]
-                who = model_spec.stand_in(best) if rehearses else self._checked(seat, answer)
-                if problem := host_problem({**before, seat: [*before.get(seat, ()), who]}):
-                    raise BadSettings(problem)
-                session.recent.add("seat", who)
-                return who
-            except BadSettings as error:
-                session.prompter.tell(*error.problems)

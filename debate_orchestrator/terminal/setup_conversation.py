@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from debate_orchestrator.core.phases import RAPPORTEUR
 from debate_orchestrator.core.settings import ESTIMATED, MODERATOR, Settings
 from debate_orchestrator.engine import rejudge
-from debate_orchestrator.providers import pricing
 from debate_orchestrator.setup import kept_answers
 from debate_orchestrator.setup.answers import rapporteur_note, typed
 from debate_orchestrator.setup.kept_answers import KeptAnswers
@@ -21,16 +21,17 @@ from debate_orchestrator.setup.plain_positions import worded_positions
 from debate_orchestrator.setup.risks import Risk, risk_lines
 from debate_orchestrator.setup.state import Propose, SetupQuestion, SetupState, with_answers
 from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.terminal.cast_questions import CastQuestions
 from debate_orchestrator.terminal.prompt import Question, unknown_choice
 from debate_orchestrator.terminal.setup_base import (
-    CastQuestions,
     ChangesFor,
     SetupBase,
     in_words,
-    moderating_model,
+    paid_calls,
     rehearsal_cast,
     seats,
     shown,
+    stated_cast,
 )
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.errors import BadSettings, DebateError
@@ -44,8 +45,8 @@ _FREE = ("topic_ok", "framing")
 """Questions with choices whose answer may be something else."""
 _EDIT = "edit"
 ConsentToAnswers = Callable[[str, Mapping[str, Any], str | None, Sequence[Risk]], None]
-"""Gets the name of a file, the answers in it, the format that was typed and the calls that its setup makes, before they
-are used. Raises if the user does not agree to them."""
+"""Gets the name of a file, the answers in it, the format that was typed and calls that the setup would make, before any
+is used. Raises BadSettings if the user does not agree to them."""
 Agreed = Callable[[str, Sequence[Risk]], bool]
 """Whether the user has agreed to these calls of a file, as they have if they began it."""
 
@@ -80,9 +81,10 @@ class SetupConversation(SetupBase):
         if moderator:
             cast = state.given.get(_CAST)
             state = with_answers(state, "flag", cast={**(cast if isinstance(cast, dict) else {}), MODERATOR: moderator})
-        calls = () if self.rehearse else _calls(state)
-        calls = tuple(risk for risk in calls if risk.what != moderator)  # the user typed that one
-        agree(path or kept.path, stated.given, format_name, calls)
+            self.wanted.add(moderator)
+        source = path or kept.path
+        agree(source, stated.given, format_name, ())
+        self.agree_to_calls = partial(agree, source, {}, None)
         wrong = self.take_up(kept, state)
         given = {key: value for key, value in self.state.given.items() if key not in ("insist", _FORMAT)}
         if given:
@@ -93,8 +95,8 @@ class SetupConversation(SetupBase):
             self.state = self.setup_questions.answer(self.state, "topic", topic)
 
     def calls(self) -> tuple[Risk, ...]:
-        """The paid calls that these answers make before the price of the debate is shown."""
-        return _calls(self.state)
+        """The paid calls that the person wants, of the models that they named or agreed to."""
+        return paid_calls(sorted(self.wanted))
 
     def _left(self, agreed: Agreed) -> tuple[KeptAnswers, SetupState] | None:
         """The conversation that was left here, if it is to be continued."""
@@ -104,8 +106,10 @@ class SetupConversation(SetupBase):
         kept, state = found
         topic = state.given.get("topic") or (state.progress.topics[-1] if state.progress.topics else "")
         try:
-            # Another's file may lie in this folder: Enter alone takes up one's own only.
-            usual = "yes" if agreed(kept.path, _calls(state)) else "no"
+            # Another's file may lie in this folder: Enter alone takes up one's own only. Which of its models would be
+            # called depends on its format, which is not read before it is agreed to.
+            named = model_spec.specs_of(stated_cast(state.given))
+            usual = "yes" if agreed(kept.path, paid_calls(named)) else "no"
             answer = self.choice("go_on", usual, left=f"{one_line(str(topic))} ({kept.path})")
         except Back:
             answer = usual
@@ -113,8 +117,9 @@ class SetupConversation(SetupBase):
 
     def agrees(self, name: str, risks: Sequence[Risk]) -> bool:
         """Shows what a file does besides the debate, and asks whether that is wanted. Enter alone means no."""
+        asked = "call" if all(risk.kind == "calls" for risk in risks) else "trust"
         try:
-            return self.choice("trust", "no", file=one_line(name), what="\n".join(risk_lines(risks))) == "yes"
+            return self.choice(asked, "no", file=one_line(name), what="\n".join(risk_lines(risks))) == "yes"
         except Back:
             return False
 
@@ -420,12 +425,6 @@ class SetupConversation(SetupBase):
         choices = tuple((key, value) for key, value in values.items() if value)
         key = self.one_of(_CHANGE, Question(self.words.questions[_CHANGE].text, (), choices, "rounds"))
         return {"positions": "positions_ok"}.get(key, key)
-
-
-def _calls(state: SetupState) -> tuple[Risk, ...]:
-    """The paid calls of a moderator that a conversation goes on with."""
-    spec = moderating_model(state.given)
-    return () if spec is None or pricing.free(spec) else (Risk(kind="calls", where="cast", what=spec),)
 
 
 def _kind(key: str) -> str:
