@@ -14,6 +14,7 @@ from persons import CTRL_C, SETUP, typing
 from debate_orchestrator.cli import main
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.terminal import line_prompter
+from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import read_mapping
 
 
@@ -73,6 +74,32 @@ class TestAtATerminal:
         assert "debate: You left the setup. Your answers are in .debate-setup.yaml" in left.err
         assert "`debate --answers .debate-setup.yaml`" in left.err
         assert ran.code == 0, ran.err
+
+    @pytest.mark.parametrize("cast", ["TOUCHES", "{a: TOUCHES, b: TOUCHES, judge: [TOUCHES, TOUCHES]}", "{a: TOUCHES}"])
+    @pytest.mark.parametrize("setup", ["", "setup: {topics: [Tabs are better than spaces.]}\n"])
+    def test_a_rehearsal_of_a_file_calls_none_of_its_models(self, person: Person, cast: str, setup: str) -> None:
+        """With --rehearse, stand-ins take the seats that a file fills too; its answers stay the real debate's."""
+        text = f"topic: Tabs are better than spaces.\ncast: {cast}\nrounds: 1\n{setup}"
+        Path("mine.yaml").write_text(text.replace("TOUCHES", "'command:touch marker'"))
+        ran, shown = person("--rehearse", "--answers", "mine.yaml", keys=("yes", "none", "yes"))
+        opened = read("debate-report.rehearsed.journal.jsonl").events[0]
+
+        assert ran.code == 0 and "Debate rehearsed" in ran.out, ran.err
+        assert model_spec.is_rehearsal(opened.settings.cast)  # type: ignore[union-attr]
+        assert not Path("marker").exists() and "Do you trust it" not in shown
+        assert read_mapping("debate-report.answers.yaml")["cast"]["a"] == "command:touch marker"
+
+    def test_a_rehearsal_that_is_left(self, person: Person) -> None:
+        """The answers that are kept are the file's own, and how to rehearse them again is told."""
+        Path("mine.yaml").write_text("topic: Tabs.\ncast: 'command:touch marker'\nsetup: {topics: [Tabs.]}\n")
+        left, _ = person("--rehearse", "--answers", "mine.yaml", keys=("yes", CTRL_C))
+        fresh, _ = person("--rehearse", keys=("Tabs.", "yes", CTRL_C))
+
+        assert read_mapping("mine.yaml")["cast"] == "command:touch marker"
+        assert "cast" not in read_mapping(".debate-setup.yaml")
+        for ran, file in ((left, "mine.yaml"), (fresh, ".debate-setup.yaml")):
+            assert f"Continue with `debate --answers {file}`." in ran.err
+            assert "\nWith --rehearse too it is a rehearsal again.\n" in ran.err
 
     def test_a_report_that_is_there_is_not_proposed(self, person: Person) -> None:
         """The report that is proposed by default is one of which nothing is there: no report, journal or page."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from persons import BACK, BEST, NO_MODELS, TOPIC, Held, hold
+from persons import BACK, BEST, CTRL_C, NO_MODELS, TOPIC, Held, hold
 
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers.discovery import Available, FoundModels, find_models
@@ -193,3 +193,20 @@ class TestCost:
         assert cost_line(None, STAND_INS) == "a rehearsal: no calls, no cost"
         assert is_rehearsal(STAND_INS) and not is_rehearsal(people) and not is_rehearsal({})
         assert 0 < estimated(cast=mixed).cost <= estimated(cast=judged).cost < estimated().cost
+
+
+def test_a_person_keeps_their_seat_in_a_rehearsal(here: Path) -> None:
+    """Stand-ins take the seats of models and of a host, as with `run --rehearse`."""
+    Path("mine.yaml").write_text("topic: Tabs?\ncast: {a: 'ollama:llama3', b: human, judge: host}\n")
+    held = hold(CTRL_C, file="mine.yaml", rehearse=True)
+
+    assert held.state.given["cast"] == {"a": "rehearse:ollama:llama3", "b": "human", "judge": "rehearse:host"}
+
+
+def test_no_answer_puts_a_model_into_a_rehearsal(here: Path) -> None:
+    """With --rehearse a model that is named later is a stand-in too."""
+    keys = (TOPIC, "yes", "none", "more", "rapporteur", "ollama:llama3", "yes")
+    held = hold(*keys, rehearse=True)
+
+    assert held.ended == "confirmed"
+    assert held.conversation.settings().cast["rapporteur"] == ("rehearse:ollama:llama3",)

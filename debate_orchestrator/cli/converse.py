@@ -13,6 +13,7 @@ from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.util.messages import command
 
 if TYPE_CHECKING:
+    from debate_orchestrator.setup.kept_answers import KeptAnswers
     from debate_orchestrator.setup.state import SetupState
 
 _PRINTS_ALL = {"quiet": False, "events": False, "json": False}
@@ -58,8 +59,9 @@ def _converse(arguments: argparse.Namespace) -> int:
     def check(state: SetupState) -> DebateFiles:
         settings = conversation.settings()
         files = DebateFiles.of_output(settings.output)
-        if model_spec.is_rehearsal(state.given["cast"]):
-            settings, files = rehearsed(settings), free_files(files.with_suffix(".rehearsed"))
+        if arguments.rehearse or model_spec.is_rehearsal(state.given["cast"]):
+            settings = rehearsed(settings, people=at_terminal(sys.stderr))
+            files = free_files(files.with_suffix(".rehearsed"))
         check_settings(settings, files, people=at_terminal(sys.stderr), permissions=permissions)
         return files
 
@@ -77,10 +79,10 @@ def _converse(arguments: argparse.Namespace) -> int:
             settings = conversation.hold()
     except (Later, Leave, KeyboardInterrupt, EOFError) as error:
         consent.remember_answers(conversation.kept.path, conversation.state.given, calls=conversation.calls())
-        remark(f"debate: {conversation.kept.leaving()}")
+        _tell_kept(conversation.kept, rehearse=arguments.rehearse)
         return 0 if isinstance(error, Later) else 130
     before = conversation.kept.path
-    rehearse = model_spec.is_rehearsal(conversation.state.given["cast"])
+    rehearse = arguments.rehearse or model_spec.is_rehearsal(conversation.state.given["cast"])
     kept = _real_answers(conversation.state) if rehearse else conversation.state
     path = conversation.kept.moved(kept, DebateFiles.of_output(settings.output).report)
     consent.remember_answers(path, conversation.state.given, before, conversation.calls())
@@ -90,6 +92,13 @@ def _converse(arguments: argparse.Namespace) -> int:
     for line in filter(None, (*conversation.kept.asides, conversation.spent())):
         remark(line)
     return run_settings(settings, taken_again)
+
+
+def _tell_kept(kept: KeptAnswers, *, rehearse: bool) -> None:
+    """Says where the answers are and how to continue. They are those of the real debate."""
+    remark(f"debate: {kept.leaving()}")
+    if rehearse and kept.saved:
+        remark("With --rehearse too it is a rehearsal again.")
 
 
 def _real_answers(state: SetupState) -> SetupState:

@@ -28,7 +28,7 @@ from debate_orchestrator.setup.answers import format_of, make_settings
 from debate_orchestrator.setup.kept_answers import KeptAnswers, RecentAnswers
 from debate_orchestrator.setup.questions import SetupQuestions
 from debate_orchestrator.setup.risks import Risk
-from debate_orchestrator.setup.state import QuestionText, SetupState, with_progress, without_answers
+from debate_orchestrator.setup.state import QuestionText, SetupState, with_answers, with_progress, without_answers
 from debate_orchestrator.storage.paths import REPORT, DebateFiles
 from debate_orchestrator.terminal.prompt import Leave, Prompter, Question, Status, unknown_choice
 from debate_orchestrator.util import model_spec, resources
@@ -172,7 +172,18 @@ class SetupBase:
         self.wanted: set[str] = set()
         """The models that the person named here or agreed to."""
         self.agree_to_calls: AgreeToCalls = _agreed_to_nothing
+        self.stated_cast: Any = None
+        """The cast of the file, as it stands there."""
         self.take_up(KeptAnswers("", own=True), SetupState())
+
+    @property
+    def state(self) -> SetupState:
+        """The answers so far. In a rehearsal, stand-ins have every seat but people's, whatever named a model."""
+        return self._state
+
+    @state.setter
+    def state(self, state: SetupState) -> None:
+        self._state = rehearsed(state) if self.rehearse else state
 
     def take_up(self, kept: KeptAnswers, state: SetupState) -> list[str]:
         """Continues from a state. Returns what was wrong in it."""
@@ -194,9 +205,16 @@ class SetupBase:
         if not (self.state.progress.topics or self.state.given or self.kept.saved):
             return
         before = self.kept.lost
-        self.kept.keep(self.state)
+        self.kept.keep(self._unrehearsed())
         if self.kept.lost and not before:
             self.prompter.tell(self.words.said["unsaved"].format(why=self.kept.lost))
+
+    def _unrehearsed(self) -> SetupState:
+        """The answers as they are kept: a rehearsal has no cast of its own, so that of the file stays."""
+        if not self.rehearse:
+            return self.state
+        state = without_answers(self.state, _CAST)
+        return state if self.stated_cast is None else with_answers(state, "file", cast=self.stated_cast)
 
     def has_rapporteur(self) -> bool:
         """Whether the debate has a rapporteur, who draws up the list of issues or writes the decision brief."""
@@ -349,6 +367,19 @@ def moderating_model(given: Mapping[str, Any]) -> str | None:
         spec for spec in named if model_spec.is_called(spec) and not casting.cast_problems({MODERATOR: (spec,)})
     )
     return next(callable_, None)
+
+
+def rehearsed(state: SetupState) -> SetupState:
+    """The state with a stand-in in every seat of its cast that a model has."""
+
+    def replaced(who: Any) -> Any:
+        if isinstance(who, list):
+            return [replaced(spec) for spec in who]
+        return model_spec.stand_in(who) if isinstance(who, str) and who != model_spec.HUMAN else who
+
+    cast = state.given.get(_CAST)
+    cast = {seat: replaced(who) for seat, who in cast.items()} if isinstance(cast, dict) else replaced(cast)
+    return state if cast is None else state.model_copy(update={"given": state.given | {_CAST: cast}})
 
 
 def _cast_by_seat(state: SetupState, format: Format) -> SetupState:

@@ -29,6 +29,7 @@ from debate_orchestrator.terminal.setup_base import (
     in_words,
     paid_calls,
     rehearsal_cast,
+    rehearsed,
     seats,
     shown,
     stated_cast,
@@ -75,7 +76,8 @@ class SetupConversation(SetupBase):
         self.prompter.tell(self.words.said["welcome"])
         fresh = (kept_answers.new_file(), SetupState())
         kept, state = kept_answers.from_file(path) if path else (None if topic else self._left(agreed)) or fresh
-        stated = state
+        self.stated_cast = state.given.get(_CAST)
+        state = stated = rehearsed(state) if self.rehearse else state
         if format_name:
             state = with_answers(state, "flag", format=format_name)
         if moderator:
@@ -191,7 +193,7 @@ class SetupConversation(SetupBase):
     def _worded(self) -> dict[str, str]:
         """The positions on the topic that are made without a model; empty where the person has to word them."""
         topic, cast = str(self.state.given.get("topic", "")), self.state.given.get(_CAST, {})
-        rehearsal = model_spec.is_rehearsal(cast)
+        rehearsal = self.rehearse or model_spec.is_rehearsal(cast)
         return worded_positions(topic, self.setup_questions.format.sides, rehearsal=rehearsal)
 
     def _before(self, key: str) -> str:
@@ -220,9 +222,10 @@ class SetupConversation(SetupBase):
             self.moderate()
         elif key == _CAST:
             format = self.setup_questions.format
+            standing = self.state.given.get(_CAST, {})
             cast = rehearsal_cast(self.found(), format) if self.rehearse else CastQuestions(self).choose()
-            moderator = {seat: who for seat, who in self.state.given.get(_CAST, {}).items() if seat == MODERATOR}
-            self.state = with_answers(self.state, "user", cast={**cast, **moderator})
+            stays = {seat: who for seat, who in standing.items() if self.rehearse or seat == MODERATOR}
+            self.state = with_answers(self.state, "user", cast={**cast, **stays})
         elif key == RAPPORTEUR:
             cast = {seat: who for seat, who in self.state.given[_CAST].items() if seat != RAPPORTEUR}
             self.state = with_answers(self.state, "user", cast=cast | CastQuestions(self).rapporteur(cast))
