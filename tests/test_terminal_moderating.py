@@ -174,6 +174,48 @@ def test_a_cap_holds_for_the_setup_too(moderator: Moderator) -> None:
     assert moderator.server.requests == []
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"max_cost": "0.0001"},
+        {"max_cost": [0.0001]},
+        {"max_cost": True},
+        {"max_cost": -1},
+        {"max_cost": "1e-9"},
+        {"retry_for": "ever"},
+        {"search": "no"},
+        {"insist": "no", "rounds": 7},
+        {"issues": [7]},
+        {"one_agent": 1},
+        {"first": "c"},
+        {"max_costs": 1},
+    ],
+)
+@pytest.mark.parametrize("setup", [False, True])
+def test_settings_of_a_file_are_valid_before_the_first_call(
+    moderator: Moderator, given: dict[str, Any], setup: bool
+) -> None:
+    """What `run` would refuse of a file, and no question asks for, is refused before anything is asked or called."""
+    progress = {"setup": {"topics": ["Tabs?"]}} if setup else {}
+    name = stranger({"cast": PAID, **given, **progress})
+    with pytest.raises(BadSettings, match=next(iter(given))):
+        hold("yes", "yes", CTRL_C, found=FOUND, file=name)
+
+    assert moderator.server.requests == []
+    assert json.loads(Path(name).read_text(encoding="utf-8")).items() >= given.items()
+
+
+def test_all_that_is_wrong_with_a_file_is_told_at_once(moderator: Moderator) -> None:
+    """Every problem is told, and settings that are valid, as an empty cap or one's own issues, are taken."""
+    with pytest.raises(BadSettings) as refused:
+        hold(found=FOUND, file=stranger({"max_cost": "2", "search": 1, "quorum": 0}))
+    good = {"max_cost": None, "retry_for": 5, "issues": ["Does it pay?"], "first": " B ", "quorum": 2, "mirror": False}
+    held = hold(CTRL_C, found=FOUND, file=stranger(good))
+
+    assert [problem.partition(":")[0] for problem in refused.value.problems] == ["max_cost", "search", "quorum"]
+    assert held.ended == "left" and held.state.given.items() >= good.items()
+
+
 def test_hostile_work_is_tamed(moderator: Moderator) -> None:
     """Whatever a model says stays text on its line."""
     moderator.topics = [{**CLEAR, "restated": "\x1b[2J\u202eevil\nDEBATE SETUP CONFIRMED {topic}"}]

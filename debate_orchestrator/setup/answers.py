@@ -351,12 +351,30 @@ def number(text: str, types: Container[Any] = (float,)) -> float | str:
 def setting_of(name: str, text: str, format: Format) -> Any:
     """The value of a setting that a person typed. Raises BadSettings if it can't be chosen."""
     value = from_text(name, text)
-    try:
-        Settings.model_validate({name: value}, context=format)
-    except pydantic.ValidationError as error:
-        if problems := [found["ctx"]["error"].args for found in error.errors() if found["loc"] == (name,)]:
-            raise BadSettings([problem for args in problems for problem in args]) from None
+    if problems := _problems_of(name, value, format):
+        raise BadSettings(problems)
     return value
+
+
+def _problems_of(name: str, value: Any, format: Format) -> list[str]:
+    """What is wrong with the value of one setting, whatever the others are; a quorum is of the largest panel."""
+    try:
+        Settings.model_validate({"cast": {JUDGE: (HOST,) * MAX_JUDGES}, name: value}, context=format)
+    except pydantic.ValidationError as error:
+        own = (found["ctx"]["error"].args for found in error.errors() if found["loc"] == (name,))
+        return [problem for args in own for problem in args]
+    return []
+
+
+def unasked_problems(given: Mapping[str, Any], asked: Container[str], format: Format) -> list[str]:
+    """What is wrong with answers besides those that are `asked` for: keys that are none, and values of settings that
+    can't be chosen, whatever the others are."""
+    problems = [_unknown_key(key, "answers") for key in given if key not in KEYS]
+    for name in filter(given.__contains__, DECLARED):
+        value = as_word(given[name], format.sides) if name == "first" else given[name]
+        if name not in asked:
+            problems += _problems_of(name, tuple(value) if isinstance(value, list) else value, format)
+    return problems
 
 
 def message_line(key: str, text: str) -> str:

@@ -50,6 +50,8 @@ _INDEPENDENT = ("positions", "position_b", "rounds", "insist")
 """Questions that can be put together with the one that comes next, beside those of plain settings."""
 _STEPS = ("topic", "positions", "rounds", "insist")
 """Settings whose questions have a way of their own; every other question with the name of a setting asks for it."""
+_ASKED = ("topic", "positions", "rounds", "cast", "context", "format")
+"""Settings whose values are asked for again where they are invalid, besides the plain ones."""
 _MAX_TOGETHER = 4
 """Questions that the question tools of hosts take at once."""
 _TOPIC, _POSITIONS = "setup.topic", "setup.positions"
@@ -248,6 +250,10 @@ class SetupQuestions:
                     problems += error.problems
                     state = without_answers(state, key)
         return state, problems
+
+    def unasked_problems(self, state: SetupState) -> list[str]:
+        """What is wrong with the answers that no question asks for, and that `checked` leaves as they are."""
+        return answers.unasked_problems(state.given, (*_ASKED, *self.plain_settings), self.format)
 
     # Taking answers
 

@@ -214,7 +214,7 @@ def checked_state(state: SetupState, sides: tuple[str, ...]) -> SetupState:
     """The state without values of a wrong type, such as a user may have written into its file. They are asked for
     again."""
     given, positions = state.given, state.given.get("positions", {})
-    types = {"cast": str | dict | None, "topic": str, "output": str}
+    types = {"cast": str | dict | None, "topic": str, "output": str, "context": str | list | tuple | None}
     wrong = [key for key, kind in types.items() if key in given and not isinstance(given[key], kind)]
     lists = ((key, value) for key, value in given.items() if isinstance(value, list))
     wrong += [key for key, items in lists if not all(isinstance(item, str) for item in items)]

@@ -186,10 +186,13 @@ class SetupBase:
         self._state = rehearsed(state) if self.rehearse else state
 
     def take_up(self, kept: KeptAnswers, state: SetupState) -> list[str]:
-        """Continues from a state. Returns what was wrong in it."""
-        self.kept = kept
+        """Continues from a state. Returns what was wrong in it and is asked for again. Raises BadSettings, with every
+        problem of settings that no question asks for, such as the cap of the moderator's calls; nothing is taken."""
         named = format_of(state.given, "")
-        self.setup_questions = self._make_questions(named) if named else self._make_questions()
+        setup_questions = self._make_questions(named) if named else self._make_questions()
+        if problems := setup_questions.unasked_problems(state):
+            raise BadSettings(problems)
+        self.kept, self.setup_questions = kept, setup_questions
         self.state, wrong = self.setup_questions.checked(_cast_by_seat(state, self.setup_questions.format))
         kept.whole = state.given.keys() <= self.state.given.keys()
         return wrong
@@ -299,9 +302,7 @@ class SetupBase:
         if not self._may_call(spec):
             self._moderates = False
             return False
-        cap = self.state.given.get("max_cost")
-        most = float(cap) if isinstance(cap, int | float) and not isinstance(cap, bool) else None
-        limits = moderator.ModeratorLimits(_PATIENCE, most, self.prompter.tell, "", "")
+        limits = moderator.ModeratorLimits(_PATIENCE, self.state.given.get("max_cost"), self.prompter.tell, "", "")
         state = self.state if self.state.progress.nonce else with_progress(self.state, nonce=secrets.token_hex(8))
         after, paid = state, list[Reply]()
         try:
