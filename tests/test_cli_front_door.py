@@ -58,7 +58,8 @@ def test_a_topic_is_enough(debate: Run, words: tuple[str, ...]) -> None:
         "`debate models` lists what else can speak here. "
         "A model derives its positions; --position-a and --position-b keep these."
     )
-    assert "tokens for thinking; a first call, which derives the positions.\n" in ran.err
+    assert "it would take 1 or 2 first calls of anthropic:claude-opus-5-5 (about $0." in ran.err
+    assert " each), which derives the positions; then " in ran.err
     assert (
         "Rehearsed words" not in ran.out + ran.err and "is filler: its verdict and its advice mean nothing" in ran.out
     )

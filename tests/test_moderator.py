@@ -67,6 +67,30 @@ def test_positions_are_derived(debate: Run, server: Server) -> None:
 
 
 @pytest.mark.parametrize("verb", ["run", "open"])
+@pytest.mark.parametrize(
+    ("model", "price"),
+    [("anthropic:claude-opus-5-5", "about $0."), ("anthropic:n", "of unknown price)"), ("rehearse", None)],
+)
+def test_calls_for_the_positions_are_in_the_estimate(
+    debate: Run, server: Server, verb: str, model: str, price: str | None
+) -> None:
+    """Where the moderator alone is called, the estimate says so, with its price, before the call; and not otherwise."""
+    who = "rehearse" if verb == "run" else "host"
+    cast = f"cast: {{a: {who}, b: {who}, judge: {who}, moderator: '{model}'}}"
+    topic = "Which things matter most?" if price else "Should we move?"
+    Path("a.yaml").write_text(f"topic: {topic}\n{cast}\nrounds: 1\n")
+    ran = debate(verb, "--answers", "a.yaml", "--json")
+
+    assert ran.code == 0, ran.err
+    assert bool(server.requests) == bool(price)
+    if price:
+        assert f"1 or 2 first calls of {model} ({price}" in ran.err
+        assert ran.err.index("which derives the positions; then no calls") < f"{ran.err}Deriving".index("Deriving")
+    else:
+        assert "first calls" not in ran.err
+
+
+@pytest.mark.parametrize("verb", ["run", "open"])
 def test_a_key_in_the_topic_is_not_sent(
     debate: Run, server: Server, verb: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -106,10 +106,10 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
     how = expected = ""
     if rehearse:
         real, how = _real_debate(arguments)
-        derives = start.derives_positions(real)
+        deriving = start.deriving_of(real)
         takes = estimate(start.make_opened(real.model_copy(update={"positions": settings.positions})))
-        expected = takes.model_copy(update={"derives": derives}).sentence()
-        how += " A model derives its positions; --position-a and --position-b keep these." if derives else ""
+        expected = takes.model_copy(update={"deriving": deriving}).sentence()
+        how += " A model derives its positions; --position-a and --position-b keep these." if deriving else ""
     opened, notes = start.make_opened(settings, derived), start.opening_notes(settings, expected)
     with new_debate(opened, files, notes) as debate:
         if not quiet:

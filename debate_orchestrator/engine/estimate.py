@@ -45,6 +45,20 @@ MAX_TURNS = 400
 Every brief holds all earlier speeches, so the work grows with the square of the turns."""
 
 
+class Deriving(FrozenModel):
+    """The calls for the positions, which come before the debate: a second one where the first reply can't be used."""
+
+    by: str
+    """The model spec of the moderator."""
+    cost: float | None
+    """US dollars of one call; None if the price is unknown."""
+
+    def sentence(self) -> str:
+        """Its calls and their price, with the words around them."""
+        price = "of unknown price" if self.cost is None else f"about ${self.cost:.4f} each" if self.cost else "$0"
+        return f"1 or 2 first calls of {model_spec.public_name(self.by)} ({price}), which derives the positions"
+
+
 class CostEstimate(FrozenModel):
     """What a debate, or the rest of one, is expected to take."""
 
@@ -60,8 +74,8 @@ class CostEstimate(FrozenModel):
     """Whether debaters may search; searches are in none of the numbers."""
     persons: bool = False
     """Whether a person takes turns; they cost nothing."""
-    derives: bool = False
-    """Whether a model is called for the positions first; that call is in none of the numbers."""
+    deriving: Deriving | None = None
+    """The calls for the positions, if a model derives them first; they are in none of the numbers."""
     too_long: bool = False
     """Whether too many turns are left to be estimated. Then all counts are 0."""
 
@@ -80,9 +94,10 @@ class CostEstimate(FrozenModel):
 
     def sentence(self) -> str:
         """The estimate as one line."""
+        first = f"{self.deriving.sentence()}; then " if self.deriving else ""
         if self.too_long:
-            return f"not estimated: more than {MAX_TURNS} turns are left"
-        return self._counted() + ("; a person's turns cost nothing" if self.persons else "")
+            return f"{first}not estimated: more than {MAX_TURNS} turns are left"
+        return first + self._counted() + ("; a person's turns cost nothing" if self.persons else "")
 
     def _counted(self) -> str:
         if not self.calls:
@@ -97,7 +112,6 @@ class CostEstimate(FrozenModel):
         left_out = ["tokens for thinking"] if self.cost else []
         left_out += [f"{', '.join(self.unknown)}, whose price is unknown"] if self.unknown else []
         left_out += ["searches of the web"] if self.searches else []
-        left_out += ["a first call, which derives the positions"] if self.derives else []
         return ", ".join(counted) + (f"; not counted: {'; '.join(left_out)}" if left_out else "")
 
     def short(self) -> str:

@@ -66,12 +66,25 @@ async def derive_positions(
 
     ProviderFailed if no reply can be used; Paused if none came in time or a call would exceed the cap.
     """
-    progress = SetupProgress(topics=(settings.topic,), topic_ok=True, positions="auto", nonce=secrets.token_hex(8))
-    state = SetupState(given={"topic": settings.topic}, progress=progress)
+    state = _without_positions(settings)
     limits = ModeratorLimits(settings.retry_for, settings.max_cost, tell, _NOTHING_OPENED, _GIVE_POSITIONS)
     paid: list[Reply] = []
     settled = await propose(state, provider, setup_questions, limits, paid)
     return settled.given["positions"], tuple(paid)
+
+
+def deriving_cost(settings: Settings, spec: str, setup_questions: SetupQuestions) -> float | None:
+    """US dollars that one call for the positions may cost; None if the price is unknown."""
+    state = _without_positions(settings)
+    wanted = setup_questions.next(state)
+    assert isinstance(wanted, Propose)
+    return expected(spec, _brief(wanted, state).redacted())
+
+
+def _without_positions(settings: Settings) -> SetupState:
+    """A setup that needs nothing but its positions next."""
+    progress = SetupProgress(topics=(settings.topic,), topic_ok=True, positions="auto", nonce=secrets.token_hex(8))
+    return SetupState(given={"topic": settings.topic}, progress=progress)
 
 
 def run_moderator(

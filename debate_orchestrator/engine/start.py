@@ -20,8 +20,8 @@ from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import budget
-from debate_orchestrator.engine.estimate import estimate
-from debate_orchestrator.engine.moderator import derive_positions
+from debate_orchestrator.engine.estimate import Deriving, estimate
+from debate_orchestrator.engine.moderator import derive_positions, deriving_cost
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
@@ -110,8 +110,7 @@ async def settle_positions(
         return settings, ()
     debate = fold([make_opened(_with_placeholders(settings))])
     provider = casting.make_provider(spec, CurrentState(debate), permissions)
-    setup_questions = SetupQuestions(question_texts(), loader.load(settings.format), REPORT)
-    positions, replies = await derive_positions(settings, provider, setup_questions, tell)
+    positions, replies = await derive_positions(settings, provider, _setup_questions(settings), tell)
     sources = {**settings.sources, "positions": "derived"}
     return settings.model_copy(update={"positions": positions, "sources": sources}), replies
 
@@ -138,15 +137,20 @@ def without_model(settings: Settings) -> tuple[Settings, str]:
 def estimate_before_positions(settings: Settings) -> str:
     """What a debate is expected to take for whose positions a model is called first, in a sentence; empty for others.
     Raises BadSettings with every context file that can't be read."""
-    if not derives_positions(settings):
+    if (deriving := deriving_of(settings)) is None:
         return ""
     expected = estimate(make_opened(_with_placeholders(settings)))
-    return expected.model_copy(update={"derives": True}).sentence()
+    return expected.model_copy(update={"deriving": deriving}).sentence()
 
 
-def derives_positions(settings: Settings) -> bool:
-    """Whether `settle_positions` calls a model for the positions."""
-    return not settings.positions and bool(_positions_or_model(settings)[1])
+def deriving_of(settings: Settings) -> Deriving | None:
+    """The calls that `settle_positions` makes for the positions; None if it makes none."""
+    spec = "" if settings.positions else _positions_or_model(settings)[1]
+    return Deriving(by=spec, cost=deriving_cost(settings, spec, _setup_questions(settings))) if spec else None
+
+
+def _setup_questions(settings: Settings) -> SetupQuestions:
+    return SetupQuestions(question_texts(), loader.load(settings.format), REPORT)
 
 
 def _positions_or_model(settings: Settings) -> tuple[dict[str, str], str]:
