@@ -372,8 +372,10 @@ def unasked_problems(given: Mapping[str, Any], asked: Container[str], format: Fo
     problems = [_unknown_key(key, "answers") for key in given if key not in KEYS]
     for name in filter(given.__contains__, DECLARED):
         value = as_word(given[name], format.sides) if name == "first" else given[name]
+        if name == ISSUES and isinstance(value, list):
+            value = tuple(value)
         if name not in asked:
-            problems += _problems_of(name, tuple(value) if isinstance(value, list) else value, format)
+            problems += _problems_of(name, value, format)
     return problems
 
 
