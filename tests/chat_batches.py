@@ -23,6 +23,9 @@ class ChatBatches:
         self.paid: list[str] = []
         self.live: list[str] = []
         """The paths of calls that were made alone."""
+        self.results: Callable[[str, int], str] = lambda text, n: text
+        """A file, and how often one was asked for before, to what is sent."""
+        self.asked_for_results = 0
         self.url = ""
 
     def upload(self, data: bytes) -> dict[str, Any]:
@@ -51,10 +54,12 @@ class ChatBatches:
                 {"custom_id": line["custom_id"], "response": {"status_code": 200, "body": body}, "error": None}
             )
         self.files |= {f"{id}-out": _lines(output), f"{id}-errors": _lines(errors)}
+        counts = {"total": len(output) + len(errors), "completed": len(output), "failed": len(errors)}
         self.batches[id] = {
             "id": id, "object": "batch", "created_at": int(time.time()), "status": "completed", "endpoint": "x",
             "completion_window": "24h", "input_file_id": "x", "metadata": asked["metadata"],
             "output_file_id": f"{id}-out", "error_file_id": f"{id}-errors" if errors else None,
+            "request_counts": counts,
         }  # fmt: skip
         return self.batches[id]
 
@@ -62,7 +67,8 @@ class ChatBatches:
         """The body of a GET."""
         parts = path.partition("?")[0].split("/")[2:]
         if parts[0] == "files":
-            return self.files[parts[1]]
+            self.asked_for_results += 1
+            return self.results(self.files[parts[1]], self.asked_for_results - 1)
         if len(parts) == 2:
             return json.dumps(self.batches[parts[1]])
         return json.dumps({"object": "list", "data": list(self.batches.values())[::-1], "has_more": False})

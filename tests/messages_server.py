@@ -69,6 +69,9 @@ class Server:
         """How many batches were asked for before to what goes wrong: `refuse`, `lose` (created without an answer)."""
         self.asked_to_create = 0
         self.answers_of: dict[str, list[dict[str, Any]]] = {}
+        self.results: Callable[[str, int], str] = lambda text, n: text
+        """The results of a batch, and how often results were asked for before, to what is sent."""
+        self.asked_for_results = 0
 
     async def messages(self, http: web.Request) -> web.StreamResponse:
         """POST /v1/messages."""
@@ -125,7 +128,9 @@ class Server:
         """GET /v1/messages/batches/{id}/results, in another order than that of the requests."""
         assert not self.batches_open and http.match_info["id"] not in self.endless
         lines = [json.dumps(line) + "\n" for line in reversed(self.answers_of[http.match_info["id"]])]
-        return web.Response(text="".join(lines), content_type="application/x-jsonl")
+        self.asked_for_results += 1
+        text = self.results("".join(lines), self.asked_for_results - 1)
+        return web.Response(text=text, content_type="application/x-jsonl")
 
     def _batch(self, id: str) -> dict[str, Any]:
         count, now = len(self.batches[id]), datetime.now(UTC).isoformat()

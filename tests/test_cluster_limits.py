@@ -16,8 +16,8 @@ from debate_orchestrator.tournament.cluster import limits as limits_module
 from debate_orchestrator.tournament.cluster.database import Database
 from debate_orchestrator.tournament.cluster.limits import SharedLimiters
 from debate_orchestrator.tournament.folder import Tournament
-from debate_orchestrator.tournament.limits import Admission, Gate
-from debate_orchestrator.util.errors import BadFile, OverBudget
+from debate_orchestrator.tournament.limits import MAX_PAUSE, Admission, Gate
+from debate_orchestrator.util.errors import BadFile, OverBudget, Paused
 
 pytestmark = pytest.mark.slow
 
@@ -113,3 +113,32 @@ def test_a_limit_holds_the_tournaments_that_give_it(here: Path, url: str) -> Non
             return early or await held_up
 
     assert not asyncio.run(play())
+
+
+def test_a_pause_that_lies_far_ahead_ends(here: Path, url: str) -> None:
+    """Where the clock of the database was set back during a pause, the call is refused, and the pause that is left is
+    written down: it ends an hour after the first look at it, and not when the clock has caught up."""
+    held = contests.tournament(rehearse=False)
+    left = "SELECT (state->'limiter'->>'paused_until')::float - extract(epoch FROM clock_timestamp()) FROM limiters"
+
+    async def play() -> None:
+        async with brought(url, held) as (database, exchange):
+            first, second = [await gate(database, held, exchange.id) for _ in range(2)]
+            assert await first.admitted(CALL, "1", asyncio.Event())
+            await database.execute(
+                "UPDATE limiters SET state = jsonb_set(state, '{limiter,paused_until}',"
+                " to_jsonb(extract(epoch FROM clock_timestamp()) + 86400))"
+            )
+            with pytest.raises(Paused, match="the provider allows no call for another 3,600 s"):
+                await second.admitted(CALL, "2", asyncio.Event())
+            ((seconds,),) = await database.rows(left)
+            assert 0 < float(seconds) <= MAX_PAUSE
+
+            # the hour has passed
+            await database.execute(
+                "UPDATE limiters SET state = jsonb_set(state, '{limiter,paused_until}',"
+                " to_jsonb((state->'limiter'->>'paused_until')::float - 3600))"
+            )
+            assert await second.admitted(CALL, "2", asyncio.Event())
+
+    asyncio.run(asyncio.wait_for(play(), 20))

@@ -339,6 +339,8 @@ def test_a_packed_answer(kind: str) -> None:
         assert ask(server.spec(kind)).text == "So."
         server.body = lambda: [gzip.compress(whole)[:60]]
         fails(server.spec(kind), "no complete answer")
+        server.body = lambda: [gzip.compress(whole)[:-3]]
+        assert ask(server.spec(kind)).text == "So."  # all events came, and it was paid for
         server.headers["content-encoding"] = "br"
         fails(server.spec(kind), "in a compression that was not asked for")
 

@@ -6,39 +6,34 @@ import asyncio
 import json
 import time
 from collections import Counter
-from itertools import count, cycle
+from collections.abc import Callable
+from itertools import cycle
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import chat_batches
 import contests
-import local_http
 import pytest
 from chat_batches import ChatBatches
 from contests import OPUS, runner, statuses
-from core.folding import debated
-from counting import calls_without_a_turn
 from messages_server import Server
 from reply_codes import coded
 from started import started
 
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import BriefSent, CallFailed, Event
-from debate_orchestrator.core.fold import CurrentState, fold
-from debate_orchestrator.core.reply import Reply, Usage
-from debate_orchestrator.providers import api, batch_answers, pricing
-from debate_orchestrator.providers.casting import make_provider
+from debate_orchestrator.core.fold import fold
+from debate_orchestrator.core.reply import Usage
+from debate_orchestrator.providers import pricing
 from debate_orchestrator.providers.limits import LIMITS
-from debate_orchestrator.providers.openai import CompletionsReply
-from debate_orchestrator.providers.provider import BatchApi
 from debate_orchestrator.storage.journal import read
+from debate_orchestrator.tournament import batches as batches_module
 from debate_orchestrator.tournament import folder
 from debate_orchestrator.tournament.batches import Batches
 from debate_orchestrator.tournament.folder import Tournament
 from debate_orchestrator.tournament.run import TournamentRun
-from debate_orchestrator.util.errors import BadFile, LockedJournal, TransientError
+from debate_orchestrator.util.errors import BadFile, LockedJournal
 
-KEY = "sk-proj-Zq8Vw3Lk9TbX2mNc7RfYh5Jd"
 CALLS = 8
 """Of a debate in the panel format with two judges."""
 
@@ -168,6 +163,44 @@ def test_a_call_without_an_answer_is_made_alone(server: Server) -> None:
     assert not any(event.maybe_billed for event in failed)
 
 
+PARTS: list[Callable[[str], str]] = [
+    lambda text: "<html>down for maintenance</html>",
+    lambda text: text[: text.rfind("\n", 0, -1) + 1],
+]
+
+
+def failures(held: Tournament) -> list[str]:
+    return [event.problem for events in journals(held) for event in events if isinstance(event, CallFailed)]
+
+
+@pytest.mark.parametrize("part", PARTS, ids=["a page", "all but a line"])
+def test_results_that_come_in_part_are_asked_for_again(server: Server, part: Callable[[str], str]) -> None:
+    """Where a gateway once sends a page in place of a batch's results, or not all of them, no call is made again."""
+    held = contests.tournament(topics=1, rehearse=False)
+    server.results = lambda text, n: part(text) if n < 2 else text
+    run = ran(held)
+
+    assert set(statuses(run)) == {"complete"} and server.requests == [] and failures(held) == []
+    assert len(server.batch_paid) == len(set(server.batch_paid)) == len(held.schedule) * CALLS == calls_of(held)
+
+
+def test_results_that_never_come_whole(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Results that are not whole for as long as they are asked for stop the debates, which say why. None of the calls
+    has failed, and a later run takes the results."""
+    held = contests.tournament(topics=1, rehearse=False)
+    server.results = lambda text, n: PARTS[1](text)
+    with monkeypatch.context() as patched:
+        patched.setattr(batches_module, "LIMITS", LIMITS._replace(retry_for=0.2))
+        run = ran(held)
+    assert set(statuses(run)) == {"stopped"} and server.requests == [] and failures(held) == []
+    why = " ".join(problem for standing in run.statuses.values() for problem in standing.why)
+    assert "results of a batch" in why and "is under way" in why
+
+    server.results = lambda text, n: text
+    assert set(statuses(ran(held))) == {"complete"} and server.requests == [] and failures(held) == []
+    assert len(server.batch_paid) == len(set(server.batch_paid)) == len(held.schedule) * CALLS == calls_of(held)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("trouble", ["refuse", "lose"])
 def test_a_batch_is_created_once(server: Server, trouble: str) -> None:
@@ -212,6 +245,20 @@ def test_a_plain_run_creates_no_batch(server: Server) -> None:
     assert set(statuses(run)) == {"complete"} and not server.batches and not server.batch_paid
     assert len(server.requests) == len(held.schedule) * CALLS == calls_of(held) - len(failed)
     assert failed and all("No batch of" in event.problem and not event.maybe_billed for event in failed)
+
+
+def test_an_unconfirmed_batch_is_found_by_whole_results(server: Server) -> None:
+    """Where a page comes once in place of the results by which a batch would be recognised, the batch is not taken for
+    one of another program and paid for again."""
+    held = contests.tournament(topics=1, rehearse=False)
+    stopped(held, server)
+    path = Path(held.folder, "batches.jsonl")
+    path.write_text("".join(line for line in path.read_text().splitlines(keepends=True) if '"id"' not in line))
+    server.results = lambda text, n: PARTS[0](text) if n < 3 else text
+    run = ran(held)
+
+    assert set(statuses(run)) == {"complete"} and server.requests == [] and failures(held) == []
+    assert len(server.batch_paid) == len(set(server.batch_paid)) == len(held.schedule) * CALLS == calls_of(held)
 
 
 @pytest.mark.slow
@@ -322,143 +369,30 @@ def test_openai_takes_batches(here: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert {reply.cost for reply in replies} == {(1000 * 2 + 100 * 8) / 1e6 / 2}
 
 
+@pytest.mark.parametrize("part", PARTS, ids=["a page", "all but a line"])
+def test_files_of_openai_that_come_in_part(
+    here: Path, monkeypatch: pytest.MonkeyPatch, part: Callable[[str], str]
+) -> None:
+    """Where a gateway once sends a page in place of a file of results, or not all of it, no call is made again."""
+    with chat_batches.serving(ChatBatches(chat_reply)) as server:
+        server.results = lambda text, n: part(text) if n < 2 else text
+        held = openai_tournament(monkeypatch, server)
+        run = ran(held)
+
+    assert set(statuses(run)) == {"complete"} and server.live == [] and failures(held) == []
+    assert len(server.paid) == len(set(server.paid)) == calls_of(held)
+
+
 def test_calls_that_expire_at_openai(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A call that a batch of OpenAI's lists among its errors is on record with the reason, and is made alone."""
     with chat_batches.serving(ChatBatches(lambda body: None if body["model"] == "z" else chat_reply(body))) as server:
         held = openai_tournament(monkeypatch, server)
         run = ran(held)
-    failed = [event.problem for events in journals(held) for event in events if isinstance(event, CallFailed)]
+    failed = failures(held)
 
     assert set(statuses(run)) == {"stopped"}
     assert set(server.live) == {"/v1/chat/completions"} and len(server.live) == len(held.schedule)
     assert sum("batch_expired" in trouble for trouble in failed) == len(held.schedule)
-
-
-@pytest.mark.parametrize("kind", ["anthropic", "openai"])
-@pytest.mark.parametrize(
-    "answer",
-    [["x"], {"id": None}, {"data": 5}, {"data": ["x"]}, {"id": f"b_{KEY}"}, {"id": "b\n1 debate"}, {"id": "b" * 201}],
-    ids=lambda answer: str(answer)[:20],
-)
-def test_an_answer_that_is_no_batch(here: Path, monkeypatch: pytest.MonkeyPatch, kind: str, answer: Any) -> None:
-    """An answer of another form than a batch is told as an outage, after which a batch is looked for as always. An id
-    is one, too, that holds a key, which would be kept in the clear, or that is not one short line."""
-    json_answer = (200, {"content-type": "application/json"}, [json.dumps(answer).encode()])
-    with local_http.answering(lambda asked: json_answer) as url:
-        monkeypatch.setenv(f"{kind.upper()}_BASE_URL", url)
-        monkeypatch.setenv(f"{kind.upper()}_API_KEY", KEY)
-        provider = cast(BatchApi, make_provider(f"{kind}:x", CurrentState(debated())))
-
-        async def ask() -> list[Any]:
-            requests = [
-                provider.create_batch("n", {"c": {}}),
-                provider.find_batches("n", 1, 0),
-                provider.batch_ended("b"),
-            ]
-            return [(await asyncio.gather(request, return_exceptions=True))[0] for request in requests]
-
-        created, found, ended = asyncio.run(ask())
-    assert isinstance(created, TransientError) and KEY not in str(created), created
-    assert isinstance(found, TransientError) or found == [], found
-    assert isinstance(ended, TransientError) or ended is False, ended
-
-
-@pytest.mark.parametrize("kind", ["anthropic", "openai"])
-@pytest.mark.parametrize("new", [False, True], ids=["the same", "new ones"])
-def test_a_list_of_batches_that_never_ends(here: Path, monkeypatch: pytest.MonkeyPatch, kind: str, new: bool) -> None:
-    """A list whose pages come again is read once. One that goes on with new batches is given up, without a word on
-    whether the batch was created, since it would be paid for again."""
-    monkeypatch.setattr(batch_answers, "MAX_LISTED", 50)
-    pages = count()
-
-    def page(asked: local_http.Asked) -> local_http.Answer:
-        first = next(pages) * 20 if new else 0
-        batches = [
-            {"id": f"b{n}", "created_at": "2999-01-01T00:00:00Z" if kind == "anthropic" else 2**35, "metadata": {},
-             "request_counts": {"processing": 1}}
-            for n in range(first, first + 20)
-        ]  # fmt: skip
-        body = {"data": batches, "has_more": True, "first_id": "a", "last_id": batches[-1]["id"]}
-        return 200, {"content-type": "application/json"}, [json.dumps(body).encode()]
-
-    with local_http.answering(page) as url:
-        monkeypatch.setenv(f"{kind.upper()}_BASE_URL", url)
-        monkeypatch.setenv(f"{kind.upper()}_API_KEY", "sk-test")
-        provider = cast(BatchApi, make_provider(f"{kind}:x", CurrentState(debated())))
-        if new:
-            with pytest.raises(TransientError, match="more than 50 batches") as refused:
-                asyncio.run(asyncio.wait_for(provider.find_batches("n", 4, 0), 20))
-            assert refused.value.tries == 1
-        else:
-            assert asyncio.run(asyncio.wait_for(provider.find_batches("n", 4, 0), 20)) == []
-    assert next(pages) <= 4
-
-
-@pytest.mark.parametrize(("text", "stop"), [("half", None), ("x" * (LIMITS.answer + 1), "stop")], ids=["cut", "long"])
-def test_what_came_of_an_answer_that_is_not_whole(text: str, stop: str | None) -> None:
-    """The text and the tokens of a result that can't be used are kept with its failure, since they were paid for."""
-    answer = CompletionsReply()
-    usage = {"prompt_tokens": 7, "completion_tokens": 9}
-    answer.take({"choices": [{"message": {"content": text}, "finish_reason": stop}], "usage": usage})
-    line = json.dumps({"custom_id": "c"}).encode()
-    failure = asyncio.run(batch_answers.batch_replies("openai:x", line, {"c"}, lambda _: answer))["c"]
-
-    assert isinstance(failure, TransientError) and isinstance(failure.partial, Reply)
-    assert failure.partial.text == text[: LIMITS.answer] and failure.partial.usage == Usage(fresh=7, output=9)
-
-
-def result_line(kind: str, call: str, text: str) -> dict[str, Any]:
-    """A line of a batch's results, in which a call is answered."""
-    usage = {"input_tokens": 1, "output_tokens": 1}
-    message = {"content": [{"type": "text", "text": text}], "stop_reason": "end_turn", "usage": usage}
-    body = {"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}
-    answer = {"result": {"type": "succeeded", "message": message}, "response": {"status_code": 200, "body": body}}
-    return {"custom_id": call, **answer}
-
-
-@pytest.mark.parametrize("kind", ["anthropic", "openai"])
-def test_results_that_were_not_asked_for(here: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    """Of a batch's results only those of the calls that are asked for are made replies, each from its first line; the
-    event loop has its turn while the others are passed over, and there may be so many of them."""
-    made = count()
-    foreign = [result_line(kind, f"{n:048x}", "x") for n in range(5_000)]
-    lines = [
-        result_line(kind, "c", "first"),
-        result_line(kind, "c", "second"),
-        *foreign,
-        result_line(kind, "d", "last"),
-    ]
-    data = "\n".join(map(json.dumps, lines)).encode()
-
-    def answer(asked: local_http.Asked) -> local_http.Answer:
-        of_batch = json.dumps({"id": "b", "output_file_id": "f", "error_file_id": None}).encode()
-        whole = asked.path.endswith(("/results", "/content"))
-        return 200, {"content-type": "application/json"}, [data if whole else of_batch]
-
-    class Counted(Reply):
-        def __init__(self, **fields: Any) -> None:
-            next(made)
-            super().__init__(**fields)
-
-    monkeypatch.setattr(api, "Reply", Counted)
-    with local_http.answering(answer) as url:
-        monkeypatch.setenv(f"{kind.upper()}_BASE_URL", url)
-        monkeypatch.setenv(f"{kind.upper()}_API_KEY", "sk-test")
-
-        async def results() -> dict[str, Any]:
-            provider = cast(BatchApi, make_provider(f"{kind}:x", CurrentState(debated())))
-            try:
-                return dict(await provider.batch_results("b", {"c", "d", "e"}))
-            finally:
-                await provider.close()
-
-        found = asyncio.run(results())
-        assert {call: getattr(reply, "text", None) for call, reply in found.items()} == {"c": "first", "d": "last"}
-        assert next(made) == 2
-        assert calls_without_a_turn(results) < 80_000
-        data += b"\n{}" * 50_000
-        with pytest.raises(TransientError, match="more than 50,000"):
-            asyncio.run(results())
 
 
 @pytest.mark.slow

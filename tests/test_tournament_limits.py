@@ -259,6 +259,34 @@ def test_what_another_worker_wrote_down_holds_for_an_hour_at_most() -> None:
     assert other.wait() == pytest.approx(MAX_PAUSE)
 
 
+def test_a_clock_that_was_set_back_holds_no_call_back() -> None:
+    """Times that lie ahead, since the clock that they are of was a day ahead when they were written down, count as now,
+    in every limit that is given or stated and for calls at once. A pause may last an hour from now."""
+    clock = Clock()
+    limits = Limits(requests=60)
+    before, after, others = Limiter(limits, clock), Limiter(limits, clock), Limiter(Limits(), clock)
+    clock.now += 86_400
+    before.on_response(200, {"x-ratelimit-limit-tokens": "600", "x-ratelimit-remaining-tokens": "5"})
+    before.on_response(429, {})
+    before.take({"requests": 0.5})
+    assert before.wait()
+    kept = before.state().model_copy(update={"paused_until": 0.0})
+    clock.now -= 86_400
+    for limiter in (after, others):
+        limiter.restore(kept)
+        state = limiter.state()
+        assert limiter.wait() == 0 and state.allowed == 1 and state.given and state.buckets
+        assert max(at for _, _, at in (*state.given.values(), *state.buckets.values())) <= clock.now
+    clock.now += 20
+    assert after.wait() == 0 and after.state().allowed > 2
+
+    others.restore(before.state())
+    assert others.wait() == MAX_PAUSE
+    clock.now += MAX_PAUSE + 20
+    after.restore(others.state())
+    assert after.wait() == 0 and after.state().allowed > 2
+
+
 def test_a_limit_that_is_used_up_for_long_pauses_the_debate() -> None:
     """A call that an allowance would hold back for longer than it is retried pauses its debate, and says why."""
     limiters = Limiters(contests.spec(rehearse=False, retry_for=600, limits={contests.OPUS: {"tokens": 60}}))

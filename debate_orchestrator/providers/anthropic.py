@@ -79,7 +79,7 @@ class Messages(api.ApiModel):
         requests = [{"custom_id": call, "params": body} for call, body in bodies.items()]
 
         async def create(client: Any) -> str:
-            return batch_answers.batch_id(await client.messages.batches.create(requests=requests))
+            return batch_answers.usable_id(await client.messages.batches.create(requests=requests))
 
         return await self.about_batches(create)
 
@@ -93,14 +93,15 @@ class Messages(api.ApiModel):
                 if batch.created_at.timestamp() < since:
                     break
                 if sum(batch.request_counts.to_dict().values()) == size:
-                    batches.append(batch_answers.batch_id(batch))
+                    batches.append(batch_answers.usable_id(batch))
             return batches
 
         return await self.about_batches(found)
 
     async def batch_ended(self, batch: str) -> bool:
         async def ended(client: Any) -> bool:
-            return bool((await client.messages.batches.retrieve(batch)).processing_status == "ended")
+            state = (await client.messages.batches.retrieve(batch)).processing_status
+            return batch_answers.has_ended(state, ["ended"])
 
         return await self.about_batches(ended)
 
@@ -108,7 +109,8 @@ class Messages(api.ApiModel):
         path = f"/v1/messages/batches/{quote(batch, safe='')}/results"
 
         results: bytes = await self.about_batches(lambda client: client.get(path, cast_to=bytes))
-        return await batch_answers.batch_replies(self.name, results, calls, self._batched)
+        whole = batch_answers.ResultFile(results, len(calls))  # each call has a line, whatever became of it
+        return await batch_answers.batch_replies(self.name, [whole], calls, self._batched)
 
     def _batched(self, line: dict[str, Any]) -> MessagesReply | str:
         """The answer in the line of one call; why there is none."""

@@ -113,7 +113,8 @@ class LimitedBody(httpx2.AsyncByteStream):
         await self._stream.aclose()
 
     async def _pieces(self) -> AsyncIterator[bytes]:
-        """What has come, unpacked a small piece at a time."""
+        """What has come, unpacked a small piece at a time. A connection that breaks off may look like one that ends, so
+        compressed data has to come to its end: RemoteProtocolError if it does not."""
         if self._packing not in ("", "identity", "gzip", "x-gzip"):
             raise OverLimit("a body in a compression that was not asked for")
         unpack = zlib.decompressobj(16 + zlib.MAX_WBITS) if self._packing.endswith("gzip") else None
@@ -127,6 +128,8 @@ class LimitedBody(httpx2.AsyncByteStream):
                 if self._ends == _END_OF_EVENT and self._unpacked > most:
                     raise OverLimit(f"more than {self._limits.empty_bytes:,} bytes that are no part of the answer")
                 yield piece
+        if unpack and self._packed and not unpack.eof:
+            raise httpx2.RemoteProtocolError("compressed data that breaks off")
 
     def _complete(self, piece: bytes) -> tuple[bytes, OverLimit | None]:
         """The events that end in this piece, and what is wrong with the one after them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping
 from importlib.util import find_spec
+from operator import index
 from typing import Any, Literal
 
 from debate_orchestrator.core.reply import Reply, Usage
@@ -59,9 +60,12 @@ class Completions(api.ApiModel):
         async def create(client: Any) -> str:
             file = await client.files.create(file=(f"{name}.jsonl", "".join(lines).encode()), purpose="batch")
             batch = await client.batches.create(
-                input_file_id=file.id, endpoint=_ENDPOINT, completion_window="24h", metadata={"name": name}
+                input_file_id=batch_answers.usable_id(file),
+                endpoint=_ENDPOINT,
+                completion_window="24h",
+                metadata={"name": name},
             )
-            return batch_answers.batch_id(batch)
+            return batch_answers.usable_id(batch)
 
         return await self.about_batches(create)
 
@@ -72,14 +76,14 @@ class Completions(api.ApiModel):
                 if batch.created_at < since:
                     break
                 if (batch.metadata or {}).get("name") == name:
-                    return [batch_answers.batch_id(batch)]
+                    return [batch_answers.usable_id(batch)]
             return []
 
         return await self.about_batches(found)
 
     async def batch_ended(self, batch: str) -> bool:
         async def ended(client: Any) -> bool:
-            return (await client.batches.retrieve(batch)).status in _ENDED
+            return batch_answers.has_ended((await client.batches.retrieve(batch)).status, _ENDED)
 
         return await self.about_batches(ended)
 
@@ -87,12 +91,16 @@ class Completions(api.ApiModel):
         """As `BatchApi` says. Calls that failed have a file of their own; a batch that was refused as a whole has
         no file."""
 
-        async def lines(client: Any) -> bytes:
+        async def files(client: Any) -> list[batch_answers.ResultFile]:
             found = await client.batches.retrieve(batch)
-            files = [file for file in (found.output_file_id, found.error_file_id) if file]
-            return b"\n".join([(await client.files.content(file)).content for file in files])
+            completed, failed = _counts(found, len(calls))
+            files = [(found.output_file_id, completed), (found.error_file_id, failed if found.error_file_id else 0)]
+            return [
+                batch_answers.ResultFile((await client.files.content(file)).content if file else b"", least)
+                for file, least in files
+            ]
 
-        results = await self.about_batches(lines)
+        results = await self.about_batches(files)
         return await batch_answers.batch_replies(self.name, results, calls, self._batched)
 
     def _batched(self, line: dict[str, Any]) -> CompletionsReply | str:
@@ -250,6 +258,19 @@ class CompletionsReply(api.ApiReply):
 
     def ended(self) -> Literal["whole", "cut", "refused"]:
         return "refused" if self._refusal else super().ended()
+
+
+def _counts(batch: Any, size: int) -> tuple[int, int]:
+    """How many results a batch of that size that has ended has in its two files: of calls that were completed, and of
+    those that failed. AttributeError or TypeError if that is not told. Where a server does not count all calls of a
+    batch that was completed, each has a result in one of the files."""
+    if not batch_answers.has_ended(batch.status, _ENDED):
+        raise TypeError("a batch that has not ended")
+    counts, completed = batch.request_counts, batch.status == "completed"
+    if counts is None or (completed and not 0 < counts.total <= counts.completed + counts.failed):
+        least = size if completed else 0
+        return least, least
+    return index(counts.completed), index(counts.failed)
 
 
 def _message(body: object) -> str:

@@ -90,6 +90,11 @@ _Buckets = dict[_Kind, tuple[Annotated[_Figure, Field(gt=0)], _Figure, _Figure]]
 """As `Bucket.state`, by what is limited."""
 
 
+def _until(now: float, buckets: _Buckets) -> _Buckets:
+    """The buckets, none of which is of a time after `now`."""
+    return {name: (a_minute, level, min(at, now)) for name, (a_minute, level, at) in buckets.items()}
+
+
 class LimiterState(FrozenModel):
     """What a limiter knows, as plain data. Times are those of its clock, in seconds. Workers share it in the database,
     under the keys that it has there."""
@@ -209,17 +214,20 @@ class Limiter:
 
     def restore(self, state: LimiterState) -> None:
         """Takes over what another limiter of the same clock knew. Limits that are given stay as they are; those that
-        others give don't count here."""
-        self.allowed_since, self.slow_growth = state.allowed_since, state.slow_growth
+        others give don't count here. The clock may have been set back since: what lies ahead was now, and a pause
+        lasts no longer than any may."""
+        now = self._clock()
+        self.slow_growth = state.slow_growth
         self.throttled_in_a_row, self.throttled = state.throttled_in_a_row, state.throttled
-        self.paused_until = min(state.paused_until, self._clock() + MAX_PAUSE)
+        self.paused_until = min(state.paused_until, now + MAX_PAUSE)
         self.allowed = min(state.allowed, self._most_allowed)
-        self._restored = state.buckets if state.given is None else state.given
+        self.allowed_since = min(state.allowed_since, max(now, self.paused_until))  # it may be the end of a pause
+        self._restored = _until(now, state.buckets if state.given is None else state.given)
         for name, (_, level, at) in self._restored.items():
             if name in self._given:
                 self._given[name] = Bucket(self._given[name].a_minute, at, level)
         if state.given is not None:  # otherwise it is not known which of them a server stated, and it states them again
-            for name, (a_minute, level, at) in state.buckets.items():
+            for name, (a_minute, level, at) in _until(now, state.buckets).items():
                 self._stated[name] = Bucket(a_minute, at, level, stated=True)
 
     @property
@@ -279,23 +287,27 @@ class Gate:
         """Returns when the call may be made; False if `stop` was set before. Paused if that takes too long."""
         async with self._order:
             while not stop.is_set():
-                if not (seconds := await self._take(call, turn)):
+                wait = await self._take(call, turn)
+                if isinstance(wait, Paused):
+                    raise wait
+                if not wait:
                     return True
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(stop.wait(), seconds)
+                    await asyncio.wait_for(stop.wait(), wait)
         return False
 
-    async def _take(self, call: Admission, turn: str) -> float:
-        """Takes room for a call; seconds after which to try again if there is none."""
+    async def _take(self, call: Admission, turn: str) -> float | Paused:
+        """Takes room for a call; seconds after which to try again if there is none, or Paused where the call would wait
+        for longer than it would be retried."""
         return self._taken(self._limiters, call, turn, 0.01)
 
-    def _taken(self, limiters: Sequence[Limiter], call: Admission, turn: str, soon: float) -> float:
+    def _taken(self, limiters: Sequence[Limiter], call: Admission, turn: str, soon: float) -> float | Paused:
         """The same, in these limiters, which are looked at again after `soon` if a call under way may make room. Paused
-        where the call would wait for longer than it would be retried."""
+        is returned, so that what they know now is kept."""
         seconds, what = max(limiter.held_back() for limiter in limiters)
         if seconds > self._longest:
             problem = f"{turn}: {what} allows no call for another {seconds:,.0f} s, and calls are retried for "
-            raise Paused(f"{problem}{self._longest:,.0f} s.", hint="the same command later")
+            return Paused(f"{problem}{self._longest:,.0f} s.", hint="the same command later")
         waits = [limiter.wait() for limiter in limiters]
         if None in waits:
             return soon

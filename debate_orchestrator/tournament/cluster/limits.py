@@ -23,7 +23,7 @@ from debate_orchestrator.engine.budget import RUN_AGAIN, check_cap
 from debate_orchestrator.tournament.cluster.database import LIVE_ANYWHERE, RETRY, Database, fetched, out_of_reach
 from debate_orchestrator.tournament.limits import Admission, Gate, Limiter, Limiters, LimiterState
 from debate_orchestrator.tournament.spec import Spec
-from debate_orchestrator.util.errors import BadFile
+from debate_orchestrator.util.errors import BadFile, Paused
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
@@ -113,14 +113,14 @@ class SharedGate(Gate):
         self._unreported = _Unreported()
         self._reporting: asyncio.Task[None] | None = None
 
-    async def _take(self, call: Admission, turn: str) -> float:
+    async def _take(self, call: Admission, turn: str) -> float | Paused:
         try:
-            seconds = await self._exchange(call, turn)
+            wait = await self._exchange(call, turn)
         except out_of_reach() as error:
             self._shared.database.lost(error)
             return RETRY
         self._shared.database.reached()
-        return seconds
+        return wait
 
     def on_response(self, status: int, headers: Mapping[str, str]) -> None:
         self._unreported.responses.append((status, {name.lower(): value for name, value in headers.items()}))
@@ -150,9 +150,9 @@ class SharedGate(Gate):
         if self._reporting is not None:
             await self._reporting
 
-    async def _exchange(self, call: Admission | None = None, turn: str = "") -> float:
-        """Writes what has happened, and takes room for a call; seconds after which to try again if there is none.
-        OverBudget if the call would exceed the cap, Paused if it would wait too long."""
+    async def _exchange(self, call: Admission | None = None, turn: str = "") -> float | Paused:
+        """Writes what has happened, and takes room for a call; seconds after which to try again if there is none, or
+        Paused if the call would wait too long. OverBudget if it would exceed the cap."""
         async with self._exchanging:
             written, taken = _Unreported(), list[str]()
             try:
@@ -167,7 +167,7 @@ class SharedGate(Gate):
 
     async def _exchanged(
         self, connection: AsyncConnection, written: _Unreported, taken: list[str], call: Admission | None, turn: str
-    ) -> float:
+    ) -> float | Paused:
         """The same, in a transaction. `written` gets what is written, `taken` the limits in which room is taken."""
         states, alive, now = await self._locked(connection)
         # Both are read together: a call that ends between them would leave its room, and not that it was throttled.
@@ -185,9 +185,10 @@ class SharedGate(Gate):
         for status, headers in written.responses:
             limiters[self._model].on_response(status, headers)
         throttled = limiters[self._model].throttled - throttled
-        price, seconds = written.cost, 0.0
+        price = written.cost
+        wait: float | Paused = 0.0
         if call is not None:
-            if seconds := self._taken([*limiters.values()], call, turn, _SOON):
+            if wait := self._taken([*limiters.values()], call, turn, _SOON):
                 call = None
             else:
                 taken += limiters
@@ -203,7 +204,7 @@ class SharedGate(Gate):
         await connection.execute(_SAVE, {"keys": list(limiters), "states": texts})
         if call is None:  # if the database crashes, calls that have ended count a little longer
             await connection.execute(_UNSYNCED)
-        return seconds
+        return wait
 
     async def _locked(self, connection: AsyncConnection) -> tuple[dict[str, _Row], set[str], float]:
         """The states of the limits, which no other worker can change until the transaction ends; the workers that are
