@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.messages import and_joined
 from debate_orchestrator.util.redact import redact
-from debate_orchestrator.util.sanitize import one_line, sanitize
+from debate_orchestrator.util.sanitize import one_line, sanitize, unbroken
 from debate_orchestrator.util.terminal_text import MAX_WIDTH, filled
 
 if TYPE_CHECKING:
@@ -73,9 +73,9 @@ def print_json(value: dict[str, Any]) -> None:
     print(json.dumps({"schema": 1, **value}, ensure_ascii=True, separators=(",", ":")))
 
 
-def say(text: str = "") -> None:
-    """Prints a result for a person, on stdout."""
-    _write(text, sys.stdout)
+def say(*lines: str) -> None:
+    """Prints a result for a person, on stdout. Each of the lines stays one, whatever names or values are in it."""
+    _write(lines, sys.stdout)
 
 
 def page(text: str) -> None:
@@ -83,12 +83,13 @@ def page(text: str) -> None:
     print(sanitize(text), end="")
 
 
-def remark(text: str) -> None:
-    """Prints progress or advice, on stderr, behind the results before it where both go into one pipe."""
+def remark(*lines: str) -> None:
+    """Prints progress or advice, each of the lines as one, on stderr, behind the results before it where both go into
+    one pipe."""
     if sys.stdout is not None:
         with suppress(OSError, ValueError):  # a pipe that was closed is told where results are printed
             sys.stdout.flush()
-    _write(text, sys.stderr)
+    _write(lines, sys.stderr)
 
 
 def print_unsearched(text: str) -> None:
@@ -139,9 +140,9 @@ def _flag(setting: str) -> str:
     return and_joined([flag for flag in flags if flag[2:].replace("-", "_") in _flags_of_verb])
 
 
-def _write(text: str, stream: TextIO) -> None:
-    """Prints sanitized text, at a terminal wrapped between words, with paths left whole."""
-    text = redact(sanitize(text))  # before the wrap, which could split a secret that has spaces
+def _write(lines: Iterable[str], stream: TextIO) -> None:
+    """Prints sanitized lines, at a terminal wrapped between words, with paths left whole."""
+    text = redact("\n".join(map(unbroken, lines)))  # before the wrap, which could split a secret that has spaces
     if stream.isatty():
         width = min(shutil.get_terminal_size().columns, MAX_WIDTH)
         text = "\n".join(filled(line, width) for line in text.split("\n"))

@@ -157,7 +157,7 @@ def print_step(result: StepResult, debate: OpenDebate, arguments: argparse.Names
         for sentence in result.missing:
             remark(sentence)
         for turn in result.turns:
-            say(f"due: {turn.turn} ({turn.title})\n     brief {turn.brief}\n     reply {turn.reply}")
+            say(f"due: {turn.turn} ({turn.title})", f"     brief {turn.brief}", f"     reply {turn.reply}")
         if written:
             tell_reports(written)
     print_problems(result.problems)

@@ -139,6 +139,11 @@ def one_line(text: str) -> str:
     return " ".join(sanitize(text).split())
 
 
+def unbroken(text: str) -> str:
+    """`text`, sanitized, on a single line, with the blanks that indent it and keep its columns apart."""
+    return sanitize(text).replace("\n", " ")
+
+
 def fence(text: str, nonce: str) -> str:
     """`text`, sanitized, and without any trace of the nonce that closes its block: in whatever case, in letters that
     look like its own, and whatever stands between them, visible or not."""
