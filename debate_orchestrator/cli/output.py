@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import sys
 import warnings
 from argparse import Namespace
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
+from debate_orchestrator.storage.files import DISK_ERRORS
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.messages import and_joined
 from debate_orchestrator.util.redact import redact
@@ -30,13 +32,31 @@ _flags_of_verb: set[str] = set()
 class _Redacted:
     """A text stream that redacts what is written to it, and escapes characters that its encoding lacks."""
 
-    def __init__(self, stream: TextIO):
+    def __init__(self, stream: TextIO, *, talk: bool):
+        """What a stream of `talk` has no room for is left out: no work ends for it."""
         self._stream = self.unsearched = stream
+        self._talk, self.no_room = talk, False
 
     def write(self, text: str) -> int:
         name = self._stream.encoding or "utf-8"
-        self._stream.write(redact(text).encode(name, "backslashreplace").decode(name))
+        with self._noted():
+            self._stream.write(redact(text).encode(name, "backslashreplace").decode(name))
         return len(text)
+
+    def flush(self) -> None:
+        with self._noted():
+            self._stream.flush()
+
+    @contextmanager
+    def _noted(self) -> Iterator[None]:
+        """Notes that something could not be written since the disk is full or fails."""
+        try:
+            yield
+        except OSError as error:
+            full = error.errno in DISK_ERRORS
+            self.no_room = self.no_room or full
+            if not (full and self._talk):
+                raise
 
     def writelines(self, lines: Iterable[str]) -> None:
         self.write("".join(lines))
@@ -56,7 +76,20 @@ def redact_streams() -> None:
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is not None and not isinstance(stream, _Redacted):
-            setattr(sys, name, _Redacted(stream))
+            setattr(sys, name, _Redacted(stream, talk=name == "stderr"))
+
+
+def all_written() -> bool:
+    """Writes out what standard output and standard error still hold. False if the disk under one of them had no room
+    for all that this process printed."""
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        with suppress(ValueError):  # it was closed
+            try:
+                stream.flush()
+            except OSError:
+                # Python flushes once more at exit: it would tell the same fault again, and end with code 120.
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    return not any(isinstance(stream, _Redacted) and stream.no_room for stream in (sys.stdout, sys.stderr))
 
 
 def at_terminal(shown: TextIO | None) -> bool:
@@ -121,6 +154,15 @@ def print_problems(problems: Iterable[str]) -> None:
         said, tries, hint = str(problem).rpartition(" Try: ")
         hint = re.sub(r"`([\w.]+)`", lambda found: _flag(found[1]) or found[0], hint) if tries else hint
         remark(one_line(f"debate: {said}{tries}{hint}"))
+
+
+@contextmanager
+def telling(problems: Iterable[str]) -> Iterator[None]:
+    """Prints problems behind the results, also where these can't be printed."""
+    try:
+        yield
+    finally:
+        print_problems(problems)
 
 
 def _flag(setting: str) -> str:
