@@ -27,7 +27,7 @@ from debate_orchestrator.core.settings import (
     value_problem,
 )
 from debate_orchestrator.util import sanitize
-from debate_orchestrator.util.errors import BadSettings, short_repr, suggest, with_hint
+from debate_orchestrator.util.errors import BadSettings, first_few, short_repr, suggest, with_hint
 from debate_orchestrator.util.messages import and_joined
 from debate_orchestrator.util.model_spec import FETCH, HOST, HUMAN, is_rehearsal, is_stand_in, specs_of
 
@@ -214,8 +214,8 @@ def _hint(name: str, values: Mapping[str, Any], format: Format) -> str:
 
 
 def unknown_keys(given: Iterable[object], where: Callable[[str], str]) -> list[str]:
-    """A sentence for each key that an answers file does not have; `where` gives the place of a key."""
-    return [_unknown_key(key, where(str(key))) for key in given if key not in KEYS]
+    """A sentence for each of the first keys that an answers file does not have; `where` gives the place of a key."""
+    return list(first_few((_unknown_key(key, where(str(key))) for key in given if key not in KEYS), "answers"))
 
 
 def _unknown_key(key: object, where: str) -> str:
