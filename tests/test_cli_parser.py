@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from conftest import Run
+from conftest import STATED, Run
 from debates import opening
 from journals import ten_lines
 
@@ -211,3 +211,63 @@ def test_a_full_disk_under_stdout_is_told_once(here: Path, line: str, code: int,
 
     assert ran.returncode == code, ran.stderr
     assert ran.stderr.count("debate: ") == 1 and "Traceback" not in ran.stderr and "ignored" not in ran.stderr
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("full", ["stdout", "stderr", "both"])
+@pytest.mark.parametrize(
+    ("line", "code", "said"),
+    [
+        ("--help", 0, {"stdout"}),
+        ("--version", 0, {"stdout"}),
+        ("step --help", 0, {"stdout"}),
+        ("formats", 0, {"stdout", "stderr"}),
+        ("open --answers a.yaml", 0, {"stdout", "stderr"}),
+        ("open --answers a.yaml --json", 0, {"stdout"}),
+        ("check nope.jsonl", 2, {"stderr"}),
+        ("frmats", 2, {"stderr"}),
+    ],
+)
+def test_output_that_finds_no_room(
+    here: Path, line: str, code: int, said: set[str], full: str, unbuffered: str
+) -> None:
+    """One rule for both streams and for every command: its work is done, and where something it had to print found no
+    room, it ends with 4 instead of 0."""
+    Path("a.yaml").write_text("topic: T\npositions: {a: It is so., b: It is not so.}\n", encoding="utf-8")
+    arguments = [sys.executable, "-c", "from debate_orchestrator.cli import main; main()", *line.split()]
+    with open("/dev/full", "w") as disk:
+        streams = {name: disk if full in (name, "both") else subprocess.PIPE for name in ("stdout", "stderr")}
+        environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+        ran = subprocess.run(arguments, text=True, env=environment, check=False, **streams)
+
+    lost = said & ({"stdout", "stderr"} if full == "both" else {full})
+    assert ran.returncode == (4 if lost and not code else code), ran
+    assert "Traceback" not in f"{ran.stdout}{ran.stderr}"
+    assert (ran.stderr or "").count("Can't write the output") == (full == "stdout" and "stdout" in lost)
+    assert not line.startswith("open") or "stdout" in lost or list(Path("debate-report.turns").glob("*.brief.md"))
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
+@pytest.mark.parametrize("shown", [[], ["--json"]])
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reply_that_is_not_taken_is_told_of_on_a_full_disk(
+    debate: Run, here: Path, shown: list[str], unbuffered: str
+) -> None:
+    """Standard input held a reply to a turn that is not due: that is told, though the result finds no room."""
+    assert debate("open", *STATED).code == 0
+    arguments = [sys.executable, "-c", "from debate_orchestrator.cli import main; main()"]
+    arguments += ["step", "debate-report.journal.jsonl", "1.rebuttal.b=-", *shown]
+    with open("/dev/full", "w") as full:
+        ran = subprocess.run(
+            arguments,
+            input="A speech.",
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+            check=False,
+        )
+
+    assert ran.returncode == 4 and "Can't write the output" in ran.stderr
+    assert "debate: 1.rebuttal.b: " in ran.stderr, ran.stderr

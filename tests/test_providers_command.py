@@ -331,7 +331,7 @@ def test_what_can_not_be_run(tmp_path: Path) -> None:
     wrong = ["command:", "command: ", "command:'", "command:\0", "command:no-such-program -x", f"command:{plain}"]
 
     assert [spec for spec in wrong if not command.problem(spec)] == []
-    assert cast_problems({"a": (f"command:{sys.executable} -c 'x\ny'",), "b": (wrong[-1],)})[0].startswith("cast: b")
+    assert cast_problems({"a": (f"command:{sys.executable} -c 'x;y'",), "b": (wrong[-1],)})[0].startswith("cast: b")
     plain.chmod(0o755)  # it may be run, but is no program
     for spec in ("command:no-such-program -x", f"command:{plain}", "command:\ud800"):
         with pytest.raises(ProviderFailed, match="can't be run"):

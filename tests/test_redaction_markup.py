@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
@@ -169,6 +170,15 @@ def test_the_beginnings_of_many_sequences(opener: str) -> None:
     assert 500 <= sum(lengths) <= 2 * len(text)
 
 
+def pictured(said: str) -> Iterator[str]:
+    """A sanitized text as JSON, in which its pictures are escaped or not, and that as JSON again."""
+    for inner in (True, False):
+        once = json.dumps(said, ensure_ascii=inner)[1:-1]
+        yield once
+        for outer in (True, False):
+            yield json.dumps(once, ensure_ascii=outer)[1:-1]
+
+
 @pytest.mark.parametrize("begin", ["\x1b]8;;", "\x1bPq", "\x1b]0;t"])
 @pytest.mark.parametrize("escape", ESCAPES)
 def test_an_escape_right_behind_a_sequence(begin: str, escape: str) -> None:
@@ -180,5 +190,6 @@ def test_an_escape_right_behind_a_sequence(begin: str, escape: str) -> None:
         json.dumps(said)[1:-1],
         json.dumps(json.dumps(said)[1:-1])[1:-1],
         said.replace("\x1b", "\u241b"),
+        *pictured(said.replace("\x1b", "\u241b")),
     ):
         assert redact(text) == streamed(*text) == "[key]"

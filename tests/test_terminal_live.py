@@ -232,10 +232,10 @@ def test_leaving_in_the_middle() -> None:
 
 
 def test_a_message() -> None:
-    """A message of the command line stands above the status."""
+    """A message of the command line stands above the status, in one line whatever it quotes."""
     shown = Shown()
     shown.live.message("Stopping.\nSoon.")
-    assert shown.terminal.text.startswith("Stopping.\nSoon.\n──")
+    assert shown.terminal.text.startswith("Stopping. Soon.\n──")
 
 
 @pytest.mark.parametrize(("seconds", "clock"), [(0, "0 s"), (59.9, "59 s"), (60, "1:00"), (3723, "1:02:03")])

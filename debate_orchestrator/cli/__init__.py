@@ -6,44 +6,58 @@ imported when it is asked for, so that `debate --help` loads none of them.
 
 from __future__ import annotations
 
-import os
 import sys
+from argparse import Namespace
 from contextlib import suppress
 
 
 def main(argv: list[str] | None = None) -> None:
     """Runs one verb and exits: 0 done, 2 the user's mistake, 3 stopped with work left, 4 a provider failed for good,
     130 interrupted."""
-    from debate_orchestrator.cli.output import name_flags_of, print_problems, print_unsearched, redact_streams, remark
-    from debate_orchestrator.cli.parser import parse
+    from debate_orchestrator.cli.output import all_written, print_problems, print_unsearched, redact_streams
     from debate_orchestrator.util.errors import RedactionFailed
     from debate_orchestrator.util.redact import search_failure
 
     redact_streams()
-    arguments = parse(argv)
-    name_flags_of(arguments)
-    try:
-        if getattr(arguments, "insecure", False):
-            remark("debate: --insecure: keys may go over plain http, where others on the network can read them.")
-        code = arguments.run(arguments)
-        sys.stdout.flush()
-    except KeyboardInterrupt as interrupt:
-        print_problems([str(interrupt) or "interrupted; every reply that was accepted is saved."])
-        code = 130
-    except BrokenPipeError:
-        code = 141  # as a shell reports a process that a closed pipe ended
-    except Exception as error:
-        code = _report_failure(error, as_json=getattr(arguments, "json", False))
+    code = _run(argv)
     if cause := search_failure():
         failed = RedactionFailed(cause)
-        print_unsearched(f"debate: {failed}")
+        with suppress(OSError):  # the exit code says it too
+            print_unsearched(f"debate: {failed}")
         code = exit_code(failed)
-    try:
-        sys.stdout.flush()
-    except OSError:
-        # Python flushes stdout once more at exit: it would tell the same fault again, and end with code 120.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if not all_written() and code == 0:
+        print_problems([_NO_ROOM.format("no space is left")])
+        code = 4
+        all_written()
     sys.exit(code)
+
+
+_NO_ROOM = "Can't write the output ({}). Try: make room on the disk."
+
+
+def _run(argv: list[str] | None) -> int:
+    """Runs a verb, prints its errors and returns the exit code."""
+    from debate_orchestrator.cli.output import name_flags_of, print_problems, remark
+    from debate_orchestrator.cli.parser import parse
+
+    arguments = Namespace()
+    try:
+        arguments = parse(argv)
+        name_flags_of(arguments)
+        if getattr(arguments, "insecure", False):
+            remark("debate: --insecure: keys may go over plain http, where others on the network can read them.")
+        code: int = arguments.run(arguments)
+        sys.stdout.flush()
+        return code
+    except SystemExit as usage:  # of argparse: what was asked for is printed, or what is wrong with the command line
+        return int(usage.code or 0)
+    except KeyboardInterrupt as interrupt:
+        print_problems([str(interrupt) or "interrupted; every reply that was accepted is saved."])
+        return 130
+    except BrokenPipeError:
+        return 141  # as a shell reports a process that a closed pipe ended
+    except Exception as error:
+        return _report_failure(error, as_json=getattr(arguments, "json", False))
 
 
 def _report_failure(error: Exception, *, as_json: bool) -> int:
@@ -53,7 +67,7 @@ def _report_failure(error: Exception, *, as_json: bool) -> int:
     from debate_orchestrator.util.errors import DebateError, RedactionFailed
 
     if isinstance(error, OSError) and error.errno in DISK_ERRORS:
-        print_problems([f"Can't write the output ({error.strerror or 'unknown error'}). Try: make room on the disk."])
+        print_problems([_NO_ROOM.format(error.strerror or "unknown error")])
         return 4
     if not isinstance(error, DebateError):
         raise error

@@ -9,7 +9,7 @@ from typing import Any
 
 from debate_orchestrator.cli import consent, flags
 from debate_orchestrator.cli.answers_and_flags import setup_questions_of
-from debate_orchestrator.cli.output import print_json, print_problems, remark
+from debate_orchestrator.cli.output import print_json, remark, telling
 from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.host.setup import AskResult
 from debate_orchestrator.host.setup import ask as ask_host
@@ -52,10 +52,10 @@ def run(arguments: argparse.Namespace) -> int:
         agreed=lambda found: not consent.not_agreed(origin, found),
     )
     lacking = consent.not_agreed(origin, risks.of_settings(result.given))
-    if isinstance(result.now, Ready) and not lacking:
-        _check_opening(result)
-    print_json(_as_json(arguments, result, lacking))
-    print_problems(result.problems)
+    with telling(result.problems):
+        if isinstance(result.now, Ready) and not lacking:
+            _check_opening(result)
+        print_json(_as_json(arguments, result, lacking))
     return 2 if result.problems else 0
 
 

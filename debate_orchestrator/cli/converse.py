@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     if any((arguments.answers, arguments.format, arguments.moderator, arguments.rehearse)):
         hint = "Try: `debate run --answers FILE` asks nothing; `debate ask FILE` asks one question a call."
         raise BadSettings(f"The setup conversation needs a terminal, and there is none. {hint}")
-    say(_WITHOUT_TERMINAL)
+    say(*_WITHOUT_TERMINAL.split("\n"))
     return 0
 
 

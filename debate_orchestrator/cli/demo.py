@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     # A pipe is read by a program, or cut off by one: the whole text is there where it is asked for.
     arguments.quiet = quiet or not (at_terminal(sys.stdout) or arguments.no_pace or arguments.pace)
     if not arguments.quiet:
-        say(f"A recorded debate, played again ({name}; `debate demo --list` has more).\n")
+        say(f"A recorded debate, played again ({name}; `debate demo --list` has more).", "")
     command = f"debate demo --name {name}" if arguments.name else "debate demo"
     if arguments.pace is None and pace is not None:
         pace = max(pace, _words(str(journals[name])) / _MINUTES)
@@ -78,6 +78,6 @@ def _print_list(journals: dict[str, Path], *, as_json: bool) -> int:
         decided = report.verdict.decided if report.verdict else "no verdict"
         count = _words(str(path))
         length = f"{rounds}{count:,} words. " if count else rounds.replace(", ", ". ")
-        say(f"{name}: {one_line(report.topic)}\n    {length}{decided}.")
+        say(f"{name}: {one_line(report.topic)}", f"    {length}{decided}.")
     next_step("`debate demo --name NAME` replays one.")
     return 0

@@ -90,7 +90,7 @@ def _copy(arguments: argparse.Namespace, name: str) -> int:
     say(f"{copy.shown_path}/: {', '.join(others)} and {len(templates)} templates, from {source}.")
     say("Change what you like, then:")
     for command, about in commands.items():
-        say(f"  {command}\n      {about}")
+        say(f"  {command}", f"      {about}")
     return 0
 
 
@@ -114,7 +114,7 @@ def _print_format(arguments: argparse.Namespace, name: str) -> int:
         agenda = [{"part": part, "order": order, "turns": turns} for part, order, turns in stages]
         print_json({"format": format.model_dump(mode="json"), "rounds": rounds, "agenda": agenda})
         return 0
-    say(f"{format.title} ({format.name})\n{format.about}\n")
+    say(f"{format.title} ({format.name})", format.about, "")
     _print_agenda(stages)
     say("")
     for line in _rules(format):
@@ -157,7 +157,7 @@ def _rules(format: Format) -> Iterator[str]:
 def _print_rubric(format: Format, rounds: int, strictness: str) -> None:
     rubric = format.rubric
     if rubric.criteria:
-        say(f"\nRubric {rubric.name}, {rubric.least:g} to {rubric.most:g}:")
+        say("", f"Rubric {rubric.name}, {rubric.least:g} to {rubric.most:g}:")
     for key, criterion in rubric.criteria.items():
         if criterion.when.holds(rounds=rounds, strictness=strictness):
             say(f"  {key}: {criterion.about}")

@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
             say(f"     {', '.join(way.models[:_SHOWN])}{f' and {left:,} more' if left else ''}")
     table = pricing.table()
     names = [name for models in table.vendors.values() for name in models]
-    say(f"\nModels with known prices (as of {table.date}): {', '.join(names)}.")
+    say("", f"Models with known prices (as of {table.date}): {', '.join(names)}.")
     say(f"By default: debaters {table.defaults.debater}, judge {table.defaults.judge}.")
     program = next((way.spec for way in available if way.ready and way.about.endswith("is installed")), "MODEL")
     next_step(f'`debate run --topic "..." --model {shlex.quote(program)}` is a debate by one of them.')

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import sys
 import warnings
 from argparse import Namespace
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
+from debate_orchestrator.storage.files import DISK_ERRORS
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.messages import and_joined
 from debate_orchestrator.util.redact import redact
-from debate_orchestrator.util.sanitize import one_line, sanitize
+from debate_orchestrator.util.sanitize import one_line, sanitize, unbroken
 from debate_orchestrator.util.terminal_text import MAX_WIDTH, filled
 
 if TYPE_CHECKING:
@@ -30,13 +32,31 @@ _flags_of_verb: set[str] = set()
 class _Redacted:
     """A text stream that redacts what is written to it, and escapes characters that its encoding lacks."""
 
-    def __init__(self, stream: TextIO):
+    def __init__(self, stream: TextIO, *, talk: bool):
+        """What a stream of `talk` has no room for is left out: no work ends for it."""
         self._stream = self.unsearched = stream
+        self._talk, self.no_room = talk, False
 
     def write(self, text: str) -> int:
         name = self._stream.encoding or "utf-8"
-        self._stream.write(redact(text).encode(name, "backslashreplace").decode(name))
+        with self._noted():
+            self._stream.write(redact(text).encode(name, "backslashreplace").decode(name))
         return len(text)
+
+    def flush(self) -> None:
+        with self._noted():
+            self._stream.flush()
+
+    @contextmanager
+    def _noted(self) -> Iterator[None]:
+        """Notes that something could not be written since the disk is full or fails."""
+        try:
+            yield
+        except OSError as error:
+            full = error.errno in DISK_ERRORS
+            self.no_room = self.no_room or full
+            if not (full and self._talk):
+                raise
 
     def writelines(self, lines: Iterable[str]) -> None:
         self.write("".join(lines))
@@ -56,7 +76,20 @@ def redact_streams() -> None:
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is not None and not isinstance(stream, _Redacted):
-            setattr(sys, name, _Redacted(stream))
+            setattr(sys, name, _Redacted(stream, talk=name == "stderr"))
+
+
+def all_written() -> bool:
+    """Writes out what standard output and standard error still hold. False if the disk under one of them had no room
+    for all that this process printed."""
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        with suppress(ValueError):  # it was closed
+            try:
+                stream.flush()
+            except OSError:
+                # Python flushes once more at exit: it would tell the same fault again, and end with code 120.
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    return not any(isinstance(stream, _Redacted) and stream.no_room for stream in (sys.stdout, sys.stderr))
 
 
 def at_terminal(shown: TextIO | None) -> bool:
@@ -73,9 +106,9 @@ def print_json(value: dict[str, Any]) -> None:
     print(json.dumps({"schema": 1, **value}, ensure_ascii=True, separators=(",", ":")))
 
 
-def say(text: str = "") -> None:
-    """Prints a result for a person, on stdout."""
-    _write(text, sys.stdout)
+def say(*lines: str) -> None:
+    """Prints a result for a person, on stdout. Each of the lines stays one, whatever names or values are in it."""
+    _write(lines, sys.stdout)
 
 
 def page(text: str) -> None:
@@ -83,12 +116,13 @@ def page(text: str) -> None:
     print(sanitize(text), end="")
 
 
-def remark(text: str) -> None:
-    """Prints progress or advice, on stderr, behind the results before it where both go into one pipe."""
+def remark(*lines: str) -> None:
+    """Prints progress or advice, each of the lines as one, on stderr, behind the results before it where both go into
+    one pipe."""
     if sys.stdout is not None:
         with suppress(OSError, ValueError):  # a pipe that was closed is told where results are printed
             sys.stdout.flush()
-    _write(text, sys.stderr)
+    _write(lines, sys.stderr)
 
 
 def print_unsearched(text: str) -> None:
@@ -122,6 +156,15 @@ def print_problems(problems: Iterable[str]) -> None:
         remark(one_line(f"debate: {said}{tries}{hint}"))
 
 
+@contextmanager
+def telling(problems: Iterable[str]) -> Iterator[None]:
+    """Prints problems behind the results, also where these can't be printed."""
+    try:
+        yield
+    finally:
+        print_problems(problems)
+
+
 def _flag(setting: str) -> str:
     """The flags that the verb has of a setting (`cast`) or of a part of it (`cast.judge`); empty for a word that has no
     flag, and for a setting that is on by default, whose flag turns it off."""
@@ -139,9 +182,9 @@ def _flag(setting: str) -> str:
     return and_joined([flag for flag in flags if flag[2:].replace("-", "_") in _flags_of_verb])
 
 
-def _write(text: str, stream: TextIO) -> None:
-    """Prints sanitized text, at a terminal wrapped between words, with paths left whole."""
-    text = redact(sanitize(text))  # before the wrap, which could split a secret that has spaces
+def _write(lines: Iterable[str], stream: TextIO) -> None:
+    """Prints sanitized lines, at a terminal wrapped between words, with paths left whole."""
+    text = redact("\n".join(map(unbroken, lines)))  # before the wrap, which could split a secret that has spaces
     if stream.isatty():
         width = min(shutil.get_terminal_size().columns, MAX_WIDTH)
         text = "\n".join(filled(line, width) for line in text.split("\n"))

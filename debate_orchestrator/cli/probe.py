@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({**card, "scorecard": report, "data": report.removesuffix(".md") + ".json"})
     else:
-        say(f"{table(card)}\n\nScorecard written to {report}.")
+        say(*table(card).split("\n"), "", f"Scorecard written to {report}.")
     return 0
 
 
@@ -112,7 +112,7 @@ def _list(cases: Sequence[Case], *, as_json: bool) -> int:
         return 0
     for probe, count in applied.items():
         say(f"{probe.title} ({count} cases): {probe.about}")
-    say(f"\n{applied.total()} cases in {len(debates)} debates, {len(cases)} ballots of each judge. To test a judge:")
+    say("", f"{applied.total()} cases in {len(debates)} debates, {len(cases)} ballots of each judge. To test a judge:")
     say("  debate probe --judge anthropic:MODEL --max-cost USD")
     return 0
 

@@ -104,7 +104,7 @@ def _play(debate: DebateState, events: list[Event], pace: float | None) -> bool:
         debate = apply(debate, event)
         _print_event(debate, event)
         for line in announcer.new(debate):
-            say(f"\n{line.text}" if line.heading else line.text)
+            say(*[""] * line.heading, *line.text.split("\n"))
     return True
 
 
@@ -134,6 +134,6 @@ def _print_event(debate: DebateState, event: Event) -> None:
         if turn.speaking or debate.shape(turn) is None:
             text = transcript_entries.entry(debate, turn).text.strip()
             text = wording.filler_in_place(text) if model_spec.is_stand_in(event.reply.by) else text
-            say(f"\n{debate.format.heading_of(turn)}\n\n{text}\n")
+            say("", debate.format.heading_of(turn), "", *text.split("\n"), "")
     if line := wording.announced(debate, event):
-        say(f"\n{line}")
+        say("", line)

@@ -15,7 +15,7 @@ from debate_orchestrator.cli.consent import existing_debate
 from debate_orchestrator.cli.driving import finished, tell_estimate, tell_reports, write_reports
 from debate_orchestrator.cli.interrupts import sigterm_as_interrupt
 from debate_orchestrator.cli.journals import journal_named, waits_for_host
-from debate_orchestrator.cli.output import next_step, print_json, print_problems, remark, say
+from debate_orchestrator.cli.output import next_step, print_json, remark, say, telling
 from debate_orchestrator.core import rapporteur
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.state import DebateState
@@ -80,7 +80,7 @@ def _named_if_lost(turns: set[str]) -> Iterator[None]:
     saved meanwhile is taken out of `turns`."""
     try:
         yield
-    except (DebateError, KeyboardInterrupt):
+    except (DebateError, KeyboardInterrupt, OSError):
         for turn in sorted(turns):
             remark(f"Lost: the reply to {one_line(turn)}, which standard input held. Hand it in again.")
         raise
@@ -131,6 +131,14 @@ def _read_replies(pairs: list[str]) -> tuple[dict[str, str], list[str]]:
 def print_step(result: StepResult, debate: OpenDebate, arguments: argparse.Namespace, setup: Sequence[str] = ()) -> int:
     """Prints what a step did and the turns that are due, after the lines of the `setup`; writes the reports if it was
     the last. Returns the exit code."""
+    with telling(result.problems):
+        _print_results(result, debate, arguments, setup)
+    if result.turns and not arguments.json:
+        next_step(f"write each reply to its file, then `{command('step', debate.files.journal)}`.")
+    return 2 if result.problems else 0
+
+
+def _print_results(result: StepResult, debate: OpenDebate, arguments: argparse.Namespace, setup: Sequence[str]) -> None:
     files = debate.files
     written = write_reports(debate) if result.done else None
     summary = written.summary if written else None
@@ -157,13 +165,9 @@ def print_step(result: StepResult, debate: OpenDebate, arguments: argparse.Names
         for sentence in result.missing:
             remark(sentence)
         for turn in result.turns:
-            say(f"due: {turn.turn} ({turn.title})\n     brief {turn.brief}\n     reply {turn.reply}")
+            say(f"due: {turn.turn} ({turn.title})", f"     brief {turn.brief}", f"     reply {turn.reply}")
         if written:
             tell_reports(written)
-    print_problems(result.problems)
-    if result.turns and not arguments.json:
-        next_step(f"write each reply to its file, then `{command('step', files.journal)}`.")
-    return 2 if result.problems else 0
 
 
 def _turn_fields(turn: DueTurn, *, schemas: bool) -> dict[str, Any]:

@@ -33,6 +33,8 @@ def spec_problem(spec: str, seat: str = "") -> str | None:
     if redact(spec) != spec:
         shown = short_repr(redact(spec))
         return f"{shown} contains a key, and a cast is written into journals. Try: set the key in the environment."
+    if not spec.isprintable():  # it stands in lines that a person reads before money is spent
+        return f"{short_repr(spec)} is not a model spec: it has a line break or another unprintable character."
     real, known = entry(model_spec.unrehearsed(spec)), entry(spec)
     if real is not None and real.seats == (CLERK,):
         if seat and seat != CLERK:

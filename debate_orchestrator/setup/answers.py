@@ -27,7 +27,7 @@ from debate_orchestrator.core.settings import (
     value_problem,
 )
 from debate_orchestrator.util import sanitize
-from debate_orchestrator.util.errors import BadSettings, short_repr, suggest, with_hint
+from debate_orchestrator.util.errors import BadSettings, first_few, short_repr, suggest, with_hint
 from debate_orchestrator.util.messages import and_joined
 from debate_orchestrator.util.model_spec import FETCH, HOST, HUMAN, is_rehearsal, is_stand_in, specs_of
 
@@ -145,7 +145,7 @@ def make_settings(
 ) -> Settings:
     """The settings that answers make, with the defaults of the format. `default_model` gives the model of a seat
     without one; `where` gives the place of a key, for a message. Raises BadSettings with every problem."""
-    problems = [_unknown_key(key, where(str(key))) for key in given if key not in KEYS]
+    problems = unknown_keys(given, where)
     values = {key: value for key, value in given.items() if key in Settings.model_fields}
     if "topic" not in values:
         problems.append(with_hint("topic: no topic is given.", "give `topic`"))
@@ -211,6 +211,11 @@ def _hint(name: str, values: Mapping[str, Any], format: Format) -> str:
     if name == "cast" and isinstance(given, dict) and JUDGE in given and JUDGE not in format.seated:
         return "`debate judge` to judge a debate that is over"
     return ""
+
+
+def unknown_keys(given: Iterable[object], where: Callable[[str], str]) -> list[str]:
+    """A sentence for each of the first keys that an answers file does not have; `where` gives the place of a key."""
+    return list(first_few((_unknown_key(key, where(str(key))) for key in given if key not in KEYS), "answers"))
 
 
 def _unknown_key(key: object, where: str) -> str:

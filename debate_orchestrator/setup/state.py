@@ -13,6 +13,7 @@ from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.schema import Shape
 from debate_orchestrator.core.settings import MAX_TOPIC_LENGTH, Source, line_problems
 from debate_orchestrator.core.values import FrozenModel
+from debate_orchestrator.setup.answers import unknown_keys
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.journal import begins_like_one
 from debate_orchestrator.util.data import name_of, parse_mapping, read_mapping, to_yaml
@@ -36,6 +37,8 @@ def load(path: str) -> SetupState:
     """The conversation kept in an answers file; one that a person wrote counts as stated, not as confirmed. Raises
     BadFile, also for more text than a moderator's brief may repeat."""
     data = read_file(path)
+    if problems := unknown_keys(data, lambda key: name_of(path)):
+        raise BadFile(problems)
     progress, sources = data.pop("setup", None), data.pop("sources", None)
     if problems := [problem for name, text in _stated(data) for problem in line_problems(name, text)]:
         raise BadFile(f"{path}: {problem}" for problem in problems)

@@ -30,6 +30,7 @@ from debate_orchestrator.terminal.prompt import (
     Question,
     choice_rows,
     matching_choice,
+    on_screen,
     question_lines,
     show_in_pager,
 )
@@ -170,9 +171,9 @@ class KeyPrompter(Prompter):
         columns = self._output.get_size().columns
         parts: list[tuple[str, str]] = []
         for line in lines:
-            shown = line if isinstance(line, Line) else Line(line)
+            strong = isinstance(line, Line) and line.strong
             parts += [("", "\n")] if parts else []
-            parts.append(("class:strong" if shown.strong else "", wrapped(shown.text, columns)))
+            parts.append(("class:strong" if strong else "", on_screen(line, columns)))
         return FormattedText(parts)
 
     def _keys(self) -> KeyBindings:

@@ -16,10 +16,12 @@ from debate_orchestrator.terminal.prompt import (
     Prompter,
     Question,
     choice_rows,
+    on_screen,
     question_lines,
+    text_lines,
 )
 from debate_orchestrator.util.sanitize import one_line
-from debate_orchestrator.util.terminal_text import Back, moves, wrapped
+from debate_orchestrator.util.terminal_text import Back, moves
 
 _READ_AT_ONCE = 65536
 """Bytes."""
@@ -48,7 +50,7 @@ class LinePrompter(Prompter):
 
     def tell(self, *lines: str | Line) -> None:
         for line in lines:
-            self._print(f"{wrapped(line.text if isinstance(line, Line) else line, self._columns())}\n")
+            self._print(f"{on_screen(line, self._columns())}\n")
 
     def _columns(self) -> int:
         return shutil.get_terminal_size().columns
@@ -60,11 +62,11 @@ class LinePrompter(Prompter):
     async def _read(self, question: Question) -> str:
         shown: list[str | Line] = [
             *question_lines(question),
-            *(f"  {row}" for row in choice_rows(question, self._columns())),
+            *(part for row in choice_rows(question, self._columns()) for part in f"  {row}".split("\n")),
         ]
         self.tell(*(["", *shown] if shown else []))
         if question.now:
-            self.tell(f"Written so far:\n{question.now}")
+            self.tell("Written so far:", *text_lines(question.now))
         if status := question.status(question.now or question.default).text:
             self.tell(f"({status})")
         return await (self._text(question) if question.multiline else self._line_of(question))
@@ -102,7 +104,7 @@ class LinePrompter(Prompter):
             raise EditorWanted(text)
         shows = question.shows.get(typed.removeprefix(":")) if typed.startswith(":") else None
         if shows is not None:
-            self.tell(shows())
+            self.tell(*text_lines(shows()))
         return shows is not None
 
     async def _line(self) -> str:

@@ -25,7 +25,7 @@ from debate_orchestrator.terminal.display import ALARM, JUDGE, SIDES, Display, R
 from debate_orchestrator.terminal.speeches import INDENT, SpeechView, StageView, column_width
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.numbers import decimals, plural
-from debate_orchestrator.util.sanitize import count_words, one_line
+from debate_orchestrator.util.sanitize import count_words, one_line, unbroken
 from debate_orchestrator.util.terminal_text import MAX_WIDTH
 
 _STATUS_ROWS = 3
@@ -165,7 +165,7 @@ class Live:
 
     def message(self, text: str) -> None:
         """Prints a message above the status."""
-        self._say(text, gap=False)
+        self._say(unbroken(text), gap=False)
         self.paint()
 
     def close(self) -> None:

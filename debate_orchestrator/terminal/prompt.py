@@ -19,8 +19,8 @@ from typing import NamedTuple
 from debate_orchestrator.util.data import MAX_SIZE, read_text
 from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.util.redact import redact
-from debate_orchestrator.util.sanitize import one_line, sanitize
-from debate_orchestrator.util.terminal_text import BACK, LEAVE, MAX_WIDTH, Back, Unanswered, chosen
+from debate_orchestrator.util.sanitize import one_line, sanitize, unbroken
+from debate_orchestrator.util.terminal_text import BACK, LEAVE, MAX_WIDTH, Back, Unanswered, chosen, wrapped
 
 _PAGERS = ("less", "more")
 _WAY_OUT = "space goes on, b back, q leaves this text"
@@ -45,6 +45,16 @@ class Line(NamedTuple):
 
     text: str
     strong: bool = False
+
+
+def text_lines(text: str) -> list[Line]:
+    """The lines of a text that may have several."""
+    return [Line(part) for part in sanitize(text).split("\n")]
+
+
+def on_screen(line: str | Line, columns: int) -> str:
+    """A line as a terminal shows it, wrapped. What follows a line break in it begins no line of its own."""
+    return wrapped(unbroken(line.text if isinstance(line, Line) else line), columns)
 
 
 class Status(NamedTuple):
@@ -174,7 +184,7 @@ class Prompter(ABC):
 
     @abstractmethod
     def tell(self, *lines: str | Line) -> None:
-        """Shows lines, wrapped to the width of the terminal."""
+        """Shows lines, each as `on_screen`."""
 
     @abstractmethod
     async def _read(self, question: Question) -> str:
@@ -239,7 +249,7 @@ def _ends_with_back(typed: str, now: str) -> bool:
 
 def question_lines(question: Question) -> list[Line]:
     """The lines of a question, its text in bold."""
-    text = [Line(question.text, True)] if question.text else []
+    text = [line._replace(strong=True) for line in text_lines(question.text)] if question.text else []
     return [*text, *(Line(line) for line in question.lines if line)]
 
 

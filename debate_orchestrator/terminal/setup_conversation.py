@@ -374,7 +374,7 @@ class SetupConversation(SetupBase):
                 note = f"{note} Or choose `more`, then `{RAPPORTEUR}`."
             self.prompter.tell(
                 "",
-                f"{self.words.said['confirm']}\n{settings_lines}",
+                *f"{self.words.said['confirm']}\n{settings_lines}".split("\n"),
                 *context,
                 *([note] if note else []),
                 *([""] if wrong else []),

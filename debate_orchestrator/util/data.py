@@ -14,6 +14,8 @@ import stat
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
+from copy import deepcopy
+from functools import lru_cache
 from typing import Any
 
 from debate_orchestrator.util.errors import BadFile, short_repr
@@ -54,17 +56,24 @@ def read_mapping_with_lines(
 
 def parse_mapping_with_lines(text: str, where: str) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
     """As `read_mapping_with_lines`, for a YAML text; `where` names it in messages."""
-    from debate_orchestrator.util import yaml
-
     try:
-        value, lines = yaml.load_with_lines(text)
-        return _mapping(_whole(value), f"{where}:1"), lines
+        value, lines = _loaded(text)
+        return _mapping(_whole(deepcopy(value)), f"{where}:1"), dict(lines)
     except (ValueError, RecursionError) as error:
         reason = _reason(error)
         unquoted = "mapping values are not allowed" in reason
         hint = 'put quotes around a text that has a colon, as in topic: "Should we: adopt?"' if unquoted else ""
         problem = f"{where}:{getattr(error, 'line', None) or 1}: not valid YAML: {reason}."
         raise BadFile(problem, hint=hint) from None
+
+
+@lru_cache(maxsize=4)
+def _loaded(text: str) -> tuple[Any, dict[tuple[str, ...], int]]:
+    """What a YAML text holds, as `yaml.load_with_lines`. A verb reads its answers file at several places, and a file of
+    many lines takes seconds."""
+    from debate_orchestrator.util import yaml
+
+    return yaml.load_with_lines(text)
 
 
 def parse_mapping(text: str, where: str) -> dict[str, Any]:

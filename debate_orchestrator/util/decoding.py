@@ -25,20 +25,24 @@ _HEX = "[0-9a-fA-F]"
 _BACKSLASH = r"\\{1,8}"
 _ESCAPES_BEGIN = "\\%&"
 """What escapes begin with."""
-_ESC = rf"(?:[\x1b\u241b]|{_BACKSLASH}(?:u001[bB]|x1[bB]|033|e))"
-"""The character that begins terminals' sequences: as it is, as `sanitize` shows it, and in escapes."""
+_ESC_NAMED = "(?:u001[bB]|x1[bB]|033|e)"
+_ESC = rf"(?:[\x1b\u241b]|{_BACKSLASH}(?:u241[bB]|{_ESC_NAMED}))"
+"""The character that begins terminals' sequences: as it is, as `sanitize` shows it, and either in escapes."""
 _CSI, _STRING = rf"(?:{_ESC}\[|[\x9b\ufffd])[0-?]{{0,99}}[ -/]{{0,99}}", rf"(?:{_ESC}[]PX^_]|[\x90\x98\x9d-\x9f])"
 # A sequence that could hold the beginnings of others would take time that grows with the square of their number.
 _STRING += r"[^\x07\x1b\x90\x98\x9b-\x9f\u2407\u241b\\]{0,1000}"
 # The backslash of a sequence's end is escaped where its escape character is, so as many times as that one's is doubled:
-# a further one begins an escape.
+# a further one begins an escape. A picture may have been escaped less often than it: half of them then end the sequence
+# where an escape follows, and all of them elsewhere.
 _STRING_END = (
-    rf"\x1b\\|\u241b(?:\\(?=\\[uUx]{_HEX}{{2}})|{_BACKSLASH})"
-    rf"|(?P<doubled>{_BACKSLASH})(?:u001[bB]|x1[bB]|033|e)(?P=doubled){{1,2}}"
+    rf"\x1b\\|(?:\u241b|{_BACKSLASH}u241[bB])"
+    rf"(?:(?P<half>\\{{1,4}})(?=(?P=half)(?:U{_HEX}{{8}}|[ux]{_HEX}{{2}}|[ux]\{{{_HEX}))"
+    rf"|(?<=u241[bB])(?P<two>\\{{2,4}})(?=(?P=two)[0-3][0-7]{{2}})|{_BACKSLASH})"
+    rf"|(?P<doubled>{_BACKSLASH}){_ESC_NAMED}(?P=doubled){{1,2}}"
 )
 _MARKUP = re.compile(
     r"(?=[\x1b\u241b\x90\x98\x9b\x9d-\x9f\ufffd<=\\])(?:"  # most characters begin none of these
-    rf"{_CSI}[@-~]|{_STRING}(?:[\x07\u2407\x9c]|{_BACKSLASH}(?:u0007|u009[cC]|x07|007|a)|{_STRING_END})"
+    rf"{_CSI}[@-~]|{_STRING}(?:[\x07\u2407\x9c]|{_BACKSLASH}(?:u0007|u2407|u009[cC]|x07|007|a)|{_STRING_END})"
     rf"|{_ESC}[ -/]{{0,9}}[0-OQ-WYZ`-~]"
     r"|<[A-Za-z/!?][^<>]{0,1000}>"
     r"|[=\\][ \t]{0,99}(?:\r\n?|\n))"  # a line goes on, in quoted-printable and in shells

@@ -31,6 +31,8 @@ _IDLE = re.compile(rf"(?<=[\x00-\x7f]){JOINER}+(?=[\x00-\x7f]|\Z)|(?<={JOINER}{{
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _BREAKS = re.compile("\r\n?|[\x85\u2028\u2029]")
 MAX_ADDRESS_LENGTH = 200
+_LONG = 20_000
+"""Characters from which on a text is worth keeping once it is fenced."""
 _BETWEEN = r"[\W_]*"
 """What may stand between the letters of a nonce without hiding it: everything that is not a letter or digit."""
 _ALIKE = {
@@ -139,9 +141,23 @@ def one_line(text: str) -> str:
     return " ".join(sanitize(text).split())
 
 
+def unbroken(text: str) -> str:
+    """`text`, sanitized, on a single line, with the blanks that indent it and keep its columns apart."""
+    return sanitize(text).replace("\n", " ")
+
+
 def fence(text: str, nonce: str) -> str:
     """`text`, sanitized, and without any trace of the nonce that closes its block: in whatever case, in letters that
     look like its own, and whatever stands between them, visible or not."""
+    return _fenced_before(text, nonce) if len(text) >= _LONG else _fenced(text, nonce)
+
+
+@lru_cache(maxsize=16)  # the documents of a debate, which each of its briefs holds again
+def _fenced_before(text: str, nonce: str) -> str:
+    return _fenced(text, nonce)
+
+
+def _fenced(text: str, nonce: str) -> str:
     clean = sanitize(text)
     plain = clean.translate(_PLAIN)
     traces = list(_traces(nonce).finditer(plain))

@@ -11,6 +11,8 @@ from functools import cache
 from threading import Thread
 from typing import TypeVar
 
+ENDING_SECONDS = 30.0
+"""Seconds for which what ends waits for files that are being written."""
 T = TypeVar("T")
 _AT_ONCE = 16
 """Threads: many debates may wait for the disk at once, and none of them needs the processor meanwhile."""
@@ -29,6 +31,18 @@ async def in_own_thread(work: Callable[[], T]) -> T:
     """What `work` returns, in the context of the task. `asyncio.to_thread` shares its threads with providers, functions
     of users and look-ups of hosts: those that never end would hold up every debate."""
     return await asyncio.get_running_loop().run_in_executor(_pool(), copy_context().run, work)
+
+
+async def to_its_end(work: Callable[[], T]) -> T:
+    """As `in_own_thread`, for work that writes files. A thread can't be cancelled: a task that is cancelled meanwhile
+    ends once the work is done, or after `ENDING_SECONDS`, and what the work uses stays open until then."""
+    working = asyncio.ensure_future(in_own_thread(work))
+    try:
+        return await asyncio.shield(working)
+    except asyncio.CancelledError:
+        if not (await asyncio.wait([working], timeout=ENDING_SECONDS))[0]:
+            raise
+        return working.result()
 
 
 def in_background(work: Callable[[], T]) -> Future[T]:

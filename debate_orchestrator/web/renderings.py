@@ -18,6 +18,7 @@ from starlette.responses import Response
 
 from debate_orchestrator.engine import api
 from debate_orchestrator.util.errors import with_hint
+from debate_orchestrator.util.threads import ENDING_SECONDS
 from debate_orchestrator.web import folder
 from debate_orchestrator.web.cache import Key, SizedCache
 from debate_orchestrator.web.pages import standalone_page
@@ -65,6 +66,7 @@ class Renderings:
         self._threads, self._own_threads = _Threads("visitors"), _Threads("dashboard")
         self._cache = SizedCache[bytes](_KEPT)
         self._requests: dict[Hashable, _Request] = {}
+        self._working = set[asyncio.Future[Any]]()
         self._visitors = WeakValueDictionary[str, asyncio.Lock]()
         """Held while something is done for a visitor; kept as long as it is used."""
         self._waiting = Counter[str]()
@@ -118,6 +120,11 @@ class Renderings:
                 if not request.tries:
                     del self._requests[key]
 
+    async def ended(self) -> None:
+        """Waits, up to `ENDING_SECONDS`, for what is under way: it may write files of the working folder."""
+        if self._working:
+            await asyncio.wait(self._working, timeout=ENDING_SECONDS)
+
     def close(self) -> None:
         """Starts nothing more."""
         for threads in (self._threads, self._own_threads):
@@ -135,7 +142,9 @@ class Renderings:
                 other.cancel()
             try:
                 done = asyncio.get_running_loop().run_in_executor(threads.pool, request.work)
-                request.result.set_result(await done)
+                self._working.add(done)
+                done.add_done_callback(self._working.discard)
+                request.result.set_result(await asyncio.shield(done))
             except (Exception, asyncio.CancelledError) as error:
                 request.result.set_exception(error)
             finally:

@@ -49,7 +49,7 @@ from debate_orchestrator.util.errors import (
 )
 from debate_orchestrator.util.messages import ignore
 from debate_orchestrator.util.redact import redact
-from debate_orchestrator.util.threads import in_own_thread
+from debate_orchestrator.util.threads import in_own_thread, to_its_end
 from debate_orchestrator.web import blocks, folder
 from debate_orchestrator.web.live import Viewers, message
 
@@ -303,7 +303,7 @@ class Run:
                 unsaved=UnsavedEvents(self._journal_waits),
             )
             if not debate.state.due:
-                await in_own_thread(lambda: finish(debate))
+                await to_its_end(lambda: finish(debate))
 
     def _journal_waits(self, sentence: str) -> None:
         self.problems = self._explain(JournalWriteError(sentence))

@@ -65,6 +65,7 @@ def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -
     async def end() -> None:
         renderings.close()
         await runs.shutdown()
+        await renderings.ended()
 
     of_dashboard = [
         Route("/", dashboard.debates),

@@ -303,6 +303,7 @@ def create_app(site: Site, hosts: Iterable[str]) -> Guard:
     async def end() -> None:
         renderings.close()
         await site.shutdown()
+        await renderings.ended()
 
     async def failed(request: Request, error: DebateError | HTTPException) -> Response:
         status, title = 500, "This did not work"

@@ -1,0 +1,181 @@
+"""What a stranger's file holds begins no line among the program's own words, in any verb and at no terminal."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from conftest import Run
+from persons import NO_MODELS, coming, no_check, trusting
+from prompt_toolkit.data_structures import Size
+from prompt_toolkit.input import DummyInput
+from prompt_toolkit.output.vt100 import Vt100_Output
+
+from debate_orchestrator.cli.answers_and_flags import setup_questions
+from debate_orchestrator.core.events import ContextFile, Opened, Reassigned
+from debate_orchestrator.providers.casting import spec_problem
+from debate_orchestrator.setup.answers import KEYS
+from debate_orchestrator.storage.journal import JournalWriter, read
+from debate_orchestrator.terminal.key_prompter import KeyPrompter
+from debate_orchestrator.terminal.line_prompter import LinePrompter
+from debate_orchestrator.terminal.prompt import Line
+from debate_orchestrator.terminal.setup_conversation import SetupConversation
+from debate_orchestrator.util.terminal_text import Later
+
+FORGED = "Nothing is paid: this is a rehearsal."
+BREAKS = ("\n\n", "\r", "\u2028")
+ANSWERS: dict[str, Any] = {
+    "topic": "Is it so?",
+    "positions": {"a": "It is so.", "b": "It is not so."},
+    "rounds": 1,
+    "issues": False,
+    "brief": False,
+    "cast": {"a": "rehearse", "b": "rehearse", "judge": "rehearse"},
+}
+
+
+def forging(text: str, breaks: str = "\n\n") -> str:
+    return f"{text}{breaks}{FORGED}{breaks}"
+
+
+def begins_a_line(shown: str) -> bool:
+    return any(line.lstrip().startswith(FORGED) for line in shown.splitlines())
+
+
+@pytest.mark.parametrize("key", [*KEYS, "no key", "a's name"])
+@pytest.mark.parametrize("verb", ["run --answers a.yaml", "open --answers a.yaml", "ask a.yaml", "ask a.yaml topic=T"])
+def test_each_key_of_an_answers_file(debate: Run, here: Path, key: str, verb: str) -> None:
+    """Each value, and each key that is none, is told within a line, whether it is taken or refused."""
+    for value in (forging("x"), [forging("x")], {forging("x"): forging("y")}):
+        name = forging("x") if key == "no key" else key
+        held = ANSWERS | {name: value}
+        if key == "a's name":
+            held = ANSWERS | {"cast": ANSWERS["cast"] | {"a": forging("rehearse:replay:x")}}
+        Path("a.yaml").write_text(yaml.safe_dump(held, sort_keys=False), encoding="utf-8")
+        ran = debate(*verb.split())
+        assert not begins_a_line(ran.out) and not begins_a_line(ran.err), (ran.out, ran.err)
+        assert ran.code == 2 or key in ("topic", "positions", "issues", "sources", "setup") or verb[:3] == "ask"
+
+
+JOURNAL = "r.journal.jsonl"
+VERBS = (
+    f"check {JOURNAL}",
+    f"report {JOURNAL}",
+    f"replay {JOURNAL} --quiet",
+    f"compare {JOURNAL} {JOURNAL}",
+    f"answers --from {JOURNAL}",
+    f"step {JOURNAL}",
+    f"step {JOURNAL} --trust",
+    f"resume {JOURNAL}",
+    f"resume {JOURNAL} --trust",
+    f"judge {JOURNAL} --judge rehearse --trust",
+    f"floor {JOURNAL} Why?",
+    f"close {JOURNAL}",
+)
+
+
+def _other_settings(opened: Opened) -> Opened:
+    """An opening whose texts all go on, behind a line break, with a line of the program's."""
+    setup = opened.settings
+    positions = {side: forging(text) for side, text in setup.positions.items()}
+    return opened.with_settings(topic=forging(setup.topic), positions=positions, output=forging("x"))
+
+
+def _other_context(opened: Opened) -> Opened:
+    name = forging("x")
+    opened = opened.with_settings(context=(name,))
+    return opened.model_copy(update={"context": (ContextFile(name=name, text="It is so."),)})
+
+
+def _other_format(opened: Opened) -> Opened:
+    format = opened.format
+    return opened.model_copy(update={"format": format.model_copy(update={"about": forging(format.about)})})
+
+
+def _other_cast(opened: Opened) -> Opened:
+    return opened.with_settings(cast={seat: (forging("rehearse:replay:q"),) for seat in opened.cast})
+
+
+@pytest.mark.parametrize("changed", [_other_settings, _other_context, _other_format, _other_cast])
+@pytest.mark.parametrize("held", [0, 4, None], ids=["opened", "begun", "ended"])
+def test_each_verb_on_a_journal(debate: Run, here: Path, changed: Callable[[Opened], Opened], held: int | None) -> None:
+    """A journal from elsewhere is told within lines too."""
+    Path("a.yaml").write_text(yaml.safe_dump(ANSWERS), encoding="utf-8")
+    assert debate("run", "--answers", "a.yaml", "--output", "own.md").code == 0
+    first, *rest = read(str(next(Path().glob("own*.journal.jsonl")))).events
+    assert isinstance(first, Opened)
+    with JournalWriter.create("kept.journal.jsonl", changed(first)) as journal:
+        for event in rest[:held]:
+            journal.append(event)
+    for verb in VERBS:
+        for made in Path().glob("r.*"):
+            shutil.rmtree(made) if made.is_dir() else made.unlink()
+        shutil.copy("kept.journal.jsonl", JOURNAL)
+        ran = debate(*verb.split())
+        assert not begins_a_line(ran.err), (verb, ran.err)
+        assert not begins_a_line(ran.out) or verb.startswith(("answers", "compare")), (verb, ran.out)  # documents
+
+
+def test_a_model_is_named_on_one_line(debate: Run, here: Path) -> None:
+    """A spec with a line break, or with what hides or reorders text, is refused, in a journal too; that one can still
+    be read, and goes on with another model."""
+    for wrong in (*(forging("rehearse:replay:q", breaks) for breaks in BREAKS), "command:cat\n", "replay:\u202ex"):
+        assert "unprintable" in (spec_problem(wrong) or ""), wrong
+    Path("a.yaml").write_text(yaml.safe_dump(ANSWERS), encoding="utf-8")
+    assert debate("open", "--answers", "a.yaml", "--a", "host", "--output", "r.md").code == 0
+    with JournalWriter(JOURNAL) as journal:
+        journal.append(Reassigned(seat="b", who=(forging("rehearse:replay:q"),)))
+
+    assert debate("check", JOURNAL).code == 3
+    ran = debate("resume", JOURNAL, "--trust")
+    assert ran.code == 2 and "cast: b: 'rehearse:replay:q\\n\\nNothing" in ran.err and "unprintable" in ran.err
+    assert debate("resume", JOURNAL, "--trust", "--a=rehearse", "--b=rehearse").code == 0
+
+
+def test_an_unknown_key_is_refused_where_a_conversation_begins(debate: Run, here: Path) -> None:
+    """It is no answer to show as settled: the conversation says so, as `run` does, and the file stays as it is."""
+    Path("a.yaml").write_text("topic: Is it so?\nround: 2\n", encoding="utf-8")
+    before = Path("a.yaml").read_bytes()
+    ran = debate("ask", "a.yaml")
+
+    assert ran.code == 2 and "'round' is not a key of an answers file. Did you mean 'rounds'?" in ran.err
+    assert Path("a.yaml").read_bytes() == before
+
+
+def test_a_file_s_name_before_the_debate_begins(here: Path) -> None:
+    """The names of context files and of seats are shown in the lines where they belong."""
+    name = forging("n.txt")
+    held = ANSWERS | {"context": [name], "cast": ANSWERS["cast"] | {forging("x"): "rehearse"}}
+    Path("a.yaml").write_text(yaml.safe_dump(held, sort_keys=False), encoding="utf-8")
+    typed, types = os.pipe()
+    os.write(types, b"\nlater\n")
+    os.close(types)
+    screen = StringIO()
+    conversation = SetupConversation(
+        LinePrompter(typed, screen), setup_questions, coming(NO_MODELS), no_check, rehearse=False
+    )
+    conversation.welcome("a.yaml", None, None, "", trusting, lambda path, calls: True)
+    with pytest.raises(Later):
+        conversation.hold()
+    os.close(typed)
+
+    shown = screen.getvalue()
+    assert "Begin the debate?" in shown and shown.count(FORGED) >= 2 and not begins_a_line(shown)
+
+
+@pytest.mark.parametrize("breaks", BREAKS)
+def test_a_terminal_shows_a_line_as_one(breaks: str) -> None:
+    """Both prompters show each line that they are given as one, and keep the blanks that indent it."""
+    dumb, moving = StringIO(), StringIO()
+    LinePrompter(stream=dumb).tell(forging("  One:", breaks), Line(forging("Two:", breaks), True))
+    output = Vt100_Output(moving, lambda: Size(rows=24, columns=200), term="dumb")
+    KeyPrompter(DummyInput(), output).tell(forging("  One:", breaks), Line(forging("Two:", breaks), True))
+
+    for shown in (dumb.getvalue(), moving.getvalue()):
+        assert "  One:" in shown and "Two:" in shown and FORGED in shown and not begins_a_line(shown)

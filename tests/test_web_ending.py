@@ -1,0 +1,111 @@
+"""A server that ends leaves no thread behind that writes files: reports are whole, and lie where they belong."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+
+import pytest
+from conftest import STATED, Run
+
+from debate_orchestrator.engine import debate as engine_debate
+from debate_orchestrator.util import threads
+from debate_orchestrator.web import runs as web_runs
+from debate_orchestrator.web.renderings import THIS_USER, Renderings
+from debate_orchestrator.web.runs import Run as WebRun
+from debate_orchestrator.web.runs import Runs, written_here
+
+
+def reporting(monkeypatch: pytest.MonkeyPatch, begun: threading.Event, go: threading.Event) -> list[str]:
+    """Writing a report begins, and waits. Returns what will be said of each report that is finished."""
+    ended = list[str]()
+
+    def finish(debate: engine_debate.OpenDebate) -> None:
+        begun.set()
+        assert go.wait(60)
+        engine_debate.finish(debate)
+        ended.append(debate.files.report)
+
+    monkeypatch.setattr(web_runs, "finish", finish)
+    return ended
+
+
+async def ending(runs: Runs, run: WebRun, go: threading.Event) -> None:
+    """Ends the server, and lets the writing go on once that has cancelled the debate's task, which is given time to
+    leave its journal."""
+    shutdown = asyncio.ensure_future(runs.shutdown())
+    while not run.task.cancelling():
+        await asyncio.sleep(0.01)
+    await asyncio.wait([run.task], timeout=0.3)
+    go.set()
+    await shutdown
+
+
+def test_a_report_that_is_being_written_when_the_server_ends(
+    debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server ends once the report is written, whole, beside its journal, which is open until then."""
+    everyone = ("--a=rehearse", "--b=rehearse", "--judge=rehearse")
+    assert debate("open", *STATED, "--rounds=1", *everyone, "--output=r.md").code == 0
+    for made in (Path("r.md"), Path("r.html")):
+        made.unlink()
+    begun, go = threading.Event(), threading.Event()
+    ended = reporting(monkeypatch, begun, go)
+
+    async def served() -> None:
+        runs = Runs(remembered=False)
+        run = runs.start("r.journal.jsonl", written_here)
+        while not begun.is_set():
+            await asyncio.sleep(0.01)
+        await ending(runs, run, go)
+        assert ended == ["r.md"], run.problems
+        assert not run.problems
+
+    asyncio.run(served())
+    assert Path("r.md").stat().st_size and Path("r.html").stat().st_size
+
+
+def test_a_writing_that_never_ends_holds_up_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What ends waits for it so long, and no longer."""
+    monkeypatch.setattr(threads, "ENDING_SECONDS", 0.05)
+    go = threading.Event()
+
+    async def left() -> None:
+        working = asyncio.ensure_future(threads.to_its_end(lambda: go.wait(60)))
+        await asyncio.sleep(0.01)
+        working.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await working
+
+    try:
+        asyncio.run(left())
+    finally:
+        go.set()
+
+
+def test_what_pages_write_is_waited_for(here: Path) -> None:
+    """A page of a tournament writes its report. The application ends after that, also where no one waits for the page
+    any more."""
+    begun, go = threading.Event(), threading.Event()
+
+    def write() -> None:
+        begun.set()
+        assert go.wait(60)
+        Path("report").touch()
+
+    async def served() -> None:
+        renderings = Renderings()
+        asked = asyncio.ensure_future(renderings.run(write, THIS_USER))
+        while not begun.is_set():
+            await asyncio.sleep(0.01)
+        asked.cancel()
+        renderings.close()
+        ended = asyncio.ensure_future(renderings.ended())
+        await asyncio.sleep(0.05)
+        assert not ended.done()
+        go.set()
+        await ended
+        assert Path("report").exists()
+
+    asyncio.run(served())
