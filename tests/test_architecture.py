@@ -55,7 +55,7 @@ PLACES = {
         "prompting/templates.py",
     ),
     "markdown_it": ("reports/html/writer.py", "reports/markup.py"),
-    "markupsafe": ("reports/html/page.py", "reports/html/writer.py", "tournament/report.py"),
+    "markupsafe": ("reports/html/page.py", "reports/html/writer.py", "reports/markdown.py", "tournament/report.py"),
     "numpy": ("tournament/bradley_terry.py",),
     "scipy": ("tournament/bradley_terry.py",),
     "vl_convert": ("tournament/plots.py",),

@@ -8,8 +8,10 @@ from corpus import for_each
 from hostile_texts import HUGE, NASTY, alike, texts
 from hypothesis import given
 from hypothesis import strategies as st
+from markupsafe import Markup
 
 from debate_orchestrator.reports import markup
+from debate_orchestrator.reports.markdown import markdown_text, template_environment
 from debate_orchestrator.reports.markup import MAX_LENGTH, block, literal, outline, unescaped, unliteral
 from debate_orchestrator.util import sanitize
 
@@ -34,6 +36,56 @@ def one_paragraph(line: str) -> None:
     assert reading.forged(line) == reading.forged(f"x {line}") == []
     kinds = [token.type for token in reading.parser().parse(line)]
     assert kinds in ([], ["paragraph_open", "inline", "paragraph_close"])
+
+
+OPENINGS = (
+    "=",
+    "===",
+    "--",
+    "---",
+    "- x",
+    "-",
+    "+ x",
+    "1. x",
+    "12) x",
+    "1.",
+    "    x",
+    "\tx",
+    " - x",
+    "a | b\n--- | ---",
+)
+"""What begins a block, or makes a heading of the line before it."""
+
+
+@for_each((*NASTY, *OPENINGS))
+def test_a_value_in_a_template_is_text(text: str) -> None:
+    """A template of markdown that names no filter shows a value as one line of text, wherever it stands."""
+    environment = template_environment("reports", {}, markdown_text)
+    line = environment.from_string("{{ value }}").render(value=text)
+
+    one_paragraph(line)
+    after = reading.parser().parse(environment.from_string("before\n{{ value }}").render(value=text))
+    assert [token.type for token in after] == ["paragraph_open", "inline", "paragraph_close"]
+    assert not [
+        token for token in reading.every(after) if token.type.startswith(("link", "em", "strong", "code", "s_"))
+    ]
+    assert sanitize.sanitize(line) == line
+
+
+def test_a_template_keeps_what_is_plain_or_markdown() -> None:
+    """Numbers, dates and blanks stay to the byte; what macros and writers made is not escaped again."""
+    template = "{% macro bold(text) %}**{{ text }}**{% endmacro %}{{ a }}{{ '  ' }}{{ b }} {{ bold(c) | trim }} {{ d }}"
+    values = {"a": "2026-02-03", "b": 7.25, "c": "C#", "d": Markup("[x](#y)")}
+    made = template_environment("reports", {}, markdown_text).from_string(template).render(values)
+
+    assert made == r"2026-02-03  7.25 **C\#** [x](#y)"
+
+
+def test_a_value_in_a_page_is_text() -> None:
+    """A template of HTML escapes a value, and nothing hides in it or moves a cursor."""
+    page = template_environment("reports/html", {}).from_string('<p title="{{ value }}">')
+
+    assert page.render(value='"<b>\x1b[2J\u202e&') == '<p title="&#34;&lt;b&gt;␛[2J&amp;">'
 
 
 @for_each(NASTY)

@@ -44,12 +44,11 @@ from debate_orchestrator.core.schema import (
     MAX_DEPTH,
     MAX_FIELDS,
     MAX_ITEMS,
-    MAX_OPTION_LENGTH,
     Condition,
     Field,
     Shape,
 )
-from debate_orchestrator.core.values import FrozenModel, Text
+from debate_orchestrator.core.values import FrozenModel, ShownKey, Text
 
 _JUDGED = {
     "scores": "scores",
@@ -126,7 +125,7 @@ class Format(FrozenModel):
     """Whether a declined turn ends the debate after its round."""
     decided_by: Literal["votes", "swing"] = "votes"
     """Whether the side wins that has more votes, or the one that gained more since the blind verdict."""
-    winner_of: dict[str, str] = {}
+    winner_of: dict[ShownKey, str] = {}
     """The winner that each label stands for, where ballots have a `label` and no `winner`."""
     judged_by: str = Default(default="", pattern=rf"{NAME_PATTERN}|^$")
     """The format in which a debate of this one, which has no judge of its own, is judged later."""
@@ -135,7 +134,7 @@ class Format(FrozenModel):
     before: tuple[Phase, ...] = ()
     round: tuple[Phase, ...]
     after: tuple[Phase, ...] = ()
-    shapes: dict[str, Shape] = {}
+    shapes: dict[ShownKey, Shape] = {}
     """What structured replies look like. Some names mean something to the engine. A judge's shape with
     `scores`, `winner` or `label` is a vote: its winner is the one it declares, else the one with the better
     scores, else what `winner_of` makes of its label; `score` and `probability` are averaged. A vote in a round is a
@@ -424,12 +423,6 @@ def _size_problem(name: str, shape: Shape) -> Problem | None:
             return ("shapes", *where, "of"), f"{called} has {len(field.of):,} options; at most {MAX_ITEMS}"
         if len(set(field.of)) < len(field.of):
             return ("shapes", *where, "of"), f"{called} has an option twice"
-        if any(len(option) > MAX_OPTION_LENGTH for option in field.of):
-            return (
-                "shapes",
-                *where,
-                "of",
-            ), f"{called} has an option that is too long: at most {MAX_OPTION_LENGTH} characters"
         if field.per_side and times > 1:
             return ("shapes", *where), f"{called} is per_side inside a field that is per_side"
         times += field.per_side

@@ -11,7 +11,7 @@ from pydantic import Field as Default
 from pydantic_core import PydanticCustomError
 
 from debate_orchestrator.core.schema import Condition
-from debate_orchestrator.core.values import FREE_TEXT, DisplayName, FrozenModel, Text
+from debate_orchestrator.core.values import FREE_TEXT, NOT_A_LINE, DisplayName, FrozenModel, ShownKey, Text
 
 NAME_PATTERN = r"^[a-z][a-z0-9-]{0,40}$"
 """What a name may be that becomes part of a turn's id, and so of a file's name."""
@@ -55,7 +55,7 @@ MIRRORED = ".mirrored"
 def _line(text: str) -> str:
     """What is announced in prompts, in reports and on terminals."""
     if not text.isprintable() or len(text) > MAX_FORMAT_LINE_LENGTH:
-        raise PydanticCustomError("line", f"a line of text, of at most {MAX_FORMAT_LINE_LENGTH} characters")
+        raise PydanticCustomError(NOT_A_LINE, f"a line of text, of at most {MAX_FORMAT_LINE_LENGTH} characters")
     return text
 
 
@@ -146,9 +146,9 @@ class Rubric(FrozenModel):
     name: Text
     least: float = Default(le=MAX_SCORE)
     most: float = Default(le=MAX_SCORE)
-    criteria: dict[str, Criterion] = {}
-    strictness: dict[str, Strictness]
-    convergence: Annotated[dict[str, str], FREE_TEXT] = {}
+    criteria: dict[ShownKey, Criterion] = {}
+    strictness: dict[ShownKey, Strictness]
+    convergence: Annotated[dict[ShownKey, str], FREE_TEXT] = {}
     """The signs of convergence that a judge may name, with what each means."""
 
     def scale(self, criterion: str) -> tuple[float, float]:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from pydantic import Field as ModelField
 
-from debate_orchestrator.core.values import DisplayName, FrozenModel, Text
+from debate_orchestrator.core.values import DisplayName, FrozenModel, ShownKey, Text
 from debate_orchestrator.util.errors import first_few, short_repr
 from debate_orchestrator.util.sanitize import count_words
 
@@ -26,8 +26,6 @@ MAX_DEPTH = 6
 """Levels of nested records and lists that a shape may have."""
 MAX_FIELDS = 300
 """Fields that a shape may have, those of its records included; a field per side counts twice."""
-MAX_OPTION_LENGTH = 200
-"""Characters that an option of a choice may have."""
 MAX_NUMBER = 1_000_000
 """The largest absolute value that a number in a reply may have."""
 SPARE_TEXT_FACTOR, SPARE_REPLY_FACTOR = 1.5, 1.1
@@ -41,8 +39,8 @@ class Condition(FrozenModel):
     round: Literal["first", "later", "last", "not last"] | int | None = None
     """The rounds, by name, or one round by its number."""
     rounds_at_least: int | None = None
-    strictness: str | None = None
-    option: tuple[str, ...] = ()
+    strictness: ShownKey | None = None
+    option: tuple[ShownKey, ...] = ()
     """Options of which the setup must ask for at least one."""
 
     def holds(
@@ -92,9 +90,9 @@ class Field(FrozenModel):
     about: Text = ""
     empty: Text = ""
     """When the field is null, after what it is about: `unless detected`. A person reads no word on null."""
-    of: tuple[str, ...] = ()
+    of: tuple[ShownKey, ...] = ()
     """The options of a choice; empty means the sides."""
-    fields: dict[str, Field] = {}
+    fields: dict[ShownKey, Field] = {}
     """The fields of a record, or of each item of a list."""
     least: float | None = None
     most: float | None = None
@@ -113,9 +111,9 @@ class Field(FrozenModel):
     that has null for all of them leaves the issues open, and is otherwise as good."""
     optional: bool = False
     """Whether null is allowed."""
-    only_if: dict[str, bool | str] = {}
+    only_if: dict[ShownKey, bool | ShownKey] = {}
     """Sibling field to the value it must have for this field to be filled in; otherwise this one is null or empty."""
-    unless: dict[str, bool | str] = {}
+    unless: dict[ShownKey, bool | ShownKey] = {}
     """Sibling field to the value with which this field is left out, as null or empty."""
     when: Condition = ModelField(default_factory=Condition)
 
@@ -139,7 +137,7 @@ class Field(FrozenModel):
         return self.model_copy(update={"per_side": False, "per_issue": False})
 
 
-Shape = dict[str, Field]
+Shape = dict[ShownKey, Field]
 
 
 class ShapeContext(FrozenModel):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Annotated, Any, ForwardRef, Self, get_args
@@ -14,17 +15,34 @@ from debate_orchestrator.util.redact import map_leaves
 FREE_TEXT = "free text"
 """Annotates a field whose strings people and models read, and by which nothing is found or decided."""
 Text = Annotated[str, FREE_TEXT]
+NOT_A_LINE = "not_a_line"
+"""The type of pydantic's error for a string that is not such a line as its place asks for."""
 _MARKUP = frozenset("<>[]`*_|\\#~")
 
 
 def _display_name(name: str) -> str:
     """What a seat, a phase or a field may be called: it heads speeches in prompts and reports, and stands in forms."""
     if not name.isprintable() or len(name) > 80 or _MARKUP & set(name):
-        raise PydanticCustomError("called", "a line of text, of at most 80 characters, without markdown or HTML")
+        raise PydanticCustomError(NOT_A_LINE, "a line of text, of at most 80 characters, without markdown or HTML")
     return name
 
 
 DisplayName = Annotated[Text, AfterValidator(_display_name)]
+MAX_KEY_LENGTH = 200
+_STRUCTURE = re.compile(r"<(?=[A-Za-z/!?])|[\[\]`|\\]")
+"""What HTML, links, images, code and tables begin with. A lone sign as in `C#` or `<50%` is none of that."""
+
+
+def _shown_key(key: str) -> str:
+    """What an option or a key of a format may be: prompts, forms and reports show it as it is written."""
+    if not key.isprintable() or len(key) > MAX_KEY_LENGTH or _STRUCTURE.search(key):
+        expected = f"a line of text, of at most {MAX_KEY_LENGTH} characters, without markdown or HTML"
+        raise PydanticCustomError(NOT_A_LINE, expected)
+    return key
+
+
+ShownKey = Annotated[str, AfterValidator(_shown_key)]
+"""An option of a choice, or a key by which a format names what it has several of: criteria, fields, shapes."""
 
 
 class FrozenModel(BaseModel):

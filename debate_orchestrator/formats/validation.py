@@ -117,7 +117,7 @@ def _got(item: Any) -> str:
 
 
 def _expected(item: Any) -> str:
-    if item["loc"] and item["loc"][-1] == "[key]":
+    if item["loc"] and item["loc"][-1] == "[key]" and item["type"] == "string_type":
         return "a key that is text"
     expected = _WORDS.get(item["type"]) or str(item["msg"]).removeprefix("Input should be ")
     return expected[0].lower() + expected[1:]

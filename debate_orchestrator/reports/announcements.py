@@ -263,7 +263,8 @@ def _round(debate: DebateState, n: int) -> Iterator[Announcement]:
         yield Announcement("scores", f"Round {n}: no ballot counts.", "warning")
         return
     if result.scores:
-        text = " ".join(filter(None, (f"Scores: {wording.score_line(result)}.", wording.behind_sentence([result]))))
+        scores = f"Scores: {' | '.join(wording.score_line(result))}."
+        text = " ".join(filter(None, (scores, wording.behind_sentence([result]))))
         text = text if result.behind else text.rstrip(".")
     elif wording.is_labelled(votes):
         scales = wording.scales(debate.format)

@@ -9,6 +9,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
+from markupsafe import Markup, escape
 
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.reports import compare, markup, sections, verdict_text, wording
@@ -18,6 +19,7 @@ from debate_orchestrator.reports.markup import ParseBudget
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import TurnReport
 from debate_orchestrator.reports.rich_text import FieldPart, Phrase, PhraseTable, TextRun
+from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.numbers import decimals, percent
 
 BEFORE, AFTER = "Before Round 1", "After the Last Round"
@@ -53,12 +55,12 @@ def render(report: ReportModel) -> str:
 def render_for_review(report: ReportModel) -> str:
     """What the sides said, what the floor asked them and what a clerk found of it, for a reviewer: without votes,
     scores, verdict and models."""
-    return _rendered(report, "for_review.md.j2", title=TO_REVIEW, speeches=speeches_for_review(report))
+    return _rendered(report, "for_review.md.j2", title=Markup(TO_REVIEW), speeches=speeches_for_review(report))
 
 
 def render_comparison(comparison: Comparison) -> str:
     """Some debates side by side."""
-    values = {"comparison": comparison, "title": COMPARED, "note": ALIKE_NOTE, "budget": ParseBudget()}
+    values = {"comparison": comparison, "title": Markup(COMPARED), "note": ALIKE_NOTE, "budget": ParseBudget()}
     return _ended(_environment().get_template("comparison.md.j2").render(values))
 
 
@@ -100,12 +102,30 @@ def _rendered(report: ReportModel, template: str, **more: Any) -> str:
     return _ended(_environment().get_template(template).render(values | more))
 
 
-def template_environment(folder: str, filters: Mapping[str, Any], *, escaped: bool = True) -> Environment:
-    """The templates of a folder of the package, with filters of their own; `escaped` makes values safe for HTML."""
+def html_text(text: str) -> Markup:
+    """A text as HTML in which every character is shown as itself."""
+    return escape(sanitize.sanitize(text))
+
+
+def markdown_text(text: str) -> Markup:
+    """The same as markdown."""
+    return Markup(markup.escaped(text))
+
+
+def template_environment(
+    folder: str, filters: Mapping[str, Any], as_text: Callable[[str], Markup] = html_text
+) -> Environment:
+    """The templates of a folder of the package, with filters of their own. Every value that they print goes through
+    `as_text`, except `Markup`: text that is already in the language of the template, HTML or markdown."""
+
+    def shown(value: Any) -> Markup:
+        return value if isinstance(value, Markup) else as_text(str(value))
+
     environment = Environment(
         loader=PackageLoader("debate_orchestrator", folder),
         undefined=StrictUndefined,
-        autoescape=escaped,
+        autoescape=True,  # what macros and blocks make is Markup
+        finalize=shown,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -117,8 +137,8 @@ def template_environment(folder: str, filters: Mapping[str, Any], *, escaped: bo
 def _environment() -> Environment:
     filters = {
         "block": _parsing(markup.block),
-        "literal": markup.literal,
-        "plain": markup.plain,
+        "literal": lambda text: Markup(markup.literal(text)),
+        "plain": lambda text: Markup(markup.plain(text)),
         "prose": _parsing(markup.prose),
         "inline": _parsing(markup.inline),
         "cell": _parsing(markup.cell),
@@ -126,21 +146,22 @@ def _environment() -> Environment:
         "plain_number": lambda value: f"{value:g}",
         "winner": wording.winner_word,
         "score_line": wording.score_line,
+        "barred": lambda texts: Markup(" | ").join(map(markdown_text, texts)),
     }
-    return template_environment("reports", filters, escaped=False)
+    return template_environment("reports", filters, markdown_text)
 
 
-def _parsing(function: Callable[[str, ParseBudget], str]) -> Callable[[Context, str], str]:
+def _parsing(function: Callable[[str, ParseBudget], str]) -> Callable[[Context, str], Markup]:
     """A filter that draws on the budget of the report that is rendered."""
 
     @pass_context
-    def parsed(context: Context, text: str) -> str:
-        return function(text, context["budget"])
+    def parsed(context: Context, text: str) -> Markup:
+        return Markup(function(text, context["budget"]))
 
     return parsed
 
 
-def _summary(report: ReportModel, writer: MarkdownWriter) -> str:
+def _summary(report: ReportModel, writer: MarkdownWriter) -> Markup:
     """The table of rounds; a rule under each head is as long as the head."""
     table = verdict_text.summary(report)
     heads = [writer.line(head) for head in table.heads]
@@ -150,32 +171,32 @@ def _summary(report: ReportModel, writer: MarkdownWriter) -> str:
 def _link(report: ReportModel, anchors: dict[str, str], turn: str) -> str:
     """A link to a turn: `round 1, opening A`."""
     round, name = report.places[turn]
-    return f"[{f'round {round}, ' if round else ''}{name}](#{anchors[turn]})"
+    return f"[{f'round {round}, ' if round else ''}{markup.literal(name)}](#{anchors[turn]})"
 
 
-def _links(report: ReportModel, anchors: dict[str, str], turns: list[str]) -> str:
+def _links(report: ReportModel, anchors: dict[str, str], turns: list[str]) -> Markup:
     """Links to turns, by round: `round 1: opening A, challenge B; round 2: ...`."""
     rounds: dict[int, list[str]] = {}
     for turn in turns:
         round, name = report.places[turn]
-        rounds.setdefault(round, []).append(f"[{name}](#{anchors[turn]})")
+        rounds.setdefault(round, []).append(f"[{markup.literal(name)}](#{anchors[turn]})")
     named = ((f"round {round}: " if round else "", links) for round, links in sorted(rounds.items()))
-    return "; ".join(name + ", ".join(links) for name, links in named)
+    return Markup("; ".join(name + ", ".join(links) for name, links in named))
 
 
-def _shown_in(report: ReportModel, anchors: dict[str, str], reason: ConsiderationReport) -> str:
+def _shown_in(report: ReportModel, anchors: dict[str, str], reason: ConsiderationReport) -> Markup:
     """Links to the turns that show a reason, and its row of the dissent record; empty where there is neither."""
     row = f"row {reason.dissent_row} of the dissent record" if reason.dissent_row else ""
-    return ", ".join(filter(None, (_links(report, anchors, list(reason.turns)), row)))
+    return Markup(", ").join(filter(None, (_links(report, anchors, list(reason.turns)), row)))
 
 
-def _advice_link(report: ReportModel, anchors: dict[str, str]) -> str:
+def _advice_link(report: ReportModel, anchors: dict[str, str]) -> Markup:
     """A link to the rapporteur's advice before the debate; empty where there is none."""
     turn = report.brief.advice if report.brief else None
-    return f"[The advice before the debate](#{anchors[turn]})" if turn and turn in anchors else ""
+    return Markup(f"[The advice before the debate](#{anchors[turn]})" if turn and turn in anchors else "")
 
 
-def _contents(report: ReportModel) -> str:
+def _contents(report: ReportModel) -> Markup:
     """Links to the sections that a reader looks for first, on one line."""
     final = report.judging.final_fields
     titles = [*(["Decision Brief"] if report.brief else []), "Final Verdict", "Debate Transcript"]
@@ -183,7 +204,7 @@ def _contents(report: ReportModel) -> str:
     titles += ["Dissent Record"] if "rows" in final else []
     titles += ["Key Unresolved Questions"] if "unresolved_questions" in final else []
     titles += ["Recommended Follow-Up"] if "follow_up" in final else []
-    return " · ".join(f"[{title}](#{markup.anchor(title, {})})" for title in titles)
+    return Markup(" · ".join(f"[{title}](#{markup.anchor(title, {})})" for title in titles))
 
 
 def _anchors(report: ReportModel) -> dict[str, str]:
@@ -212,18 +233,18 @@ def _anchors(report: ReportModel) -> dict[str, str]:
 
 
 class MarkdownWriter:
-    """Writes for one report; `link` makes a turn's id a link to it."""
+    """Writes markdown for one report; `link` makes a turn's id a link to it."""
 
     def __init__(self, link: Callable[[str], str], budget: ParseBudget | None = None):
         self._link, self._budget = link, budget or ParseBudget()
 
-    def line(self, words: Phrase, *, in_table: bool = False) -> str:
+    def line(self, words: Phrase, *, in_table: bool = False) -> Markup:
         """A phrase, wherever phrases of its kinds may stand."""
         parts: list[str] = []
         for strong, runs in groupby(words, key=lambda run: run.strong):
             text = "".join(self._run(run, in_table=in_table) for run in runs)
             parts.append(f"**{text}**" if strong else text)
-        return "".join(parts)
+        return Markup("".join(parts))
 
     def _run(self, run: TextRun, *, in_table: bool) -> str:
         match run.kind:
@@ -239,18 +260,19 @@ class MarkdownWriter:
                 return markup.address(run.text)
             case "found":
                 return markup.link(run.to, run.text)
-        return run.text
+        own = markup.in_line(run.text)  # outside of a table a bar is a bar
+        return own if in_table else own.replace(r"\|", "|")
 
-    def table(self, table: PhraseTable, rule: Sequence[str] = ()) -> str:
+    def table(self, table: PhraseTable, rule: Sequence[str] = ()) -> Markup:
         """A table; `rule` stands below its heads, cell for cell."""
         heads = "".join(f" {self.line(head, in_table=True)} |" if head else " |" for head in table.heads)
         below = f"|{'|'.join(rule)}|" if rule else f"| {' | '.join(['---'] * len(table.heads))} |"
         rows = (" | ".join(self.line(cell, in_table=True) for cell in row) for row in table.rows)
-        return "\n".join([f"|{heads}", below, *(f"| {row} |" for row in rows)])
+        return Markup("\n".join([f"|{heads}", below, *(f"| {row} |" for row in rows)]))
 
-    def block(self, parts: Iterable[FieldPart]) -> str:
+    def block(self, parts: Iterable[FieldPart]) -> Markup:
         """A speech in fields, as paragraphs, quotes, lists and the speech itself."""
-        return "\n\n".join(map(self._part, parts))
+        return Markup("\n\n".join(map(self._part, parts)))
 
     def _part(self, part: FieldPart) -> str:
         if part.kind == "speech":
@@ -262,15 +284,15 @@ class MarkdownWriter:
             return "\n".join([f"{named}\n", *(f"- {self.line(item)}" for item in part.items)])
         return f"{named} {self.line(part.words)}"
 
-    def items(self, phrases: Iterable[Phrase]) -> str:
+    def items(self, phrases: Iterable[Phrase]) -> Markup:
         """Lines as a list."""
-        return "\n".join(f"- {self.line(item)}" for item in phrases)
+        return Markup("\n".join(f"- {self.line(item)}" for item in phrases))
 
-    def note(self, text: str) -> str:
+    def note(self, text: str) -> Markup:
         """A sentence of the report's own."""
-        return text
+        return markdown_text(text)
 
-    def field_items(self, parts: Iterable[FieldPart]) -> list[str]:
+    def field_items(self, parts: Iterable[FieldPart]) -> list[Markup]:
         """The fields of a judge's reply, as the lines of a list."""
         lines = []
         for part in parts:
@@ -279,4 +301,4 @@ class MarkdownWriter:
                 lines += [named, *(f"  - {self.line(item)}" for item in part.items)]
             else:
                 lines.append(f"{named} {self.line(part.words)}")
-        return lines
+        return [Markup(line) for line in lines]

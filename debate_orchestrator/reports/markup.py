@@ -279,6 +279,20 @@ def plain(text: str) -> str:
     return _OPENING.sub(r"\1\\\2", literal(text))
 
 
+_BLOCK_OPENING = re.compile(r"^(\s*(?:\d{1,9}(?=[.)](?:\s|$))|(?=[-+](?:\s|$)|=|--)))")
+
+
+def in_line(text: str) -> str:
+    """A part of a line in which every character is shown as itself. It keeps the blanks around it."""
+    return _PUNCTUATION.sub(r"\\\1", sanitize.sanitize(text).replace("\n", " "))
+
+
+def escaped(text: str) -> str:
+    """The same wherever it stands, at the start of a line too. Dates and numbers stay as they are."""
+    line = _BLOCK_OPENING.sub(r"\1\\", in_line(text).expandtabs(1))
+    return line.lstrip(" ") if line.startswith("    ") else line  # four blanks would make code of it
+
+
 def unliteral(markdown: str) -> str:
     """The line that `literal` made this of."""
     return re.sub(r"\\([\\`*_\[\]<>|~&#])", r"\1", markdown)

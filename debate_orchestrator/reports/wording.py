@@ -92,10 +92,10 @@ def winner_word(winner: str) -> str:
     return winner.upper() if len(winner) == 1 else winner.capitalize() if winner in (TIE, CONSENSUS) else winner
 
 
-def score_line(result: RoundResult) -> str:
-    """The scores of a round, as the transcript and the screen show them."""
-    scores = " | ".join(f"{side.upper()}: {decimals(points)}" for side, points in result.scores.items())
-    return f"{scores} | Winner: {winner_word(result.winner)}"
+def score_line(result: RoundResult) -> list[str]:
+    """The scores of a round and its winner: parts of a line, between which the transcript and the screen have bars."""
+    scores = [f"{side.upper()}: {decimals(points)}" for side, points in result.scores.items()]
+    return [*scores, f"Winner: {winner_word(result.winner)}"]
 
 
 def behind_sentence(results: Iterable[RoundResult]) -> str:

@@ -33,6 +33,7 @@ from pydantic import ValidationError
 from debate_orchestrator.core.events import EVENT, Event, Opened
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.private_text import without_private
+from debate_orchestrator.core.values import NOT_A_LINE
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util.data import error_text, followed_file, must_fit, name_of, read_regular, regular_file
 from debate_orchestrator.util.errors import (
@@ -184,6 +185,10 @@ def _entry(path: str, n: int, line: bytes, prev: str) -> Entry:
     try:
         return Entry(number, at, EVENT.validate_python(data), digest)
     except (ValidationError, RecursionError) as error:
+        if isinstance(error, ValidationError) and {item["type"] for item in error.errors()} == {NOT_A_LINE}:
+            raise DamagedJournal(
+                f"{where} holds a text that is not allowed in its place{_first_mistake(error)}."
+            ) from None
         raise NewerJournal(f"{where} holds an event this version does not know{_first_mistake(error)}.") from None
 
 
@@ -213,7 +218,8 @@ def _first_mistake(error: Exception) -> str:
         return ""
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     place = ".".join(str(key) for key in first["loc"][1:])
-    return f" ({short_repr(': '.join(filter(None, (place, first['msg']))), 160)})"
+    wanted = f"should be {first['msg']}" if first["type"] == NOT_A_LINE else first["msg"]
+    return f" ({short_repr(': '.join(filter(None, (place, wanted))), 200)})"
 
 
 def _hash_suffix(digest: str) -> bytes:

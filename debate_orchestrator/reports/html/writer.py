@@ -86,7 +86,7 @@ class HtmlWriter:
             case "prose":
                 shown = self.prose(run.text)
             case "own":
-                shown = escape(run.text)
+                shown = escape(sanitize.sanitize(run.text))
             case _:
                 shown = literal_html(run.text)
         return self.to(run.to, shown) if run.to else shown

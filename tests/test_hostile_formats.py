@@ -1,0 +1,256 @@
+"""A stranger's journal brings a format and ballots of its own: no word of theirs is live in any form of a report.
+
+The places are found in the models, so that a field, an option or a key that is new is tried as well.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import journals
+import page_reading
+import pytest
+import reading
+from conftest import Ran, Run
+from core import folding
+from own_formats import FILES, written
+from pydantic import BaseModel, ValidationError
+from scripted_debates import entries, rules
+
+from debate_orchestrator.core import schedule
+from debate_orchestrator.core.events import Event, StructuredReplyGiven
+from debate_orchestrator.core.fold import apply, fold
+from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.schema import Condition, Field, Shape, ShapeContext, applies, fields_asked, names_turns
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine import format_check
+from debate_orchestrator.reports import json as json_report
+from debate_orchestrator.reports import markdown
+from debate_orchestrator.reports.compare import compare
+from debate_orchestrator.reports.html import page
+from debate_orchestrator.reports.model import build_report
+from debate_orchestrator.util import resources
+from debate_orchestrator.util.errors import OutOfTurn
+from debate_orchestrator.util.sanitize import sanitize
+from debate_orchestrator.web import blocks
+
+PLAIN = "Ordinary words"
+SAID = "So it is."
+"""What scripts have in the place of a free text."""
+HOSTILE = (
+    "<img src=https://evil.example/x><script>alert(1)</script>",
+    "x |\n\n## Final Verdict\n\n**Winner:** B | x\n\n---\n",
+    "x\x1b]0;pwned\x07\x1b[2J\u202eB :renniW",
+    "![x](https://evil.example/x.png)",
+    "# Final Verdict",
+)
+
+
+def words(value: Any) -> Iterator[str]:
+    """Every string of a value, the keys of its mappings too, at every depth; not the names of a model's fields."""
+    match value:
+        case str():
+            yield value
+        case BaseModel():
+            for name in type(value).model_fields:
+                yield from words(getattr(value, name))
+        case Mapping():
+            for key, one in value.items():
+                yield from words(key)
+                yield from words(one)
+        case list() | tuple():
+            for one in value:
+                yield from words(one)
+
+
+def replaced(value: Any, changes: Mapping[str, str]) -> Any:
+    """A value as plain data in which strings are others, wherever they stand alone."""
+    match value:
+        case str():
+            return changes.get(value, value)
+        case BaseModel():
+            return {name: replaced(getattr(value, name), changes) for name in type(value).model_fields}
+        case Mapping():
+            return {replaced(key, changes): replaced(one, changes) for key, one in value.items()}
+        case list() | tuple():
+            return [replaced(one, changes) for one in value]
+    return value
+
+
+def refuses(own: Format, word: str, other: str) -> bool:
+    """Whether a format may not have another string in the place of one of its own."""
+    try:
+        Format.model_validate(replaced(own, {word: other}))
+    except ValidationError:
+        return True
+    return False
+
+
+def full(shape: Shape, context: ShapeContext) -> dict[str, Any]:
+    """A reply of a shape with something in each field, except what would end the debate."""
+    made: dict[str, Any] = {}
+    for name, field in fields_asked(shape, context).items():
+        if applies(field, made) and name != "conceded":
+            made[name] = name not in ("refused", "dry") if field.kind == "flag" else filled(field, context)
+        else:
+            made[name] = [] if field.kind in ("list", "choices", "turns") else None
+    return made
+
+
+def filled(field: Field, context: ShapeContext) -> Any:
+    """A value of a field: of several options the first, of lists as few items as may be."""
+    if keys := field.keys(context):
+        return {key: filled(field.single, context) for key in keys}
+    match field.kind:
+        case "list" if names_turns(field.fields) and not context.turns:
+            return []
+        case "list":
+            return [full(field.fields, context) if field.fields else SAID] * int(field.least or 1)
+        case "record":
+            return full(field.fields, context)
+        case "turns":
+            return list(context.turns[:2])
+    always = field.model_copy(update={"optional": False, "only_if": {}, "unless": {}, "when": Condition()})
+    return folding.filled({"it": always}, context)["it"]
+
+
+def played(format: Format, said: str = SAID) -> tuple[list[Event], DebateState]:
+    """A debate of a format in which every phase takes place, with the last of its modes; `said` is every free text of
+    its ballots."""
+    asked = {name: name in format.options for name in ("issues", "brief")}
+    mode = [*format.rubric.strictness][-1]
+    opened = folding.opened(2, format.panel, rules=format, strictness=mode, **asked)
+    debate, events = fold([opened]), list[Event]([opened])
+    while due := debate.due:
+        for turn in due:
+            shape = debate.shape(turn)
+            reply = folding.spoke(turn.id)
+            if shape is not None:
+                ballot = full(shape, schedule.shape_context(debate, turn))
+                reply = folding.voted(turn.id, replaced(ballot, {SAID: said}))
+            debate = apply(debate, reply)
+            events.append(reply)
+    return events, debate
+
+
+def forms(events: list[Event], debate: DebateState) -> dict[str, str]:
+    """Every form in which a debate is shown, by its name."""
+    report = build_report(entries(events))
+    compared = compare([("one", report), ("other", report)])
+    return {
+        "report.md": markdown.render(report),
+        "review.md": markdown.render_for_review(report),
+        "comparison.md": markdown.render_comparison(compared),
+        "report.html": page.render(report),
+        "comparison.html": page.render_comparison(compared),
+        "web.html": blocks.all_rendered(debate),
+        "report.json": json_report.render(report),
+    }
+
+
+def structure(markdown_text: str) -> Counter[str]:
+    """The headings, rules, tables and cells of a report, how many of each; HTML and images too."""
+    tokens = reading.every(reading.parsed(markdown_text))
+    return Counter(token.type + token.markup for token in tokens if token.type in _STRUCTURE)
+
+
+_STRUCTURE = {*reading.FORGING, "tr_open", "td_open", "th_open"}
+
+
+def assert_dead(made: dict[str, str], plain: dict[str, str], where: str) -> None:
+    """Nothing of what was put into a debate is live: its forms have the structure of those with plain words."""
+    for name, text in made.items():
+        assert sanitize(text) == text, (where, name)
+        if name.endswith(".md"):
+            assert structure(text) == structure(plain[name]), (where, name)
+        elif name.endswith(".html"):
+            told, usual = page_reading.read(text), page_reading.read(plain[name])
+            assert told.odd == usual.odd, (where, name)
+            assert len(told.outline) == len(usual.outline), (where, name)
+        else:
+            json.loads(text)
+
+
+@pytest.mark.parametrize("name", resources.format_names())
+def test_no_word_of_a_format_is_live(name: str, here: Path, debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A format with hostile words in the place of any of its own is refused, or shows them as words."""
+    own = rules(name)
+    for hostile in HOSTILE:
+        every = dict.fromkeys(words(own))
+        kept = [word for word in every if not refuses(own, word, hostile)]
+        assert 10 < len(kept) < len(every), hostile
+        made, plain = (
+            Format.model_validate(replaced(own, {word: f"{text}{n}" for n, word in enumerate(kept)}))
+            for text in (hostile, PLAIN)
+        )
+        shown = played(made)
+        assert_dead(forms(*shown), forms(*played(plain)), repr(hostile))
+        with monkeypatch.context() as patched:
+            patched.setattr(format_check, "load", lambda given, made=made: made)
+            assert_harmless(debate("formats", "mine"))
+        path = here / f"{HOSTILE.index(hostile)}.journal.jsonl"
+        journals.written(path, shown[0])
+        for verb in (["replay", path], ["check", path], ["ballot", path, "--form"], ["compare", path, path]):
+            assert_harmless(debate(*map(str, verb)))
+
+
+@pytest.mark.parametrize("name", resources.format_names())
+def test_no_word_of_a_ballot_is_live(name: str) -> None:
+    """Hostile words in the free texts of ballots are shown as words; in the place of any other of their strings, keys
+    too, they are refused."""
+    own = rules(name)
+    plain = forms(*played(own))
+    for hostile in HOSTILE:
+        assert_dead(forms(*played(own, hostile)), plain, repr(hostile))
+    events, _ = played(own)
+    for n, event in enumerate(events):
+        if isinstance(event, StructuredReplyGiven):
+            before = fold(events[:n])
+            for word in set(words(event.data)) - {SAID}:
+                spoiled = event.model_copy(update={"data": replaced(event.data, {word: HOSTILE[0]})})
+                with pytest.raises(OutOfTurn):
+                    apply(before, spoiled)
+
+
+def assert_harmless(ran: Ran) -> None:
+    """A verb did what it does, and printed nothing that a terminal obeys."""
+    assert ran.code == 0, ran.err
+    assert sanitize(ran.out) == ran.out and sanitize(ran.err) == ran.err
+
+
+def test_a_journal_with_a_hostile_option_is_refused(here: Path, debate: Run) -> None:
+    """It is not read, and the message says where in the format the option stands, and what it must be."""
+    path = here / "own.journal.jsonl"
+    whole = journals.written(path, played(rules("adversarial"))[0])
+    for hostile in HOSTILE[:4]:
+        event = json.loads(whole.split(b"\n")[0])["event"]
+        event["format"] = replaced(event["format"], {"unresolved": hostile})
+        path.write_bytes(journals.line(1, journals.START, event))
+        ran = debate("report", str(path))
+
+        assert ran.code == 2, hostile
+        place = "format.shapes.dissent.rows.fields.status.of.0"
+        assert "line 1 holds a text that is not allowed in its place" in ran.err
+        assert f"{place}: should be a line of text, of at most 200 characters, without markdown or HTML" in ran.err
+        assert "newer version" not in ran.err
+        assert sanitize(ran.err) == ran.err and not list(here.glob("*.md"))
+
+
+def test_a_sign_of_convergence_with_html_is_refused(here: Path, debate: Run) -> None:
+    """A key of a format of one's own is held to the rule for options, and the message names its line."""
+    text = FILES["rubric.yaml"] + 'convergence: {"<img src=https://evil.example/x>": They agree}\n'
+    ran = debate("formats", str(written(here / "mine", rubric_yaml=text)))
+
+    assert ran.code == 2
+    assert "mine/rubric.yaml:7: rubric.converge" in ran.err
+    assert "should be a line of text, of at most 200 characters, without markdown or HTML." in ran.err
+
+
+def test_an_option_may_have_lone_signs() -> None:
+    """What is no markup is no reason to refuse a format."""
+    for option in ("C#", "<50%", "> 50%", "~10", "half_true", "yes & no", "É, ß"):
+        assert Format.model_validate(replaced(rules("adversarial"), {"unresolved": option}))
