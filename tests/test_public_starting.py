@@ -38,7 +38,7 @@ asked = []
 async def check(request):
     asked.append(request["topic"])
     if pathlib.Path("broken").exists():
-        raise OSError
+        raise (EOFError if pathlib.Path("mute").exists() else OSError)(request["topic"])
     while "slow" in request["topic"] and not pathlib.Path("decided").exists():
         await asyncio.sleep(0.01)
 """
@@ -349,6 +349,26 @@ def test_a_failure_is_told_once_in_a_while(here: Path) -> None:
     with visiting_public(rules(moderation=str(here / "missing"))) as visitor:
         assert [visitor.start().status_code for _ in range(3)] == [503] * 3
         assert len(visitor.log) == 1 and "can't be run" in visitor.log[0]
+
+
+def test_a_failure_that_quotes_the_topic_is_told_once(moderation: str, here: Path) -> None:
+    """What a function's errors say does not tell two failures apart, and another one between them changes nothing."""
+    (here / "broken").touch()
+    with visiting_public(rules(moderation=moderation)) as visitor:
+        for n in range(4):
+            (here / "mute").unlink(missing_ok=True) if n % 2 else (here / "mute").touch()
+            assert from_address(visitor, f"198.51.100.{n}").start({"topic": f"Is {n} good?"}).status_code == 503
+        assert [line.partition("(")[2].partition(":")[0] for line in visitor.log] == ["EOFError", "OSError"]
+
+
+def test_a_damaged_journal_is_told_once_in_a_while(here: Path) -> None:
+    """However often its page is loaded; that of another is told too."""
+    for name in ("one", "other"):
+        Path(f"{name}.public.journal.jsonl").write_text("{}\n{}\n", encoding="utf-8")
+    with visiting_public() as visitor:
+        visitor.log.clear()
+        assert {visitor.get(f"/d/{name}").status_code for name in ("one", "other") * 3} == {500}
+        assert len(visitor.log) == 2
 
 
 def test_a_busy_executor_holds_up_no_debate(here: Path) -> None:
