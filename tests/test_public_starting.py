@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -302,6 +303,36 @@ def test_those_who_read_keep_their_part(monkeypatch: pytest.MonkeyPatch) -> None
         assert refused.value.status == 503 and refused.value.retry_after
         forms.enter_context(guarded._counted("another", is_form=False))
     forms.enter_context(guarded._counted("another", is_form=True))
+
+
+def test_all_that_a_moderator_prints_is_read(here: Path) -> None:
+    """Its reason may come in pieces, and more than a pipe holds may follow it."""
+    program = here / "moderate.py"
+    program.write_text(
+        "import sys, time\n"
+        "for piece in ('No ', 'politics', ' here.\\n'):\n"
+        "    print(piece, end='', flush=True)\n"
+        "    time.sleep(0.05)\n"
+        "print('x' * 1_000_000)\n"
+        "sys.exit(1)\n",
+        encoding="utf-8",
+    )
+    moderator = Moderator(f"{sys.executable} {program}")
+    assert asyncio.run(moderator.reason(REQUEST)) == "No politics here."
+
+
+def test_a_moderator_that_prints_without_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is given up in time, though what it prints has no end."""
+    monkeypatch.setattr(moderation_module, "MODERATION_SECONDS", 0.5)
+    with pytest.raises(ModerationFailed, match="no answer within"):
+        asyncio.run(Moderator("yes").reason(REQUEST))
+
+
+def test_what_a_moderator_leaves_running_holds_nothing_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A child that has its standard output is waited for a little, and ended."""
+    monkeypatch.setattr(moderation_module, "GRACE", 0.05)
+    moderator = Moderator("sh -c 'echo No gossip.; sleep 600 & exit 1'")
+    assert asyncio.run(moderator.reason(REQUEST)) == "No gossip."
 
 
 HANGING = """\
