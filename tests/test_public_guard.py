@@ -332,9 +332,9 @@ def test_sums_are_read_after_the_lock_was_waited_for(database: str) -> None:
         connection.execute("ALTER ROLE CURRENT_USER SET default_transaction_isolation = 'repeatable read'")
 
     async def run() -> None:
-        async with PostgresLimits(database)._locked() as connection:
-            (isolation,) = await (await connection.execute("SHOW transaction_isolation")).fetchone()
-            assert isolation == "read committed"
+        show = "SHOW transaction_isolation"
+        (isolation,) = await PostgresLimits(database)._locked(lambda connection: connection.execute(show).fetchone())
+        assert isolation == "read committed"
 
     try:
         asyncio.run(run())

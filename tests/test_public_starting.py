@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -38,7 +39,7 @@ asked = []
 async def check(request):
     asked.append(request["topic"])
     if pathlib.Path("broken").exists():
-        raise OSError
+        raise (EOFError if pathlib.Path("mute").exists() else OSError)(request["topic"])
     while "slow" in request["topic"] and not pathlib.Path("decided").exists():
         await asyncio.sleep(0.01)
 """
@@ -304,6 +305,36 @@ def test_those_who_read_keep_their_part(monkeypatch: pytest.MonkeyPatch) -> None
     forms.enter_context(guarded._counted("another", is_form=True))
 
 
+def test_all_that_a_moderator_prints_is_read(here: Path) -> None:
+    """Its reason may come in pieces, and more than a pipe holds may follow it."""
+    program = here / "moderate.py"
+    program.write_text(
+        "import sys, time\n"
+        "for piece in ('No ', 'politics', ' here.\\n'):\n"
+        "    print(piece, end='', flush=True)\n"
+        "    time.sleep(0.05)\n"
+        "print('x' * 1_000_000)\n"
+        "sys.exit(1)\n",
+        encoding="utf-8",
+    )
+    moderator = Moderator(f"{sys.executable} {program}")
+    assert asyncio.run(moderator.reason(REQUEST)) == "No politics here."
+
+
+def test_a_moderator_that_prints_without_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is given up in time, though what it prints has no end."""
+    monkeypatch.setattr(moderation_module, "MODERATION_SECONDS", 0.5)
+    with pytest.raises(ModerationFailed, match="no answer within"):
+        asyncio.run(Moderator("yes").reason(REQUEST))
+
+
+def test_what_a_moderator_leaves_running_holds_nothing_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A child that has its standard output is waited for a little, and ended."""
+    monkeypatch.setattr(moderation_module, "GRACE", 0.05)
+    moderator = Moderator("sh -c 'echo No gossip.; sleep 600 & exit 1'")
+    assert asyncio.run(moderator.reason(REQUEST)) == "No gossip."
+
+
 HANGING = """\
 import threading
 gate = threading.Event()
@@ -349,6 +380,26 @@ def test_a_failure_is_told_once_in_a_while(here: Path) -> None:
     with visiting_public(rules(moderation=str(here / "missing"))) as visitor:
         assert [visitor.start().status_code for _ in range(3)] == [503] * 3
         assert len(visitor.log) == 1 and "can't be run" in visitor.log[0]
+
+
+def test_a_failure_that_quotes_the_topic_is_told_once(moderation: str, here: Path) -> None:
+    """What a function's errors say does not tell two failures apart, and another one between them changes nothing."""
+    (here / "broken").touch()
+    with visiting_public(rules(moderation=moderation)) as visitor:
+        for n in range(4):
+            (here / "mute").unlink(missing_ok=True) if n % 2 else (here / "mute").touch()
+            assert from_address(visitor, f"198.51.100.{n}").start({"topic": f"Is {n} good?"}).status_code == 503
+        assert [line.partition("(")[2].partition(":")[0] for line in visitor.log] == ["EOFError", "OSError"]
+
+
+def test_a_damaged_journal_is_told_once_in_a_while(here: Path) -> None:
+    """However often its page is loaded; that of another is told too."""
+    for name in ("one", "other"):
+        Path(f"{name}.public.journal.jsonl").write_text("{}\n{}\n", encoding="utf-8")
+    with visiting_public() as visitor:
+        visitor.log.clear()
+        assert {visitor.get(f"/d/{name}").status_code for name in ("one", "other") * 3} == {500}
+        assert len(visitor.log) == 2
 
 
 def test_a_busy_executor_holds_up_no_debate(here: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from public_site import rules
 from test_web_dashboard import visitor  # noqa: F401
 from test_web_seats import begun, state, turn_of
 from web_visitor import HOST, PATIENCE, TOKENS, Visitor
@@ -19,6 +20,9 @@ from debate_orchestrator.prompting.replies import MAX_SIZE
 from debate_orchestrator.util import resources
 from debate_orchestrator.web import guard, sent_form, server
 from debate_orchestrator.web.guard import LinkedDebate
+from debate_orchestrator.web.public.limits import MemoryLimits
+from debate_orchestrator.web.public.site import Site
+from debate_orchestrator.web.public.views import create_app as public_app
 from debate_orchestrator.web.server import create_app
 
 JOURNAL = "debate-report.journal.jsonl"
@@ -112,40 +116,97 @@ def test_a_ballot_has_a_small_form(visitor: Visitor) -> None:  # noqa: F811
     assert answer.status_code == 413
 
 
-def test_one_link_has_few_forms_at_once(here: Path) -> None:
-    """One more is refused unread, with what to try; once they are answered, the link takes forms again."""
-    link = review_link()
-    app, arrive = create_app(TOKENS, [HOST]), asyncio.Event()
-    head = {"host": HOST, "content-type": FORM}
-    scope = {"type": "http", "method": "POST", "path": link, "raw_path": link.encode(), "query_string": b""}
-    scope |= {"headers": [(name.encode(), value.encode()) for name, value in head.items()], "root_path": ""}
-    read = 0
+class Sending:
+    """A form that a browser sends to an application, in its own time."""
 
-    async def status() -> int:
-        sent: list[Any] = []
-        body = [b"form_token=0"]
+    def __init__(self, app: Any, path: str, host: str = HOST):
+        self.come: asyncio.Queue[tuple[bytes, bool]] = asyncio.Queue()
+        self._sent: list[Any] = []
+        head = {"host": host, "content-type": FORM, "sec-fetch-site": "same-origin"}
+        scope = {"type": "http", "method": "POST", "path": path, "raw_path": path.encode(), "query_string": b""}
+        scope |= {"headers": [(name.encode(), value.encode()) for name, value in head.items()], "root_path": ""}
+        self.answered = asyncio.ensure_future(app(scope, self._receive, self._send))
 
-        async def receive() -> Any:
-            nonlocal read
-            if not body:
-                await asyncio.sleep(3600)
-            read += 1
-            await arrive.wait()
-            return {"type": "http.request", "body": body.pop(), "more_body": False}
+    async def _receive(self) -> Any:
+        body, more = await self.come.get()
+        return {"type": "http.request", "body": body, "more_body": more}
 
-        async def send(message: Any) -> None:
-            sent.append(message)
+    async def _send(self, message: Any) -> None:
+        self._sent.append(message)
 
-        await app({**scope}, receive, send)
-        return int(sent[0]["status"])
+    def part(self, *, more: bool) -> None:
+        """Sends a part of it, and the last unless there are `more`."""
+        self.come.put_nowait((b"form_token=0", more))
+
+    async def status(self) -> int:
+        async with asyncio.timeout(PATIENCE):
+            await self.answered
+        return int(self._sent[0]["status"])
+
+
+async def heard() -> None:
+    """Lets every task of the loop go on as far as it can."""
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+def test_one_link_has_few_forms_at_once() -> None:
+    """With so many that came whole, one more is refused unread; once they are answered, the link takes forms again."""
 
     async def run() -> None:
-        held = [asyncio.ensure_future(status()) for _ in range(guard.MAX_FORMS)]
-        await asyncio.sleep(0)
-        async with asyncio.timeout(PATIENCE):
-            assert await status() == 429
-            arrive.set()
-            assert set(await asyncio.gather(*held)) == {403} and read == guard.MAX_FORMS
-            assert await status() == 403
+        answer = asyncio.Event()
+
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            await answer.wait()
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+
+        guarded = guard.Guard(app, hosts=[HOST], admit=lambda scope, headers: guard.RequestLimit(100, "/link"))
+        held = [Sending(guarded, "/link") for _ in range(guard.MAX_FORMS)]
+        for form in held:
+            form.part(more=False)
+        await heard()
+        late = Sending(guarded, "/link")
+        late.part(more=False)
+        assert await late.status() == 429 and late.come.qsize() == 1
+        answer.set()
+        assert [await form.status() for form in held] == [200] * guard.MAX_FORMS
+        again = Sending(guarded, "/link")
+        again.part(more=False)
+        assert await again.status() == 200
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("kind", ["dashboard", "review", "seat", "public site"])
+def test_forms_that_never_end_keep_no_other_out(here: Path, kind: str) -> None:
+    """However many of one sender are held, a form that comes whole is answered. The one that has sent nothing for
+    longest ends for it, and no more of them than a sender has places are kept."""
+    link = review_link()
+    seat = TOKENS.seat(LinkedDebate("debate-report", read_journal(JOURNAL).entries[0].hash), "a")
+    paths = {"dashboard": f"/dashboard/{TOKENS.dashboard}/new", "review": link, "seat": f"/seat/debate-report/a/{seat}"}
+    refused = 404 if kind == "seat" else 403  # by the view: no person has that seat, and the form has another token
+
+    async def run() -> None:
+        site = Site(rules(), MemoryLimits(), list[str]().append)
+        app = public_app(site, [HOST]) if kind == "public site" else create_app(TOKENS, [HOST])
+        path = paths.get(kind, "/start")
+        held = [Sending(app, path) for _ in range(guard.MAX_FORMS)]
+        await heard()
+        held[0].part(more=True)
+        await heard()
+        for over in (held[1], held[2]):
+            honest = Sending(app, path)
+            honest.part(more=False)
+            assert await honest.status() == refused
+            assert await over.status() == 408
+            held.append(Sending(app, path))
+            await heard()
+        waiting = [form for form in held if not form.answered.done()]
+        assert len(waiting) == guard.MAX_FORMS and held[0] in waiting
+        held[0].part(more=False)
+        assert await held[0].status() == refused
+        for form in waiting:
+            form.answered.cancel()
+        await site.shutdown()
 
     asyncio.run(run())

@@ -12,7 +12,7 @@ import hmac
 import os
 import secrets
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
@@ -58,6 +58,7 @@ UNREAD_SECONDS = 10.0
 """Seconds after which a connection is ended whose browser has stopped reading what is sent to it."""
 _SECRET_SIZE = 32
 """Bytes of the secret of a user."""
+_SEND_AGAIN = "go back, and send it again in some seconds"
 _FORM = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
 """The type of forms that may be long: a character takes as many bytes as in UTF-8, where percent-encoding takes three
@@ -97,6 +98,9 @@ class Guard:
         self._app, self._admit = app, admit
         self._forms, self._reads = Counter[str](), Counter[str]()
         """Forms that are read or worked on, and other requests that are answered, by what they are counted by."""
+        self._coming: dict[asyncio.Timeout, str] = {}
+        """What is left of the time of forms of which a part has come, with what they are counted by; first the one that
+        has sent nothing for longest. They give their places to others: a sender could hold them as long as it likes."""
         self._origins = {host: _origin(host) for host in map(str.lower, hosts)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -122,7 +126,7 @@ class Guard:
             with self._counted(limit.counted_by, is_form=scope["method"] == "POST"):
                 body, may_be_dropped = b"", True
                 if scope["method"] == "POST":
-                    body, may_be_dropped = await _whole(receive, headers, limit.size), limit.may_be_dropped
+                    body, may_be_dropped = await self._whole(receive, headers, limit), limit.may_be_dropped
                 await self._answer(scope, receive, body, send_with_headers, lambda: begun or not may_be_dropped)
         except HttpError as error:
             await _send_error(send_with_headers, error)
@@ -130,16 +134,17 @@ class Guard:
     @contextmanager
     def _counted(self, sender: str, *, is_form: bool) -> Iterator[None]:
         """Counts a request until it is answered, unless its sender is not counted. Raises HttpError where too many of
-        the sender are not answered yet, or too many forms in all: those who read keep their part of the connections."""
+        the sender are not answered yet, or too many forms in all: those who read keep their part of the connections. A
+        form takes the place of one that has not come whole, if there is one."""
         if not sender:
             yield
             return
         counted, most = (self._forms, MAX_FORMS) if is_form else (self._reads, MAX_READS)
-        again = "go back, and send it again in some seconds" if is_form else "the same again in some seconds"
-        if counted[sender] >= most:
+        again = _SEND_AGAIN if is_form else "the same again in some seconds"
+        if counted[sender] >= most and not (is_form and self._end_coming({sender})):
             sentence = f"{most} requests of yours are not answered yet.{' Nothing was saved.' if is_form else ''}"
             raise HttpError(429, with_hint(sentence, again), retry_after=5)
-        if is_form and counted.total() >= bounds().connections // 2:
+        if is_form and counted.total() >= bounds().connections // 2 and not self._end_coming(counted):
             raise HttpError(
                 503, with_hint("Too many forms come at the moment. Nothing was saved.", again), retry_after=5
             )
@@ -150,6 +155,46 @@ class Guard:
             counted[sender] -= 1
             if not counted[sender]:
                 del counted[sender]
+
+    def _end_coming(self, senders: Collection[str]) -> bool:
+        """Ends the form of these senders that has sent nothing for longest, of those that have not come whole. Whether
+        there was one."""
+        for left, sender in self._coming.items():
+            if sender in senders:
+                del self._coming[left]
+                if not left.expired():
+                    left.reschedule(asyncio.get_running_loop().time())
+                return True
+        return False
+
+    async def _whole(self, receive: Receive, headers: Headers, limit: RequestLimit) -> bytes:
+        """The body of a form. Raises HttpError where it is too large, takes too long, or gives its place to another."""
+        too_large = HttpError(
+            413, f"A form may have {limit.size:,} bytes. Nothing was saved; go back to what you wrote."
+        )
+        length = headers.get("content-length", "0")
+        if length.isdigit() and int(length[:12]) > limit.size:
+            raise too_large
+        body, more = bytearray(), True
+        try:
+            async with asyncio.timeout(BODY_SECONDS) as left:
+                while more:
+                    self._coming[left] = limit.counted_by
+                    message = await receive()
+                    if self._coming.pop(left, None) is None:
+                        raise TimeoutError
+                    if message["type"] == "http.disconnect":
+                        raise HttpError(400, "The request ended before all of it arrived.")
+                    body.extend(message.get("body", b""))
+                    if len(body) > limit.size:
+                        raise too_large
+                    more = message.get("more_body", False)
+        except TimeoutError:
+            sentence = f"The form did not arrive within {BODY_SECONDS:.0f} s, or too many came at once."
+            raise HttpError(408, with_hint(f"{sentence} Nothing was saved.", _SEND_AGAIN)) from None
+        finally:
+            self._coming.pop(left, None)
+        return bytes(body)
 
     async def _answer(
         self, scope: Scope, receive: Receive, body: bytes, send: Send, must_go_on: Callable[[], bool]
@@ -225,31 +270,6 @@ def slices(message: Message) -> Iterator[Message]:
         yield {**message, "body": bytes(body[:_SLICE]), "more_body": True}
         body = body[_SLICE:]
     yield {**message, "body": bytes(body)} if "body" in message else message
-
-
-async def _whole(receive: Receive, headers: Headers, largest: int) -> bytes:
-    """The body of a request. Raises HttpError where it is too large, or takes too long."""
-    too_large = HttpError(413, f"A form may have {largest:,} bytes. Nothing was saved; go back to what you wrote.")
-    if headers.get("content-length", "0").isdigit() and int(headers.get("content-length", "0")[:12]) > largest:
-        raise too_large
-    body = bytearray()
-
-    async def read() -> None:
-        more = True
-        while more:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise HttpError(400, "The request ended before all of it arrived.")
-            body.extend(message.get("body", b""))
-            if len(body) > largest:
-                raise too_large
-            more = message.get("more_body", False)
-
-    try:
-        await asyncio.wait_for(read(), BODY_SECONDS)
-    except TimeoutError:
-        raise HttpError(408, f"The request did not arrive within {BODY_SECONDS:.0f} s. Send it again.") from None
-    return bytes(body)
 
 
 async def disconnected(receive: Receive) -> Message:

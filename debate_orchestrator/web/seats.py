@@ -209,8 +209,8 @@ def _heard(debate: DebateState, turn: Turn) -> list[dict[str, Any]]:
 
 
 def _taken(debate: DebateState, seat: str, name: str) -> list[dict[str, Any]]:
-    """The turns of a seat that are on record, and what the names of their drafts begin with in the debate of that
-    name."""
+    """The turns of a seat that are on record, and the names of their drafts in the debate of that name, before the
+    digest of the brief."""
     return [
         _article(debate, turn, speech_rules.visible_speech(debate, turn).text) | {"draft": f"{name} {turn.id} "}
         for turn in schedule.turns_taken(debate)

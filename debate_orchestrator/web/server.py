@@ -121,7 +121,7 @@ def _with_link_alone(tokens: Tokens) -> Admit:
         if not path.startswith(_OPEN) and not same(f"{DASHBOARD}{tokens.dashboard}", dashboard_of(path)):
             raise HttpError(401, "Open the dashboard with the link that `debate serve` printed at its start.")
         if path.startswith(DASHBOARD):
-            return RequestLimit(MAX_FORM_SIZE)
+            return RequestLimit(MAX_FORM_SIZE, counted_by=DASHBOARD if scope["method"] == "POST" else "")
         if scope["method"] != "POST":
             return RequestLimit(0, counted_by=_link_of(path))
         if not _is_link(path, tokens):

@@ -250,7 +250,7 @@ def test_a_killed_server_goes_on(folder: Path, context: Any) -> None:
 
 def test_two_people_in_two_browsers(folder: Path, context: Any, page: Any) -> None:  # noqa: F811
     """Each takes a seat by a link, one of them on a phone whose page is loaded anew: what was typed is there again, the
-    turn comes without a click, and the report is theirs to read."""
+    turn comes without a click, no draft is left once it is taken, and the report is theirs to read."""
     with served(folder) as (address, _):
         window = context.new_page()
         fill_in(window, address, people="ab")
@@ -277,6 +277,7 @@ def test_two_people_in_two_browsers(folder: Path, context: Any, page: Any) -> No
         for person in people.values():
             person.get_by_role("link", name="Read the report").click()
             person.wait_for_url("**/report")
+            assert person.evaluate("Object.keys(localStorage)") == []
             assert "A claim alone convinces nobody" in person.content()
             person.context.close()
         assert context.said == []

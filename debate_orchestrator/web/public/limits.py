@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
+import time
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Protocol, TypeVar
 
 from debate_orchestrator.util.errors import BadSettings, ExternalError
 from debate_orchestrator.web.public.rules import Rules
 
+T = TypeVar("T")
 KEY_BYTES = 32
 DAY_COST, ALL_COST = "max_cost_per_day", "max_cost"
 Most = Mapping[str, int]
@@ -93,7 +96,7 @@ def full_limit(
 _LOCK = 0x64656263  # not one of `tournament.cluster`: both may use one database
 """The number of the lock under which limits are looked up and counted, one process after the other."""
 _SECONDS = 5
-"""Seconds for a connection, and for what is done with it."""
+"""Seconds until its turn comes, for a connection, and for each statement."""
 _TABLES = """
 CREATE TABLE IF NOT EXISTS debate_public_counts
   (day text, counter text, used integer NOT NULL, PRIMARY KEY (day, counter));
@@ -115,62 +118,90 @@ class PostgresLimits:
             raise BadSettings("limits_database: a database needs the extra `postgresql`.", hint=hint) from None
         self._psycopg, self._url = psycopg, url
         self._keys: tuple[str, bytes] = ("", b"")
+        self._connection: Any = None
+        """It is kept, since to open one takes longer than to count."""
+        self._thread = ThreadPoolExecutor(1, "limits")
+        """A busy event loop would hold the lock for a turn of its own between any two statements."""
         self._made = False
 
-    @asynccontextmanager
-    async def _locked(self) -> AsyncIterator[Any]:
-        """A transaction that no other process is in at the same time. Raises LimitsUnavailable."""
+    async def _locked(self, work: Callable[[Any], T]) -> T:
+        """What `work` returns, in a transaction that no other process is in at the same time. Raises
+        LimitsUnavailable."""
+        until = time.monotonic() + _SECONDS
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._transaction, work, until)
+
+    def _transaction(self, work: Callable[[Any], T], until: float) -> T:
         try:
-            # Under another isolation the sums would be read as they were before the lock was waited for.
-            isolation = r"-c default_transaction_isolation=read\ committed"
-            options = f"{isolation} -c statement_timeout={_SECONDS}s -c lock_timeout={_SECONDS}s"
-            async with await self._psycopg.AsyncConnection.connect(
-                self._url, connect_timeout=_SECONDS, options=options
-            ) as connection:
-                await connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+            if time.monotonic() > until:
+                raise TimeoutError
+            connection = self._connected()
+            with connection.transaction():
+                connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
                 if not self._made:
-                    await connection.execute(_TABLES)
-                yield connection
-                self._made = True
-        except self._psycopg.Error as error:
+                    connection.execute(_TABLES)
+                result = work(connection)
+            self._made = True
+            return result
+        except (self._psycopg.Error, TimeoutError) as error:
             # Without the text of the error, which may hold the address of the database.
             problem = f"limits_database: the database does not answer ({type(error).__name__})."
             raise LimitsUnavailable(problem) from None
 
+    def _connected(self) -> Any:
+        """The connection; a new one where it was lost."""
+        if self._connection is not None:
+            try:
+                self._connection.execute("SELECT 1")
+                return self._connection
+            except self._psycopg.Error:
+                self._connection.close()
+        # Under another isolation the sums would be read as they were before the lock was waited for.
+        isolation = r"-c default_transaction_isolation=read\ committed"
+        self._connection = self._psycopg.connect(
+            self._url,
+            autocommit=True,
+            connect_timeout=_SECONDS,
+            tcp_user_timeout=1000 * _SECONDS,  # a machine that is gone ends no connection
+            options=f"{isolation} -c statement_timeout={_SECONDS}s -c lock_timeout={_SECONDS}s",
+        )
+        return self._connection
+
     async def admit(
         self, debate: str, day: str, counters: Most, cost: float, caps: Rules, below: Mapping[str, int] = {}
     ) -> str | None:
-        async with self._locked() as connection:
-            await connection.execute("DELETE FROM debate_public_counts WHERE day < %s", (day,))
-            rows = await connection.execute("SELECT counter, used FROM debate_public_counts WHERE day = %s", (day,))
-            counts = dict(await rows.fetchall())
+        def count(connection: Any) -> str | None:
+            connection.execute("DELETE FROM debate_public_counts WHERE day < %s", (day,))
+            rows = connection.execute("SELECT counter, used FROM debate_public_counts WHERE day = %s", (day,))
             sums = "SELECT coalesce(sum(dollars) FILTER (WHERE day = %s), 0), coalesce(sum(dollars), 0)"
-            row = await (await connection.execute(f"{sums} FROM debate_public_costs", (day,))).fetchone()
-            if full := full_limit(counts, {**counters, **below}, row, cost, caps):
+            spent = connection.execute(f"{sums} FROM debate_public_costs", (day,)).fetchone()
+            if full := full_limit(dict(rows), {**counters, **below}, spent, cost, caps):
                 return full
             for counter in counters:
-                await connection.execute(
+                connection.execute(
                     "INSERT INTO debate_public_counts VALUES (%s, %s, 1) ON CONFLICT (day, counter) "
                     "DO UPDATE SET used = debate_public_counts.used + 1",
                     (day, counter),
                 )
             if cost:
-                await connection.execute("INSERT INTO debate_public_costs VALUES (%s, %s, %s)", (debate, day, cost))
-        return None
+                connection.execute("INSERT INTO debate_public_costs VALUES (%s, %s, %s)", (debate, day, cost))
+            return None
+
+        return await self._locked(count)
 
     async def settle(self, debate: str, cost: float) -> None:
-        async with self._locked() as connection:
-            await connection.execute("UPDATE debate_public_costs SET dollars = %s WHERE debate = %s", (cost, debate))
+        update = "UPDATE debate_public_costs SET dollars = %s WHERE debate = %s"
+        await self._locked(lambda connection: connection.execute(update, (cost, debate)))
 
     async def day_key(self, day: str) -> bytes:
+        def key(connection: Any) -> bytes:
+            connection.execute("DELETE FROM debate_public_keys WHERE day < %s", (day,))
+            connection.execute(
+                "INSERT INTO debate_public_keys VALUES (%s, %s) ON CONFLICT (day) DO NOTHING",
+                (day, secrets.token_bytes(KEY_BYTES)),
+            )
+            (found,) = connection.execute("SELECT secret FROM debate_public_keys WHERE day = %s", (day,)).fetchone()
+            return bytes(found)
+
         if self._keys[0] != day:
-            async with self._locked() as connection:
-                await connection.execute("DELETE FROM debate_public_keys WHERE day < %s", (day,))
-                await connection.execute(
-                    "INSERT INTO debate_public_keys VALUES (%s, %s) ON CONFLICT (day) DO NOTHING",
-                    (day, secrets.token_bytes(KEY_BYTES)),
-                )
-                query = "SELECT secret FROM debate_public_keys WHERE day = %s"
-                (key,) = await (await connection.execute(query, (day,))).fetchone()
-            self._keys = day, bytes(key)
+            self._keys = day, await self._locked(key)
         return self._keys[1]

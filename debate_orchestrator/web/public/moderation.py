@@ -14,7 +14,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any
 
-from debate_orchestrator.providers.command import environment
+from debate_orchestrator.providers.command import GRACE, environment
 from debate_orchestrator.util.errors import BadSettings, ExternalError, with_hint
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.util.threads import in_background
@@ -27,6 +27,7 @@ _AT_ONCE = 4
 _MAX_REASON_LENGTH = 500
 """Characters of a reason that are shown."""
 _OUTPUT = 64 * 1024
+"""Bytes that are kept of what a program prints."""
 _UNEXPLAINED = "This topic is not debated on this site."
 
 Request = Mapping[str, Any]
@@ -115,28 +116,52 @@ class Moderator:
         return one_line(reason)[:_MAX_REASON_LENGTH] if reason else ""
 
 
+class _Run(asyncio.SubprocessProtocol):
+    """The beginning of what a program prints; the rest is read and left out, since a pipe that is full would hold it
+    up. A child that it leaves behind may hold the pipe open for a while."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self.out, self.closed = bytearray(), asyncio.Event()
+        self.exited = asyncio.Event()
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        self.out += data[: _OUTPUT - len(self.out)]
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        if fd == 1:
+            self.closed.set()
+
+    def process_exited(self) -> None:
+        self.exited.set()
+        self._loop.call_later(GRACE, self.closed.set)
+
+
 async def _program(words: list[str], request: Request) -> str:
     """The verdict of a program, which runs without a shell, and with the part of the environment that others get."""
-    pipe = asyncio.subprocess.PIPE
+    loop = asyncio.get_running_loop()
     try:
-        process = await asyncio.create_subprocess_exec(
-            *words, stdin=pipe, stdout=pipe, stderr=None, env=environment(), start_new_session=True
+        transport, run = await loop.subprocess_exec(
+            _Run, *words, stderr=None, env=environment(), start_new_session=True
         )
     except (OSError, ValueError) as error:
         raise ModerationFailed(f"moderation: the program can't be run ({error}).") from None
-    assert process.stdin and process.stdout
+    stdin = transport.get_pipe_transport(0)
+    assert isinstance(stdin, asyncio.WriteTransport)
     try:
-        with suppress(BrokenPipeError, ConnectionResetError):  # it may decide without reading
-            process.stdin.write(json.dumps(request).encode())
-            await process.stdin.drain()
-        process.stdin.close()
-        out = await process.stdout.read(_OUTPUT)
-        code = await process.wait()
+        stdin.write(json.dumps(request).encode())  # it may decide without reading
+        stdin.write_eof()
+        await run.exited.wait()
+        await run.closed.wait()
     finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(transport.get_pid(), signal.SIGKILL)
+        if stdin.get_write_buffer_size():  # closing would wait until the rest is read
+            stdin.abort()
+        transport.close()
+        await run.exited.wait()
+    code = transport.get_returncode()
     if code not in (0, 1):
         raise ModerationFailed(f"moderation: the program ended with {code}; 0 accepts and 1 refuses.")
-    reason = one_line(out.decode("utf-8", "replace").strip().partition("\n")[0])[:_MAX_REASON_LENGTH]
+    reason = one_line(run.out.decode("utf-8", "replace").strip().partition("\n")[0])[:_MAX_REASON_LENGTH]
     return (reason or _UNEXPLAINED) if code else ""

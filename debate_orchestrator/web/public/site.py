@@ -67,8 +67,8 @@ class Site:
         self.queue = StartQueue(self.runs, rules.at_once, rules.queue, self._ended)
         self.moderator = Moderator(rules.moderation)
         self.log = log
-        self._told = "", 0.0
-        """The failure that the owner was told last, and when."""
+        self._told: dict[str, float] = {}
+        """The kinds of failures that the owner was told lately, and when."""
         self._starting: set[str] = set()
         """The pseudonyms of visitors for whom a debate is being started."""
         self._tasks: set[asyncio.Task[None]] = set()
@@ -83,16 +83,19 @@ class Site:
         try:
             return await self._start(offer, answers, address)
         except (LimitsUnavailable, ModerationFailed) as error:
-            self._tell(str(error))
+            self.tell(error)
             hint = "the same again in some minutes"
             raise not_started(503, "No debate can be started at the moment.", hint, 120) from None
 
-    def _tell(self, failure: str) -> None:
-        """Tells the owner of a failure, not again of the same within a minute: each form of a visitor brings it
-        about."""
-        if failure != self._told[0] or time.monotonic() - self._told[1] >= _TOLD_SECONDS:
-            self._told = failure, time.monotonic()
-            self.log(failure)
+    def tell(self, failure: DebateError) -> None:
+        """Tells the owner of a failure, not again of its kind within a minute: each request of a visitor brings it
+        about. Where another error was the cause, its type is the kind: its text may quote the visitor."""
+        kind = type(failure.__cause__).__name__ if failure.__cause__ else str(failure)
+        now = time.monotonic()
+        self._told = {told: at for told, at in self._told.items() if now - at < _TOLD_SECONDS}
+        if kind not in self._told:
+            self._told[kind] = now
+            self.log(str(failure))
 
     def _must_have_room(self) -> None:
         if self.queue.full:

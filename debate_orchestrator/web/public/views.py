@@ -309,7 +309,7 @@ def create_app(site: Site, hosts: Iterable[str]) -> Guard:
         status, title = 500, "This did not work"
         problem = "This can't be shown until the owner of this site has looked at it."
         if isinstance(error, DebateError):
-            site.log(str(error))
+            site.tell(error)
         elif error.status_code == 404:
             status, title, problem = 404, "Not found", "There is no such page. Its debate may have been removed."
         else:

@@ -159,8 +159,11 @@ for (const field of document.querySelectorAll("textarea[data-counted]")) {
 const taken = document.querySelector("[data-taken]");
 if (taken) {
   try {
-    const starts = JSON.parse(taken.dataset.taken).map((start) => `debate draft ${start}`);
-    for (const key of Object.keys(localStorage)) { if (starts.some((start) => key.startsWith(start))) { localStorage.removeItem(key); } }
+    const over = new Set(JSON.parse(taken.dataset.taken).map((name) => `debate draft ${name}`));
+    for (const key of Object.keys(localStorage)) {
+      const turn = key.replace(/ [0-9a-f]{16}$/, " "); // without what tells the briefs of a turn apart
+      if (over.has(key) || over.has(turn)) { localStorage.removeItem(key); }
+    }
   } catch { /* this browser keeps nothing */ }
 }
 
