@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     tournament = folder.create(where, spec)
     if tournament.spec.added or specs.has_begun(tournament):  # what the file does not name
         specs.agree_to_folder(tournament, trusted=arguments.trust)
-    specs.remember_folder(tournament)
+    specs.remember_run(tournament)
     return run_tournament(tournament, options)
 
 
@@ -93,6 +93,7 @@ def resume(arguments: argparse.Namespace) -> int:
     options = Options.of(arguments)
     tournament = folder.load(arguments.folder)
     specs.agree_to_folder(tournament, trusted=arguments.trust)
+    specs.remember_run(tournament)
     if arguments.max_cost is not None:
         spec = tournament.spec.model_copy(update={"max_cost": cap(arguments.max_cost)})
         if problems := check(spec):
