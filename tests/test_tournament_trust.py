@@ -439,12 +439,21 @@ def test_journals_are_found_at_any_depth(debate: Run, rehearsed: None, here: Pat
 
 
 @pytest.mark.parametrize(
-    ("debate_fields", "ballot_fields"), [({"work": {"pro": {"input": 10**23}}}, {}), ({}, {"repeat": 10**26})]
+    ("debate_fields", "ballot_fields"),
+    [
+        ({"work": {"pro": {"input": 10**23}}}, {}),
+        ({"work": {"pro": {"cost": 1e308}}}, {}),
+        ({"work": {"pro": {"seconds": -1e308}}}, {}),
+        ({}, {"repeat": 10**26}),
+        ({}, {"scores": {"x": [1e308, 0], "y": [1e308, 0]}}),
+        ({}, {"scores": {"x": [0, -1e308]}}),
+        ({}, {"score": 1e308}),
+    ],
 )
-def test_rows_hold_counts_of_a_size(
+def test_rows_hold_numbers_of_a_size(
     debate: Run, rehearsed: None, debate_fields: dict[str, Any], ballot_fields: dict[str, Any]
 ) -> None:
-    """A count beyond what a table holds is refused in a debate's row and in a ballot's."""
+    """A number beyond what a table holds and adds up is refused in a debate's row and in a ballot's."""
     debate_row = {"kind": "debate", "id": "d", "topic": "t", "pro": "x", "con": "y", "winner": "pro", **debate_fields}
     ballot_row = {"kind": "ballot", "debate": "d", "judge": "j", "winner": "pro", **ballot_fields}
     lines = [json.dumps(row, separators=(",", ":")) for row in (debate_row, ballot_row)]
