@@ -144,6 +144,18 @@ class TestFilesOfOthers:
         assert Path("marker").exists()
         assert "Do you trust it" in shown and "Do you trust it" not in after
 
+    def test_a_rehearsal_agrees_to_no_call(self, person: Person) -> None:
+        """The paid calls of a file's moderator, which a rehearsal neither makes nor asks about, are asked about where
+        the conversation goes on without it."""
+        Path("a.yaml").write_text(
+            "topic: Tabs are better than spaces.\ncast: anthropic:claude-opus-5-5\nsetup: {topics: [x]}\n"
+        )
+        rehearsed, before = person("--answers", "a.yaml", "--rehearse", keys=(CTRL_C,))
+        ran, shown = person("--answers", "a.yaml", keys=("no",))
+
+        assert rehearsed.code == 130 and "paid calls" not in before
+        assert ran.code == 2 and "paid calls" in shown and "claude-opus-5-5" in shown, shown
+
     def test_what_was_agreed_to_goes_with_the_file(self, person: Person, debate: Run) -> None:
         """Once the answers lie beside the report, what was agreed to of the conversation's file is forgotten: another
         file that comes to lie there is asked about."""

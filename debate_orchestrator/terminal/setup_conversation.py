@@ -93,8 +93,9 @@ class SetupConversation(SetupBase):
             self.state = self.setup_questions.answer(self.state, "topic", topic)
 
     def calls(self) -> tuple[Risk, ...]:
-        """The paid calls that these answers make before the price of the debate is shown."""
-        return _calls(self.state)
+        """The paid calls that these answers make before the price of the debate is shown. A rehearsal makes none, and
+        asks about none."""
+        return () if self.rehearse else _calls(self.state)
 
     def _left(self, agreed: Agreed) -> tuple[KeptAnswers, SetupState] | None:
         """The conversation that was left here, if it is to be continued."""
