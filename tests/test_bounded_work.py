@@ -275,9 +275,9 @@ def test_an_answers_file_is_parsed_once(debate: Run, monkeypatch: pytest.MonkeyP
     for held in (text, text + "".join(f"k{n}: 1\n" for n in range(60))):
         Path("a.yaml").write_text(held, encoding="utf-8")
         parsed, real = list[str](), yaml.load_with_lines
-        monkeypatch.setattr(yaml, "load_with_lines", lambda text: parsed.append(text) or real(text))  # noqa: B023
-        ran = debate(*verb.split())
-        monkeypatch.undo()
+        with monkeypatch.context() as patched:
+            patched.setattr(yaml, "load_with_lines", lambda text: parsed.append(text) or real(text))  # noqa: B023
+            ran = debate(*verb.split())
         assert parsed.count(held) == 1
         assert ran.err.count("is not a key") == (20 if "k1" in held else 0)
 

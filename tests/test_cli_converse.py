@@ -196,6 +196,18 @@ class TestFilesOfOthers:
         assert after_no == 0 < after_yes < len(server.requests)
         assert "May the moderator" not in also + too and "Ask the moderator again?" in too
 
+    def test_a_rehearsal_agrees_to_no_call(self, person: Person) -> None:
+        """The moderator of a file, which a rehearsal neither calls nor asks about, is asked about where the same file
+        is taken up without it."""
+        text = "topic: Should we move?\ncast: anthropic:claude-opus-5-5\n"
+        Path("a.yaml").write_text(text)
+        rehearsed, before = person("--answers", "a.yaml", "--rehearse", keys=(CTRL_C,))
+        Path("a.yaml").write_text(text)
+        ran, shown = person("--answers", "a.yaml", keys=("", CTRL_C))
+
+        assert rehearsed.code == 130 and "paid calls" not in before
+        assert ran.code == 130 and "May the moderator that a.yaml names be called?" in shown, shown
+
     def test_what_was_agreed_to_goes_with_the_file(self, person: Person, debate: Run) -> None:
         """Once the answers lie beside the report, what was agreed to of the conversation's file is forgotten: another
         file that comes to lie there is asked about."""

@@ -217,7 +217,7 @@ def test_fewer_lines_than_are_counted_are_not_fetched(here: Path, url: str, lost
             exchange = Exchange(database, elsewhere)
             fetched = await exchange.fetch(everything=True)
             assert debate not in fetched and len(fetched) == len(held.schedule) - 1
-            assert f"has {there} lines, and the database counts {count}" in exchange.unusable[debate]
+            assert f"has {there} lines, and the database counts {count}" in exchange.unusable[debate].why[0]
             assert not Path(elsewhere.journal_of(debate)).exists()
 
     asyncio.run(play())

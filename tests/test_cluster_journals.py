@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import contests
 import pytest
+from journals import sealed
+from postgres import Postgres
 from test_cluster_database import asked
 
+from debate_orchestrator.core.events import Opened
+from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.tournament.cluster import journals as journals_module
-from debate_orchestrator.tournament.cluster.journals import DatabaseJournal, DatabaseJournals, Line
+from debate_orchestrator.tournament.cluster.database import opened
+from debate_orchestrator.tournament.cluster.journals import DatabaseJournal, DatabaseJournals, Exchange, Line
+from debate_orchestrator.tournament.cluster.queue import enqueue
+from debate_orchestrator.tournament.cluster.worker import Worker
+from debate_orchestrator.tournament.folder import Tournament
+from debate_orchestrator.tournament.run import DebateStatus
 
 
 class LockTimeout(Exception):
@@ -135,3 +146,86 @@ def test_every_locked_journal_is_tried_alone_a_few_times() -> None:
     store = asyncio.run(run())
     assert set(store.counts) == {(number, 1) for number in range(20, 40)}
     assert len(store.tries) < 20 * 6 + 40
+
+
+def spoilt(held: Tournament) -> None:
+    """Leaves the first journal of a tournament alone, with a whole chain and its last event in the second place."""
+    paths = [Path(held.journal(debate)) for debate in held.schedule]
+    first, *others, last = read(str(paths[0])).events
+    assert isinstance(first, Opened)
+    for path in paths:
+        path.unlink()
+    with JournalWriter.create(str(paths[0]), first) as journal:
+        for event in (last, *others, last):
+            journal.append(event)
+
+
+@pytest.mark.slow
+def test_events_that_do_not_follow_stop_their_own_debate(postgres_server: Postgres) -> None:
+    """A journal of a database whose events do not follow from one another is noted as one that can't be used, with the
+    reason, and not as one that the database refuses; the worker goes on with the others."""
+    held, sentences = contests.tournament(topics=1), list[str]()
+    contests.ran(held)
+    spoilt(held)
+    begun = {debate.id: number == 0 for number, debate in enumerate(held.schedule)}
+    standings = {debate: DebateStatus("stopped" if own else "waiting") for debate, own in begun.items()}
+
+    async def play() -> tuple[dict[str, tuple[str, list[str]]], Worker]:
+        async with opened(postgres_server.url(postgres_server.database()), sentences.append) as database:
+            exchange = Exchange(database, held)
+            await exchange.bring(standings, retry_failed=False)
+            await enqueue(database, exchange.id, list(begun.items()))
+            worker = Worker(database, lambda tournament: [], at_once=2, tell=sentences.append)
+            await asyncio.wait_for(worker.work(until_done=True), 60)
+            found = await database.rows("SELECT debate, status, why FROM journals")
+            return {debate: (status, why) for debate, status, why in found}, worker
+
+    found, worker = asyncio.run(play())
+    status, why = found.pop(held.schedule[0].id)
+    assert status == "unusable" and "not due" in why[0]
+    assert {status for status, _ in found.values()} == {"complete"} and len(found) == len(held.schedule) - 1
+    assert not worker.refused and not any("refuses" in sentence for sentence in sentences), sentences
+
+
+class Fetched:
+    """A database that has the journals of a tournament, as far as `Exchange.fetch` asks for them."""
+
+    where = "a database"
+
+    def __init__(self, held: Tournament):
+        self.data = {debate.id: Path(held.journal(debate)).read_bytes() for debate in held.schedule}
+
+    async def rows(self, query: str, **values: Any) -> list[tuple[Any, ...]]:
+        if "now()" in query and "journals" not in query:
+            return [(0.0,)]
+        if "string_agg" in query:
+            return [(debate, self.data[debate]) for debate in values["debates"]]
+        return [(debate, data.count(b"\n")) for debate, data in self.data.items()]
+
+
+@pytest.mark.parametrize("fault", ["locked", "a link", "newer"])
+def test_a_journal_that_cannot_be_fetched_keeps_back_no_other(here: Path, fault: str) -> None:
+    """A journal that another process writes, that is a link in the folder, or of a newer version, is told with its
+    reason, and all others are fetched."""
+    held = contests.tournament(topics=1)
+    contests.ran(held)
+    database, elsewhere = Fetched(held), contests.tournament("elsewhere", topics=1)
+    debate = held.schedule[0].id
+    data, path = database.data[debate], Path(elsewhere.journal_of(debate))
+    exchange = Exchange(database, elsewhere)  # type: ignore[arg-type]
+    if fault == "newer":
+        lines = data.splitlines(keepends=True)
+        body = {**json.loads(lines[-1]), "event": {"kind": "later"}}
+        del body["hash"]
+        database.data[debate] = b"".join([*lines[:-1], sealed(json.dumps(body, separators=(",", ":")).encode())])
+    else:
+        path.write_bytes(b"".join(data.splitlines(keepends=True)[:5]))
+    if fault == "a link":
+        path.rename("moved")
+        path.symlink_to(here / "moved")
+    with JournalWriter(str(path)) if fault == "locked" else nullcontext():
+        fetched = asyncio.run(exchange.fetch(everything=True))
+
+    assert fetched == [other.id for other in held.schedule[1:]]
+    assert list(exchange.unusable) == [debate]
+    assert all(Path(elsewhere.journal_of(other)).read_bytes() == database.data[other] for other in fetched)

@@ -225,6 +225,10 @@ HOSTILE_ROWS = {
     "infinity": ('"turns": []', '"turns": [{"speaker": "pro", "prompt_tokens": Infinity}]'),
     "no number": ('"turns": []', '"turns": [{"speaker": "pro", "prompt_tokens": NaN}]'),
     "a sum too large": ('"turns": []', '"turns": [' + ", ".join(['{"speaker": "pro", "cost": 1e308}'] * 2) + "]"),
+    "many turns": (
+        '"turns": []',
+        '"turns": [' + ", ".join(['{"speaker": "pro", "prompt_tokens": 1e15}'] * 1_001) + "]",
+    ),
     "turns that are none": ('"turns": []', '"turns": 5'),
     "a list of scores": ('{"x": 1}', "[1, 2]"),
     "a list of the other's scores": ('{"x": 2}', "[1]"),

@@ -20,6 +20,7 @@ from debate_orchestrator.core.events import BriefSent, Event, Noted, Opened, Rea
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.tally import final_votes
+from debate_orchestrator.formats import scaffold
 from debate_orchestrator.providers.anthropic import Messages
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.tournament import folder
@@ -232,6 +233,55 @@ def test_journals_that_are_not_as_they_were(here: Path) -> None:
     assert "another debate than the schedule's" in run.statuses[held.schedule[1].id].why[0]
 
 
+def test_a_template_that_fails_stops_its_own_debates(debate: Run, here: Path) -> None:
+    """A prompt that can't be made on one topic stops the debates on it, and the closing lines name one of them; all
+    others are held, at once and where the run goes on."""
+    scaffold.copy_format("panel", "mine", "")
+    with Path("mine/rebuttal.md.j2").open("a", encoding="utf-8") as template:
+        template.write("{% if 'Motion 0' in positions|string %}{{ 1 // (rounds - rounds) }}{% endif %}\n")
+    held = contests.tournament(topics=2, format="./mine")
+    run = contests.ran(held, at_once=1)
+    failed = [one for one in held.schedule if one.topic == "t0"]
+    Path(held.journal(held.schedule[-1])).unlink()
+    ran = debate("tournament", "resume", held.folder, "--trust", "--no-reports", "--json")
+
+    for found in (statuses(run), statuses(runner(held))):
+        assert Counter(found)["complete"] == len(held.schedule) - len(failed)
+    assert all(run.statuses[one.id].status == "unusable" for one in failed)
+    assert ran.code == 4 and list(ran.json["problems"]) == [one.id for one in failed]
+    assert "the template can't be rendered" in ran.err and failed[0].id in ran.err, ran.err
+
+
+def test_a_journal_whose_events_do_not_follow_stops_its_own_debate(debate: Run, here: Path) -> None:
+    """A journal with a whole chain and an event that is not due is told, and left as it is; the others are held."""
+    held = contests.tournament(topics=1)
+    contests.ran(held)
+    events = events_of(held)
+    paths = [Path(held.journal(one)) for one in held.schedule]
+    for path in paths:
+        path.unlink()
+    with JournalWriter.create(str(paths[0]), events[0]) as journal:
+        for event in (events[-1], *events[1:]):
+            journal.append(event)
+    before = paths[0].read_bytes()
+    ran = debate("tournament", "resume", held.folder, "--no-reports")
+
+    assert statuses(runner(held)) == ["unusable", *["complete"] * (len(paths) - 1)] and paths[0].read_bytes() == before
+    assert ran.code == 4 and held.schedule[0].id in ran.err, ran.err
+
+
+def test_a_report_that_cant_be_written_keeps_back_no_other(debate: Run, here: Path) -> None:
+    """A file that is no report under the name of a debate's report is told of and left; the others are written."""
+    held = contests.tournament(topics=1)
+    in_the_way = Path(held.folder, "debates", f"{held.schedule[0].id}.md")
+    in_the_way.write_text("mine", encoding="utf-8")
+    ran = debate("tournament", "resume", held.folder)
+
+    assert ran.code == 2 and f"{in_the_way}' is not a report" in ran.err, ran.err
+    assert len(list(Path(held.folder, "debates").glob("*.html"))) == len(held.schedule) - 1
+    assert in_the_way.read_text(encoding="utf-8") == "mine" and "6 debates complete" in ran.out
+
+
 def test_a_strangers_seat_is_refused(here: Path) -> None:
     """A journal in which someone from outside the tournament was put into a seat is not gone on with."""
     held = contests.tournament(**{**PAIR, "rehearse": True})
@@ -263,8 +313,6 @@ def test_folders_that_are_not_as_they_were(here: Path, file: str, text: str, exp
 @pytest.mark.slow
 def test_a_folder_is_enough_elsewhere(here: Path) -> None:
     """The folder holds all that a run needs: format, prompts' digests and topics. A format of one's own may be gone."""
-    from debate_orchestrator.formats import scaffold
-
     scaffold.copy_format("panel", "mine", "")
     held = contests.tournament(topics=1, format="./mine")
     __import__("shutil").rmtree("mine")

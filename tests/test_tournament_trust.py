@@ -14,14 +14,20 @@ import pytest
 from conftest import Run
 from contests import imported, row
 
+from debate_orchestrator.cli.consent import not_agreed, of_file
+from debate_orchestrator.cli.tournament.specs import folder_risks
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.storage.journal import JournalWriter, now, read
+from debate_orchestrator.tournament import folder
+from debate_orchestrator.tournament.folder import add_model
 from debate_orchestrator.tournament.journal_rows import read_rows
+from debate_orchestrator.tournament.spec import model_of, stand_in
 from debate_orchestrator.util.data import to_yaml
 from debate_orchestrator.web.tournaments import names
 
 pytestmark = pytest.mark.usefixtures("few_draws")
 
+ADDED = "anthropic:claude-opus-4-1"
 RECORDED = {"models": ["replay:one.journal.jsonl", "replay:two.journal.jsonl"], "judges": ["rehearse:anthropic:x"]}
 
 
@@ -98,6 +104,7 @@ def test_a_folder_reads_no_file(debate: Run, frozen: Path, outside: Path, verb: 
         ("max_cost", -1),
         ("added", ["nobody"]),
         ("pairs", [["x", "y"]]),
+        ("pairs", []),
         ("limits", {"nowhere": {"requests": 1}}),
         ("budgets", {"nowhere": {"words": 1}}),
         ("topics", [{"id": "a b", "motion": "x", "category": "x", "position_a": "y", "position_b": "z"}]),
@@ -281,6 +288,48 @@ def test_pages_that_journals_cite_are_fetched_with_consent(debate: Run, here: Pa
         assert asked.code == 2 and "every address that its journals cite" in asked.err, asked.err
 
 
+def claim_folders(*names: str) -> dict[str, Path]:
+    """Folders of one tournament in which a clerk looks pages up, without journals; `own` has one more model and a
+    journal of each debate."""
+    held = contests.tournament("own", topics=1, format="claim")
+    folders = {"own": Path("own")}
+    for name in names:
+        folders[name] = Path(shutil.copytree("own", name))
+    more = add_model(held, stand_in(model_of(ADDED)))
+    for scheduled in more.schedule:
+        JournalWriter.create(more.journal(scheduled), more.make_opened(scheduled)).close()
+    return folders
+
+
+def test_journals_of_debates_that_come_with_a_model_are_asked_about(debate: Run, here: Path) -> None:
+    """A folder from elsewhere may hold journals of debates that are scheduled only once a model is added, since their
+    ids are known: they need consent as all others do, before the model is added and after."""
+    folders = claim_folders("gift")
+    scheduled = {line["id"] for line in json.loads((folders["gift"] / "schedule.json").read_text())}
+    for journal in folders["own"].glob("debates/*.jsonl"):
+        if journal.name.removesuffix(".journal.jsonl") not in scheduled:
+            shutil.copy(journal, folders["gift"] / "debates")
+    before = contents("gift")
+    for verb in (["add", "gift", ADDED, "--rehearse"], ["resume", "gift", "--no-reports"]):
+        ran = debate("tournament", *verb)
+        assert ran.code == 2 and "every address that its journals cite" in ran.err, ran.err
+
+    assert len(before) > 2 and contents("gift") == before
+
+
+def test_adding_a_model_agrees_to_that_model_alone(debate: Run, here: Path) -> None:
+    """`add` runs no debate: what comes into the folder after it is asked about, and the model that was typed is not."""
+    folders = claim_folders("gift")
+    added = debate("tournament", "add", "gift", "command:true")
+    lacking = not_agreed(of_file("gift/tournament.json"), folder_risks(folder.load("gift"), begun=True))
+    assert [risk.kind for risk in lacking] == ["pages"]
+    shutil.copytree(folders["own"] / "debates", folders["gift"] / "debates", dirs_exist_ok=True)
+    ran = debate("tournament", "resume", "gift", "--no-reports")
+
+    assert added.code == 0, added.err
+    assert ran.code == 2 and "debates: the pages at every address that its journals cite" in ran.err, ran.err
+
+
 def test_a_journal_counts_for_its_own_debate_and_once(debate: Run, rehearsed: None) -> None:
     """Rows leave out what a run refuses, a journal under the name of another debate, and copies of a journal."""
     journals = sorted(Path("out/debates").glob("*.journal.jsonl"))
@@ -390,12 +439,21 @@ def test_journals_are_found_at_any_depth(debate: Run, rehearsed: None, here: Pat
 
 
 @pytest.mark.parametrize(
-    ("debate_fields", "ballot_fields"), [({"work": {"pro": {"input": 10**23}}}, {}), ({}, {"repeat": 10**26})]
+    ("debate_fields", "ballot_fields"),
+    [
+        ({"work": {"pro": {"input": 10**23}}}, {}),
+        ({"work": {"pro": {"cost": 1e308}}}, {}),
+        ({"work": {"pro": {"seconds": -1e308}}}, {}),
+        ({}, {"repeat": 10**26}),
+        ({}, {"scores": {"x": [1e308, 0], "y": [1e308, 0]}}),
+        ({}, {"scores": {"x": [0, -1e308]}}),
+        ({}, {"score": 1e308}),
+    ],
 )
-def test_rows_hold_counts_of_a_size(
+def test_rows_hold_numbers_of_a_size(
     debate: Run, rehearsed: None, debate_fields: dict[str, Any], ballot_fields: dict[str, Any]
 ) -> None:
-    """A count beyond what a table holds is refused in a debate's row and in a ballot's."""
+    """A number beyond what a table holds and adds up is refused in a debate's row and in a ballot's."""
     debate_row = {"kind": "debate", "id": "d", "topic": "t", "pro": "x", "con": "y", "winner": "pro", **debate_fields}
     ballot_row = {"kind": "ballot", "debate": "d", "judge": "j", "winner": "pro", **ballot_fields}
     lines = [json.dumps(row, separators=(",", ":")) for row in (debate_row, ballot_row)]

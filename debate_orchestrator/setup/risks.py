@@ -177,10 +177,7 @@ def of_debate(opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Risk
     for seat, specs in cast.items():
         if any(model_spec.kind(spec) == model_spec.FETCH for spec in specs):
             found.append(_pages(seat))
-    if not _is_shipped(opened):
-        words = f"{opened.format.model_dump_json()}{sorted(opened.templates.items())}"
-        digest = hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
-        found.append(Risk(kind="format", where="format", what=f"{opened.format.name} in the journal ({digest[:12]})"))
+    found += of_prompts(opened.format, opened.templates)
     rounds, most = opened.settings.rounds, opened.format.rounds.insist
     if rounds > most:
         found.append(Risk(kind="rounds", where="setup.rounds", what=f"{rounds} rounds, where its format takes {most}"))
@@ -188,6 +185,14 @@ def of_debate(opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Risk
         what = "an older version: a quotation can concede, and private working is shown to other seats"
         found.append(Risk(kind="format", where=OLDER_SPEECH_RULES, what=what))
     return _joined(found)
+
+
+def of_prompts(format: Format, templates: Mapping[str, str]) -> Iterator[Risk]:
+    """The risk of a format that does not come with this program, as journals and tournaments carry it: its words."""
+    if not _is_shipped(format, templates):
+        words = f"{format.model_dump_json()}{sorted(templates.items())}"
+        digest = hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
+        yield Risk(kind="format", where="format", what=f"{format.name} in the journal ({digest[:12]})")
 
 
 def _pages(seat: str) -> Risk:
@@ -229,16 +234,15 @@ def _speeches(events: Sequence[Event]) -> list[Any]:
     return [*speeches, *(tally.conceded_in(debate, n) for n in range(1, debate.rounds + 1))]
 
 
-def _is_shipped(opened: Opened) -> bool:
-    """Whether a debate goes by a format that comes with the program, with its very words: much of what a format's data
-    says (what is judged by, how strictly, what a field is about) is put into briefs, as its templates are."""
-    name = opened.format.name
-    if not opened.templates and _digest(opened.format) in _EARLIER:
+def _is_shipped(format: Format, templates: Mapping[str, str]) -> bool:
+    """Whether a format comes with the program, with its very words: much of what a format's data says (what is judged
+    by, how strictly, what a field is about) is put into briefs, as its templates are."""
+    if not templates and _digest(format) in _EARLIER:
         return True
-    if name not in resources.format_names():
+    if format.name not in resources.format_names():
         return False
-    shipped, templates = loader.load_with_templates(name)
-    return opened.templates == templates and opened.format.model_dump_json() == shipped.model_dump_json()
+    shipped, own = loader.load_with_templates(format.name)
+    return templates == own and format.model_dump_json() == shipped.model_dump_json()
 
 
 def _digest(format: Format) -> str:

@@ -28,8 +28,6 @@ from debate_orchestrator.util.errors import BadFile, first_few, short_repr, sugg
 from debate_orchestrator.util.garbage import collection_paused
 from debate_orchestrator.util.sanitize import count_words, normalized
 
-_MAX_AMOUNT = 1e15
-"""The largest score, number of tokens or time that is taken."""
 _MISSING = {"", "-", "none", "null", "nan", "n/a", "na", "unknown", "invalid", "abstain", "no decision"}
 _WINNERS: dict[str, Winner] = {"pro": "pro", "con": "con", "tie": "tie", "draw": "tie"}
 _TRUE = {"1", "true", "yes"}
@@ -259,8 +257,8 @@ def _side_usage(turns: list[dict[str, Any]]) -> RoleUsage:
 
     def total(*names: str) -> float | None:
         given = [next((turn[name] for name in names if turn.get(name) is not None), None) for turn in turns]
-        known = [value for value in given if isinstance(value, int | float) and abs(value) <= _MAX_AMOUNT]
-        return sum(known) if known and len(known) == len(turns) else None
+        known = [value for value in given if isinstance(value, int | float) and abs(value) <= rows.MAX_NUMBER]
+        return amount if known and len(known) == len(turns) and abs(amount := sum(known)) <= rows.MAX_SUM else None
 
     milliseconds = total("duration_ms", "latency_ms")
     prompt, answer = total("prompt_tokens"), total("completion_tokens")
@@ -468,4 +466,4 @@ def _finite(value: Any) -> float | None:
         number = float(value)
     except (ValueError, TypeError, OverflowError):
         return None
-    return number if abs(number) <= _MAX_AMOUNT else None
+    return number if abs(number) <= rows.MAX_NUMBER else None

@@ -32,8 +32,12 @@ ROWS = "rows.jsonl"
 """The file of an imported tournament's rows."""
 
 _Count = Annotated[int, Field(ge=-MAX_COUNT, le=MAX_COUNT)]
-_Amount = Annotated[int, Field(ge=-(10**18), le=10**18)]
-"""What SQLite holds and adds up; an amount is the sum of the counts of many replies."""
+MAX_NUMBER, MAX_SUM = 10**15, 10**18
+"""The largest score, price, time or number of tokens that is read, and the largest sum of them in one row: SQLite holds
+and adds up as much."""
+_Score = Annotated[float, Field(ge=-MAX_NUMBER, le=MAX_NUMBER)]
+_Amount = Annotated[int, Field(ge=-MAX_SUM, le=MAX_SUM)]
+_Sum = Annotated[float, Field(ge=-MAX_SUM, le=MAX_SUM)]
 
 
 class RoleUsage(FrozenModel):
@@ -46,9 +50,9 @@ class RoleUsage(FrozenModel):
     """Tokens of the prompts; None where they were not counted."""
     output: _Amount | None = None
     """Tokens of the replies; None where they were not counted."""
-    cost: float | None = None
+    cost: _Sum | None = None
     """US dollars; None where the price of any call is unknown."""
-    seconds: float | None = None
+    seconds: _Sum | None = None
     """From each request to its reply, added up; None where it was not measured."""
     words: _Amount | None = None
     """Words of the speeches; None where they are not known."""
@@ -101,7 +105,7 @@ class BallotRow(FrozenModel):
     judge: str
     winner: Winner | None
     """None where the ballot decides nothing."""
-    scores: dict[str, tuple[float, float]] = {}
+    scores: dict[str, tuple[_Score, _Score]] = {}
     """Dimension to the points of pro and con; empty where sides are not scored."""
     round: _Count | None = Field(default=None, alias="turn")
     """The round after which it was cast, from 1; None for a ballot on the whole debate."""
@@ -114,7 +118,7 @@ class BallotRow(FrozenModel):
     repeat: _Count = 0
     """0 for the panel's own ballot; from 1 for the same debate judged again."""
     label: str | None = None
-    score: float | None = None
+    score: _Score | None = None
     """A single number for the motion itself, such as how well a claim is supported."""
 
     @property

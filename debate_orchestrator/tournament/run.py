@@ -34,15 +34,14 @@ from debate_orchestrator.tournament.limits import Limiters
 from debate_orchestrator.tournament.plan import ScheduledDebate
 from debate_orchestrator.tournament.spec import declared_prices
 from debate_orchestrator.util.errors import (
-    BadFile,
-    BadJournal,
-    DebateError,
     ExternalError,
     JournalWriteError,
     LockedJournal,
     OverBudget,
     ProviderFailed,
+    RedactionFailed,
     ReplyPending,
+    UserError,
 )
 from debate_orchestrator.util.garbage import collection_seldom
 
@@ -55,8 +54,8 @@ _MAX_FAILURES = 3
 """Debates that a model fails for good, one after another, after which no more are begun with it."""
 
 Status = Literal["waiting", "running", "complete", "undecided", "stopped", "unusable", "elsewhere"]
-"""`undecided`: complete, without a usable ballot that decides. `unusable`: its journal is damaged or another's.
-`elsewhere`: another process holds it."""
+"""`undecided`: complete, without a usable ballot that decides. `unusable`: its journal is damaged or another's, or what
+it is held by can't be used in it. `elsewhere`: another process holds it."""
 
 
 class DebateStatus(NamedTuple):
@@ -169,8 +168,8 @@ class TournamentRun:
                     events = read(path).events
                     self.tournament.must_belong(debate, events)
                     state = fold(events)
-                except (BadJournal, BadFile) as error:
-                    self.statuses[debate.id] = DebateStatus("unusable", why=tuple(error.problems))
+                except UserError as error:
+                    self.statuses[debate.id] = unusable(error, DebateStatus("stopped"))
                     continue
                 self._settle(debate, CurrentState(state))
 
@@ -210,10 +209,10 @@ class TournamentRun:
                 return
             try:
                 await self.run_debate(debate, stop)
+            except RedactionFailed:
+                stop.set()
+                raise
             except Exception as error:
-                if isinstance(error, DebateError):
-                    stop.set()
-                    raise
                 _LOG.exception("%s was stopped by an error in this program.", debate.id)
                 self._set_status(debate, stopped_by_mistake(error, self.statuses[debate.id]))
             except BaseException:
@@ -221,7 +220,8 @@ class TournamentRun:
                 raise
 
     async def run_debate(self, debate: ScheduledDebate, stop: asyncio.Event) -> DebateStatus:
-        """Takes every turn of one debate that can be taken, and returns how it stands then."""
+        """Takes every turn of one debate that can be taken, and returns how it stands then. What its journal, its
+        format or its cast has wrong is in its status, and no reason to stop another."""
         before = self.statuses[debate.id]._replace(why=(), for_good=False)
         if self._capped and before.status == "waiting":
             return before  # what the cap leaves is for debates that have begun
@@ -233,16 +233,14 @@ class TournamentRun:
             self._set_status(debate, before._replace(status="running"))
             with declared_prices(self.tournament.spec):
                 await self._take_turns(debate, stop)
-        except LockedJournal as error:
-            self._set_status(debate, before._replace(status="elsewhere", why=tuple(error.problems)))
-        except (BadJournal, BadFile) as error:
-            self._set_status(debate, DebateStatus("unusable", why=tuple(error.problems)))
         except ExternalError as error:
             self._capped = self._capped or isinstance(error, OverBudget)
             debate_status = self.statuses[debate.id]._replace(status="stopped", why=tuple(error.problems))
             self._set_status(debate, debate_status._replace(for_good=isinstance(error, ProviderFailed)))
             if isinstance(error, JournalWriteError):
                 stop.set()  # the disk is full: what is paid for from now on could not be kept
+        except UserError as error:
+            self._set_status(debate, unusable(error, self.statuses[debate.id]))
         return self.statuses[debate.id]
 
     async def _take_turns(self, debate: ScheduledDebate, stop: asyncio.Event) -> None:
@@ -335,6 +333,14 @@ class TournamentRun:
         self.statuses[debate.id] = debate_status
         self._on_change(debate, debate_status, None)
         return debate_status
+
+
+def unusable(error: UserError, before: DebateStatus) -> DebateStatus:
+    """How a debate stands that can't be read or gone on with, for a reason that another run would find again, or whose
+    journal another process holds."""
+    locked = isinstance(error, LockedJournal)
+    status: Status = "elsewhere" if locked else "unusable"
+    return before._replace(status=status, why=tuple(error.problems), for_good=not locked)
 
 
 def stopped_by_mistake(error: Exception, before: DebateStatus) -> DebateStatus:

@@ -275,7 +275,7 @@ def _unknown(where: str, given: Any, known: Iterable[str], what: str) -> Iterato
 
 def check(spec: Spec) -> list[str]:
     """What is wrong with a spec whose values are right one by one."""
-    problems = []
+    problems = [] if spec.pairs else ["pairs: there are none, so no debate can be held."]
     if spec.max_cost is not None:
         with declared_prices(spec):
             unpriced = unpriced_seats(spec.everyone)

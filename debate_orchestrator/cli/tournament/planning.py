@@ -178,7 +178,7 @@ def add(arguments: argparse.Namespace) -> int:
         model = stand_in(model)
     before = len(tournament.schedule)
     tournament = folder.add_model(tournament, model)
-    specs.remember_folder(tournament)
+    specs.remember_model(tournament, model)
     say(f"{model.name} is added: {len(tournament.schedule) - before:,} more debates.")
     remark(f"Run them: `{command('tournament resume', arguments.folder)}`.")
     return 0

@@ -7,6 +7,7 @@ import asyncio
 import os
 import shlex
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,7 +21,7 @@ from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.provider import Permissions
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.util.errors import BadSettings, Paused, ProviderFailed
+from debate_orchestrator.util.errors import BadSettings, DiskFull, Paused, ProviderFailed, UserError, first_few
 from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.numbers import plural
 
@@ -74,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     tournament = folder.create(where, spec)
     if tournament.spec.added or specs.has_begun(tournament):  # what the file does not name
         specs.agree_to_folder(tournament, trusted=arguments.trust)
-    specs.remember_folder(tournament)
+    specs.remember_run(tournament)
     return run_tournament(tournament, options)
 
 
@@ -93,6 +94,7 @@ def resume(arguments: argparse.Namespace) -> int:
     options = Options.of(arguments)
     tournament = folder.load(arguments.folder)
     specs.agree_to_folder(tournament, trusted=arguments.trust)
+    specs.remember_run(tournament)
     if arguments.max_cost is not None:
         spec = tournament.spec.model_copy(update={"max_cost": cap(arguments.max_cost)})
         if problems := check(spec):
@@ -252,14 +254,15 @@ async def _queue_and_watch(run: TournamentRun, options: Options, url: str) -> tu
     if interrupted and not options.quiet:
         remark("Workers go on with the debates that are queued. To end that too, end the workers.")
     run.read_journals()
-    for debate, debate_status in passes.statuses.items():
-        if debate in run.statuses and not run.statuses[debate].is_complete:
-            run.statuses[debate] = run.statuses[debate]._replace(why=debate_status.why)
-    for debate, problem in exchange.unusable.items():
-        run.statuses[debate] = run.statuses[debate]._replace(status="unusable", why=(problem,))
+    for debate, stored in passes.statuses.items():
+        if debate in run.statuses and not (here := run.statuses[debate]).is_complete:
+            status = "unusable" if stored.status == "unusable" else here.status
+            run.statuses[debate] = here._replace(status=status, why=stored.why or here.why)
+    run.statuses.update(exchange.unusable)
     counts = Counter(debate_status.status for debate_status in run.statuses.values())
     complete, undecided = counts["complete"] + counts["undecided"], counts["undecided"]
-    final = {"complete": complete, "undecided": undecided, "running": 0, "unusable": counts["unusable"]}
+    unusable = counts["unusable"] + counts["elsewhere"]
+    final = {"complete": complete, "undecided": undecided, "running": 0, "unusable": unusable}
     return passes.numbers._replace(**final), interrupted
 
 
@@ -285,29 +288,38 @@ def _print_event(debate: ScheduledDebate, debate_status: DebateStatus, event: Ev
     print_line({"debate": debate.id, "event": fields | cost})
 
 
-def _write_reports(run: TournamentRun, *, quiet: bool) -> None:
-    """Writes the report and the page of every complete debate that has none."""
+def _write_reports(run: TournamentRun, *, quiet: bool) -> dict[str, list[str]]:
+    """Writes the report and the page of every complete debate that has none. Returns why reports could not be written,
+    by debate: others are written all the same, unless the disk is full."""
     from debate_orchestrator.reports import report_files
     from debate_orchestrator.reports.model import build_report
     from debate_orchestrator.storage.journal import read
 
-    paths = [
-        DebateFiles.of_journal(run.tournament.journal(debate))
+    paths = {
+        debate.id: DebateFiles.of_journal(run.tournament.journal(debate))
         for debate in run.tournament.schedule
         if run.statuses[debate.id].is_complete
-    ]
-    lacking = [files for files in paths if not os.path.lexists(files.page)]
+    }
+    lacking = {debate: files for debate, files in paths.items() if not os.path.lexists(files.page)}
     if len(lacking) > 50 and not quiet:
         remark(f"Writing {len(lacking):,} reports; Ctrl-C leaves the rest, and `resume` writes them.")
-    for files in lacking:
-        report = build_report(read(files.journal).entries)
-        report_files.write_both(report, files.report, files.page, lambda message: None)
+    problems: dict[str, list[str]] = {}
+    for debate, files in lacking.items():
+        try:
+            report = build_report(read(files.journal).entries)
+            unwritten = report_files.write_both(report, files.report, files.page, lambda message: None)
+        except DiskFull:
+            raise
+        except UserError as error:
+            unwritten = error.problems
+        if unwritten:
+            problems[debate] = unwritten
+    return problems
 
 
 def _end(run: TournamentRun, numbers: RunCounts, options: Options, resume: str, *, interrupted: bool) -> int:
     """Writes reports, and says how a run ended and what to do next; `resume` is the command that continues."""
-    if options.reports:
-        _write_reports(run, quiet=options.quiet)
+    unwritten = _write_reports(run, quiet=options.quiet) if options.reports else {}
     folder = run.tournament.folder
     left = numbers.debates - numbers.complete
     saved = "what was answered is saved" if options.cluster is None else "what workers have stored is saved"
@@ -315,9 +327,11 @@ def _end(run: TournamentRun, numbers: RunCounts, options: Options, resume: str, 
     if options.json:
         status = "done" if not left else "interrupted" if interrupted else "stopped"
         problems = {key: list(debate_status.why) for key, debate_status in run.statuses.items() if debate_status.why}
+        problems |= unwritten
         print_json({"status": status, "folder": folder, **numbers.json(), "problems": problems})
     if not options.quiet:
         remark(status_line(numbers))
+    print_problems(list(first_few((problem for one in unwritten.values() for problem in one), "reports")))
     if interrupted and left:
         raise KeyboardInterrupt(f"interrupted; {saved}. Go on with `{resume}`.")
     if stopped is not None and options.json:  # stdout has its one object already
@@ -333,16 +347,19 @@ def _end(run: TournamentRun, numbers: RunCounts, options: Options, resume: str, 
             f"Ratings: `{command('tournament rate', folder)}`; "
             f"tables and a page: `{command('tournament report', folder)}`."
         )
-    return 0
+    return 2 if unwritten else 0
 
 
 def _left_over(run: TournamentRun, left: int, saved: str, resume: str) -> Paused | ProviderFailed:
     """The error that says why debates are left."""
     from debate_orchestrator.tournament.run import MISTAKE
 
-    whys = Counter(debate_status.why[0] for debate_status in run.statuses.values() if debate_status.why)
-    reasons = whys.most_common()
-    lines = [f"{why} ({count:,} debates)" if count > 1 else why for why, count in reasons[:_SHOWN]]
+    whys: dict[str, list[str]] = {}
+    for debate, debate_status in run.statuses.items():
+        if debate_status.why:
+            whys.setdefault(debate_status.why[0], []).append(debate)
+    reasons = sorted(whys.items(), key=lambda reason: -len(reason[1]))
+    lines = [_reason(why, debates) for why, debates in reasons[:_SHOWN]]
     if len(reasons) > _SHOWN:
         lines.append(f"... and {len(reasons) - _SHOWN} other reasons; --json lists them all.")
     unusable = all(
@@ -350,3 +367,10 @@ def _left_over(run: TournamentRun, left: int, saved: str, resume: str) -> Paused
     )
     ending = ProviderFailed if unusable or any(why.startswith(MISTAKE) for why in whys) else Paused
     return ending([*lines, f"{plural(left, 'debate')} left. {saved.capitalize()}. Go on with `{resume}`."])
+
+
+def _reason(why: str, debates: Sequence[str]) -> str:
+    """Why debates are left, with the name of the first."""
+    if len(debates) > 1:
+        return f"{why} ({len(debates):,} debates, such as {debates[0]})"
+    return why if debates[0] in why else f"{debates[0]}: {why}"

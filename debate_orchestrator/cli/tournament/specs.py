@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from debate_orchestrator.util.errors import BadSettings
 
 if TYPE_CHECKING:
     from debate_orchestrator.tournament.folder import Tournament
-    from debate_orchestrator.tournament.spec import Spec
+    from debate_orchestrator.tournament.spec import Model, Spec
 
 _FLAGS = {
     "tag": ("NAME", "the name of the tournament; part of every debate's id"),
@@ -110,19 +110,32 @@ def _specs(given: Any) -> list[str]:
 
 def agree_to_folder(tournament: Tournament, *, trusted: bool) -> None:
     """Asks for consent to what the frozen spec in a folder does, and what its journals ask for: the folder may come
-    from elsewhere. Journals that are begun from now on are the user's own."""
+    from elsewhere."""
     consent.agree(_origin(tournament), folder_risks(tournament, begun=has_begun(tournament)), trusted=trusted)
-    remember_folder(tournament)
 
 
-def remember_folder(tournament: Tournament) -> None:
-    """Remembers what the user agreed to, or typed, of the spec that is frozen in a folder."""
+def remember_run(tournament: Tournament) -> None:
+    """Remembers a folder whose debates are run now: its spec, which the user agreed to or typed, and the pages that its
+    journals cite. Journals that are there were agreed to, and those that are begun from now on are the user's own."""
     consent.remember(_origin(tournament), folder_risks(tournament, begun=True))
 
 
+def remember_model(tournament: Tournament, model: Model) -> None:
+    """Remembers a model that the user typed, in a folder that was agreed to, and nothing else that is there."""
+    consent.remember(_origin(tournament), _cast_risks(tournament.spec, {"models": (model.spec,)}, [model]))
+
+
 def has_begun(tournament: Tournament) -> bool:
-    """Whether the folder has a journal of any debate."""
-    return any(os.path.lexists(tournament.journal(debate)) for debate in tournament.schedule)
+    """Whether the folder of journals holds anything. A journal of a debate that is not scheduled counts too: ids of
+    debates are known beforehand, and a model that is added brings more of them."""
+    from debate_orchestrator.tournament.folder import DEBATES
+
+    try:
+        return bool(os.listdir(os.path.join(tournament.folder, DEBATES)))
+    except FileNotFoundError:
+        return False
+    except OSError:  # what can't be listed may still be read by name
+        return True
 
 
 def folder_risks(tournament: Tournament, *, begun: bool, remote: bool = False) -> list[Risk]:
@@ -132,15 +145,22 @@ def folder_risks(tournament: Tournament, *, begun: bool, remote: bool = False) -
     from debate_orchestrator.tournament.spec import is_shipped
 
     spec = tournament.spec
-    # What looks pages up has no place among a tournament's models: the format alone says whether there is a clerk.
-    clerk = {CLERK: (model_spec.FETCH,)} if CLERK in spec.rules.seated else {CLERK: ()}
-    found = list(risks.of_settings({**spec.settings, "cast": spec.everyone | clerk}, remote=remote))
+    found = _cast_risks(spec, spec.everyone, (*spec.models, *spec.judges.pool), remote=remote)
     if begun and CLERK in spec.rules.seated:
         found.append(Risk(kind="pages", where=DEBATES, what="every address that its journals cite"))
-    found += _price_risks(model.model_dump() for model in (*spec.models, *spec.judges.pool))
-    if tournament.schedule and not is_shipped(spec):
-        found += risks.of_debate(tournament.make_opened(tournament.schedule[0]), {})
+    if not is_shipped(spec):
+        found += risks.of_prompts(spec.rules, spec.templates)
     return found
+
+
+def _cast_risks(
+    spec: Spec, cast: Mapping[str, tuple[str, ...]], models: Iterable[Model], *, remote: bool = False
+) -> list[Risk]:
+    """What models of a tournament do besides debates, and the prices that are given for them."""
+    # What looks pages up has no place among a tournament's models: the format alone says whether there is a clerk.
+    clerk = {CLERK: (model_spec.FETCH,)} if CLERK in spec.rules.seated else {CLERK: ()}
+    found = risks.of_settings({**spec.settings, "cast": {**cast, **clerk}}, remote=remote)
+    return [*found, *_price_risks(model.model_dump() for model in models)]
 
 
 def _origin(tournament: Tournament) -> consent.Origin:

@@ -37,9 +37,9 @@ from debate_orchestrator.tournament.cluster.database import (
     refusal,
 )
 from debate_orchestrator.tournament.folder import Tournament, frozen, identity, is_begun
-from debate_orchestrator.tournament.run import DebateStatus
+from debate_orchestrator.tournament.run import DebateStatus, unusable
 from debate_orchestrator.util.data import name_of, read_regular, strict_json
-from debate_orchestrator.util.errors import BadFile, DamagedJournal, LockedJournal, ProviderFailed
+from debate_orchestrator.util.errors import BadFile, DamagedJournal, LockedJournal, ProviderFailed, UserError
 
 _BEGIN = b"INSERT INTO journals (tournament, debate) VALUES (%(id)s, %(debate)s) ON CONFLICT DO NOTHING"
 _TAKE = f"""
@@ -372,8 +372,8 @@ class Exchange:
         self._have: dict[str, int] = {}
         """Lines of the journals in the folder, by debate."""
         self._since: float | None = 0.0
-        self.unusable: dict[str, str] = {}
-        """Debates of the database that can't be fetched, and why."""
+        self.unusable: dict[str, DebateStatus] = {}
+        """Debates of the database that can't be fetched."""
 
     async def bring(self, statuses: Mapping[str, DebateStatus], *, retry_failed: bool) -> None:
         """Brings the spec, and of every journal what only the folder has. BadFile, with nothing brought, if the folder
@@ -476,8 +476,8 @@ class Exchange:
                     write_bytes_atomic(path, data)
             else:
                 write_bytes_atomic(path, data)
-        except (BadFile, DamagedJournal) as error:
-            self.unusable[debate] = error.problems[0]
+        except UserError as error:
+            self.unusable[debate] = unusable(error, DebateStatus("stopped"))
         else:
             self._have[debate] = data.count(b"\n")
             self.unusable.pop(debate, None)

@@ -30,7 +30,7 @@ from debate_orchestrator.tournament.cluster.queue import Requeue
 from debate_orchestrator.tournament.folder import Tournament, unfrozen
 from debate_orchestrator.tournament.plan import ScheduledDebate
 from debate_orchestrator.tournament.run import DebateStatus, OnChange, TournamentRun, mistake, stopped_by_mistake
-from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, UserError, short_repr
+from debate_orchestrator.util.errors import BadFile, BadSettings, UserError, short_repr
 from debate_orchestrator.util.garbage import collection_seldom
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.redact import redact
@@ -242,7 +242,7 @@ class Worker:
             raise Requeue from None
         except Requeue:
             raise
-        except DebateError as error:  # the database refuses to note how the debate stands
+        except BadFile as error:  # the database refuses to note how the debate stands
             self._on_refusal(debate, error.problems[0])
             raise
         except Exception as error:
