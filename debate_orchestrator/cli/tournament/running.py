@@ -20,7 +20,7 @@ from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.provider import Permissions
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.util.errors import BadSettings, Paused, ProviderFailed
+from debate_orchestrator.util.errors import BadJournal, BadSettings, Paused, ProviderFailed
 from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.numbers import plural
 
@@ -300,7 +300,11 @@ def _write_reports(run: TournamentRun, *, quiet: bool) -> None:
     if len(lacking) > 50 and not quiet:
         remark(f"Writing {len(lacking):,} reports; Ctrl-C leaves the rest, and `resume` writes them.")
     for files in lacking:
-        report = build_report(read(files.journal).entries)
+        try:
+            report = build_report(read(files.journal).entries, journal=files.journal)
+        except BadJournal as error:
+            remark(str(error))
+            continue
         report_files.write_both(report, files.report, files.page, lambda message: None)
 
 
