@@ -22,12 +22,13 @@ from conftest import Run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from public_site import visiting_public
-from scripted_debates import entries, events
+from scripted_debates import entries, events, rules
 from web_visitor import visiting
 
 from debate_orchestrator.cli import main
 from debate_orchestrator.core import fold as core_fold
 from debate_orchestrator.core.reserved_fields import MARKS
+from debate_orchestrator.engine import api
 from debate_orchestrator.reports import decision_brief
 from debate_orchestrator.reports.decision_brief import MARKED
 from debate_orchestrator.reports.model import build_report
@@ -43,7 +44,7 @@ VERBS = (
     ("check", CHANGED),
     ("report", CHANGED),
     ("report", CHANGED, "--to", "told.json"),
-    ("replay", CHANGED, "--quiet"),
+    ("replay", CHANGED, "--no-pace"),
     ("compare", GOOD, CHANGED),
     ("compare", GOOD, CHANGED, "--to", "told.html"),
 )
@@ -193,6 +194,29 @@ def test_an_event_out_of_turn_is_its_cause() -> None:
         core_fold.fold([first, *rest[1:]])
     with pytest.raises(DamagedJournal, match=r"This journal can't be read: it has an event out of turn\..*not due"):
         build_report(entries([first, *rest[1:]]))
+
+
+def test_what_a_format_may_leave_out_is_not_told(here: Path) -> None:
+    """Convergence of no side by name is that of both, a claim that only one side holds stands alone, and a final ballot
+    without a follow-up says so; a consideration may hold more than the report shows."""
+    shapes = rules("adversarial").model_dump()["shapes"]
+    shapes["ballot"]["convergence"]["fields"]["side"] |= {"only_if": {}, "optional": True}
+    shapes["final"]["follow_up"]["optional"] = True
+    del shapes["dissent"]["rows"]["fields"]["b"], shapes["dissent"]["rows"]["fields"]["status"]
+    why = shapes["brief"]["why"]["fields"]
+    why["source"] = why["heading"]
+    del why["dissent_row"]
+    script = {
+        "1.verdict.judge": {"convergence": {"detected": True, "criteria": ["same claim"], "side": None}},
+        "final.dissent.judge": {"rows": [{"claim": "It is green.", "a": "A holds it.", "turns": []}]},
+    }
+    made = events(rules("adversarial", shapes=shapes), script, issues=True, brief=True)
+    journals.written(Path(GOOD), made)
+
+    text, page = api.render(Path(GOOD)), api.render(Path(GOOD), "html")
+    for told in (text, page):
+        assert "moving: both" in told and "A holds it." in told
+    assert "B's Position" not in text and "1 disputed claim." in ran("replay", GOOD, "--no-pace")[1]
 
 
 def test_every_mark_that_a_format_may_have_can_be_told() -> None:

@@ -178,9 +178,11 @@ def _field_problems(name: str, rule: ReservedField, field: Field, sides: Sequenc
 
 def _condition_problems(name: str, rule: ReservedField, field: Field) -> Iterator[tuple[Keys, str]]:
     """Where a field may be null or absent, and must not be."""
-    conditions = {"optional": field.optional, "only_if": bool(field.only_if), "unless": bool(field.unless)}
-    empty = [key for key, given in conditions.items() if given and field.may_be_null and not rule.null]
+    found = []
+    if field.may_be_null and not rule.null:
+        found += [key for key in ("optional", "only_if", "unless") if getattr(field, key)]
     if field.when != Condition() and not rule.left_out:
-        empty.append("when")
-    if empty:
-        yield (empty[0],), f"{name!r} can't depend on a condition: it is always needed"
+        found.append("when")
+    if found:
+        may = "be null; it may be left out by `when`" if rule.left_out else "depend on a condition: it is always needed"
+        yield (found[0],), f"{name!r} can't {may}"

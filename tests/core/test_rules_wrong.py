@@ -91,6 +91,7 @@ def rubric(**changes: Any) -> dict[str, Any]:
         (shaped(rows={"kind": "list", "fields": {"turns": {"kind": "text"}}}), "got 'text'; expected 'turns'"),
         (shaped(unsupported_claims={"kind": "list", "fields": {"claim": {"kind": "text"}}}), "got no 'seat'"),
         (shaped(strongest={"kind": "flag", "per_side": True}), "got 'flag'; expected 'text'"),
+        (shaped(weakest={"kind": "text", "per_side": True, "optional": True}), "'weakest' can't be null"),
         (shaped(weakest={"kind": "text"}), "expected one for each side"),
         (shaped(conceded={"kind": "choice", "of": ["neither"]}), "'conceded' has the option 'neither'; use only a, b"),
         (shaped(unresolved_questions={"kind": "list", "fields": {"x": {"kind": "text"}}}), "must be a list of texts"),
