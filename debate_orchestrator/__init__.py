@@ -85,7 +85,6 @@ _MODULES = {
     "engine.api": (
         "DebateResult",
         "find_risks",
-        "fold",
         "load_format",
         "open_debate",
         "open_judging",

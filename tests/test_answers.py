@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from core.folding import BALLOT, PLAIN, many, phase, rules
+from core.folding import BALLOT, ONE_SIDED, PLAIN, many, phase, rules
 from corpus import for_each
 from hypothesis import given
 from hypothesis import strategies as st
@@ -206,7 +206,7 @@ def test_any_answers_are_settled_or_refused(given: dict[str, Any]) -> None:
 SPEECH = phase("speech", "a", "b")
 OPEN = rules(before=[BALLOT | {"option": "blind"}], round=[SPEECH, BALLOT | {"option": "each round"}])
 SILENT = rules(seats={side: PLAIN["seats"][side] for side in "ab"}, after=[], judged_by="plain")
-ALONE = rules(seats={seat: PLAIN["seats"][seat] for seat in ("a", "judge")}, round=[phase("speech", "a")])
+ALONE = rules(**ONE_SIDED)
 
 
 def settled(made: Format, **given: Any) -> Settings:
@@ -304,7 +304,10 @@ def test_without_a_judge_there_is_none_to_cast() -> None:
 def test_a_clerk_fetches_unless_another_is_named() -> None:
     """A clerk's seat is filled by the fetcher of pages, whatever fills the others; another may be named."""
     case = {"url": {"kind": "url"}, "quote": {"kind": "text"}}
-    shapes = PLAIN["shapes"] | {"case": case, "checks": {"checks": {"kind": "list"}}}
+    shapes = PLAIN["shapes"] | {
+        "case": case,
+        "checks": {"checks": {"kind": "list", "fields": {"turn": {"kind": "turn"}}}},
+    }
     steps = [
         phase("case", "a", "b", reply="case", heard_by=["a", "b", "judge", "clerk"]),
         phase("c", "clerk", reply="checks"),

@@ -259,14 +259,24 @@ def test_a_debate_that_the_engine_can_not_go_on_with(tmp_path: Path, monkeypatch
     assert one.startswith("shapes.ballot: a ") and "stops at 1.vote.judge" in one
 
 
-def test_a_report_that_can_not_be_told(tmp_path: Path) -> None:
-    """A dissent record without what the report shows of it is told at the shapes."""
+def test_a_dissent_record_of_claims_alone(tmp_path: Path) -> None:
+    """A format may leave out what a report shows of a disputed claim where it is there."""
     odd = FORMAT.replace(
         "after:\n", "after:\n  - {name: rows, title: Rows, tag: ROWS, seats: [judge], reply: rows, template: vote}\n"
     )
     odd += "  rows:\n    rows: {kind: list, fields: {claim: {kind: text}}}\n"
-    (one,) = told(tmp_path / "mine", format_yaml=odd)
-    assert one.startswith("shapes: a plain debate of 1 round (plain) can't be reported (")
+    assert told(tmp_path / "mine", format_yaml=odd) == []
+
+
+def test_a_report_that_can_not_be_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What breaks the report of a whole debate is told at the shapes, as it was raised."""
+
+    def broken(*_: Any) -> Any:
+        raise KeyError("scores")
+
+    monkeypatch.setattr("debate_orchestrator.reports.decision_brief.issues_report", broken)
+    (one, *_) = told(tmp_path / "mine")
+    assert one.startswith("shapes: a plain debate of 1 round (plain) can't be reported (KeyError: 'scores')")
 
 
 def test_a_format_without_a_turn(tmp_path: Path) -> None:

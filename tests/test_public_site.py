@@ -249,9 +249,9 @@ def test_a_debate_may_begin_while_a_visitor_opens_its_stream(here: Path, monkeyp
                 await asyncio.sleep(0.02)
             await send(stream, *asgi)
 
-        monkeypatch.setattr(live.EventStream, "__call__", send_late)
-        assert visitor.get(f"{second}/stream").text == "event: over\ndata: {}\n\n"
-        monkeypatch.undo()
+        with monkeypatch.context() as patched:
+            patched.setattr(live.EventStream, "__call__", send_late)
+            assert visitor.get(f"{second}/stream").text == "event: over\ndata: {}\n\n"
 
 
 @pytest.mark.slow

@@ -198,7 +198,7 @@ def test_settings_of_a_file_are_valid_before_the_first_call(
     """What `run` would refuse of a file, and no question asks for, is refused before anything is asked or called."""
     progress = {"setup": {"topics": ["Tabs?"]}} if setup else {}
     name = stranger({"cast": PAID, **given, **progress})
-    with pytest.raises(BadSettings, match=next(iter(given))):
+    with pytest.raises(UserError, match=next(iter(given))):
         hold("yes", "yes", CTRL_C, found=FOUND, file=name)
 
     assert moderator.server.requests == []

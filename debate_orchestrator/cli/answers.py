@@ -8,12 +8,12 @@ import re
 from typing import Any
 
 from debate_orchestrator.cli.output import format_name, next_step
-from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.settings import default_of
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.setup.answers import SETTING_TEXTS, sample
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import to_yaml
 
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     by_host = False
     if arguments.journal:
-        debate = fold(read(arguments.journal).events)
+        debate = stored_state(arguments.journal, read(arguments.journal).events)
         by_host = model_spec.HOST in model_spec.specs_of(debate.opened.cast)
         report = DebateFiles.of_journal(arguments.journal).report
         print(to_yaml(_answers_of(debate, os.path.basename(report)), ascii_only=True), end="")

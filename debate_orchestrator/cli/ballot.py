@@ -19,7 +19,6 @@ from debate_orchestrator.cli.answers_and_flags import read_standard_input
 from debate_orchestrator.cli.consent import STANDARD_INPUT, STDIN
 from debate_orchestrator.cli.journals import journal_named
 from debate_orchestrator.cli.output import at_terminal, page, print_json, remark, say
-from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.json_schema import json_schema
 from debate_orchestrator.core.schema import Field, Shape
 from debate_orchestrator.reports import markdown, reviews
@@ -28,6 +27,7 @@ from debate_orchestrator.reports.reviews import ReviewedDebate, ReviewForm
 from debate_orchestrator.reports.wording import next_command
 from debate_orchestrator.storage.files import write_over
 from debate_orchestrator.storage.journal import read
+from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.terminal import line_prompter, prompt
 from debate_orchestrator.terminal.prompt import Leave, Prompter
 from debate_orchestrator.terminal.review import ReviewBallotForm, ask_name
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Raises BadSettings if the debate is not finished, since a ballot counts for the debate as it stands."""
     path = journal_named(arguments.journal)
     entries = read(path).entries
-    debate = fold(entry.event for entry in entries)
+    debate = stored_state(path, [entry.event for entry in entries])
     if not debate.complete:
         due = ", ".join(turn.id for turn in debate.due)
         hint = f"`{next_command(debate, path)}` to finish it"
@@ -94,7 +94,7 @@ def _print_reviewers(case: ReviewedDebate) -> int:
 
 def _text_for_review(case: ReviewedDebate) -> str:
     """The debate as markdown, without votes."""
-    return markdown.render_for_review(build_report(case.entries))
+    return markdown.render_for_review(build_report(case.entries, journal=case.path))
 
 
 def _write_transcript(arguments: argparse.Namespace, case: ReviewedDebate) -> int:

@@ -9,13 +9,13 @@ from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.journals import journal_named
 from debate_orchestrator.cli.output import next_step, print_json, say
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.formats import loader
 from debate_orchestrator.reports import report_files, wording
 from debate_orchestrator.reports.provenance import rehearsed_in_part, stand_ins
 from debate_orchestrator.storage.journal import JournalContents, read
 from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import DamagedJournal, DebateError
 from debate_orchestrator.util.messages import and_joined, command
@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
         reports = (f"{name_of(path)}: {report_files.integrity(path, data)}" for path, data in documents)
         raise DamagedJournal([*error.problems, *reports]) from None
     checked = [report_files.verify(path, data, contents.entries, files.ballots) for path, data in documents]
-    debate = fold(contents.events)
+    debate = stored_state(arguments.journal, contents.events)
     facts = _facts(arguments.journal, contents, debate)
     if arguments.json:
         reports_json = [report.data for report in checked]

@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     for path in arguments.journals:
         try:
             journal = journal_named(path)
-            reports.append((journal, build_report(read(journal).entries)))
+            reports.append((journal, build_report(read(journal).entries, journal=journal)))
         except BadJournal as error:
             problems += error.problems
     if problems:

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from debate_orchestrator.cli.output import remark
-from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.reports.report_files import FILE_TYPES
 from debate_orchestrator.storage import journal
 from debate_orchestrator.storage.paths import JOURNAL
+from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import BadFile, BadJournal, DebateError, short_repr
@@ -97,7 +97,7 @@ def _newest(found: list[str], unfinished: Unfinished | None) -> str:
     rehearsal = what = ""
     for path in reversed(found):
         try:
-            debate = fold(journal.read(path).events)
+            debate = stored_state(path, journal.read(path).events)
         except DebateError:
             continue  # named as the newest below, where it is; other journals may still be waiting
         if not unfinished(debate):

@@ -21,6 +21,7 @@ from debate_orchestrator.reports.reviews import gather_reviews
 from debate_orchestrator.setup.answers import number
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings, short_repr
 from debate_orchestrator.util.messages import command
@@ -44,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     pace = check_arguments(arguments)
     play_journal(arguments, arguments.journal, pace, command("replay", arguments.journal))
     if not arguments.quiet and not arguments.json:
-        debate = fold(read(arguments.journal).events)
+        debate = stored_state(arguments.journal, read(arguments.journal).events)
         if debate.due:
             next_step(f"`{wording.next_command(debate, arguments.journal)}` continues it.")
         elif any(map(model_spec.is_stand_in, model_spec.specs_of(debate.cast))):
@@ -71,7 +72,7 @@ def play_journal(arguments: argparse.Namespace, journal: str, pace: float | None
     """Plays a journal and writes its report to --to; returns whether it was played to its end. `command` is the one
     that plays it again."""
     to, entries = arguments.to, read(journal).entries
-    report = build_report(entries, gather_reviews(DebateFiles.of_journal(journal).ballots, entries))
+    report = build_report(entries, gather_reviews(DebateFiles.of_journal(journal).ballots, entries), journal=journal)
     finished = True
     if not arguments.quiet and not arguments.json:
         opened, *events = (entry.event for entry in entries)

@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _print_schema(arguments)
     arguments.journal = journal_named(arguments.journal)
     entries, files = read(arguments.journal).entries, DebateFiles.of_journal(arguments.journal)
-    report = build_report(entries, gather_reviews(files.ballots, entries))
+    report = build_report(entries, gather_reviews(files.ballots, entries), journal=files.journal)
     problems: list[str] = []
     path, page = arguments.to, None
     if path:

@@ -40,6 +40,14 @@ from debate_orchestrator.core.phases import (
     Slot,
     Turn,
 )
+from debate_orchestrator.core.reserved_fields import (
+    JUDGED,
+    LOOKED_UP,
+    RECOMMENDED,
+    REPORTED,
+    SPOKEN,
+    reserved_field_problems,
+)
 from debate_orchestrator.core.schema import (
     MAX_DEPTH,
     MAX_FIELDS,
@@ -50,37 +58,8 @@ from debate_orchestrator.core.schema import (
 )
 from debate_orchestrator.core.values import FrozenModel, ShownKey, Text
 
-_JUDGED = {
-    "scores": "scores",
-    "winner": "choice",
-    "label": "choice",
-    "score": "number",
-    "probability": "number",
-    "convergence": "record",
-    "feedback": "text",
-    "conceded": "choice",
-    "dry": "flag",
-    "strength": "choice",
-    "rows": "list",
-    "faults": "list",
-    "sources": "list",
-    "unresolved_questions": "list",
-    "follow_up": "text",
-}
-_SPOKEN = {"refused": "flag", "url": "url", "quote": "text"}
-_REPORTED = {"cases": "list", "issues": "list", "unknowns": "list", "findings": "list"}
-_REPORTED |= {"recommendation": "record", "by_case": "list", "why": "list"}
-"""Fields by which the engine goes, with their kinds: in a judge's replies, in a side's and in the rapporteur's."""
-_DECISION_BRIEF_FIELDS: dict[str, tuple[str, ...]] = {
-    "recommendation": ("do", "sure", "why_not_more", "sides_with"),
-    "by_case": ("if", "then", "sure"),
-    "why": ("consideration", "side", "mark", "turns"),
-    **dict.fromkeys(("would_change", "do_next", "trust"), ()),
-}
-"""The fields of every decision brief, and those within them, that reports show."""
 _ANSWERED = {"convergence": ("convergence", "round"), "findings": ("findings", "after")}
 """What a phase may answer, to the field in which it is found and the part of the debate where both have their place."""
-_CONVERGENCE = {"detected": "flag", "side": "choice", "criteria": "choices"}
 
 Problem = tuple[tuple[str | int, ...], str]
 """The keys that lead to a part of a format, and what is wrong with it."""
@@ -140,7 +119,8 @@ class Format(FrozenModel):
     scores, else what `winner_of` makes of its label; `score` and `probability` are averaged. A vote in a round is a
     ballot, whose `feedback`, `convergence` (`detected`, `side`, `criteria`) and `conceded` are acted on; one
     after the rounds is a final verdict. `rows` is a dissent record; `faults` and `sources` are listed in the report. A
-    debater's shape with `refused` lets a side decline; `url` and `quote` in it are what a clerk looks up."""
+    debater's shape with `refused` lets a side decline; `url` and `quote` in it are what a clerk looks up.
+    What all of them have to be is in `reserved_fields`."""
     rubric: Rubric
     intervention: Intervention = Intervention()
     labels: Labels = Labels()
@@ -324,7 +304,7 @@ class Format(FrozenModel):
             yield from (
                 (("shapes", name, *keys), problem) for keys, problem in self._reserved_field_problems(name, shape)
             )
-            yield from ((("shapes", name, key), problem) for key, problem in self._vote_problems(name, shape))
+            yield from ((("shapes", name, key), problem) for key, problem in self._label_problems(name, shape))
             for where, fields in _records((name,), shape):
                 called = ".".join(key for key in where if key != "fields")
                 if {"a", "b"} <= set(fields) and not _alike(fields["a"], fields["b"]):
@@ -346,35 +326,25 @@ class Format(FrozenModel):
 
     def _reserved_field_problems(self, name: str, shape: Shape) -> Iterator[tuple[tuple[str, ...], str]]:
         """What is wrong with the fields of a shape that mean something to the engine, with the keys that lead there."""
-        seats = {seat for phase in self.phases() if phase.reply == name for seat in phase.seats}
-        kinds = (_JUDGED if JUDGE in seats else {}) | (_SPOKEN if seats & {*self.sides} else {})
-        kinds |= _REPORTED if RAPPORTEUR in seats else {}
-        if RAPPORTEUR in seats and "recommendation" in shape:
-            for key, inner in _DECISION_BRIEF_FIELDS.items():
-                if lacking := [key] * (key not in shape) or [n for n in inner if n not in shape[key].fields]:
-                    yield (key,), f"a decision brief without {', '.join(lacking)}; reports show that"
+        phases = [phase for phase in self.phases() if phase.reply == name]
+        seats = {seat for phase in phases for seat in phase.seats}
+        reported = [phase for phase in phases if phase.option in (ISSUES, DECISION_BRIEF) and JUDGE not in phase.seats]
+        reports = RAPPORTEUR in seats or bool(reported)
+        kinds = [JUDGED] * (JUDGE in seats) + [SPOKEN] * bool(seats & {*self.sides})
+        kinds += [LOOKED_UP] * (CLERK in seats) + [REPORTED] * reports
+        for reserved in kinds:
+            yield from reserved_field_problems(reserved, shape, self.sides)
+        if reports and "recommendation" in shape:
+            yield from reserved_field_problems(RECOMMENDED, shape, self.sides, inner=True)
             if not {"best_case_against", "objections"} & set(shape):
                 yield ("recommendation",), "a decision brief without best_case_against or objections; reports show one"
-        for key, kind in kinds.items():
-            if (field := shape.get(key)) is None:
-                continue
-            if field.kind != kind:
-                yield (key, "kind"), f"got {field.kind!r}; expected {kind!r}, by which debates are judged"
-            elif field.per_side != (key == "feedback"):
-                yield (key, "per_side"), f"expected {'one for each side' if key == 'feedback' else 'a single value'}"
-            elif key == "convergence":
-                yield from _convergence_problems(field)
 
-    def _vote_problems(self, name: str, shape: Shape) -> Iterator[tuple[str, str]]:
-        """What is wrong with a shape as a vote, and with which of its fields."""
-        known = ("a", "b", *OUTCOMES)
+    def _label_problems(self, name: str, shape: Shape) -> Iterator[tuple[str, str]]:
+        """The labels of a vote for which the format names no winner."""
         if "label" in shape and not {"scores", "winner"} & set(shape):
             for label in shape["label"].of:
                 if label not in self.winner_of:
                     yield "label", f"winner_of lacks the label {label!r} of shape {name!r}"
-        for winner in shape["winner"].of if "winner" in shape else ():
-            if winner not in known:
-                yield "winner", f"shape {name!r} has the winner {winner!r}, which is not a side"
 
     def _rubric_problems(self) -> Iterator[Problem]:
         if not 0 <= self.rubric.least < self.rubric.most:
@@ -394,18 +364,6 @@ class Format(FrozenModel):
         if len(self.rubric.strictness) > MAX_STRICTNESS:
             problem = f"{len(self.rubric.strictness):,} levels of strictness; at most {MAX_STRICTNESS}"
             yield ("rubric", "strictness"), problem
-
-
-def _convergence_problems(field: Field) -> Iterator[tuple[tuple[str, ...], str]]:
-    """What keeps a record from telling whether the sides converge."""
-    for key, kind in _CONVERGENCE.items():
-        place = ("convergence", "fields", key)
-        if (part := field.fields.get(key)) is None:
-            yield place[:2], f"got no {key!r}; expected a record of {', '.join(_CONVERGENCE)}"
-        elif part.kind != kind or part.per_side:
-            yield (*place, "kind"), f"got {part.kind!r}; expected {kind!r}, as a single value"
-        elif part.when != Condition():
-            yield (*place, "when"), f"got {key!r} on a condition; expected one that is always asked for"
 
 
 def _size_problem(name: str, shape: Shape) -> Problem | None:

@@ -95,7 +95,8 @@ def issue_standings(debate: DebateState) -> dict[str, str]:
     cast = _issue_rulings(tally.ballots(debate, rounds[-1]))
     found = {}
     for issue in issues.issues:
-        (first, most), *others = Counter(ballot[issue] for ballot in cast if issue in ballot).most_common() or [("", 0)]
+        rulings = Counter(ballot[issue] for ballot in cast if isinstance(ballot.get(issue, 0), str | None))
+        (first, most), *others = rulings.most_common() or [("", 0)]
         if first:
             found[issue] = "even" if others and others[0][1] == most else first
     return found

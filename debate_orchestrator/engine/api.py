@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core.events import BudgetChanged, Event, RetryForChanged
-from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.settings import DECLARED, MAX_COST, Settings
@@ -36,6 +35,7 @@ from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.answers import format_of, make_settings
 from debate_orchestrator.storage.journal import JournalContents, read
 from debate_orchestrator.storage.paths import REPORT, DebateFiles
+from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings, ExternalError
 
@@ -285,7 +285,7 @@ def render(journal: Path, form: str = "markdown") -> str:
     path = os.fspath(journal)
     entries = read(path).entries
     reviews = gather_reviews(DebateFiles.of_journal(path).ballots, entries)
-    return report_files.rendered(build_report(entries, reviews), endings[form])
+    return report_files.rendered(build_report(entries, reviews, journal=path), endings[form])
 
 
 def load_format(name: str) -> Format:
@@ -323,7 +323,7 @@ def find_risks(source: Settings | Mapping[str, Any] | Path) -> tuple[risks.Risk,
     """
     if isinstance(source, Settings | Mapping):
         return risks.of_settings(source)
-    debate = fold(read(source).events)
+    debate = stored_state(os.fspath(source), read(source).events)
     return risks.of_debate(debate.opened, debate.cast)
 
 

@@ -14,7 +14,7 @@ from types import TracebackType
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Event, Opened, Reopened
-from debate_orchestrator.core.fold import CurrentState, apply, fold
+from debate_orchestrator.core.fold import CurrentState, apply
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.engine.budget import Budget
 from debate_orchestrator.engine.retry import UnsavedEvents
@@ -29,6 +29,7 @@ from debate_orchestrator.reports.wording import next_command
 from debate_orchestrator.setup import risks
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import DiskFull, ExternalError, Paused
 from debate_orchestrator.util.messages import Tell, command, ignore
@@ -104,7 +105,7 @@ async def create_paid_debate(
 
 def open_journal(journal: JournalWriter, files: DebateFiles) -> OpenDebate:
     """The debate of a journal that is open; it is synced and closed where it was opened."""
-    return OpenDebate(journal, CurrentState(fold(journal.events)), files)
+    return OpenDebate(journal, CurrentState(stored_state(journal.path, journal.events)), files)
 
 
 def _opened(journal: JournalWriter, files: DebateFiles, following: Sequence[Event] = ()) -> OpenDebate:
@@ -271,7 +272,7 @@ def finish(debate: OpenDebate, tell: Tell = ignore) -> tuple[ReportModel, list[s
         raise Paused(problem, hint=f"`{next_command(debate.state, files.journal)}` to take them")
     debate.journal.sync()  # no report may outlive what it tells
     entries = debate.journal.entries
-    report = build_report(entries, gather_reviews(files.ballots, entries))
+    report = build_report(entries, gather_reviews(files.ballots, entries), journal=files.journal)
     try:
         return report, report_files.write_both(report, files.report, files.page, tell)
     except DiskFull as error:

@@ -7,13 +7,13 @@ and collects all problems, each with its file and line.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from string import Formatter
 
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import JUDGE, MAX_ROUNDS, OUTCOMES, RAPPORTEUR, Phase
-from debate_orchestrator.core.schema import Condition, Field
+from debate_orchestrator.core.phases import JUDGE, MAX_ROUNDS, RAPPORTEUR, Phase
+from debate_orchestrator.core.schema import Condition
 from debate_orchestrator.core.settings import DEFAULT_FORMAT
 from debate_orchestrator.formats import loader, source
 from debate_orchestrator.formats.validation import Keys
@@ -22,9 +22,6 @@ from debate_orchestrator.util.errors import BadFormat, short_repr
 
 _LABEL_NAMES = {"round": ("round", "rounds"), "intervention": ("round",)}
 """The names that may stand in braces in a label."""
-
-_REQUIRED = ("scores", "winner", "rows")
-"""Fields that are always needed in a reply that has them."""
 
 FormatProblem = tuple[Keys, str]
 """Where in the data, and a sentence on what is wrong there."""
@@ -125,21 +122,7 @@ def _semantic_problems(format: Format) -> Iterator[FormatProblem]:
             yield from (((group, n, *keys), message) for keys, message in _phase_problems(format, phase))
     for name, criterion in format.rubric.criteria.items():
         yield from _condition_problems(format, criterion.when, ("rubric", "criteria", name, "when"))
-    for name, shape in format.shapes.items():
-        for key in (key for key in _REQUIRED if key in shape):
-            found = _field_problems(key, shape[key], format.sides)
-            yield from ((("shapes", name, key, *keys), message) for keys, message in found)
     yield from _wording_problems(format)
-
-
-def _field_problems(name: str, field: Field, sides: Sequence[str]) -> Iterator[FormatProblem]:
-    """A field that the engine needs, and can't use as it is."""
-    winners = (*sides, *OUTCOMES)
-    if name == "winner" and (unknown := [winner for winner in field.of if winner not in winners]):
-        yield ("of",), f"{short_repr(unknown[0])} can't win; use only {', '.join(winners)}."
-    if field.optional or field.only_if or field.when != Condition():
-        key = "optional" if field.optional else "only_if" if field.only_if else "when"
-        yield (key,), f"{name!r} can't depend on a condition: it is always needed."
 
 
 def _phase_problems(format: Format, phase: Phase) -> Iterator[FormatProblem]:

@@ -29,7 +29,7 @@ from debate_orchestrator.core.events import (
     Spoke,
     StructuredReplyGiven,
 )
-from debate_orchestrator.core.fold import CurrentState, fold
+from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.engine import estimate, rejudge, turn
@@ -44,6 +44,7 @@ from debate_orchestrator.reports.scorecard import NO_BALLOT, PENDING, SIDES, Dat
 from debate_orchestrator.storage import journal
 from debate_orchestrator.storage.files import make_folder
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
+from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.data import read_mapping
 from debate_orchestrator.util.errors import BadFile, BadJournal, ExternalError, OverBudget
@@ -308,7 +309,7 @@ class ProbeRun:
 def _checked(ballot: Ballot, events: Sequence[Event]) -> DebateState:
     """The debate of a ballot's journal. BadFile unless it holds the ballot's speeches, and after them nothing but calls
     to its judge and what came of them."""
-    debate, (opened, speeches) = fold(events), make_opened(ballot.case, ballot.judge)
+    debate, (opened, speeches) = stored_state(ballot.path, events), make_opened(ballot.case, ballot.judge)
     chance = debate.opened.model_dump(include={"seed", "nonce", "version"})
     expected = [opened.model_copy(update=chance), *speeches]
     as_expected = [*events[: len(expected)]] == expected[: len(events)]

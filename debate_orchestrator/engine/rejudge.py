@@ -41,6 +41,7 @@ from debate_orchestrator.reports.wording import next_command
 from debate_orchestrator.setup import answers, risks
 from debate_orchestrator.storage.journal import Entry, begins_like_one, read
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles, free_files
+from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadJournal, BadSettings
 from debate_orchestrator.util.messages import and_joined
@@ -146,7 +147,7 @@ def of_journal(
     `vote_settings` are the keys of an answers file that say how the judges vote, where that changes. Raises
     BadJournal where the debate is not finished, and BadSettings with every problem in what was asked for.
     """
-    debate = fold(entry.event for entry in entries)
+    debate = stored_state(path, [entry.event for entry in entries])
     old, digest = debate.opened, entries[-1].hash
     if debate.due:
         due = ", ".join(turn.id for turn in debate.due)

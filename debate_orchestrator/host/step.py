@@ -10,7 +10,6 @@ from typing import Any
 
 from debate_orchestrator.core import schedule, speech_rules
 from debate_orchestrator.core.events import BriefSent, Noted, Rejected, ReplyEvent, StructuredReplyGiven
-from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.phases import JUDGE, Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState, spec_in
@@ -29,6 +28,7 @@ from debate_orchestrator.reports.announcements import Announcer
 from debate_orchestrator.storage import reply_secret
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.util import model_spec, sanitize
 from debate_orchestrator.util.errors import BadFile, BadReply, DiskFull, OutOfTurn, short_repr
 
@@ -118,7 +118,7 @@ def step(
 def wait(journal: str, seconds: float, given: Collection[str] = ()) -> None:
     """Returns when the reply of every turn that waits for the host lies in its place, but for the turns `given`, or
     after that many seconds. The journal is not locked meanwhile. Raises BadJournal."""
-    debate = fold(read(journal).events)
+    debate = stored_state(journal, read(journal).events)
     folder = TurnsFolder(DebateFiles.of_journal(journal).turns)
     asked = [turn for turn in debate.due if spec_in(debate, turn.seat) == model_spec.HOST and turn.id not in given]
     wants = {turn.id: "text" if debate.shape(turn) is None else "json" for turn in asked}

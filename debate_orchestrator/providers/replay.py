@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from debate_orchestrator.core.events import Declined, Event, Opened, Rejected, Spoke, StructuredReplyGiven
-from debate_orchestrator.core.fold import CurrentState, fold
+from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.reply import RecordedOutcome, Reply
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.provider import OnPiece, Permissions, Provider
 from debate_orchestrator.storage import journal
+from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import (
     BadJournal,
     BadSettings,
     DamagedJournal,
     NewerJournal,
-    OutOfTurn,
     ProviderFailed,
 )
 from debate_orchestrator.util.messages import command
@@ -61,10 +61,10 @@ def _events(path: str) -> list[Event]:
     data, start = journal.read_bytes(path), f"{name_of(path)} can't be replayed: "
     try:
         events = journal.parse(path, data).events
-        fold(events)  # a journal that says what can't be is refused, as by every verb
+        stored_state(path, events)  # a journal that says what can't be is refused, as by every verb
     except NewerJournal:
         raise NewerJournal(f"{start}it holds what this version does not know.") from None
-    except (DamagedJournal, OutOfTurn):
+    except DamagedJournal:
         hint = f"`{command('check', path)}` tells what is wrong with it"
         raise DamagedJournal(f"{start}it is a damaged journal.", hint=hint) from None
     except BadJournal:

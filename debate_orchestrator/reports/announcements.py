@@ -346,7 +346,7 @@ def _dissent(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
     voted = debate.structured_reply(turn.id)
     if voted is not None and "rows" in voted.data:
         found = voted.data["rows"]
-        counts = Counter(row["status"] for row in found)
+        counts = Counter(row.get("status") for row in found)
         kinds = "".join(f", {counts[status]} {status}" for status in _STATUSES if counts[status])
         claims = "1 disputed claim" if len(found) == 1 else f"{len(found)} disputed claims"
         yield Announcement("dissent", f"Dissent record: {claims}{kinds}.", turn=turn.id)

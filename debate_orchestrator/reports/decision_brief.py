@@ -215,7 +215,7 @@ def decision_brief_report(debate: DebateState) -> DecisionBriefReport | None:
         why=tuple(_consideration(debate, row) for row in brief["why"]),
         best_case_against=against[0].text if against else "",
         objections=against,
-        not_argued=tuple(NotArguedReport(**row) for row in brief.get("not_argued") or ()),
+        not_argued=tuple(NotArguedReport(**_shown(NotArguedReport, row)) for row in brief.get("not_argued") or ()),
         advice=before.turn if before else None,
         shortcomings=tuple(_by_heading(brief, found) for found in rapporteur.left_standing(debate)),
         sent_back=tuple(_by_heading(brief, found) for found in rapporteur.sent_back(debate)),
@@ -226,14 +226,20 @@ def _objections(brief: Mapping[str, Any]) -> tuple[ObjectionReport, ...]:
     """What speaks against the recommendation. A format may ask for one text instead of a list."""
     if "objections" not in brief:
         return (ObjectionReport(heading="", text=brief["best_case_against"]),)
-    return tuple(ObjectionReport(**objection) for objection in brief["objections"] or ())
+    return tuple(ObjectionReport(**_shown(ObjectionReport, objection)) for objection in brief["objections"] or ())
 
 
 def _consideration(debate: DebateState, row: Mapping[str, Any]) -> ConsiderationReport:
     """A consideration, with those of its turns that are speeches: the others are not in the transcript."""
     spoken = [turn for turn in row["turns"] if turn in debate.turns and debate.turns[turn].speaking]
     problems = tuple(rapporteur.mark_problems(debate, row))
-    return ConsiderationReport(**{**row, "turns": tuple(spoken), "mark_problems": problems})
+    own = {"turns": tuple(spoken), "dissent_row": row.get("dissent_row"), "mark_problems": problems}
+    return ConsiderationReport(**_shown(ConsiderationReport, row) | own)
+
+
+def _shown(part: type[Part], row: Mapping[str, Any]) -> dict[str, Any]:
+    """What a part of the report shows of a row; a format may ask for more."""
+    return {name: row[name] for name in part.model_fields if name in row}
 
 
 def _by_heading(brief: Mapping[str, Any], shortcoming: str) -> str:

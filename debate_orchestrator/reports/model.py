@@ -63,6 +63,7 @@ from debate_orchestrator.reports.reviewers import ReviewerReport, reviewer_repor
 from debate_orchestrator.reports.reviews import GatheredReviews
 from debate_orchestrator.storage.journal import SCHEMA as JOURNAL_SCHEMA
 from debate_orchestrator.storage.journal import Entry
+from debate_orchestrator.storage.stored_state import telling
 from debate_orchestrator.util import model_spec, sanitize
 
 CHALLENGE, REBUTTAL = "challenge", "rebuttal"
@@ -168,8 +169,14 @@ class ReportModel(Part):
         return bool(self.judges) and all(map(model_spec.is_stand_in, self.judges))
 
 
-def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = None) -> ReportModel:
-    """The report of a journal, and of the reviewers' ballots that lie beside it."""
+def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = None, *, journal: str = "") -> ReportModel:
+    """The report of a journal, and of the reviewers' ballots that lie beside it. `journal` is its path, for errors.
+    Raises DamagedJournal if its events do not fit, or can't be told."""
+    with telling(journal):
+        return _report(entries, reviews)
+
+
+def _report(entries: Sequence[Entry], reviews: GatheredReviews | None) -> ReportModel:
     debate = fold(entry.event for entry in entries)
     shown_turns = [turn for turn in schedule.turns_taken(debate) if not rapporteur.is_hidden_advice(debate, turn)]
     judging, votes = _judging(debate), _votes(debate)
@@ -239,7 +246,7 @@ def _round_numbers(debate: DebateState) -> list[int]:
 def _setup(debate: DebateState) -> dict[str, Any]:
     """The fields that were decided before the first word."""
     format, settings, arguing = debate.format, debate.opened.settings, arguing_sides(debate)
-    others = ((CLERK, CLERK in format.seats), (RAPPORTEUR, RAPPORTEUR in debate.cast))
+    others = ((CLERK, CLERK in format.seats), (RAPPORTEUR, RAPPORTEUR in format.seats and RAPPORTEUR in debate.cast))
     seats = (*format.sides, *debate.judges, *(seat for seat, taken in others if taken))
     sides = [(side, format.seats[side]) for side in format.sides]
     return {

@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from debate_orchestrator.core import schedule, schema
-from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.phases import TIE, Slot
 from debate_orchestrator.core.schema import Field, Shape, ShapeContext
 from debate_orchestrator.core.state import DebateState
@@ -33,6 +32,7 @@ from debate_orchestrator.setup.state import QuestionText
 from debate_orchestrator.storage.files import make_folder, write_atomic, write_new
 from debate_orchestrator.storage.journal import Entry
 from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.data import is_link, name_of, read_mapping_with_lines, to_yaml
 from debate_orchestrator.util.errors import BadFile, short_repr, with_hint
@@ -318,7 +318,7 @@ def gather_reviews(folder: str, entries: Sequence[Entry]) -> GatheredReviews:
         return GatheredReviews()
     counted: list[Review] = []
     left_out: list[str] = []
-    form = ReviewForm(fold(entry.event for entry in entries))
+    form = ReviewForm(stored_state("", [entry.event for entry in entries]))
     for name in names[:MAX_BALLOTS]:
         try:
             counted.append(_read(os.path.join(folder, name), name, form, entries))

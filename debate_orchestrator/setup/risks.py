@@ -16,13 +16,13 @@ from typing import Any, Literal
 
 from debate_orchestrator.core import schedule, tally, transcript_entries
 from debate_orchestrator.core.events import SPEECH_RULES, Event, Opened
-from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import CLERK
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.formats import loader, source
 from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.data import real_path
 from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError
@@ -229,7 +229,7 @@ def of_judging(events: Sequence[Event]) -> tuple[Risk, ...]:
 
 def _speeches(events: Sequence[Event]) -> list[Any]:
     """The speeches of a debate as they are heard, and who conceded in which round."""
-    debate = fold(events)
+    debate = stored_state("", events)
     speeches = [transcript_entries.entry(debate, turn) for turn in schedule.turns_taken(debate) if turn.speaking]
     return [*speeches, *(tally.conceded_in(debate, n) for n in range(1, debate.rounds + 1))]
 

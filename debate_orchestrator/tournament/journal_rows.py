@@ -116,7 +116,7 @@ def _read_all(paths: Sequence[str], home: Path) -> tuple[list[_Debate], list[str
             name = f"{Path(path).parent.name}/{name}"
         try:
             entries = read(path).entries
-            found.append(_Debate(name, path, build_report(entries), entries))
+            found.append(_Debate(name, path, build_report(entries, journal=path), entries))
         except BadJournal as error:
             problems += error.problems
     return found, problems

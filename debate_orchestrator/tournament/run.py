@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.events import CallFailed, Event, Opened, Reassigned, Reopened
-from debate_orchestrator.core.fold import CurrentState, fold
+from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.phases import JUDGE, NO_DECISION, Turn
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.engine.budget import SharedBudget
@@ -28,6 +28,7 @@ from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.tournament.batches import Batches
 from debate_orchestrator.tournament.folder import FileJournals, Tournament, is_begun
 from debate_orchestrator.tournament.limits import Limiters
@@ -167,7 +168,7 @@ class TournamentRun:
                         continue
                     events = read(path).events
                     self.tournament.must_belong(debate, events)
-                    state = fold(events)
+                    state = stored_state(path, events)
                 except UserError as error:
                     self.statuses[debate.id] = unusable(error, DebateStatus("stopped"))
                     continue

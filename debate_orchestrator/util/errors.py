@@ -8,7 +8,7 @@
     │   ├── BadReply            a reply is empty, binary, too long or of the wrong shape
     │   ├── OutOfTurn           that turn is not due now
     │   └── BadJournal          not a journal that this version can continue
-    │       ├── DamagedJournal  a line was changed, or one is missing
+    │       ├── DamagedJournal  a line was changed, or one is missing or does not fit those before it
     │       ├── NewerJournal    a newer version wrote it
     │       └── LockedJournal   another process is writing it
     ├── RedactionFailed         a mistake in this program: a text could not be searched for keys

@@ -108,7 +108,7 @@ class Dashboard:
             loaded = [(path, *folder.load(path)) for path in journals]
             for _, _, state in loaded:
                 blocks.check_nothing_hidden(state)
-            reports = [(path, build_report(contents.entries)) for path, contents, _ in loaded]
+            reports = [(path, build_report(contents.entries, journal=path)) for path, contents, _ in loaded]
             return html_page.render_comparison(compare(reports))
 
         return standalone_page(await self._work(compared))

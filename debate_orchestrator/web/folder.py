@@ -14,11 +14,11 @@ from weakref import WeakValueDictionary
 
 from debate_orchestrator.core import speech_rules
 from debate_orchestrator.core.costs import costs_of
-from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports.announcements import decided_line
 from debate_orchestrator.storage.journal import JournalContents, read, stated_first_hash
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
+from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import is_link
 from debate_orchestrator.util.errors import BadFile, DebateError, short_repr
@@ -129,7 +129,7 @@ def load(path: str) -> tuple[JournalContents, DebateState]:
         with lock:
             if (kept := _journals.get(path)) is None or kept[0] != now:
                 contents = read(path)
-                kept = now, contents, fold(contents.events)
+                kept = now, contents, stored_state(path, contents.events)
                 _journals.put(path, kept, now[1])
     return kept[1], kept[2]
 

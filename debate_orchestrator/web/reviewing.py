@@ -222,7 +222,7 @@ def _parts(case: ReviewedDebate) -> list[tuple[str, list[dict[str, Any]]]]:
     """What the sides said: headings with the speeches under them."""
     return [
         (heading, [_article(case.form.debate, turn) for turn in turns])
-        for heading, turns in speeches_for_review(build_report(case.entries))
+        for heading, turns in speeches_for_review(build_report(case.entries, journal=case.path))
     ]
 
 

@@ -264,6 +264,15 @@ PLAIN: dict[str, Any] = {
     "lines": {"concede": "You win.", "decline": "No."},
 }
 """The smallest format: both speak in turn, and a judge says in the end who won."""
+ONE_SIDED: dict[str, Any] = {
+    "seats": {seat: PLAIN["seats"][seat] for seat in ("a", "judge")},
+    "round": [{**PLAIN["round"][0], "seats": ["a"]}],
+    "shapes": {
+        "ballot": {"scores": {"kind": "scores"}, "winner": {"kind": "choice", "of": ["a", "tie"]}},
+        "final": {"winner": {"kind": "choice", "of": ["a", "tie"]}},
+    },
+}
+"""What makes it a debate of one side."""
 BALLOT = {"name": "vote", "title": "Vote", "tag": "VOTE", "seats": ["judge"], "order": "at once", "reply": "ballot"}
 
 

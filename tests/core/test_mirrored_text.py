@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import pytest
-from core.folding import ADVERSARIAL, PLAIN, debated, many, rules
+from core.folding import ADVERSARIAL, ONE_SIDED, PLAIN, debated, many, rules
 from corpus import for_each
 from hostile_texts import NASTY, alike
 from hypothesis import given
@@ -165,15 +165,12 @@ def test_turns_are_the_others() -> None:
 
 def test_a_debate_of_one_side_is_what_it_was() -> None:
     """Where there is one side alone there is nothing to exchange."""
-    alone = Mirror(rules(seats={seat: PLAIN["seats"][seat] for seat in ("a", "judge")}, round=[SPEECH]))
+    alone = Mirror(rules(**ONE_SIDED))
     assert (alone.text("Anna in 1.speech.a"), alone.side("a"), alone.keys({"a": 1})) == (
         "Anna in 1.speech.a",
         "a",
         {"a": 1},
     )
-
-
-SPEECH = {"name": "speech", "title": "Speech", "tag": "SPEECH", "seats": ["a"]}
 
 
 # Ballots

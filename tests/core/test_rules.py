@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from core.folding import BALLOT, PLAIN, converging, debated, heard, opened, phase, play, rules
+from core.folding import BALLOT, ONE_SIDED, converging, debated, heard, opened, phase, play, rules
 from corpus import for_each
 from pydantic import ValidationError
 
@@ -59,8 +59,7 @@ def test_who_hears_a_phase() -> None:
 
 def test_a_debate_of_one_side() -> None:
     """One side alone can be judged: the other seat is not there."""
-    seats = {seat: PLAIN["seats"][seat] for seat in ("a", "judge")}
-    made = rules(seats=seats, round=[phase("speech", "a"), BALLOT])
+    made = rules(**ONE_SIDED | {"round": [phase("speech", "a"), BALLOT]})
     debate = fold([opened(2, 2, rules=made)])
     debate, played = play(debate)
     assert played[-3:] == [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from core.folding import BALLOT, PLAIN, phase, rules
+from core.folding import BALLOT, ONE_SIDED, PLAIN, phase, rules
 from corpus import for_each
 from pydantic import ValidationError
 
@@ -63,7 +63,7 @@ def rubric(**changes: Any) -> dict[str, Any]:
         ({"after_refusal": "shame"}, "after_refusal"),
         ({"shapes": {"final": {"label": LABEL}}, "winner_of": {"x": "a"}}, "the label 'y'"),
         ({"winner_of": {"x": "anna"}}, "winner_of names 'anna', which is not a side"),
-        (shaped(winner={"kind": "choice", "of": ["a", "B"]}), "has the winner 'B', which is not a side"),
+        (shaped(winner={"kind": "choice", "of": ["a", "B"]}), "'winner' has the option 'B'; use only a, b, tie"),
         (shaped(why={"kind": "text", "unless": {"mood": "bad"}}), "'mood', which is not a field beside it"),
         (shaped(why={"kind": "text", "empty": "if it is clear"}), "says when it is null, and it never is"),
         (shaped(why={"kind": "text", "title": "<b>"}), "without markdown or HTML"),
@@ -82,6 +82,19 @@ def rubric(**changes: Any) -> dict[str, Any]:
         (shaped(follow_up={"kind": "flag"}), "got 'flag'; expected 'text'"),
         (shaped(feedback={"kind": "text"}), "expected one for each side"),
         (shaped(strength={"kind": "choice", "per_side": True}), "expected a single value"),
+        (shaped(scores={"kind": "scores", "per_issue": True}), "expected a value that is not one for each issue"),
+        (shaped(scores={"kind": "scores", "optional": True}), "'scores' can't depend on a condition"),
+        (shaped(scores={"kind": "scores", "when": {"rounds_at_least": 2}}), "'scores' can't depend on a condition"),
+        (shaped(winner={"kind": "choice", "unless": {"sure": False}}, sure={"kind": "flag"}), "'winner' can't depend"),
+        (shaped(rows={"kind": "list", "when": {"strictness": "strict"}}), "'rows' can't depend on a condition"),
+        (shaped(rows={"kind": "list"}), "'rows' must be a list of records"),
+        (shaped(rows={"kind": "list", "fields": {"turns": {"kind": "text"}}}), "got 'text'; expected 'turns'"),
+        (shaped(unsupported_claims={"kind": "list", "fields": {"claim": {"kind": "text"}}}), "got no 'seat'"),
+        (shaped(strongest={"kind": "flag", "per_side": True}), "got 'flag'; expected 'text'"),
+        (shaped(weakest={"kind": "text", "per_side": True, "optional": True}), "'weakest' can't be null"),
+        (shaped(weakest={"kind": "text"}), "expected one for each side"),
+        (shaped(conceded={"kind": "choice", "of": ["neither"]}), "'conceded' has the option 'neither'; use only a, b"),
+        (shaped(unresolved_questions={"kind": "list", "fields": {"x": {"kind": "text"}}}), "must be a list of texts"),
         ({"round": [BALLOT, BALLOT | {"name": "two", "when": {"rounds_at_least": 1}}]}, "vote twice"),
         ({"round": [BALLOT | {"when": {"round": "first"}}, BALLOT | {"name": "two", "when": {"round": 1}}]}, "twice"),
         ({"round": [BALLOT | {"when": {"round": "last"}}, BALLOT | {"name": "two", "when": {"round": 3}}]}, "twice"),
@@ -110,7 +123,7 @@ def test_ill_made_formats(row: tuple[dict[str, Any], str]) -> None:
         shaped(label={"kind": "choice", "of": ["x"]}),
         shaped(winner={"kind": "choice", "of": ["a", "b", "tie", "consensus", "no decision"]}),
         shaped(a={"kind": "text", "about": "what Anna holds"}, b={"kind": "text", "about": "what Ben holds"}),
-        {"seats": {seat: PLAIN["seats"][seat] for seat in ("a", "judge")}, "round": [phase("x", "a")]},
+        ONE_SIDED,
         {"round": [SPEECH, BALLOT | {"when": ONE}, BALLOT | {"name": "two", "when": LATER}]},
         {"round": [SPEECH, BALLOT | {"when": ONE}, BALLOT | {"name": "two", "when": LAST}]},
         {"private": "thinking", "quotes": {"tag": "cite"}, "forbids": ["other's lines"]},

@@ -14,6 +14,7 @@ from jinja2 import Environment, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup
 
+from debate_orchestrator.core.phases import CLERK
 from debate_orchestrator.reports import first_screen, markdown, sections, verdict_text, wording
 from debate_orchestrator.reports.compare import Comparison
 from debate_orchestrator.reports.html.writer import HtmlWriter, anchor, literal_html
@@ -181,7 +182,7 @@ def _vote(turn: TurnReport, scales: Scales) -> str:
 
 def _found(turn: TurnReport) -> str:
     """How many quotes have each state, of a clerk's turn."""
-    states = [str(row.get("state")) for row in (turn.fields or {}).get("checks") or []]
+    states = [str(row.get("state")) for row in (turn.fields or {}).get("checks") or [] if turn.seat == CLERK]
     return ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states)) or "Nothing was cited."
 
 

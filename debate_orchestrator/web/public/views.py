@@ -261,7 +261,7 @@ def report_html(path: str) -> str:
     contents, debate = folder.load(path)
     reviews = gather_reviews(DebateFiles.of_journal(path).ballots, contents.entries)
     return report_files.rendered(
-        _replaced(build_report(contents.entries, reviews), _without_addresses(debate)), ".html"
+        _replaced(build_report(contents.entries, reviews, journal=path), _without_addresses(debate)), ".html"
     )
 
 

@@ -1,0 +1,172 @@
+"""Journals whose formats were changed where nothing but a format's own validation can notice."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import debates
+import journals
+from core import folding
+from pydantic import ValidationError
+from scripted_debates import rules
+
+from debate_orchestrator.core import schedule
+from debate_orchestrator.core.events import Event
+from debate_orchestrator.core.fold import apply, fold
+from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.json_schema import json_schema
+from debate_orchestrator.core.schema import Field
+from debate_orchestrator.util.errors import DebateError
+
+SHIPPED = ("adversarial", "claim", "panel", "question", "transcript")
+KINDS = ("text", "url", "flag", "number", "choice", "choices", "list", "record", "scores", "turn", "turns")
+_OPTIONS = ("a", "b", "tie", "both", "consensus", "decisive", "held", "none", "x y")
+_WHEN = {"round": None, "rounds_at_least": None, "strictness": None, "option": ()}
+_MOST_EVENTS = 80
+
+
+def changed(format: dict[str, Any], chance: random.Random) -> tuple[str, dict[str, Any]]:
+    """The data of a format with one change in it, and where it is."""
+    data = json.loads(json.dumps(format))
+    places = [place for name, shape in data["shapes"].items() for place in _fields(shape, f"{name}.")]
+    if not places or chance.random() < 0.15:
+        return _in_phases(data, chance)
+    where, holder, name = chance.choice(places)
+    field = holder[name]
+    change: dict[str, Any] = chance.choice(
+        [
+            {"kind": chance.choice(KINDS)},
+            {"optional": not field["optional"]},
+            {"per_side": not field["per_side"]},
+            {"per_issue": not field["per_issue"]},
+            {"of": chance.sample(_OPTIONS, chance.randint(0, 4))},
+            {"fields": {}},
+            {"fields": {**field["fields"], "extra": Field(kind="text").model_dump(mode="json")}},
+            {"least": None, "most": None, "whole": False},
+            {"only_if": {}, "unless": {}},
+            {"when": _WHEN | {"strictness": "nowhere"}},
+            {"when": _WHEN | {"rounds_at_least": 2}},
+            {"kind": "record", "fields": {"why": Field(kind="text").model_dump(mode="json")}},
+        ]
+    )
+    if chance.random() < 0.15:
+        del holder[name]
+        return f"{where} is gone", data
+    holder[name] = {**field, **change}
+    return f"{where}: {change}", data
+
+
+def _in_phases(data: dict[str, Any], chance: random.Random) -> tuple[str, dict[str, Any]]:
+    group = chance.choice([name for name in ("before", "round", "after") if data[name]])
+    n = chance.randrange(len(data[group]))
+    change: dict[str, Any] = chance.choice(
+        [
+            {"reply": chance.choice([*data["shapes"], "text"])},
+            {"seats": chance.sample(["a", "b", "judge", "rapporteur", "clerk"], chance.randint(1, 2))},
+            {"on": chance.choice(["convergence", "findings", None])},
+            {"option": chance.choice(["each round", "blind", "issues", "brief", None])},
+        ]
+    )
+    data[group][n] |= change
+    return f"{group}[{n}]: {change}", data
+
+
+def _fields(shape: dict[str, Any], where: str) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """Every field with its name and what holds it."""
+    for name, field in shape.items():
+        yield f"{where}{name}", shape, name
+        yield from _fields(field["fields"], f"{where}{name}.")
+
+
+def played(name: str, chance: random.Random, changes: int) -> tuple[str, list[Event]] | None:
+    """What was changed in a shipped format, and the events of a debate by it, as far as it goes; None where the format
+    is refused. The last event may be one that can't be folded."""
+    data, told = rules(name).model_dump(mode="json"), []
+    for _ in range(changes):
+        what, data = changed(data, chance)
+        told.append(what)
+    try:
+        format = Format.model_validate(data)
+    except ValidationError:
+        return None
+    more = {"issues": True, "brief": True} if format.options & {"issues", "brief"} else {}
+    try:
+        events: list[Event] = [folding.opened(1, chance.randint(1, 2), rules=format, **more)]
+        _play(events, chance)
+    except (DebateError, ValidationError):
+        return None  # no debate is begun so
+    return f"{name}: {'; '.join(told)}", events
+
+
+def _play(events: list[Event], chance: random.Random) -> None:
+    """Adds what is said, until the debate is complete, or an event is one that breaks the fold."""
+    debate = fold(events)
+    while (due := debate.due) and len(events) < _MOST_EVENTS:
+        for turn in due:
+            shape = debate.shape(turn)
+            said = f"I say {turn.id}."
+            if shape is not None:
+                said = filled(json_schema(shape, schedule.shape_context(debate, turn)), chance)
+            try:
+                answers = list(debates.answers(debate, turn, lambda _, said=said: said))
+            except AssertionError:
+                return
+            for event in answers:
+                events.append(event)
+                try:
+                    debate = apply(debate, event)
+                except DebateError:
+                    events.pop()
+                    return
+                except Exception:
+                    return  # it stays in the journal
+
+
+def filled(schema: Any, chance: random.Random) -> Any:
+    """A value of a JSON Schema, with null now and then where it may be."""
+    if "anyOf" in schema:
+        return filled(chance.choice(schema["anyOf"]), chance)
+    if "enum" in schema:
+        return chance.choice(schema["enum"])
+    kinds = schema.get("type", "string")
+    match chance.choice(kinds) if isinstance(kinds, list) else kinds:
+        case "object":
+            return {name: filled(part, chance) for name, part in schema.get("properties", {}).items()}
+        case "array":
+            return [filled(schema["items"], chance) for _ in range(chance.randint(0, 2))]
+        case "boolean":
+            return chance.random() < 0.5
+        case "integer":
+            return schema.get("minimum", 1)
+        case "number":
+            return schema.get("minimum", 1) + 0.5
+        case "null":
+            return None
+    return "So it is."
+
+
+def with_format(journal: bytes, chance: random.Random) -> tuple[str, bytes]:
+    """A journal whose format was changed in its first line, with every hash made anew, and what was changed."""
+    lines = [json.loads(line) for line in journal.splitlines()]
+    told, lines[0]["event"]["format"] = changed(_whole(lines[0]["event"]["format"]), chance)
+    made, before = b"", journals.START
+    for n, line in enumerate(lines, start=1):
+        sealed = journals.line(n, before, line["event"])
+        before = json.loads(sealed)["hash"]
+        made += sealed
+    return told, made
+
+
+def _whole(format: dict[str, Any]) -> dict[str, Any]:
+    """A format's data with every default in it."""
+    return Format.model_validate(format).model_dump(mode="json")
+
+
+def write(path: Path, events: list[Event]) -> None:
+    """The journal of these events."""
+    path.unlink(missing_ok=True)
+    journals.written(path, events)
