@@ -87,7 +87,7 @@ async def sums(database: Database) -> tuple[float, int, int, int]:
 
 async def played(database: Database, limiters: SharedLimiters, steps: list[Any]) -> tuple[Any, Any, float]:
     """The sums that are right and those that the database has after these steps, and the tokens that are taken."""
-    own = Unsure(database.app, database.where, lambda message: None)
+    own = Unsure(database.app, database.app, database.where, lambda message: None)
     own.fates, own.stop, limiters.database = [], None, own
     gate = limiters.gate(contests.OPUS)
     under_way, costs, made, failed, throttled, tokens = list[Admission](), list[float](), 0, 0, 0, 0.0
@@ -162,7 +162,7 @@ def test_the_cap_holds_where_answers_are_lost(here: Path, postgres_server: Postg
     async def play() -> float:
         async with brought(postgres_server.url(database), held) as (found, exchange):
             limiters = SharedLimiters(held.spec, found, exchange.id, await registered(found), Counter())
-            own = Unsure(found.app, found.where, lambda message: None)
+            own = Unsure(found.app, found.app, found.where, lambda message: None)
             own.fates, own.stop, limiters.database = [], None, own
             gate, spent = limiters.gate(contests.OPUS), 0.0
             call = Admission(sent=10, answered=10, price=1.0)

@@ -237,8 +237,7 @@ class SharedGate(Gate):
         self, connection: AsyncConnection, made: _Exchange, call: Admission | None, turn: str
     ) -> float:
         """The same, in a transaction. `made` gets what is written and taken."""
-        spending = await self._spending(connection)
-        rows, alive, now = await self._locked(connection)
+        spending, rows, alive, now = await self._locked(connection)
         await self._confirm(connection)
         # Both are read together: a call that ends between them would leave its room, and not that it was throttled.
         made.written, self._unreported, own = self._unreported, _Unreported(), Counter(self._shared.under_way)
@@ -267,24 +266,26 @@ class SharedGate(Gate):
         await self._save(connection, made, states, throttled)
         return seconds
 
-    async def _spending(self, connection: AsyncConnection) -> tuple[float | None, float] | None:
-        """The cap of the tournament, and what is spent and expected of calls under way, which no other worker can
-        change until the transaction ends. None if the tournament is not there. It is locked before what tournaments
-        share, so that it is not waited for with that locked."""
-        await connection.execute(_LOCK_WAIT.encode())
-        rows = await fetched(connection, _TOURNAMENT, id=self._shared.tournament)
-        return (rows[0][0], rows[0][1]) if rows else None
-
-    async def _locked(self, connection: AsyncConnection) -> tuple[dict[str, _Row], set[str], float]:
-        """The rows of the limits, which no other worker can change until the transaction ends; the workers that are
-        alive, without this one; and the time. BadFile for a state that no worker wrote."""
+    async def _locked(
+        self, connection: AsyncConnection
+    ) -> tuple[tuple[float | None, float] | None, dict[str, _Row], set[str], float]:
+        """The cap of the tournament and what is spent and expected of calls under way, None if it is not there; the
+        rows of the limits; the workers that are alive, without this one; and the time. No other worker can change the
+        first two until the transaction ends. BadFile for a state that no worker wrote."""
         keys = sorted(self._limits)
-        states = dict(await fetched(connection, _LOCK, keys=keys))
+        async with connection.pipeline():  # sends them together: each wait for an answer would have its rows locked
+            await connection.execute(_LOCK_WAIT.encode())
+            # First, so that it is not waited for with that locked which other tournaments need.
+            spent = await connection.execute(_TOURNAMENT.encode(), {"id": self._shared.tournament})
+            locked = await connection.execute(_LOCK.encode(), {"keys": keys})
+            clock = await connection.execute(_NOW.encode())
+        ((now, alive),), states = await clock.fetchall(), dict[str, str](await locked.fetchall())
         if len(states) < len(keys):
             await connection.execute(_BEGIN, {"keys": keys})
-            states = dict(await fetched(connection, _LOCK, keys=keys))
-        ((now, alive),) = await fetched(connection, _NOW)
+            states = dict[str, str](await fetched(connection, _LOCK, keys=keys))
+            ((now, alive),) = await fetched(connection, _NOW)
         return (
+            next(iter(await spent.fetchall()), None),
             {key: self._row(key, states[key]) for key in keys},
             {*map(str, alive)} - {str(self._shared.worker_id)},
             float(now),
@@ -317,9 +318,10 @@ class SharedGate(Gate):
             "keys": list(states),
             "states": list(states.values()),
         }
-        await connection.execute(_SAVE.encode(), values)
-        if made.call is None and price <= 0:  # if the database crashes, calls that have ended count a little longer
-            await connection.execute(_UNSYNCED.encode())
+        async with connection.pipeline():
+            if made.call is None and price <= 0:  # if the database crashes, calls that have ended count a little longer
+                await connection.execute(_UNSYNCED.encode())
+            await connection.execute(_SAVE.encode(), values)
 
     def _row(self, key: str, state: str) -> _Row:
         try:
