@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,6 @@ import pytest
 from postgres import Postgres
 from test_cluster_database import CALL, brought, registered
 
-from debate_orchestrator.tournament.cluster import limits as limits_module
 from debate_orchestrator.tournament.cluster.database import Database
 from debate_orchestrator.tournament.cluster.limits import SharedLimiters
 from debate_orchestrator.tournament.folder import Tournament
@@ -36,38 +36,23 @@ async def gate(database: Database, held: Tournament, id: str) -> Gate:
     return SharedLimiters(held.spec, database, id, worker, Counter()).gate(contests.OPUS)
 
 
-@pytest.mark.parametrize(("given_back", "found"), [(0.2, (0.85, 1)), (0.01, (0.94, 0)), (0.0, (0.95, 0))])
-def test_a_call_is_admitted_only_if_it_counts(
-    here: Path, url: str, monkeypatch: pytest.MonkeyPatch, given_back: float, found: tuple[float, int]
-) -> None:
-    """Where another worker gives money back just when a call is found to exceed the cap, the call is admitted if there
-    is enough now, and it is counted then."""
+def test_calls_that_are_asked_for_at_once_are_within_the_cap(here: Path, url: str) -> None:
+    """Of several workers that ask at the same moment, as many are admitted as the cap pays for, and these count."""
     held = contests.tournament(rehearse=False, max_cost=1.0)
-    fetched = limits_module.fetched
 
-    async def play() -> tuple[float, int]:
+    async def play() -> tuple[list[Any], tuple[float, int]]:
         async with brought(url, held) as (database, exchange):
-            await database.execute("UPDATE tournaments SET committed = 0.95")
-
-            async def interrupted(connection: Any, query: str, **values: Any) -> list[Any]:
-                rows = await fetched(connection, query, **values)
-                if query is limits_module._COMMIT and not rows and not refused:
-                    refused.append(query)
-                    await database.execute("UPDATE tournaments SET committed = committed - %(back)s", back=given_back)
-                return rows
-
-            refused = list[str]()
-            monkeypatch.setattr(limits_module, "fetched", interrupted)
-            admitting = (await gate(database, held, exchange.id)).admitted(PRICED, "1.opening.a", asyncio.Event())
-            if found[1]:
-                assert await admitting
-            else:
-                with pytest.raises(OverBudget, match=r"exceeds the cap of \$1\.00"):
-                    await admitting
+            await database.execute("UPDATE tournaments SET committed = 0.65")
+            gates = [await gate(database, held, exchange.id) for _ in range(6)]
+            asking = (one.admitted(PRICED, "1.opening.a", asyncio.Event()) for one in gates)
+            answers = await asyncio.gather(*asking, return_exceptions=True)
             ((committed, calls),) = await database.rows("SELECT committed, calls FROM tournaments")
-            return round(committed, 6), calls
+            return answers, (round(committed, 6), calls)
 
-    assert asyncio.run(asyncio.wait_for(play(), 20)) == found
+    answers, found = asyncio.run(asyncio.wait_for(play(), 20))
+    assert answers.count(True) == 3 and found == (0.95, 3)
+    refused = [answer for answer in answers if answer is not True]
+    assert all(isinstance(one, OverBudget) and "exceeds the cap of $1.00" in str(one) for one in refused), refused
 
 
 @pytest.mark.parametrize(
@@ -142,3 +127,34 @@ def test_a_pause_that_lies_far_ahead_ends(here: Path, url: str) -> None:
             assert await second.admitted(CALL, "2", asyncio.Event())
 
     asyncio.run(asyncio.wait_for(play(), 20))
+
+
+def test_each_number_that_is_given_is_a_limit_of_its_own(here: Path, url: str) -> None:
+    """Two tournaments that give different limits for one provider are each held to their own; those that give the same
+    number share it."""
+
+    def limited(name: str, requests: int) -> Tournament:
+        return contests.tournament(name, rehearse=False, tag=name, limits={"anthropic": {"requests": requests}})
+
+    slow, same, fast = limited("slow", 60), limited("same", 60), limited("fast", 60_000)
+
+    async def play() -> list[list[float | str]]:
+        async with (
+            brought(url, slow) as (database, one),
+            brought(url, same) as (_, two),
+            brought(url, fast) as (_, three),
+        ):
+            quick = await gate(database, fast, three.id)
+            for n in range(3):
+                assert await quick.admitted(CALL, f"{n}", asyncio.Event())
+            assert await (await gate(database, slow, one.id)).admitted(CALL, "0", asyncio.Event())
+            held_up = asyncio.ensure_future((await gate(database, same, two.id)).admitted(CALL, "0", asyncio.Event()))
+            assert await quick.admitted(CALL, "3", asyncio.Event())
+            ((state,),) = await database.rows("SELECT state::text FROM limiters WHERE key = 'anthropic'")
+            held_up.cancel()
+            await asyncio.gather(held_up, return_exceptions=True)
+            return [one[:3] for one in json.loads(state)["given"]]
+
+    (_, slow_rate, slow_left), (_, fast_rate, fast_left) = sorted(asyncio.run(play()))
+    assert (slow_rate, fast_rate) == (60, 60_000)
+    assert float(slow_left) <= 0.1 and float(fast_left) > 900

@@ -4,6 +4,7 @@ on."""
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,17 +14,22 @@ import contests
 import pytest
 from journals import said
 from postgres import Postgres
-from test_cluster_database import asked, brought, registered
+from test_cluster_database import CALL, asked, brought, registered
 
 from debate_orchestrator.core.events import Event, Spoke
 from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.tournament.cluster import journals as journals_module
 from debate_orchestrator.tournament.cluster.database import opened
 from debate_orchestrator.tournament.cluster.journals import DatabaseJournals
+from debate_orchestrator.tournament.cluster.limits import SharedLimiters
 from debate_orchestrator.util.errors import LockedJournal
 
 pytestmark = pytest.mark.slow
 
+WAITING = """
+SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+"""
+"""How many sessions wait for what another one has locked."""
 ROWS = "SELECT id FROM journals WHERE debate = ANY(%(debates)s) FOR UPDATE"
 
 
@@ -211,3 +217,48 @@ def test_a_lock_is_not_waited_for_without_end(here: Path, url: str) -> None:
 
     assert asyncio.run(timeout(url)) == "8s"
     assert asyncio.run(timeout(f"{url}?options=-c%20lock_timeout%3D1s")) == "1s"
+
+
+@pytest.mark.parametrize("models", [1, 4])
+def test_a_locked_tournament_holds_up_no_other(here: Path, url: str, models: int) -> None:
+    """While the row of a tournament is locked, its calls wait by one connection, whatever its models, with nothing
+    locked that other tournaments need; a call of another tournament is admitted."""
+    specs = [contests.OPUS, *(f"anthropic:claude-m{n}" for n in range(1, models))]
+    held, other = contests.tournament(rehearse=False), contests.tournament("other", rehearse=False, tag="other")
+
+    async def play() -> tuple[int, list[bool]]:
+        async with brought(url, held) as (database, exchange), brought(url, other) as (aside, elsewhere):
+            limiters = SharedLimiters(held.spec, database, exchange.id, await registered(database), Counter())
+            stop = asyncio.Event()
+            await aside.execute("INSERT INTO limiters (key) SELECT unnest(%(keys)s::text[])", keys=specs)
+            async with locked(url, "SELECT id FROM tournaments WHERE id = %(id)s FOR UPDATE", id=exchange.id):
+                asking = [asyncio.ensure_future(limiters.gate(spec).admitted(CALL, "1", stop)) for spec in specs]
+                while not (waiting := (await aside.rows(WAITING))[0][0]):
+                    await asyncio.sleep(0.01)
+                assert len(await aside.rows("SELECT key FROM limiters FOR UPDATE NOWAIT")) == models
+                free = SharedLimiters(other.spec, aside, elsewhere.id, await registered(aside), Counter())
+                assert await ends(free.gate(contests.OPUS).admitted(CALL, "1", asyncio.Event()))
+                assert not any(task.done() for task in asking)
+                waiting = max(waiting, (await aside.rows(WAITING))[0][0])
+            return waiting, await ends(asyncio.gather(*asking))
+
+    assert asyncio.run(asyncio.wait_for(play(), 60)) == (1, [True] * models)
+
+
+def test_a_debate_of_a_locked_tournament_begins_later(here: Path, url: str) -> None:
+    """A worker passes over a debate that has not begun where the row of its tournament is locked, and keeps no
+    connection for it; one that has begun is taken."""
+    held = contests.tournament()
+    begun, new = (debate.id for debate in held.schedule[:2])
+
+    async def play() -> None:
+        async with brought(url, held) as (database, exchange):
+            store = DatabaseJournals(database, exchange.id, await registered(database))
+            await store.take(begun)
+            async with locked(url, "SELECT id FROM tournaments FOR UPDATE"):
+                with pytest.raises(LockedJournal, match="is locked"):
+                    await ends(store.take(new))
+                assert (await ends(store.take(begun)))[1] == 2
+            assert (await store.take(new))[1] == 1
+
+    asyncio.run(play())

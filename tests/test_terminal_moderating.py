@@ -19,7 +19,7 @@ from debate_orchestrator.providers.discovery import FoundModels
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.setup.state import MAX_KEPT, SetupProgress, SetupState, load, save
 from debate_orchestrator.terminal.setup_base import moderating_model
-from debate_orchestrator.util.errors import BadFile, BadSettings
+from debate_orchestrator.util.errors import BadFile, BadSettings, UserError
 
 CLEAR = {"ambiguous": False, "restated": "Tabs beat spaces.", "recommended": None, "alternative": None}
 MUDDY = {"ambiguous": True, "restated": None, "recommended": "Tabs win.", "alternative": "Spaces win."}

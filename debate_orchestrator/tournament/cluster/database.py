@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "debate_orchestrator"
 """The PostgreSQL schema. Procrastinate's tables are in it too, so that another program may use its own."""
-VERSION = 2
+VERSION = 3
 """The version of the tables below."""
 _LOCK = 0x64656261
 """The advisory lock under which the tables are created."""
@@ -69,6 +69,11 @@ CREATE TABLE lines (
 );
 
 CREATE TABLE limiters (key text PRIMARY KEY, state jsonb NOT NULL DEFAULT '{}');
+
+CREATE TABLE exchanges (
+    gate text PRIMARY KEY,                             -- a worker's calls of one model, in one pass
+    number bigint NOT NULL                             -- of its latest exchange that was committed
+);
 """
 
 
@@ -195,10 +200,11 @@ def _parameters(url: str) -> dict[str, str]:
 
 
 class Database:
-    """An open database. `app` is Procrastinate's, whose connections serve all queries."""
+    """An open database. `app` is Procrastinate's, whose connections serve all queries, and `pulse` another one, whose
+    only connection is for heartbeats: they must not wait for what holds up the others."""
 
-    def __init__(self, app: App, where: str, tell: Callable[[str], None]):
-        self.app, self.where, self._tell = app, where, tell
+    def __init__(self, app: App, pulse: App, where: str, tell: Callable[[str], None]):
+        self.app, self._pulse, self.where, self._tell = app, pulse, where, tell
         self.away = False
         """Whether it can't be reached, or what waits for it is not written yet."""
         self._waiting: set[object] = set()
@@ -261,6 +267,10 @@ class Database:
             self._gave_up = self._gave_up or waits in self._waiting
             self._waiting.discard(waits)
 
+    async def beat(self, worker_id: int) -> None:
+        """Gives a heartbeat for a worker id."""
+        await self._pulse.job_manager.update_heartbeat(worker_id)
+
     async def must_take_writes(self) -> None:
         """Raises what a statement that writes would, where the server takes none for now."""
         from psycopg.errors import ReadOnlySqlTransaction
@@ -314,16 +324,22 @@ async def opened(url: str, tell: Callable[[str], None]) -> AsyncIterator[Databas
 
     for name in ("psycopg", "procrastinate"):  # what they would say is told in one sentence by `lost`
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    connector = procrastinate.PsycopgConnector(conninfo=conninfo, min_size=1, max_size=_CONNECTIONS, timeout=_TIMEOUT)
-    app = procrastinate.App(connector=connector)
+    app, pulse = [
+        procrastinate.App(
+            connector=procrastinate.PsycopgConnector(conninfo=conninfo, min_size=least, max_size=most, timeout=_TIMEOUT)
+        )
+        for least, most in ((1, _CONNECTIONS), (0, 1))
+    ]
     try:
-        await app.open_async()
+        for one in (app, pulse):
+            await one.open_async()
     except out_of_reach() as error:
         raise _unreachable(shown_address(url), error) from None
     try:
-        yield Database(app, shown_address(url), tell)
+        yield Database(app, pulse, shown_address(url), tell)
     finally:
         with suppress(*out_of_reach()):
+            await pulse.close_async()
             await app.close_async()
 
 
@@ -334,6 +350,8 @@ def _conninfo(url: str) -> str:
     known: dict[str, Any] = {"connect_timeout": _CONNECT, "keepalives_idle": 10, **_parameters(url)}
     # A worker that is frozen in a transaction would keep what the transaction has locked from all others.
     options = f"-c search_path={SCHEMA} -c idle_in_transaction_session_timeout={_IDLE * 1000}"
+    # Statements are made for this isolation: they lock what must not change meanwhile, and read anew what they find.
+    options += " -c default_transaction_isolation=read\\ committed"
     locks = f"-c lock_timeout={_LOCK_TIMEOUT}s"  # before what the address says, which may name another
     return make_conninfo(**{**known, "options": f"{locks} {known.get('options', '')} {options}"})
 

@@ -41,7 +41,8 @@ from debate_orchestrator.tournament.run import DebateStatus, unusable
 from debate_orchestrator.util.data import name_of, read_regular, strict_json
 from debate_orchestrator.util.errors import BadFile, DamagedJournal, LockedJournal, ProviderFailed, UserError
 
-_BEGIN = b"INSERT INTO journals (tournament, debate) VALUES (%(id)s, %(debate)s) ON CONFLICT DO NOTHING"
+_BEGIN = b"""INSERT INTO journals (tournament, debate) SELECT id, %(debate)s FROM tournaments WHERE id = %(id)s
+FOR KEY SHARE SKIP LOCKED ON CONFLICT DO NOTHING -- debates that wait for that row would keep all connections"""
 _TAKE = f"""
 UPDATE journals SET token = token + 1, holder = %(holder)s
 WHERE id = (SELECT id FROM journals WHERE tournament = %(id)s AND debate = %(debate)s FOR NO KEY UPDATE SKIP LOCKED)
@@ -78,7 +79,6 @@ FROM unnest(%(journals)s::bigint[], %(numbers)s::int[]) AS given (journal, n)
     JOIN journals ON journals.id = given.journal LEFT JOIN lines ON lines.journal = given.journal AND lines.n = given.n
 """
 """How many lines each journal counts, and whether each of these is there: a trigger may drop a row with no error."""
-
 _BLOCKED_WAITS = (1.0, 2.0, 4.0, 8.0)
 """Seconds after which lines are tried again whose journal was locked, or whose statement took too long."""
 

@@ -1,18 +1,23 @@
 """Limits that all workers share: their state is a row of the database for each model and provider.
 
-The rules are those of `tournament.limits`. A call is admitted in a transaction that locks the rows of its limits, lets
-a limiter with their state decide, and writes the state back; the clock is the database's. Each worker says how many of
-its calls are under way, and the numbers of workers that are dead don't count. The cap on costs is held by the same
-transaction.
+The rules are those of `tournament.limits`. A call is admitted in a transaction that locks the row of its tournament and
+then those of its limits, lets a limiter with their state decide, and writes the state back; the clock is the
+database's. Each worker says how many of its calls are under way, and the numbers of workers that are dead don't count.
+The cap on costs is held by the same transaction.
+
+What a transaction adds to sums must be added once. So each has a number, which it writes too: where the answer to its
+COMMIT is lost, the next one finds out by that number whether it was committed.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated
+from uuid import uuid4
 
 from pydantic import Field, ValidationError
 
@@ -22,32 +27,43 @@ from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.engine.budget import RUN_AGAIN, check_cap
 from debate_orchestrator.tournament.cluster.database import LIVE_ANYWHERE, RETRY, Database, fetched, out_of_reach
 from debate_orchestrator.tournament.limits import Admission, Gate, Limiter, Limiters, LimiterState
-from debate_orchestrator.tournament.spec import Spec
+from debate_orchestrator.tournament.spec import Limits, Spec
 from debate_orchestrator.util.errors import BadFile, Paused
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
 
+LOCK_WAIT = 2
+"""Seconds for which an exchange waits for a row: one that another session has locked must not keep a connection, and
+what is locked already, from other tournaments and models for longer."""
 _SOON = 0.1
 """Seconds until limiters are looked at again where calls under way leave no room."""
 
+_LOCK_WAIT = f"""
+SELECT set_config('lock_timeout', '{LOCK_WAIT}s', true)
+WHERE current_setting('lock_timeout')::interval NOT BETWEEN '1ms' AND '{LOCK_WAIT}s'
+"""
+_TOURNAMENT = "SELECT max_cost, committed FROM tournaments WHERE id = %(id)s FOR NO KEY UPDATE"
 _BEGIN = "INSERT INTO limiters (key) SELECT unnest(%(keys)s::text[]) ON CONFLICT DO NOTHING"
 _LOCK = "SELECT key, state::text FROM limiters WHERE key = ANY(%(keys)s::text[]) ORDER BY key FOR UPDATE"
 _NOW = f"SELECT extract(epoch FROM clock_timestamp()), ARRAY({LIVE_ANYWHERE})"
+_NUMBER = "SELECT number FROM exchanges WHERE gate = %(gate)s"
 _SAVE = """
+WITH numbered AS (
+    INSERT INTO exchanges (gate, number) VALUES (%(gate)s, %(number)s)
+    ON CONFLICT (gate) DO UPDATE SET number = excluded.number
+), counted AS (
+    UPDATE tournaments SET committed = committed + %(price)s, calls = calls + %(calls)s,
+        failed_calls = failed_calls + %(failed)s, throttled = throttled + %(throttled)s
+    WHERE id = %(id)s
+)
 UPDATE limiters SET state = new.state::jsonb FROM unnest(%(keys)s::text[], %(states)s::text[]) AS new (key, state)
 WHERE limiters.key = new.key
 """
 _UNSYNCED = "SET LOCAL synchronous_commit = off"
-_COMMIT = """
-UPDATE tournaments SET committed = committed + %(price)s, calls = calls + %(calls)s,
-    failed_calls = failed_calls + %(failed)s, throttled = throttled + %(throttled)s
-WHERE id = %(id)s AND (%(calls)s = 0 OR max_cost IS NULL
-    -- PostgreSQL sorts NaN above all numbers: neither it nor an infinite number passes for money that is left
-    OR committed > '-Infinity' AND committed + %(price)s <= max_cost AND max_cost < 'Infinity')
-RETURNING id
-"""
-_CAP = "SELECT max_cost, committed FROM tournaments WHERE id = %(id)s FOR NO KEY UPDATE"
+
+
+_Figure = Annotated[float, Field(ge=-1e15, le=1e15)]
 
 
 class _Row(FrozenModel):
@@ -56,6 +72,26 @@ class _Row(FrozenModel):
     limiter: LimiterState | None = None
     in_flight: dict[str, Annotated[int, Field(ge=-MAX_COUNT, le=MAX_COUNT)]] = {}
     """Worker id to its calls under way."""
+    given: list[tuple[str, _Figure, _Figure, _Figure]] = []
+    """What is left of each limit that tournaments give: what is limited, how much a minute, what is left, and when that
+    was so. Tournaments that give the same number share it."""
+
+    def known(self, limits: Limits) -> LimiterState | None:
+        """What is known to those who give these limits."""
+        given = {name: (rate, *left) for name, rate, *left in self.given if _gives(limits, name, rate)}
+        return self.limiter and self.limiter.model_copy(update={"given": given})
+
+    def after(self, limiter: Limiter, limits: Limits, in_flight: dict[str, int]) -> _Row:
+        """The row after a limiter of those who give these limits has counted."""
+        state = limiter.state()
+        others = [one for one in self.given if not _gives(limits, *one[:2])]
+        own = [(name, *left) for name, left in (state.given or {}).items()]
+        return _Row(limiter=state.model_copy(update={"given": {}}), in_flight=in_flight, given=others + own)
+
+
+def _gives(limits: Limits, name: str, rate: float) -> bool:
+    """Whether these limits have one of so much a minute."""
+    return limits.model_dump().get(name) == rate
 
 
 class SharedLimiters(Limiters):
@@ -65,6 +101,8 @@ class SharedLimiters(Limiters):
         """`under_way` counts the calls of this worker, those of its earlier runs too, by the limits that they pass."""
         super().__init__(spec)
         self.database, self.tournament, self.worker_id, self.under_way = database, tournament, worker_id, under_way
+        self.exchanging = asyncio.Lock()
+        """Held during an exchange: those of one tournament wait for its row, and one of them is enough to do so."""
 
     def _gate(self, model: str) -> Gate:
         return SharedGate(self, model)
@@ -84,6 +122,8 @@ class _Unreported:
     amounts: Counter[str] = field(default_factory=Counter)
     """What calls took beyond what was expected of them."""
     cost: float = 0.0
+    calls: int = 0
+    """Calls beyond those that were counted."""
     failed: int = 0
     responses: list[tuple[int, dict[str, str]]] = field(default_factory=list)
     ended: bool = False
@@ -97,9 +137,22 @@ class _Unreported:
         """Takes in what happened later."""
         self.amounts.update(later.amounts)
         self.cost += later.cost
+        self.calls += later.calls
         self.failed += later.failed
         self.responses += later.responses
         self.ended = self.ended or later.ended
+
+
+@dataclass
+class _Exchange:
+    """What one transaction has written and taken."""
+
+    number: int
+    written: _Unreported = field(default_factory=_Unreported)
+    call: Admission | None = None
+    """The call that it admitted."""
+    taken: list[str] = field(default_factory=list)
+    """The limits in which it took room."""
 
 
 class SharedGate(Gate):
@@ -109,8 +162,10 @@ class SharedGate(Gate):
         super().__init__(shared.of(model), shared.retry_for)
         self._shared, self._model = shared, model
         self._limits = shared.keys(model)
-        self._exchanging = asyncio.Lock()
+        self._id, self._number = uuid4().hex, 0
         self._unreported = _Unreported()
+        self._unconfirmed: _Exchange | None = None
+        """The exchange whose COMMIT was sent and not answered."""
         self._reporting: asyncio.Task[None] | None = None
 
     async def _take(self, call: Admission, turn: str) -> float | Paused:
@@ -136,13 +191,17 @@ class SharedGate(Gate):
 
     def _report(self) -> None:
         """Writes to the database what has happened, soon, and again until that has worked."""
-        if self._unreported.waiting and (self._reporting is None or self._reporting.done()):
+        if self._waiting and (self._reporting is None or self._reporting.done()):
             self._reporting = asyncio.create_task(self._report_all())
             # An error is raised by `reported`, or by the next call; without this, asyncio would print it too.
             self._reporting.add_done_callback(lambda task: task.cancelled() or task.exception())
 
+    @property
+    def _waiting(self) -> bool:
+        return self._unreported.waiting or self._unconfirmed is not None
+
     async def _report_all(self) -> None:
-        while self._unreported.waiting:
+        while self._waiting:
             await self._shared.database.persistent(self._exchange)
 
     async def reported(self) -> None:
@@ -153,73 +212,116 @@ class SharedGate(Gate):
     async def _exchange(self, call: Admission | None = None, turn: str = "") -> float | Paused:
         """Writes what has happened, and takes room for a call; seconds after which to try again if there is none, or
         Paused if the call would wait too long. OverBudget if it would exceed the cap."""
-        async with self._exchanging:
-            written, taken = _Unreported(), list[str]()
+        async with self._shared.exchanging:
+            self._number += 1
+            made = _Exchange(self._number)
             try:
                 async with self._shared.database.transaction() as connection:
-                    return await self._exchanged(connection, written, taken, call, turn)
+                    wait = await self._exchanged(connection, made, call, turn)
+                    self._unconfirmed = made  # until its COMMIT, which is sent now, is answered
+                self._unconfirmed = None
+                return wait
             except BaseException:
-                self._shared.under_way.subtract(taken)
-                written.add(self._unreported)
-                self._unreported = written
+                self._shared.under_way.subtract(made.taken)
+                if self._unconfirmed is not made:
+                    self._put_back(made)
                 self._report()
                 raise
 
+    def _put_back(self, made: _Exchange) -> None:
+        """Has what an exchange that was not made would have written wait again."""
+        made.written.add(self._unreported)
+        self._unreported = made.written
+
     async def _exchanged(
-        self, connection: AsyncConnection, written: _Unreported, taken: list[str], call: Admission | None, turn: str
+        self, connection: AsyncConnection, made: _Exchange, call: Admission | None, turn: str
     ) -> float | Paused:
-        """The same, in a transaction. `written` gets what is written, `taken` the limits in which room is taken."""
-        states, alive, now = await self._locked(connection)
+        """The same, in a transaction. `made` gets what is written and taken."""
+        spending, rows, alive, now = await self._locked(connection)
+        await self._confirm(connection)
         # Both are read together: a call that ends between them would leave its room, and not that it was throttled.
-        written.add(self._unreported)
-        self._unreported, own = _Unreported(), Counter(self._shared.under_way)
+        made.written, self._unreported, own = self._unreported, _Unreported(), Counter(self._shared.under_way)
         limiters, in_flight = dict[str, Limiter](), dict[str, dict[str, int]]()
         for key, limits in self._limits.items():
             limiter = limiters[key] = Limiter(limits, lambda: now)
-            if (state := states[key].limiter) is not None:
+            if (state := rows[key].known(limits)) is not None:
                 limiter.restore(state)
-            others = in_flight[key] = _of(alive, states[key].in_flight)
+            others = in_flight[key] = _of(alive, rows[key].in_flight)
             limiter.in_flight = own[key] + sum(others.values())
-            limiter.correct(written.amounts)
+            limiter.correct(made.written.amounts)
         throttled = limiters[self._model].throttled
-        for status, headers in written.responses:
+        for status, headers in made.written.responses:
             limiters[self._model].on_response(status, headers)
         throttled = limiters[self._model].throttled - throttled
-        price = written.cost
         wait: float | Paused = 0.0
-        if call is not None:
-            if wait := self._taken([*limiters.values()], call, turn, _SOON):
-                call = None
-            else:
-                taken += limiters
-                own.update(taken)
-                self._shared.under_way.update(taken)
-                price += call.price
-        counts = {"calls": int(call is not None), "failed": written.failed, "throttled": throttled}
-        await self._commit(connection, price, counts, call, turn)
-        texts = []
+        if call is not None and not (wait := self._taken([*limiters.values()], call, turn, _SOON)):
+            self._check_cap(spending, call, turn, made.written.cost)
+            made.call, made.taken = call, list(limiters)
+            own.update(made.taken)
+            self._shared.under_way.update(made.taken)
+        states = {}
         for key, limiter in limiters.items():
-            counts_by_worker = {**in_flight[key], str(self._shared.worker_id): own[key]}
-            texts.append(_Row(limiter=limiter.state(), in_flight=counts_by_worker).model_dump_json())
-        await connection.execute(_SAVE, {"keys": list(limiters), "states": texts})
-        if call is None:  # if the database crashes, calls that have ended count a little longer
-            await connection.execute(_UNSYNCED)
+            counts = {**in_flight[key], str(self._shared.worker_id): own[key]}
+            states[key] = rows[key].after(limiter, self._limits[key], counts).model_dump_json()
+        await self._save(connection, made, states, throttled)
         return wait
 
-    async def _locked(self, connection: AsyncConnection) -> tuple[dict[str, _Row], set[str], float]:
-        """The states of the limits, which no other worker can change until the transaction ends; the workers that are
-        alive, without this one; and the time. BadFile for a state that no worker wrote."""
+    async def _locked(
+        self, connection: AsyncConnection
+    ) -> tuple[tuple[float | None, float] | None, dict[str, _Row], set[str], float]:
+        """The cap of the tournament and what is spent and expected of calls under way, None if it is not there; the
+        rows of the limits; the workers that are alive, without this one; and the time. No other worker can change the
+        first two until the transaction ends. BadFile for a state that no worker wrote."""
         keys = sorted(self._limits)
-        states = dict(await fetched(connection, _LOCK, keys=keys))
+        async with connection.pipeline():  # sends them together: each wait for an answer would have its rows locked
+            await connection.execute(_LOCK_WAIT.encode())
+            # First, so that it is not waited for with that locked which other tournaments need.
+            spent = await connection.execute(_TOURNAMENT.encode(), {"id": self._shared.tournament})
+            locked = await connection.execute(_LOCK.encode(), {"keys": keys})
+            clock = await connection.execute(_NOW.encode())
+        ((now, alive),), states = await clock.fetchall(), dict[str, str](await locked.fetchall())
         if len(states) < len(keys):
             await connection.execute(_BEGIN, {"keys": keys})
-            states = dict(await fetched(connection, _LOCK, keys=keys))
-        ((now, alive),) = await fetched(connection, _NOW)
+            states = dict[str, str](await fetched(connection, _LOCK, keys=keys))
+            ((now, alive),) = await fetched(connection, _NOW)
         return (
+            next(iter(await spent.fetchall()), None),
             {key: self._row(key, states[key]) for key in keys},
             {*map(str, alive)} - {str(self._shared.worker_id)},
             float(now),
         )
+
+    async def _confirm(self, connection: AsyncConnection) -> None:
+        """Finds out whether the exchange was made whose COMMIT was not answered. It has ended, since it had the same
+        rows locked. If it admitted a call, the room of the call is given back: the call asks again, or is not made."""
+        if (made := self._unconfirmed) is None:
+            return
+        number = await fetched(connection, _NUMBER, gate=self._id)
+        self._unconfirmed = None
+        if number != [(made.number,)]:
+            self._put_back(made)
+        elif (call := made.call) is not None:
+            amounts = Counter({name: -amount for name, amount in call.amounts.items()})
+            self._unreported.add(_Unreported(amounts, cost=-call.price, calls=-1, ended=True))
+
+    async def _save(self, connection: AsyncConnection, made: _Exchange, states: dict[str, str], throttled: int) -> None:
+        """Writes what an exchange has changed, with its number."""
+        price = made.written.cost + (made.call.price if made.call is not None else 0.0)
+        values = {
+            "gate": self._id,
+            "number": made.number,
+            "id": self._shared.tournament,
+            "price": price,
+            "calls": made.written.calls + (made.call is not None),
+            "failed": made.written.failed,
+            "throttled": throttled,
+            "keys": list(states),
+            "states": list(states.values()),
+        }
+        async with connection.pipeline():
+            if made.call is None and price <= 0:  # if the database crashes, calls that have ended count a little longer
+                await connection.execute(_UNSYNCED.encode())
+            await connection.execute(_SAVE.encode(), values)
 
     def _row(self, key: str, state: str) -> _Row:
         try:
@@ -228,23 +330,14 @@ class SharedGate(Gate):
             problem = f"{self._shared.database.where} holds limits of {key} that this program did not write."
             raise BadFile(problem, hint="restore the database, or name an empty one") from None
 
-    async def _commit(
-        self, connection: AsyncConnection, price: float, counts: dict[str, int], call: Admission | None, turn: str
-    ) -> None:
-        """Adds to what the tournament has spent, reserved and counted. OverBudget if a call would exceed the cap,
-        BadFile for a cap or a sum that is no number."""
-        if not price and not any(counts.values()):
-            return
-        names = {"id": self._shared.tournament, "price": price, **counts}
-        if await fetched(connection, _COMMIT, **names) or call is None:
-            return
-        if rows := await fetched(connection, _CAP, id=self._shared.tournament):
-            ((cap, committed),) = rows
-            check_cap(cap, lambda: committed, turn, self._model, call.price, RUN_AGAIN)
-        # Another worker gave money back meanwhile. The row is locked now, so what is found holds.
-        if not await fetched(connection, _COMMIT, **names):
+    def _check_cap(self, spending: tuple[float | None, float] | None, call: Admission, turn: str, ended: float) -> None:
+        """OverBudget if a call would exceed the cap; `ended` is what calls cost beyond what the database knows. BadFile
+        for a cap or a sum that is no number."""
+        cap, committed = spending or (math.nan, math.nan)
+        if cap is not None and not (math.isfinite(cap) and math.isfinite(committed)):
             problem = f"{self._shared.database.where} holds costs of the tournament that this program did not write."
             raise BadFile(problem, hint="restore the database, or name an empty one")
+        check_cap(cap, lambda: committed + ended, turn, self._model, call.price, RUN_AGAIN)
 
 
 def _of(alive: set[str], counts: Mapping[str, int]) -> dict[str, int]:

@@ -142,6 +142,7 @@ async def work(database: Database, tournament: str, at_once: int, lease: float) 
         install_signal_handlers=False,
         delete_jobs="always",
         fetch_job_polling_interval=min(5.0, lease),
+        listen_notify=False,  # which takes a connection for each tournament; the queue is full when it is found
         update_heartbeat_interval=lease / 3,
         # A worker that was away is forgotten late: it may come back and go on with debates that no other worker took.
         stalled_worker_timeout=max(3_600.0, 10 * lease),

@@ -226,7 +226,7 @@ class Worker:
         while True:
             try:
                 for worker_id in set(self._jobs.values()):
-                    await self._database.app.job_manager.update_heartbeat(worker_id)
+                    await self._database.beat(worker_id)
             except out_of_reach() as error:
                 self._database.lost(error)
             await asyncio.sleep(min([_LOOK, *(lease / 3 for lease in self._leases.values())]))
