@@ -13,7 +13,7 @@ from debate_orchestrator.core.events import Event, Noted, Opened, Rejected
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.engine.start import make_opened
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import replies
@@ -21,6 +21,7 @@ from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.setup.answers import make_settings
 from debate_orchestrator.storage.journal import Entry
+from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadReply
 
 NONCE = "0123456789abcdef"
@@ -73,8 +74,10 @@ def answers(debate: DebateState, turn: Turn, say: puppets.Say | None) -> Iterato
     if said is None:
         said = puppets.reply(waiting, rounds=debate.rounds, strict=debate.opened.settings.strictness == "strict")
     text = said if isinstance(said, str) else json.dumps(said)
+    spec = spec_in(debate, turn.seat)
+    by = spec if model_spec.is_stand_in(spec) else model_spec.HOST
     for attempt in range(2):
-        reply = Reply(text=text, brief_digest=str(attempt) * 64, by="host")
+        reply = Reply(text=text, brief_digest=str(attempt) * 64, by=by)
         try:
             yield replies.parse_reply(debate, turn, reply, None)
         except BadReply as error:

@@ -132,14 +132,25 @@ def test_a_rehearsal_in_part() -> None:
 @pytest.mark.parametrize("side", ["human", STAND_IN])
 def test_a_debate_that_only_stand_ins_judged_has_no_winner(side: str) -> None:
     """No matter who argues: where stand-ins alone judged, every form of the report says that there is no winner."""
-    one = told(rounds=1, cast={"a": (side,), "b": (STAND_IN,), "judge": (STAND_IN,)})
-    texts = [markdown.render(one), page.render(one)]
+    report = told(rounds=1, cast={"a": (side,), "b": (STAND_IN,), "judge": (STAND_IN,)})
+    texts = [markdown.render(report), page.render(report)]
 
     assert "**Winner:** none, since only stand-ins judged" in texts[0]
     assert all("No winner: only stand-ins judged." in text for text in texts)
     assert not any(
         word in text for text in texts for word in ("prevailed", "argued better", "leads by", "neither leads")
     )
+
+
+def test_who_gave_the_final_ballots_counts() -> None:
+    """A stand-in's final ballot decides nothing, also where a model has the judge's seat when the debate ends."""
+    speakers = {"a": (REAL,), "b": (REAL,)}
+    rehearsed, real = [played(rounds=1, cast={**speakers, "judge": (who,)}) for who in (STAND_IN, REAL)]
+    report = build_report(entries([real[0], *rehearsed[1:]]))
+
+    assert report.verdict is not None and report.judges == (REAL,)
+    assert "**Winner:** none, since only stand-ins judged" in markdown.render(report)
+    assert not build_report(entries(real)).stand_ins_judged
 
 
 def test_people_are_told() -> None:

@@ -23,8 +23,8 @@ from debate_orchestrator.engine.estimate import estimate
 from debate_orchestrator.engine.turn import OnEvent, OnText
 from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.reports import wording
-from debate_orchestrator.reports.announcements import only_stand_ins_judged
 from debate_orchestrator.reports.model import summary_line
+from debate_orchestrator.reports.provenance import only_stand_ins_judged
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import ExternalError
 from debate_orchestrator.util.messages import command, ignore

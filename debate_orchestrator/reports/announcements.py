@@ -14,7 +14,7 @@ from debate_orchestrator.core.state import DebateState, Stage
 from debate_orchestrator.core.verdict import Vote
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.citations import rows
-from debate_orchestrator.reports.provenance import rehearsed_in_part, stand_ins
+from debate_orchestrator.reports.provenance import only_stand_ins_judged, rehearsed_in_part, stand_ins
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
@@ -311,12 +311,6 @@ def decided_line(debate: DebateState) -> str:
     if only_stand_ins_judged(debate):
         return wording.NO_JUDGE
     return wording.outcome_line(verdict, debate.format)
-
-
-def only_stand_ins_judged(debate: DebateState) -> bool:
-    """Whether all final ballots are by stand-ins, so that nothing is decided; False where there is none."""
-    ballots = tally.final_ballots(debate)
-    return bool(ballots) and all(_is_filler(debate, voted.turn) for voted in ballots)
 
 
 def _decided(debate: DebateState) -> Iterator[Announcement]:

@@ -55,6 +55,7 @@ from debate_orchestrator.reports.provenance import (
     conflicts_of_interest,
     costs_report,
     earlier_debate_report,
+    only_stand_ins_judged,
     provenance_notes,
     public_cast,
     run_report,
@@ -64,7 +65,7 @@ from debate_orchestrator.reports.reviews import GatheredReviews
 from debate_orchestrator.storage.journal import SCHEMA as JOURNAL_SCHEMA
 from debate_orchestrator.storage.journal import Entry
 from debate_orchestrator.storage.stored_state import telling
-from debate_orchestrator.util import model_spec, sanitize
+from debate_orchestrator.util import sanitize
 
 CHALLENGE, REBUTTAL = "challenge", "rebuttal"
 """Phases whose turns attack or answer another turn."""
@@ -145,6 +146,8 @@ class ReportModel(Part):
     """Side to who filled its seat, as far as that is shown."""
     judges: tuple[str, ...] = Field(default=(), exclude=True)
     """Who judges it, in the cast's words."""
+    stand_ins_judged: bool = Field(exclude=True)
+    """Whether only stand-ins judged, so that nothing is decided."""
     before: tuple[TurnReport, ...] = Field(exclude=True)
     """Turns before the first round, of formats that have them."""
     after: tuple[TurnReport, ...] = Field(exclude=True)
@@ -162,11 +165,6 @@ class ReportModel(Part):
     def provenance(self) -> tuple[str, ...]:
         """The sentences on how it was made."""
         return tuple(note.text for note in self.notes)
-
-    @property
-    def stand_ins_judged(self) -> bool:
-        """Whether stand-ins have all seats of judges, so that nothing is decided."""
-        return bool(self.judges) and all(map(model_spec.is_stand_in, self.judges))
 
 
 def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = None, *, journal: str = "") -> ReportModel:
@@ -201,6 +199,7 @@ def _report(entries: Sequence[Entry], reviews: GatheredReviews | None) -> Report
         format=_format_report(debate, judging),
         rounds_completed=sum(round_report.completed for round_report in rounds),
         verdict=_verdict(debate, rounds, judging),
+        stand_ins_judged=only_stand_ins_judged(debate),
         conceded=tally.conceded(debate),
         rounds=rounds,
         judging=judging,

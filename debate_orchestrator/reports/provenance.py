@@ -225,6 +225,14 @@ def rehearsed_in_part(debate: DebateState, *casts: Mapping[str, tuple[str, ...]]
     return others and any(map(model_spec.is_stand_in, specs))
 
 
+def only_stand_ins_judged(debate: DebateState) -> bool:
+    """Whether stand-ins gave all final ballots, so that nothing is decided; before there is one, whether they have all
+    seats of judges."""
+    ballots = tally.final_ballots(debate)
+    judges = [ballot.reply.by for ballot in ballots] if ballots else debate.cast.get(JUDGE, ())
+    return bool(judges) and all(map(model_spec.is_stand_in, judges))
+
+
 def stand_ins(debate: DebateState, cast: Mapping[str, tuple[str, ...]]) -> list[str]:
     """The names of the seats that a stand-in fills in a cast of this debate."""
     seats = _specs(debate, cast).items()
