@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,9 @@ import pytest
 from postgres import Postgres
 from test_cluster_database import CALL, brought, registered
 
+from debate_orchestrator.tournament.cluster import database as database_module
 from debate_orchestrator.tournament.cluster.database import Database
-from debate_orchestrator.tournament.cluster.limits import SharedLimiters
+from debate_orchestrator.tournament.cluster.limits import SharedGate, SharedLimiters
 from debate_orchestrator.tournament.folder import Tournament
 from debate_orchestrator.tournament.limits import MAX_PAUSE, Admission, Gate
 from debate_orchestrator.util.errors import BadFile, OverBudget, Paused
@@ -71,6 +73,30 @@ def test_a_sum_that_is_no_number_admits_no_call(here: Path, url: str, column: st
             assert await database.rows("SELECT calls FROM tournaments") == [(0,)]
 
     asyncio.run(asyncio.wait_for(play(), 20))
+
+
+@pytest.mark.parametrize("step", ["_locked", "_save"])
+def test_a_frozen_worker_keeps_no_lock(here: Path, url: str, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    """The database ends an exchange whose worker is frozen in it, at each of its steps: the worker takes the room for
+    its call in a second one. Otherwise it would keep all others from their calls."""
+    held, made, real = contests.tournament(rehearse=False), list[str](), getattr(SharedGate, step)
+
+    async def freeze(*given: Any) -> Any:
+        result = await real(*given)
+        if not made:
+            time.sleep(2.5)  # as SIGSTOP does: nothing else of the worker goes on
+        made.append(step)
+        return result
+
+    async def play() -> bool:
+        async with brought(url, held) as (database, exchange):
+            one = await gate(database, held, exchange.id)
+            assert await one.admitted(CALL, "1", asyncio.Event())
+            monkeypatch.setattr(SharedGate, step, freeze)
+            return await one.admitted(CALL, "2", asyncio.Event())
+
+    monkeypatch.setattr(database_module, "_IDLE", 1)
+    assert asyncio.run(asyncio.wait_for(play(), 20)) and len(made) > 1
 
 
 def test_a_limit_holds_the_tournaments_that_give_it(here: Path, url: str) -> None:

@@ -273,19 +273,18 @@ class SharedGate(Gate):
         rows of the limits; the workers that are alive, without this one; and the time. No other worker can change the
         first two until the transaction ends. BadFile for a state that no worker wrote."""
         keys = sorted(self._limits)
-        async with connection.pipeline():  # sends them together: each wait for an answer would have its rows locked
-            await connection.execute(_LOCK_WAIT.encode())
-            # First, so that it is not waited for with that locked which other tournaments need.
-            spent = await connection.execute(_TOURNAMENT.encode(), {"id": self._shared.tournament})
-            locked = await connection.execute(_LOCK.encode(), {"keys": keys})
-            clock = await connection.execute(_NOW.encode())
-        ((now, alive),), states = await clock.fetchall(), dict[str, str](await locked.fetchall())
+        # Not in a pipeline: after one, PostgreSQL 15 lets a frozen worker keep its locks for ever
+        # (idle_in_transaction_session_timeout is not looked at).
+        await connection.execute(_LOCK_WAIT)
+        # First, so that it is not waited for with that locked which other tournaments need.
+        spending = await fetched(connection, _TOURNAMENT, id=self._shared.tournament)
+        states = dict[str, str](await fetched(connection, _LOCK, keys=keys))
         if len(states) < len(keys):
             await connection.execute(_BEGIN, {"keys": keys})
             states = dict[str, str](await fetched(connection, _LOCK, keys=keys))
-            ((now, alive),) = await fetched(connection, _NOW)
+        ((now, alive),) = await fetched(connection, _NOW)
         return (
-            next(iter(await spent.fetchall()), None),
+            next(iter(spending), None),
             {key: self._row(key, states[key]) for key in keys},
             {*map(str, alive)} - {str(self._shared.worker_id)},
             float(now),
@@ -318,10 +317,9 @@ class SharedGate(Gate):
             "keys": list(states),
             "states": list(states.values()),
         }
-        async with connection.pipeline():
-            if made.call is None and price <= 0:  # if the database crashes, calls that have ended count a little longer
-                await connection.execute(_UNSYNCED.encode())
-            await connection.execute(_SAVE.encode(), values)
+        if made.call is None and price <= 0:  # if the database crashes, calls that have ended count a little longer
+            await connection.execute(_UNSYNCED)
+        await connection.execute(_SAVE, values)
 
     def _row(self, key: str, state: str) -> _Row:
         try:
