@@ -195,6 +195,7 @@ class Labels(FrozenModel):
     intervention: Line = "[INTERVENTION - ROUND {round}]"
     divergence: Line = "[FORCED DIVERGENCE]"
     persisted: Line = "The sides converged again right after an intervention."
+    """What is said where they did: see `tally.converged_again`."""
     final: Line = "[JUDGE - FINAL VERDICT]"
 
 

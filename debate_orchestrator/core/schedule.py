@@ -176,8 +176,8 @@ def last_slot_id(debate: DebateState, *, asked: bool = False) -> str | None:
 
 
 def early_end(debate: DebateState) -> EndedEarly:
-    """The event that ends a debate early now. A phase in which a person writes is under way: what they write would be
-    lost otherwise."""
+    """The event that ends a debate early now. A phase in which a person is writing counts as begun, so that their text
+    is not lost."""
     writing = any(brief.by == model_spec.HUMAN for turn in debate.due for brief in debate.briefs_sent.get(turn.id, ()))
     return EndedEarly(after=last_slot_id(debate, asked=writing))
 

@@ -150,16 +150,16 @@ def intervened(debate: DebateState, round: int) -> bool:
     return round in debate.judged and debate.judged[round].intervened
 
 
-def persists(debate: DebateState, round: int) -> bool:
+def converged_again(debate: DebateState, round: int) -> bool:
     """Whether a round converged right after an intervention, and was flagged instead of answered again."""
     return (
         convergence_finding(debate, round).detected and intervened(debate, round - 1) and not intervened(debate, round)
     )
 
 
-def persisted(debate: DebateState) -> tuple[int, ...]:
+def rounds_converged_again(debate: DebateState) -> tuple[int, ...]:
     """The rounds that converged right after an intervention, and were flagged instead of answered again."""
-    return tuple(n for n in range(2, debate.rounds + 1) if persists(debate, n))
+    return tuple(n for n in range(2, debate.rounds + 1) if converged_again(debate, n))
 
 
 def feedback(debate: DebateState, side: str, round: int) -> list[str]:
@@ -283,6 +283,6 @@ def verdict(debate: DebateState) -> Verdict | None:
         winner_of=debate.layout.labels,
         measured=any("scores" in shape for shape in debate.format.shapes.values()),
         concession=conceded(debate),
-        persisted=bool(persisted(debate)),
+        converged_again=bool(rounds_converged_again(debate)),
         strengths=[word for word in strengths if word is not None],
     )

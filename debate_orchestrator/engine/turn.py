@@ -79,24 +79,26 @@ class TurnRunner:
         With `share_cache`, turns that share a cached prefix wait until the first of them begins to answer: only then
         has the provider written the prefix to its cache, and the others read it at a tenth of the price.
         """
-        leaders: dict[tuple[str, str, bool], asyncio.Event] = {}
+        cache_writers: dict[tuple[str, str, bool], asyncio.Event] = {}
         running: list[Awaitable[None]] = []
         for turn, provider in seated:
-            begun, leader = asyncio.Event(), None
+            begun, cache_writer = asyncio.Event(), None
             if self.debate.opened.settings.share_cache and provider.caches:
                 prefix = (provider.name, turn.phase.reply, turn.mirrored)
-                leader = leaders.get(prefix)
-                leaders.setdefault(prefix, begun)
-            running.append(self._run(turn, provider, begun, leader))
+                cache_writer = cache_writers.get(prefix)
+                cache_writers.setdefault(prefix, begun)
+            running.append(self._run(turn, provider, begun, cache_writer))
         return running
 
-    async def _run(self, turn: Turn, provider: Provider, begun: asyncio.Event, leader: asyncio.Event | None) -> None:
+    async def _run(
+        self, turn: Turn, provider: Provider, begun: asyncio.Event, cache_writer: asyncio.Event | None
+    ) -> None:
         """Asks until the turn has its reply. If no reply of several can be used, a judge that the panel can spare
         counts as absent; otherwise the turn stays due, and the debate stops: Paused for a judge, ProviderFailed for a
         debater."""
         try:
-            if leader is not None:
-                await leader.wait()
+            if cache_writer is not None:
+                await cache_writer.wait()
             left = SPEECH_ATTEMPTS if self.debate.shape(turn) is None else STRUCTURED_ATTEMPTS
             while turn in self.debate.due and not self.stop.is_set():
                 spec = model_spec.unrehearsed(spec_in(self.debate, turn.seat))
@@ -117,7 +119,7 @@ class TurnRunner:
                 if isinstance(event, Rejected) and not left and not event.absent:
                     raise _no_usable_reply(turn, event)
         finally:
-            begun.set()  # a leader that failed must not block the turns behind it
+            begun.set()  # a cache writer that failed must not block the turns behind it
 
     def _former(self, turn: Turn, provider: Provider) -> Rejected | None:
         """The last reply to a turn that can't be used, if it is from the same model: no other's reply is shown."""

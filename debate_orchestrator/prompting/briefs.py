@@ -408,7 +408,7 @@ def _for_judge(debate: DebateState, turn: Turn, heard: list[dict[str, Any]]) -> 
         "gap": None if share is None else percent(share),
         "played": len(results),
         "conceded": conceded,
-        "persisted": bool(tally.persisted(debate)),
+        "persisted": bool(tally.rounds_converged_again(debate)),
     }
 
 

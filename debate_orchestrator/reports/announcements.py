@@ -276,7 +276,7 @@ def _round(debate: DebateState, n: int) -> Iterator[Announcement]:
         text = f"Round {n}: {wording.winner_word(result.winner)}{counts}"
     yield Announcement("scores", text)
     yield from _reasons(debate, tally.ballots(debate, n))
-    if tally.persists(debate, n):
+    if tally.converged_again(debate, n):
         yield Announcement("intervention", debate.format.labels.persisted)
     yield from _changed(debate, votes)
 

@@ -156,7 +156,7 @@ class ReportModel(Part):
     """The final votes."""
     dissent_turn: str = Field(default="", exclude=True)
     """The turn of the dissent record."""
-    persisted: str | None = Field(default=None, exclude=True)
+    converged_again: str | None = Field(default=None, exclude=True)
     """The sentence that flags convergence after an intervention; None where there was none."""
     places: dict[str, tuple[int, str]] = Field(exclude=True)
     """Turn id to its round (0 outside the rounds) and its short name there: 1 and `opening A`."""
@@ -220,7 +220,7 @@ def _report(entries: Sequence[Entry], reviews: GatheredReviews | None) -> Report
         after=after,
         finals=finals,
         dissent_turn=record.id if record else "",
-        persisted=debate.format.labels.persisted if tally.persisted(debate) else None,
+        converged_again=debate.format.labels.persisted if tally.rounds_converged_again(debate) else None,
         places={turn.id: (turn.round or 0, f"{turn.phase.name} {turn.seat.upper()}") for turn in shown_turns},
     )
     return report.model_copy(update={"summary": summary_line(report, None)})
@@ -333,7 +333,7 @@ def _round(debate: DebateState, n: int, turns: Mapping[str, TurnReport]) -> Roun
         score=result.score if result else None,
         intervened=tally.intervened(debate, n),
         intervention_turns=tuple(turn.id for turn in forced),
-        persisted=tally.persists(debate, n),
+        converged_again=tally.converged_again(debate, n),
         speeches=tuple(turns[turn.id] for turn in own if turn not in judged and not turn.phase.on),
         ballots=tuple(turns[turn.id] for turn in judged),
         forced=forced,

@@ -148,7 +148,7 @@ class RoundReport(Part):
     """Whether the engine intervened after it against convergence."""
     intervention_turns: tuple[str, ...] = ()
     """The turns that answer the intervention, as far as they were taken."""
-    persisted: bool
+    converged_again: bool = Field(serialization_alias="persisted")
     """Whether the sides converged in it although the engine had intervened before."""
     speeches: tuple[TurnReport, ...] = Field(exclude=True)
     """Of the sides, with what a clerk found of them."""

@@ -150,8 +150,8 @@ def of_settings(
 ) -> tuple[Risk, ...]:
     """The risks of settings, or of answers, checked or not: in these, values of another type are left out, since
     nothing comes of them. A `typed_format` takes the place of theirs and is not a risk, but its clerk may be one.
-    Every recording that `remote` settings name is a risk: they were written on another machine, which is told what
-    comes of it, so that a file in the working folder may be any file of the user's."""
+    In `remote` settings every recording is a risk, even in the working folder: another machine chose the path and
+    learns the result, so it could probe the user's files."""
     given = dict(settings)
     found = list(_of_cast(given.get("cast"), _real if remote else _outside))
     for path in _texts(given.get("context")):

@@ -210,7 +210,7 @@ def state(debate: DebateState) -> dict[str, Any]:
         "notes": list(debate.notes),
         "heard": {turn.id: [heard.id for heard in schedule.heard(debate, turn)] for turn in turns},
         "findings": [tally.convergence_finding(debate, n) for n in range(1, debate.rounds + 1)],
-        "persisted": tally.persisted(debate),
+        "converged_again": tally.rounds_converged_again(debate),
         "conceded": tally.conceded(debate),
         "advice": {
             side: [tally.feedback(debate, side, n) for n in range(1, debate.rounds + 1)] for side in debate.format.sides
