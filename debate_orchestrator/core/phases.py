@@ -1,4 +1,4 @@
-"""What a format is made of: seats, phases, rubric, labels. `format.Format` puts them together."""
+"""What a format is made of: seats, phases, rubric, announcement texts. `format.Format` puts them together."""
 
 from __future__ import annotations
 
@@ -181,15 +181,16 @@ class Intervention(FrozenModel):
 _HOLE = re.compile(r"\{\{|\}\}|\{rounds?\}")
 
 
-def fill_label(label: str, *, round: int, rounds: int | None = None) -> str:
-    """A label with its numbers filled in, and doubled braces made single; whatever else it holds stands as it is. It
+def filled_announcement(text: str, *, round: int, rounds: int | None = None) -> str:
+    """A text with its numbers filled in, and doubled braces made single; whatever else it holds stands as it is. It
     may be a stranger's, so `str.format` is not for it: that reads attributes, and pads to any width."""
     holes = {"{{": "{", "}}": "}", "{round}": str(round), "{rounds}": "{rounds}" if rounds is None else str(rounds)}
-    return _HOLE.sub(lambda found: holes[found[0]], label)
+    return _HOLE.sub(lambda found: holes[found[0]], text)
 
 
-class Labels(FrozenModel):
-    """What is announced, word for word; {round} and {rounds} are filled in (see `fill_label`)."""
+class AnnouncementTexts(FrozenModel):
+    """What is announced, word for word, `labels` in a format; {round} and {rounds} are filled in (see
+    `filled_announcement`)."""
 
     round: Line = "--- ROUND {round} OF {rounds} ---"
     intervention: Line = "[INTERVENTION - ROUND {round}]"

@@ -130,9 +130,9 @@ def decision_brief(debate: DebateState) -> StructuredReplyGiven | None:
     return briefs[-1] if briefs else None
 
 
-def findings(debate: DebateState) -> list[Any]:
-    """What the check of the decision brief found, in the order of the check."""
-    return [finding for reply in _replies(debate, DECISION_BRIEF) for finding in reply.data.get("findings") or ()]
+def decision_brief_faults(debate: DebateState) -> list[Any]:
+    """The faults that the check of the decision brief found (`findings` in its reply), in the order of the check."""
+    return [fault for reply in _replies(debate, DECISION_BRIEF) for fault in reply.data.get("findings") or ()]
 
 
 def dissent_rows(debate: DebateState) -> list[Mapping[str, Any]]:

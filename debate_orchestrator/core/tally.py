@@ -1,4 +1,5 @@
-"""What ballots add up to: votes, findings, round results, totals and the verdict, as functions over the state.
+"""What ballots add up to: votes, convergence findings, round results, totals and the verdict, each a function over
+the state.
 
 The result of a round is worked out once, when the last judge of its panel has voted: nothing changes it afterwards.
 """
@@ -107,7 +108,9 @@ def judge_round(debate: DebateState, round: int) -> JudgedRound:
     result = (
         None
         if absent
-        else round_result(round, round_votes, format.sides, debate.opened.settings.quorum, debate.layout.labels)
+        else round_result(
+            round, round_votes, format.sides, debate.opened.settings.quorum, debate.layout.winner_of_label
+        )
     )
     answering = [slot for slot in debate.layout.slots_by_round[round] if slot.phase.on == "convergence"]
     calls = found.detected and any(not debate.is_skipped(slot) for slot in answering)
@@ -122,7 +125,7 @@ def judge_round(debate: DebateState, round: int) -> JudgedRound:
 
 def convergence_finding(debate: DebateState, round: int) -> ConvergenceFinding:
     """The convergence that the ballots of a round found."""
-    return debate.judged[round].finding if round in debate.judged else ConvergenceFinding()
+    return debate.judged[round].convergence_finding if round in debate.judged else ConvergenceFinding()
 
 
 def diverging_sides(debate: DebateState, round: int) -> tuple[str, ...]:
@@ -280,7 +283,7 @@ def verdict(debate: DebateState) -> Verdict | None:
         quorum=debate.opened.settings.quorum,
         blind=blind_votes(debate),
         by_swing=debate.format.decided_by == "swing",
-        winner_of=debate.layout.labels,
+        winner_of=debate.layout.winner_of_label,
         measured=any("scores" in shape for shape in debate.format.shapes.values()),
         concession=conceded(debate),
         converged_again=bool(rounds_converged_again(debate)),

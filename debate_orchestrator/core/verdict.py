@@ -292,8 +292,8 @@ def round_result(
 def find_convergence(ballots: Sequence[StructuredReplyGiven], sides: Sequence[str]) -> ConvergenceFinding:
     """Convergence as more than half of the ballots see it, and the sides that more than half of
     those name; where no side is named so often, all of them."""
-    findings = [ballot.data.get("convergence") or {} for ballot in ballots]
-    seen = [found for found in findings if found.get("detected")]
+    convergence_findings = [ballot.data.get("convergence") or {} for ballot in ballots]
+    seen = [found for found in convergence_findings if found.get("detected")]
     if not ballots or 2 * len(seen) <= len(ballots):
         return ConvergenceFinding()
     named = Counter(side for found in seen for side in sides if found.get("side") in (side, "both"))

@@ -422,7 +422,7 @@ def _for_rapporteur(debate: DebateState, turn: Turn, heard: list[dict[str, Any]]
         "result": {"winner": verdict.winner, "strength": verdict.strength} if verdict else None,
         "standings": rapporteur.issue_standings(debate),
         "dissent": rapporteur.dissent_rows(debate),
-        "findings": rapporteur.findings(debate),
+        "findings": rapporteur.decision_brief_faults(debate),
         "shortcomings": rapporteur.left_standing(debate),
     }
 

@@ -21,7 +21,7 @@ from debate_orchestrator.core.phases import (
     RAPPORTEUR,
     Slot,
     Turn,
-    fill_label,
+    filled_announcement,
 )
 from debate_orchestrator.core.schema import Shape
 from debate_orchestrator.core.state import DebateState
@@ -337,7 +337,7 @@ def _round(debate: DebateState, n: int, turns: Mapping[str, TurnReport]) -> Roun
         speeches=tuple(turns[turn.id] for turn in own if turn not in judged and not turn.phase.on),
         ballots=tuple(turns[turn.id] for turn in judged),
         forced=forced,
-        intervention=fill_label(debate.format.labels.intervention, round=n),
+        intervention=filled_announcement(debate.format.labels.intervention, round=n),
         votes=votes,
         result=result,
     )

@@ -72,7 +72,8 @@ class TurnReport(Part):
     id: str
     """`ROUND.PHASE.SEAT`, with `start` or `final` outside the rounds."""
     kind: Literal["speech", "ballot", "finding", "record"] = "speech"
-    """A side's speech, a judge's vote, what a clerk, a judge or the rapporteur found, or the dissent record."""
+    """A side's speech, a judge's ballot, or the dissent record; `finding` is any other reply, such as the clerk's or
+    the rapporteur's."""
     seat: str
     """The seat that took it."""
     round: int | None = None

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from debate_orchestrator.core import events, rapporteur, schedule, speech_rules, tally, transcript_entries
 from debate_orchestrator.core.costs import costs_of
-from debate_orchestrator.core.phases import Turn, fill_label
+from debate_orchestrator.core.phases import Turn, filled_announcement
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.verdict import Verdict, read_ballot
 from debate_orchestrator.providers import registry
@@ -230,7 +230,9 @@ class Live:
         self._say(f"{plural(len(self._debate.replies), 'turn')} on record; here is what follows.")
         stage = self._debate.stages[-1]
         if stage[0].round and not self._debate.complete:
-            banner = fill_label(self._debate.format.labels.round, round=stage[0].round, rounds=self._debate.rounds)
+            banner = filled_announcement(
+                self._debate.format.labels.round, round=stage[0].round, rounds=self._debate.rounds
+            )
             self._banner(Announcement("round", banner))
 
     def _speech(self, turn_id: str) -> SpeechView:
