@@ -60,7 +60,7 @@ def of(events: list[Event], kind: type, turn: str) -> list[Event]:
 
 
 def test_a_call_that_came_to_nothing_is_made_again(tmp_path: Path) -> None:
-    """Each call has its own intent; what came to nothing is on record with its reason, its wait and what had come."""
+    """Each call has its own `BriefSent`; what came to nothing is on record with reason, wait and what had come."""
     half = Reply(text="This is ha", brief_digest="", by="", cost=0.25)
     speaker = Failing(
         lambda brief, n: TransientError("no line", partial=half) if brief.turn == "1.opening.b" and n < 2 else None

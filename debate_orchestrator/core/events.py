@@ -285,7 +285,7 @@ class Opened(JournaledModel):
 
 
 class BriefSent(JournaledModel):
-    """A brief is about to be sent: the intent, written before the call, which may cost money."""
+    """A brief is about to be sent. This is written before the call is made, which may cost money."""
 
     kind: Literal["asked"] = "asked"
     turn: str

@@ -1,9 +1,9 @@
-"""One turn, from its brief to its reply: intent, call, reply, each written to the journal as it happens.
+"""One turn, from its brief to its reply: `BriefSent`, the call, the reply's event, each in the journal as it happens.
 
 A reply that can't be used is kept, and the turn is asked again with its problems and that reply. If no usable one
 comes, the debate stops, unless a judge is missing whose panel can decide without it. A call that brought no reply is
 recorded too, with what had arrived, and is made again after a wait. No provider can say whether a call that broke off
-was billed, so each call has an intent of its own.
+was billed, so each call has a `BriefSent` of its own.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ OnEvent = Callable[[DebateState, Event], None]
 OnText = Callable[[Turn, str], None]
 """Called with each piece of a reply as it arrives."""
 OnBrief = Callable[[DebateState, Turn, Brief], None]
-"""Called with each brief after the intent to send it was written."""
+"""Called with each brief after its `BriefSent` was written."""
 
 
 @dataclass(frozen=True)
@@ -138,8 +138,8 @@ class TurnRunner:
     async def record(self, event: BriefSent | ReplyEvent | CallFailed) -> None:
         """Writes an event, and returns when it is on the disk. Answers and failures wait for room on a full disk.
 
-        An intent is not synced. A killed process leaves it in the file; after a power cut the worst case is a call
-        without its intent.
+        A `BriefSent` is not synced. A killed process leaves it in the file; after a power cut the worst case is a call
+        without one.
         """
 
         def write() -> None:
@@ -172,8 +172,8 @@ class _Call:
         )
 
     async def _begin(self) -> bool:
-        """Waits for the provider to have room, reserves the expected cost and writes the intent. False if the loop was
-        told to stop meanwhile; OverBudget if the cap would be exceeded."""
+        """Waits for the provider to have room, reserves the expected cost and writes `BriefSent`. False if the loop
+        was told to stop meanwhile; OverBudget if the cap would be exceeded."""
         if not await self._provider.admitted(self._request, self._runner.stop):
             return False
         if self._turn not in self._runner.debate.due:  # the debate was ended early meanwhile
@@ -250,7 +250,7 @@ class _Call:
 
     async def _failed(self, failure: ExternalError, wait: float | None) -> None:
         """Records a call that failed; raises Paused in place of a TransientError that was the last. A call that
-        continues at the provider has not failed: its intent stands."""
+        continues at the provider has not failed: its `BriefSent` stands."""
         if isinstance(failure, ReplyPending):
             return
         transient = failure if isinstance(failure, TransientError) else None

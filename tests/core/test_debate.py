@@ -144,7 +144,7 @@ def test_folding_a_prefix_then_the_rest(cut: int) -> None:
 
 
 def test_asking_settles_nothing() -> None:
-    """An intent is kept as often as it comes, and the turn stays due; once answered it can't be asked for."""
+    """A `BriefSent` is kept as often as it comes, and the turn stays due; once answered it can't be asked for."""
     debate = fold([opened()])
     asked = BriefSent(turn="1.opening.a", brief_digest="0", by="host")
     debate = apply(apply(debate, asked), asked)
