@@ -78,7 +78,7 @@ class RoundLimits(FrozenModel):
     default: int = Default(default=3, ge=1, le=MAX_FORMAT_COUNT)
     most: int = Default(default=6, ge=1, le=MAX_FORMAT_COUNT)
     insist: int = Default(default=8, ge=1, le=MAX_FORMAT_COUNT)
-    """The most rounds that may be had with `insist`."""
+    """The most rounds in place of `most` where the setting `insist` is on."""
 
 
 class Phase(FrozenModel):

@@ -86,6 +86,7 @@ class Settings(FrozenModel):
     ] = {}
     """Side to the position it argues; empty if they are to be derived."""
     insist: Annotated[_Switch, Setting(in_estimate=True)] = False
+    """Whether the user wants more rounds than usual: up to `rounds.insist` of the format in place of `rounds.most`."""
     rounds: Annotated[
         int,
         Strict(),
@@ -158,7 +159,8 @@ class Settings(FrozenModel):
         _Switch, Setting(format_default=lambda format: format.each_round, rejudge_group="votes", in_estimate=True)
     ] = False
     until_dry: Annotated[_Switch, Setting(in_estimate=True)] = False
-    """Whether the debate ends after a round in which most judges find no new ground (`dry` in their ballots)."""
+    """Whether the debate ends after a round in which most judges find no new ground: `dry` in their ballots,
+    `tally.finds_no_new_ground` in code."""
     issues: Annotated[
         Annotated[bool, Strict()] | tuple[str, ...],
         FREE_TEXT,
@@ -172,6 +174,7 @@ class Settings(FrozenModel):
     brief: Annotated[
         _Switch, Setting(format_default=lambda format: DECISION_BRIEF in format.optional_phases, in_estimate=True)
     ] = False
+    """Whether the rapporteur writes the decision brief, page one of the report. Elsewhere a brief is a prompt."""
     one_agent: Annotated[_Switch, Setting()] = False
     sources: dict[str, Source] = {}
     """Where some of the answers came from."""

@@ -96,6 +96,7 @@ class Risk(FrozenModel):
     """One thing that asks for more than a debate."""
 
     kind: Kind
+    """A `recording` is the journal that a `replay:` source names."""
     where: str
     """The keys of the setup that ask for it, as in `cast.a, cast.b`."""
     what: str

@@ -125,11 +125,11 @@ class Live:
         """An event has happened, and `debate` has taken it."""
         self._debate = debate
         match event:
-            case events.BriefSent() | events.Spoke() | events.Declined() if self._recorded(
+            case events.BriefSent() | events.Spoke() | events.Declined() if self._is_of_earlier_debate(
                 schedule.turn(debate, event.turn)
             ):
                 self._recall(event)
-            case events.Rejected() if self._recorded(schedule.turn(debate, event.turn)):
+            case events.Rejected() if self._is_of_earlier_debate(schedule.turn(debate, event.turn)):
                 pass  # refused and asked for again in the debate that is judged again
             case events.BriefSent():
                 self._speech(event.turn).begin(self._now())
@@ -160,7 +160,7 @@ class Live:
 
     def on_text(self, turn: Turn, piece: str) -> None:
         """A piece of an answer has come. It is shown with the next paint."""
-        if not self._recorded(turn) and not self._is_stand_in(turn):
+        if not self._is_of_earlier_debate(turn) and not self._is_stand_in(turn):
             self._speech(turn.id).hear(piece)
 
     def message(self, text: str) -> None:
@@ -268,7 +268,7 @@ class Live:
         self._put(finished, gap=False)
         self._stage = None
 
-    def _recorded(self, turn: Turn) -> bool:
+    def _is_of_earlier_debate(self, turn: Turn) -> bool:
         """Whether a speech was given in an earlier debate, which is only judged again."""
         return self._debate.opened.earlier_debate is not None and turn.speaking
 
