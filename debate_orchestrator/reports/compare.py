@@ -245,7 +245,7 @@ def _recurring(claims: Sequence[ComparedClaim]) -> list[Recurring]:
 
 
 class ComparedRun(NamedTuple):
-    """One journal."""
+    """One of the journals that are compared: run 1, run 2 and so on to users. `report.run` says how it was run."""
 
     number: int
     path: str
