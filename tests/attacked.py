@@ -63,8 +63,8 @@ def opened(texts: Texts, name: str, *, rounds: int = 1, judges: int = 1, whole: 
         context=tuple(file.name for file in context),
         cast=cast,
         mirror=whole and any(map(made.is_vote, made.phases())),
-        each_round=whole and "each round" in made.options,
-        blind=whole and "blind" in made.options,
+        each_round=whole and "each round" in made.optional_phases,
+        blind=whole and "blind" in made.optional_phases,
     )
     given = {"setup": setup, "context": context, "format": made, "prompts": {}}
     return Opened(schema_version=1, version="0", seed=1, nonce=CODE, **given)

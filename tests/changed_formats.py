@@ -93,7 +93,7 @@ def played(name: str, chance: random.Random, changes: int) -> tuple[str, list[Ev
         format = Format.model_validate(data)
     except ValidationError:
         return None
-    more = {"issues": True, "brief": True} if format.options & {"issues", "brief"} else {}
+    more = {"issues": True, "brief": True} if format.optional_phases & {"issues", "brief"} else {}
     try:
         events: list[Event] = [folding.opened(1, chance.randint(1, 2), rules=format, **more)]
         _play(events, chance)

@@ -35,7 +35,7 @@ from debate_orchestrator.core.events import (
     StructuredReplyGiven,
 )
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import Criterion, Labels, ReservedLines, Rubric, Seat, Strictness
+from debate_orchestrator.core.phases import AnnouncementTexts, Criterion, ReservedLines, Rubric, Seat, Strictness
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.storage.journal import JournalWriter, read
@@ -60,7 +60,7 @@ _FORMAT = Format(
         criteria={"wit": Criterion(title="Wit", about="")},
         strictness={"strict": Strictness(about="", judge="", debaters="")},
     ),
-    labels=Labels(round="", intervention="", divergence="", persisted="", final=""),
+    labels=AnnouncementTexts(round="", intervention="", divergence="", persisted="", final=""),
     lines=ReservedLines(concede="c", decline="d"),
 )
 

@@ -38,7 +38,7 @@ def capped(cap: float | None) -> tuple[DebateState, Brief, float]:
 
 
 def sent(debate: DebateState, turn: str, price: float | None) -> DebateState:
-    """The debate with the intent of a call."""
+    """The debate with the `BriefSent` of a call."""
     return apply(debate, BriefSent(turn=turn, brief_digest="d", by=OPUS, called=True, estimated_cost=price))
 
 

@@ -1,4 +1,4 @@
-"""Which calls a cap and a report count: each intent has one outcome at most, whatever else a journal says."""
+"""Which calls a cap and a report count: each `BriefSent` has one outcome at most, whatever else a journal says."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ OPUS = "anthropic:claude-opus-5-5"
 FIRST = "1.opening.a"
 
 
-def intent(turn: str = FIRST, by: str = OPUS, estimate: float | None = 0.5) -> BriefSent:
+def brief_sent(turn: str = FIRST, by: str = OPUS, estimate: float | None = 0.5) -> BriefSent:
     return BriefSent(turn=turn, brief_digest="d", by=by, called=by == OPUS, estimated_cost=estimate)
 
 
@@ -75,28 +75,28 @@ def committed(debate: DebateState) -> float:
 
 
 @pytest.mark.parametrize("outcomes", [[failed(n) for n in range(5)], [unusable(n) for n in range(5)]])
-def test_outcomes_without_an_intent_hide_no_later_call(outcomes: list[Event]) -> None:
-    """Failures and replies of which the journal has no intent take no call under way off the count."""
-    debate = opened([*outcomes, intent(), intent(), intent()], max_cost=2.0)
+def test_outcomes_without_a_brief_sent_hide_no_later_call(outcomes: list[Event]) -> None:
+    """Failures and replies of which the journal has no `BriefSent` take no call under way off the count."""
+    debate = opened([*outcomes, brief_sent(), brief_sent(), brief_sent()], max_cost=2.0)
 
     assert committed(debate) == pytest.approx(1.5)
     assert costs_of(debate).total.calls == costs_of(debate).total.unknown == 3
     with pytest.raises(OverBudget):
-        Budget(CurrentState(apply(debate, intent()))).check(FIRST, OPUS, brief(debate, debate.due[0]))
+        Budget(CurrentState(apply(debate, brief_sent()))).check(FIRST, OPUS, brief(debate, debate.due[0]))
 
 
 def test_an_outcome_is_that_of_the_latest_intent_of_its_model() -> None:
     """What came of a call is its own: the call of a process that was killed before stays on the count, and so does a
     call of a model whose seat the host has taken since."""
-    assert committed(opened([intent(estimate=0.7), intent(), failed()])) == pytest.approx(0.7)
-    assert committed(opened([intent(estimate=0.1), intent(), failed(billed=True)])) == pytest.approx(0.6)
-    assert committed(opened([intent(), intent(by="host"), unusable(0)])) == pytest.approx(0.5)
-    assert committed(opened([intent(), failed(), failed(1)])) == 0.0
+    assert committed(opened([brief_sent(estimate=0.7), brief_sent(), failed()])) == pytest.approx(0.7)
+    assert committed(opened([brief_sent(estimate=0.1), brief_sent(), failed(billed=True)])) == pytest.approx(0.6)
+    assert committed(opened([brief_sent(), brief_sent(by="host"), unusable(0)])) == pytest.approx(0.5)
+    assert committed(opened([brief_sent(), failed(), failed(1)])) == 0.0
 
 
-def test_an_outcome_without_an_intent_hides_no_call_in_a_batch() -> None:
-    """A call whose batch is at the vendor is known by its intent, whatever a journal says besides: it is not paid for
-    again."""
+def test_an_outcome_without_a_brief_sent_hides_no_call_in_a_batch() -> None:
+    """A call whose batch is at the vendor is known by its `BriefSent`, whatever a journal says besides: it is not paid
+    for again."""
 
     class AnyCall:
         collects = True
@@ -111,18 +111,18 @@ def test_an_outcome_without_an_intent_hides_no_call_in_a_batch() -> None:
         held = BatchedProvider(provider, provider, current, cast(Batches, AnyCall()))
         return held.under_way(brief(current.state, current.state.due[0]))
 
-    assert under_way(intent())
-    assert under_way(failed(), failed(1), unusable(0), intent())
-    assert not under_way(intent(), failed())
-    assert not under_way(intent(by="host"))
+    assert under_way(brief_sent())
+    assert under_way(failed(), failed(1), unusable(0), brief_sent())
+    assert not under_way(brief_sent(), failed())
+    assert not under_way(brief_sent(by="host"))
 
 
 def test_a_brief_laid_out_for_the_host_is_no_call() -> None:
     """A seat is handed from the host to a model: its calls alone are counted, and none is of unknown price."""
     seated = {"a": ("host",), "b": (OPUS,), "judge": (OPUS,)}
     said = Reply(text="Tabs.", brief_digest="d", by=OPUS, called=True, cost=0.25)
-    taken = [intent(by="host", estimate=None)] * 4
-    debate = fold([debates.opening(rounds=1, cast=seated), *taken, Reassigned(seat="a", who=(OPUS,)), intent()])
+    taken = [brief_sent(by="host", estimate=None)] * 4
+    debate = fold([debates.opening(rounds=1, cast=seated), *taken, Reassigned(seat="a", who=(OPUS,)), brief_sent()])
     debate = apply(debate, Spoke(turn=FIRST, reply=said))
     total = costs_of(debate).total
 
@@ -130,9 +130,9 @@ def test_a_brief_laid_out_for_the_host_is_no_call() -> None:
     assert committed(debate) == 0.25
 
 
-def test_a_lost_call_without_an_intent_counts() -> None:
-    """A call that may have been billed counts where the journal has no intent of it, as a new estimate."""
-    debate = opened([failed(billed=True), intent(), failed(1)])
+def test_a_lost_call_without_a_brief_sent_counts() -> None:
+    """A call that may have been billed counts where the journal has no `BriefSent` of it, as a new estimate."""
+    debate = opened([failed(billed=True), brief_sent(), failed(1)])
 
     assert costs_of(debate).total.calls == 1
     assert committed(debate) > 0
@@ -150,7 +150,7 @@ def without_dissent_record(before: Iterable[Event] = ()) -> DebateState:
         outcome = replies.parse_reply(debate, turn, reply, None)
         if turn.phase.name == "dissent":
             outcome = Rejected(turn=turn.id, problems=("No.",), reply=reply, absent=True)
-        for event in (*(before if turn.phase.name == "brief-check" else ()), intent(turn.id), outcome):
+        for event in (*(before if turn.phase.name == "brief-check" else ()), brief_sent(turn.id), outcome):
             debate = apply(debate, event)
     return debate
 
@@ -181,7 +181,7 @@ def test_counting_takes_time_that_grows_with_the_journal() -> None:
     """Four times the events in one turn are counted with about four times the work."""
 
     def journal(size: int) -> DebateState:
-        return opened([intent() for _ in range(size)] + [failed(n) for n in range(size // 2)])
+        return opened([brief_sent() for _ in range(size)] + [failed(n) for n in range(size // 2)])
 
     short, long = journal(500), journal(2_000)
     assert calls(lambda: Budget(CurrentState(long)).committed()) < 5 * calls(
@@ -230,20 +230,20 @@ class Bookkeeping:
         if not self.debate.due:
             return schedule.asked_again(self.debate) != [] and self._draw(st.booleans()) and self._apply(Reopened())
         turn = self._draw(st.sampled_from(self.debate.due))
-        kinds = ("intent", "host", "failed", "lost", "broken off", "unusable", "absent", "early end", *["reply"] * 6)
+        kinds = ("sent", "host", "failed", "lost", "broken off", "unusable", "absent", "early end", *["reply"] * 6)
         kind = self._draw(st.sampled_from(kinds))
         if kind == "early end":
             return self._apply(schedule.early_end(self.debate)) or True
-        if kind in ("intent", "host"):
-            self.under_way[turn.id] += kind == "intent"
-            return self._apply(intent(turn.id, OPUS if kind == "intent" else "host"))
+        if kind in ("sent", "host"):
+            self.under_way[turn.id] += kind == "sent"
+            return self._apply(brief_sent(turn.id, OPUS if kind == "sent" else "host"))
         if self._draw(st.booleans()):
             self.under_way[turn.id] += 1
-            self._apply(intent(turn.id))
+            self._apply(brief_sent(turn.id))
         return self._ended(turn, kind)
 
     def _ended(self, turn: Turn, kind: str) -> bool:
-        """Whatever came of a call, with or without its intent."""
+        """Whatever came of a call, with or without its `BriefSent`."""
         known = self.under_way[turn.id] > 0
         kind = "failed" if kind == "lost" and not known else kind
         event = self._outcome(turn, kind)

@@ -298,7 +298,7 @@ def test_a_database_that_is_read_only_is_waited_for(here: Path, url: str, monkey
                 async with database.transaction() as connection:
                     await connection.execute(f"{mode}CREATE TABLE written (n int)".encode())
 
-            await database.persistent(write)
+            await database.retried_until_reached(write)
             assert await database.rows("SELECT count(*) FROM written") == [(0,)]
 
     asyncio.run(asyncio.wait_for(play(), 10))

@@ -225,7 +225,7 @@ def test_a_statement_that_is_too_large_is_not_waited_for(here: Path, postgres_se
         raises = "DO $$ BEGIN RAISE EXCEPTION USING errcode = '54000', message = 'too large'; END $$"
         async with opened(postgres_server.url(database), print) as found:
             with pytest.raises(BadFile, match="did not take it \\(too large\\)"):
-                await found.persistent(lambda: found.execute(raises))
+                await found.retried_until_reached(lambda: found.execute(raises))
 
     asyncio.run(asyncio.wait_for(play(), 10))
 
@@ -267,10 +267,10 @@ def test_reached_once_nothing_waits(here: Path, postgres_server: Postgres, datab
                 async with found.transaction() as connection:
                     await connection.execute(b"SET TRANSACTION READ ONLY; CREATE TABLE written (n int)")
 
-            writing = asyncio.create_task(found.persistent(write))
+            writing = asyncio.create_task(found.retried_until_reached(write))
             while not told:
                 await asyncio.sleep(0.01)
-            assert await found.persistent(lambda: found.rows("SELECT 1")) == [(1,)]
+            assert await found.retried_until_reached(lambda: found.rows("SELECT 1")) == [(1,)]
             found.reached()
             assert len(told) == 1 and "can't be reached" in told[0]
             writing.cancel()

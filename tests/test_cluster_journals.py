@@ -37,10 +37,10 @@ class Journals(DatabaseJournals):
     """Journals in a database in which some are locked; `tries` holds the journals of each statement, in its order."""
 
     def __init__(self, locked: set[int]):
-        async def persistent(work: Callable[[], Awaitable[Any]]) -> Any:
+        async def retried_until_reached(work: Callable[[], Awaitable[Any]]) -> Any:
             return await work()
 
-        super().__init__(SimpleNamespace(persistent=persistent, where="a database"), "t", 1)  # type: ignore[arg-type]
+        super().__init__(SimpleNamespace(retried_until_reached=retried_until_reached, where="a database"), "t", 1)  # type: ignore[arg-type]
         self.locked, self.tries, self.counts = locked, list[list[int]](), dict[tuple[int, int], int]()
         self.retried, self.unlocked = asyncio.Event(), asyncio.Event()
 

@@ -56,7 +56,7 @@ def test_a_tournament_that_a_mistake_stops_is_skipped_alone(monkeypatch: pytest.
     monkeypatch.setattr(worker.queue, "register", lambda *_: None)
     monkeypatch.setattr(worker.queue, "give_up_unreadable", no_jobs)
     monkeypatch.setattr(worker.queue, "work", no_jobs)
-    database = SimpleNamespace(rows=rows, persistent=lambda ask: ask(), where="db", app=None)
+    database = SimpleNamespace(rows=rows, retried_until_reached=lambda ask: ask(), where="db", app=None)
     found = Worker(database, find_problems, at_once=1, tell=told.append)
 
     asyncio.run(found._look())

@@ -143,7 +143,7 @@ def test_killed_and_frozen_workers(debate: Run, server: Server, postgres_server:
 
     assert (ended.code, alone.code) == (0, 0), ended.err + alone.err
     assert answered == 24 * 8 and 0 < asked - back <= in_flight
-    # A worker may be killed between an intent and its request.
+    # A worker may be killed between a `BriefSent` and its request.
     assert asked - in_flight <= requests <= asked and len(server.requests) - requests == 24 * 8
     assert all(after[name][: len(kept)] == kept for name, kept in before.items())
     assert ratings(debate, "out") == ratings(debate, "alone")

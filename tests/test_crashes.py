@@ -182,7 +182,7 @@ def run(folder: Path, *arguments: str, seconds: float | None = None) -> int | No
 
 
 def flying(journal: Path) -> int:
-    """How many calls a journal leaves under way: intents with no answer and no end after them."""
+    """How many calls a journal leaves under way: `BriefSent` with no answer and no end after them."""
     waiting: set[str] = set()
     try:
         events = read(journal).events

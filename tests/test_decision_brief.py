@@ -73,7 +73,7 @@ def test_the_brief_stands_before_the_verdict_and_changes_nothing_below(debate: R
     report = build_report(read(told["journal"]).entries)
     text = Path("r.md").read_text(encoding="utf-8")
     head, found, rest = text.partition("## Final Verdict")
-    without = markdown.render(report.model_copy(update={"brief": None})).partition("## Final Verdict")[2]
+    without = markdown.render(report.model_copy(update={"decision_brief": None})).partition("## Final Verdict")[2]
     start, end = rest.index("\n---\n\n## Behind the Decision Brief"), rest.index("\n---\n\n## How It Was Judged")
     behind, rest = rest[start:end], rest[:start] + rest[end:]
     assert found and rest.rpartition("\n---\n")[0].strip() == without.strip()  # the last rule ends it
@@ -203,7 +203,7 @@ def test_a_fault_that_was_never_sent_back_is_not_said_to_have_been(debate: Run, 
     text = Path("r.md").read_text(encoding="utf-8")
     assert 'Found by the program: Reason 1, "Point 0": it is marked not argued' in text
     assert "sent back" not in text and "1. Point 0. Not borne out by the record" in text
-    found = build_report(read(told["journal"]).entries).brief
+    found = build_report(read(told["journal"]).entries).decision_brief
     assert found is not None and found.shortcomings and not found.sent_back
     page = Path("r.html").read_text(encoding="utf-8")
     first_screen, _, rest = page.partition('<section id="brief"')

@@ -121,7 +121,7 @@ def filled(field: Field, context: ShapeContext) -> Any:
 def played(format: Format, said: str = SAID) -> tuple[list[Event], DebateState]:
     """A debate of a format in which every phase takes place, with the last of its modes; `said` is every free text of
     its ballots."""
-    asked = {name: name in format.options for name in ("issues", "brief")}
+    asked = {name: name in format.optional_phases for name in ("issues", "brief")}
     mode = [*format.rubric.strictness][-1]
     opened = folding.opened(2, format.panel, rules=format, strictness=mode, **asked)
     debate, events = fold([opened]), list[Event]([opened])

@@ -26,7 +26,7 @@ from debate_orchestrator.util.errors import OutOfTurn, Paused, ProviderFailed, T
 
 def test_a_whole_debate(tmp_path: Path) -> None:
     """The loop runs a debate from its opening to its last turn, and the journal folds to the same. Each answer in it
-    follows the intent that asked for it, with the same brief."""
+    follows the `BriefSent` that asked for it, with the same brief."""
     with begun(tmp_path / "j") as journal:
         debate = driven(journal, Speaker())
     events, waiting = read(tmp_path / "j").events, dict[str, str]()

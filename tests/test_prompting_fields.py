@@ -72,25 +72,27 @@ def test_what_was_filled_in_will_do(data: st.DataObject, shape: Shape) -> None:
     shape has nothing to say; and whatever answer is taken alone is one that the check lets pass."""
     entered: dict[FieldPath, str] = {}
     for _ in range(60):
-        steps = fields.steps(shape, TERMS, entered)
-        missing = [step for step in steps if not answered(step, entered)]
+        questions = fields.form_questions(shape, TERMS, entered)
+        missing = [question for question in questions if not answered(question, entered)]
         again = not missing or data.draw(st.integers(0, 20)) == 0
-        step = data.draw(st.sampled_from(steps)) if again else missing[0]
+        question = data.draw(st.sampled_from(questions)) if again else missing[0]
         said = data.draw(SAID)
         try:
-            fields.read(step, TERMS, said)
+            fields.read(question, TERMS, said)
         except BadReply as error:
             assert error.problems
             continue
-        entered[step.field_path] = said
+        entered[question.field_path] = said
         if (value := fields.value(shape, TERMS, entered)) is not None:
             assert check(shape, value, TERMS) == []
-            assert all(answered(step, entered) for step in fields.steps(shape, TERMS, entered))
+            assert all(answered(question, entered) for question in fields.form_questions(shape, TERMS, entered))
 
 
-def answered(step: FormQuestion, entered: Mapping[FieldPath, str]) -> bool:
+def answered(question: FormQuestion, entered: Mapping[FieldPath, str]) -> bool:
     try:
-        return step.field_path in entered and fields.read(step, TERMS, entered[step.field_path]) is not entered
+        return (
+            question.field_path in entered and fields.read(question, TERMS, entered[question.field_path]) is not entered
+        )
     except BadReply:
         return False
 
@@ -101,15 +103,19 @@ def test_a_form_can_be_filled_in(shape: Shape, data: st.DataObject) -> None:
     good = {"text": "word", "url": "https://example.org/", "flag": "no", "number": "1", "choice": "1", "turn": "1"}
     good |= {"choices": "1", "turns": "1", "scores": "1 1"}
     entered: dict[FieldPath, str] = {}
-    while missing := [step for step in fields.steps(shape, TERMS, entered) if not answered(step, entered)]:
-        step = missing[0]
+    while missing := [
+        question for question in fields.form_questions(shape, TERMS, entered) if not answered(question, entered)
+    ]:
+        question = missing[0]
         yes = (
-            data.draw(st.booleans()) and len(step.field_path) < 12 and step.field_path[-2:-1] in ((), ("1",), ("rows",))
+            data.draw(st.booleans())
+            and len(question.field_path) < 12
+            and question.field_path[-2:-1] in ((), ("1",), ("rows",))
         )
-        said = "yes" if step.field.kind == "flag" and yes else good[step.field.kind]
-        said = "" if step.may_be_empty and (step.ends or step.field.kind == "text") and not yes else said
-        fields.read(step, TERMS, said)
-        entered[step.field_path] = said
+        said = "yes" if question.field.kind == "flag" and yes else good[question.field.kind]
+        said = "" if question.may_be_empty and (question.ends or question.field.kind == "text") and not yes else said
+        fields.read(question, TERMS, said)
+        entered[question.field_path] = said
 
     value = fields.value(shape, TERMS, entered)
     assert value is not None
@@ -120,7 +126,7 @@ def test_every_shape_that_ships_has_a_form() -> None:
     """The first questions of every shipped shape are in the order of its fields, and all of it can be asked for."""
     for name in ("adversarial", "panel", "claim", "question"):
         for shape in loader.load(name).shapes.values():
-            assert fields.steps(shape, TERMS, {}), name
+            assert fields.form_questions(shape, TERMS, {}), name
 
 
 TYPED_ANSWERS = [
@@ -148,8 +154,8 @@ TYPED_ANSWERS = [
 
 def test_what_an_answer_means() -> None:
     """Answers are taken by name, by number, and by a beginning that is the only one."""
-    for step, text, value in TYPED_ANSWERS:
-        assert fields.read(step, TERMS, text) == value, step
+    for question, text, value in TYPED_ANSWERS:
+        assert fields.read(question, TERMS, text) == value, question
 
 
 REFUSED_ANSWERS = [
@@ -172,14 +178,14 @@ REFUSED_ANSWERS = [
 
 def test_what_will_not_do() -> None:
     """What is invalid is reported, with what is expected."""
-    for step, text, said in REFUSED_ANSWERS:
+    for question, text, said in REFUSED_ANSWERS:
         with pytest.raises(BadReply, match=said):
-            fields.read(step, TERMS, text)
+            fields.read(question, TERMS, text)
 
 
 def places(shape: Shape, **entered: str) -> list[str]:
     given = {tuple(name.split("__")): text for name, text in entered.items()}
-    return ["/".join(step.field_path) for step in fields.steps(shape, TERMS, given)]
+    return ["/".join(question.field_path) for question in fields.form_questions(shape, TERMS, given)]
 
 
 def test_fields_that_depend_on_others() -> None:
@@ -198,7 +204,7 @@ def test_fields_that_depend_on_others() -> None:
 def test_scores() -> None:
     """The scores of a side are one line of numbers, each on its own scale; what is wrong is told by criterion."""
     shape: Shape = {"scores": Field(kind="scores")}
-    first, second = fields.steps(shape, TERMS, {})
+    first, second = fields.form_questions(shape, TERMS, {})
 
     assert (first.field_path, second.field_path) == (("scores", "a"), ("scores", "b"))
     assert fields.read(first, TERMS, "7, 0.5") == {"depth": 7, "wit": 0.5}
@@ -216,13 +222,15 @@ def test_a_short_form_asks_what_only_a_person_knows() -> None:
         shape = loader.load(name).shapes.get(reply)
         if shape is None:
             continue
-        every = fields.steps(shape, TERMS, {})
+        every = fields.form_questions(shape, TERMS, {})
         asked = fields.shortened(every)
-        entered = {step.field_path: {"scores": "7 1", "text": "So."}.get(step.field.kind, "1") for step in asked}
+        entered = {
+            question.field_path: {"scores": "7 1", "text": "So."}.get(question.field.kind, "1") for question in asked
+        }
         full = fields.completed(shape, TERMS, entered)
 
         assert len(asked) <= fields.MAX_ASKED, name
-        assert all(step in asked for step in every if step.default is None), name
+        assert all(question in asked for question in every if question.default is None), name
         value = fields.value(shape, TERMS, full)
         assert value is not None and check(shape, value, TERMS) == [], name
 
@@ -232,9 +240,9 @@ def test_the_final_form_asks_for_an_unresolved_question() -> None:
     shape = loader.load("adversarial").shapes["final"]
     first: FieldPath = ("unresolved_questions", "1")
     for entered in ({}, {first: "Does it scale?"}):
-        asked = fields.shortened(fields.steps(shape, TERMS, entered), "unresolved_questions")
-        assert first in [step.field_path for step in asked] and len(asked) <= fields.MAX_ASKED
-        assert ("unresolved_questions", "2") not in [step.field_path for step in asked]
+        asked = fields.shortened(fields.form_questions(shape, TERMS, entered), "unresolved_questions")
+        assert first in [question.field_path for question in asked] and len(asked) <= fields.MAX_ASKED
+        assert ("unresolved_questions", "2") not in [question.field_path for question in asked]
 
 
 def test_an_empty_form_holds_no_sample_rows() -> None:
@@ -248,7 +256,7 @@ def test_an_empty_form_holds_no_sample_rows() -> None:
 
 def test_a_list_that_is_all_there_is() -> None:
     """Where nothing must be answered the form is not shortened: the dissent record would be empty."""
-    every = fields.steps(loader.load("adversarial").shapes["dissent"], TERMS, {})
+    every = fields.form_questions(loader.load("adversarial").shapes["dissent"], TERMS, {})
 
     assert fields.shortened(every) == every
 
@@ -279,7 +287,7 @@ def test_a_list_takes_no_yes() -> None:
     shape: Shape = {"open": Field(kind="list"), "sure": Field(kind="flag")}
     item, flag = FormQuestion(("open", "1"), Field(kind="text", optional=True), "", True, True), leaf("flag")
 
-    assert fields.steps(shape, TERMS, {})[0] == item._replace(titles=("Open", "1"))
+    assert fields.form_questions(shape, TERMS, {})[0] == item._replace(titles=("Open", "1"))
     for said in ("yes", "No", "y"):
         with pytest.raises(BadReply, match=r"not an item of the list\. Enter alone ends the list\."):
             fields.read(item, TERMS, said)
@@ -304,7 +312,10 @@ def test_labels() -> None:
     names = {"a": "Researcher A", "b": "Researcher B"}
 
     def labels(shape: Shape, entered: Mapping[FieldPath, str] = MappingProxyType({})) -> list[str]:
-        return [fields.label(step, lambda part: names.get(part, "")) for step in fields.steps(shape, TERMS, entered)]
+        return [
+            fields.label(question, lambda part: names.get(part, ""))
+            for question in fields.form_questions(shape, TERMS, entered)
+        ]
 
     claim = {("unsupported_claims", "1", "seat"): "a", ("unsupported_claims", "1", "claim"): "So."}
     assert {"Scores: Researcher A", "Unsupported claims 1: Side"} <= {*labels(shapes["ballot"])}
@@ -324,9 +335,9 @@ def test_a_field_is_called_as_its_format_says() -> None:
         "rounds": Field(kind="text", about=about),
         "seat": Field(kind="text", title="Chair", about="who sits there", empty="if none does", optional=True),
     }
-    first, second = fields.steps(shape, TERMS, {})
+    first, second = fields.form_questions(shape, TERMS, {})
 
-    assert [fields.label(step, lambda part: "") for step in (first, second)] == ["Rounds", "Chair"]
+    assert [fields.label(question, lambda part: "") for question in (first, second)] == ["Rounds", "Chair"]
     assert (first.about, second.about) == (about, "who sits there")
     described = json_schema(shape, TERMS)["properties"]
     assert [described[name]["description"] for name in shape] == [about, "who sits there; null if none does"]

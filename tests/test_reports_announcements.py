@@ -58,7 +58,7 @@ def test_an_intervention_is_announced_before_its_turn() -> None:
     ]
 
 
-def test_convergence_that_persists_is_announced() -> None:
+def test_convergence_after_an_intervention_is_announced() -> None:
     """Convergence after an intervention is flagged, and not answered again."""
     made = said(played(saying(_1_verdict_judge=puppets.converging(), _2_verdict_judge=puppets.converging())))
 

@@ -130,15 +130,17 @@ def test_the_section_is_the_last() -> None:
 
 def test_without_scores() -> None:
     """A format without scores has winners to compare, and no totals, strength or rounds."""
-    recorded = again(played(rounds=1)).recorded
-    one = told("question", {"final.verdict.judge": {"winner": "b"}}).model_copy(update={"recorded": recorded})
+    earlier_debate = again(played(rounds=1)).earlier_debate
+    one = told("question", {"final.verdict.judge": {"winner": "b"}}).model_copy(
+        update={"earlier_debate": earlier_debate}
+    )
     found = compared(one)
 
     assert found is not None
     assert found.verdicts == (("Judges", "host", "host"), ("Winner", "A", "B"))
     assert found.rounds == ()
     assert found.agreement == "The two judgings differ in the winner (A then, B now)."
-    agreed = compared(told("question").model_copy(update={"recorded": recorded}))
+    agreed = compared(told("question").model_copy(update={"earlier_debate": earlier_debate}))
     assert agreed is not None and agreed.agreement == "The two judgings agree on the winner."
 
 

@@ -49,14 +49,14 @@ def test_questions_of_a_panel_stand_once() -> None:
     assert told(say, rounds=1, judges=2).questions == ("What does it cost in year two?", "Who maintains it?", "When?")
 
 
-def test_convergence_that_persists_has_its_sentence() -> None:
+def test_convergence_after_an_intervention_has_its_sentence() -> None:
     """Only convergence right after an intervention is told as persisting."""
     both = saying(_1_verdict_judge=puppets.converging(), _2_verdict_judge=puppets.converging())
     apart = saying(_1_verdict_judge=puppets.converging(), _3_verdict_judge=puppets.converging())
 
-    assert told(both).persisted is not None
-    assert [one.persisted for one in told(both).rounds] == [False, True, False]
-    assert told(apart).persisted is None
+    assert told(both).converged_again is not None
+    assert [one.converged_again for one in told(both).rounds] == [False, True, False]
+    assert told(apart).converged_again is None
     assert [one.intervened for one in told(apart).rounds] == [True, False, True]
 
 

@@ -47,7 +47,7 @@ def asked(turn: str) -> BriefSent:
 
 
 def recorded(**setup: Any) -> list[Event]:
-    """A debate's events, with an intent before each answer, as journals have them."""
+    """A debate's events, with a `BriefSent` before each answer, as journals have them."""
     first, *answers = debates.played(**setup)
     return [first, *(event for answer in answers for event in (asked(answer.turn), answer))]  # type: ignore[union-attr]
 

@@ -122,7 +122,7 @@ def test_the_cap_counts_half(server: Server) -> None:
 @pytest.mark.parametrize("cancel", [False, True])
 def test_a_run_that_was_stopped_takes_its_batches(server: Server, cancel: bool) -> None:
     """A run that leaves while its batches are under way is gone on with by one that takes their results: no call is
-    paid for twice, and each has one intent."""
+    paid for twice, and each has one `BriefSent`."""
     held = contests.tournament(topics=1, rehearse=False)
     first = stopped(held, server, cancel=cancel)
     begun = len(server.batch_paid)

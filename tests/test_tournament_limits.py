@@ -1,4 +1,4 @@
-"""Limits that all debates share: allowances, refusals, what providers say, and that no intent is written too early."""
+"""Limits that all debates share: allowances, refusals, what providers say, and no call on record too early."""
 
 from __future__ import annotations
 

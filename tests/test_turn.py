@@ -60,7 +60,7 @@ def of(events: list[Event], kind: type, turn: str) -> list[Event]:
 
 
 def test_a_call_that_came_to_nothing_is_made_again(tmp_path: Path) -> None:
-    """Each call has its own intent; what came to nothing is on record with its reason, its wait and what had come."""
+    """Each call has its own `BriefSent`; what came to nothing is on record with reason, wait and what had come."""
     half = Reply(text="This is ha", brief_digest="", by="", cost=0.25)
     speaker = Failing(
         lambda brief, n: TransientError("no line", partial=half) if brief.turn == "1.opening.b" and n < 2 else None
@@ -146,7 +146,7 @@ def test_answers_under_way_are_awaited(tmp_path: Path) -> None:
     ]
 
 
-def test_the_leader_goes_first(tmp_path: Path) -> None:
+def test_the_cache_writer_goes_first(tmp_path: Path) -> None:
     """Told so, calls that share a cache wait until the first of them has begun to answer; others do not wait."""
     speaker = Failing(lambda brief, n: None, caches=True)
     run(tmp_path / "j", speaker, share_cache=True)
@@ -158,8 +158,8 @@ def test_the_leader_goes_first(tmp_path: Path) -> None:
     assert (speaker.most_at_once, together.most_at_once) == (2, 3)
 
 
-def test_a_leader_that_fails_holds_no_other_up(tmp_path: Path) -> None:
-    """Followers go on where their leader came to nothing, and their answers are saved before its failure is told."""
+def test_a_cache_writer_that_fails_holds_no_other_up(tmp_path: Path) -> None:
+    """The others go on where it came to nothing, and their answers are saved before its failure is told."""
     speaker = Failing(lambda brief, n: ProviderFailed("no") if brief.turn == "1.verdict.judge-1" else None, caches=True)
     with pytest.raises(ProviderFailed):
         run(tmp_path / "j", speaker, share_cache=True)

@@ -60,7 +60,7 @@ def full(process: Started, server: Server, requests: int) -> None:
     while len(server.requests) < requests:
         assert time.monotonic() < until and process.look() is None, process.end()
         time.sleep(0.01)
-    time.sleep(0.3)  # their intents are written
+    time.sleep(0.3)  # each `BriefSent` is written
     limit(process, Path(J).stat().st_size)
     server.held = 0
 

@@ -106,7 +106,7 @@ def settings_from_arguments(
     if isinstance(given.get("positions"), dict) and "positions" in flags:
         whole["positions"] = given["positions"] | flags["positions"]
     if "cast" in flags:
-        seats = [seat for seat in DEBATING_SEATS if seat in format.seats_taken(format.options)]
+        seats = [seat for seat in DEBATING_SEATS if seat in format.seats_taken(format.optional_phases)]
         cast = _by_seat(given.get("cast"), seats)
         whole["cast"] = (cast if isinstance(cast, dict) else {}) | flags["cast"]
     sources = given.get("sources")
@@ -262,7 +262,7 @@ def _taken(in_file: Mapping[str, list[Any]], settings: Settings, typed: str | No
 def every_seat(model: str, format: Format) -> dict[str, Any]:
     """The cast of one model, with as many judges as the format has. Seats that act only if an option is chosen are
     filled too."""
-    taken = format.seats_taken(format.options)
+    taken = format.seats_taken(format.optional_phases)
     cast: dict[str, Any] = {seat: model for seat in DEBATING_SEATS if seat in taken}
     return cast | ({JUDGE: [model] * format.panel} if JUDGE in cast and format.panel > 1 else {})
 

@@ -95,7 +95,7 @@ def billed_calls(debate: DebateState) -> Iterator[BilledCall]:
 
 
 def calls_under_way(debate: DebateState, turn_id: str) -> list[BriefSent]:
-    """The intents of a turn of which the journal has no outcome, the latest one last."""
+    """Each `BriefSent` of a turn of which the journal has no outcome, the latest one last."""
     return [sent for sent, outcome in _paired(debate.turn_events.get(turn_id, ())) if sent and outcome is None]
 
 
@@ -103,18 +103,18 @@ _Outcome = CallFailed | ReplyEvent
 
 
 def _paired(events: Iterable[BriefSent | _Outcome]) -> list[tuple[BriefSent | None, _Outcome | None]]:
-    """The intents of a turn with what came of them, and the outcomes without an intent.
+    """Each `BriefSent` of a turn with what came of it, and the outcomes without one.
 
-    A turn makes one call at a time, so an outcome is that of the latest open intent of the same spec; an earlier one is
-    of a process that was killed. A journal of another origin may hold outcomes of calls that were never made, and these
-    must not stand for calls that were."""
+    A turn makes one call at a time, so an outcome is that of the latest open `BriefSent` of the same spec; an earlier
+    one is of a process that was killed. A journal of another origin may hold outcomes of calls that were never made,
+    and these must not stand for calls that were."""
     pairs: list[tuple[BriefSent | None, _Outcome | None]] = []
-    open_intents: dict[str, list[int]] = {}
+    without_outcome: dict[str, list[int]] = {}
     for event in events:
         if isinstance(event, BriefSent):
-            open_intents.setdefault(event.by, []).append(len(pairs))
+            without_outcome.setdefault(event.by, []).append(len(pairs))
             pairs.append((event, None))
-        elif waiting := open_intents.get(event.by if isinstance(event, CallFailed) else event.reply.by):
+        elif waiting := without_outcome.get(event.by if isinstance(event, CallFailed) else event.reply.by):
             n = waiting.pop()
             pairs[n] = pairs[n][0], event
         else:

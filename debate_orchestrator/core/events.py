@@ -236,12 +236,12 @@ class Opened(JournaledModel):
     def slots(self) -> Iterator[Slot]:
         """Every phase of the debate, in order."""
         settings = self.settings
-        return slots_of(self.format, settings.rounds, settings.strictness, settings.options)
+        return slots_of(self.format, settings.rounds, settings.strictness, settings.chosen_phases)
 
     @model_validator(mode="after")
     def _covers_the_seats(self) -> Opened:
         missing = [side for side in self.format.sides if side not in self.settings.positions]
-        missing += [seat for seat in self.format.seats_taken(self.settings.options) if not self.cast.get(seat)]
+        missing += [seat for seat in self.format.seats_taken(self.settings.chosen_phases) if not self.cast.get(seat)]
         if missing:
             raise ValueError(f"no position or no model in the seat: {', '.join(dict.fromkeys(missing))}")
         crowded = [seat for seat, who in self.cast.items() if len(who) > (MAX_JUDGES if seat == JUDGE else 1)]
@@ -285,7 +285,7 @@ class Opened(JournaledModel):
 
 
 class BriefSent(JournaledModel):
-    """A brief is about to be sent: the intent, written before the call, which may cost money."""
+    """A brief is about to be sent. This is written before the call is made, which may cost money."""
 
     kind: Literal["asked"] = "asked"
     turn: str

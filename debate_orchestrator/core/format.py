@@ -29,8 +29,8 @@ from debate_orchestrator.core.phases import (
     SEATS,
     TAG_PATTERN,
     VOTE_FIELDS,
+    AnnouncementTexts,
     Intervention,
-    Labels,
     Phase,
     Quotes,
     ReservedLines,
@@ -123,7 +123,7 @@ class Format(FrozenModel):
     What all of them have to be is in `reserved_fields`."""
     rubric: Rubric
     intervention: Intervention = Intervention()
-    labels: Labels = Labels()
+    labels: AnnouncementTexts = AnnouncementTexts()
     lines: ReservedLines = ReservedLines()
     panel: int = Default(default=1, ge=1, le=9)
     """How many judges there are unless the setup says otherwise."""
@@ -139,15 +139,15 @@ class Format(FrozenModel):
         and the decision brief."""
         return self.seats_taken()
 
-    def seats_taken(self, options: Collection[str] = ()) -> tuple[str, ...]:
-        """The seats that must be filled in a debate with these options."""
-        phases = [phase for phase in self.phases() if phase.option not in {ISSUES, DECISION_BRIEF} - set(options)]
+    def seats_taken(self, chosen_phases: Collection[str] = ()) -> tuple[str, ...]:
+        """The seats that must be filled in a debate with these optional phases."""
+        phases = [phase for phase in self.phases() if phase.option not in {ISSUES, DECISION_BRIEF} - set(chosen_phases)]
         taken = {seat for phase in phases for seat in phase.seats}
         return tuple(seat for seat in self.seats if seat in taken)
 
     @property
-    def options(self) -> set[str]:
-        """What a setup may ask for or leave out."""
+    def optional_phases(self) -> set[str]:
+        """The phases that a setup may ask for or leave out, by their `option`."""
         return {phase.option for phase in self.phases() if phase.option is not None}
 
     @property
@@ -247,7 +247,7 @@ class Format(FrozenModel):
             yield ("seats", CLERK), "the clerk hears nothing: no phase is heard by it"
         if self.mirror and not self.can_be_mirrored:
             yield ("mirror",), "a mirrored debate needs two sides that speak alike, and judges who vote on them"
-        if self.each_round and "each round" not in self.options:
+        if self.each_round and "each round" not in self.optional_phases:
             yield ("each_round",), "each_round needs a phase with the option each round"
 
     def _double_votes(self, group: str, phases: Sequence[Phase]) -> Iterator[tuple[int, str]]:
@@ -411,7 +411,7 @@ def _alike(field: Field, other: Field) -> bool:
     return all(_alike(inner, other.fields[name]) for name, inner in field.fields.items())
 
 
-def slots_of(format: Format, rounds: int, strictness: str, options: Collection[str] = ()) -> Iterator[Slot]:
+def slots_of(format: Format, rounds: int, strictness: str, chosen_phases: Collection[str] = ()) -> Iterator[Slot]:
     """Every phase of a debate of so many rounds, in order, with those that are optional and asked for; those that
     answer something found (`on`) are in it as if it were found. This is the one place that knows the order of a
     format."""
@@ -420,7 +420,7 @@ def slots_of(format: Format, rounds: int, strictness: str, options: Collection[s
     places.append((format.after, None, True))
     for phases, round, closing in places:
         for phase in phases:
-            if phase.option is not None and phase.option not in options:
+            if phase.option is not None and phase.option not in chosen_phases:
                 continue
-            if phase.when.holds(rounds=rounds, strictness=strictness, round=round, options=options):
+            if phase.when.holds(rounds=rounds, strictness=strictness, round=round, options=chosen_phases):
                 yield Slot(phase=phase, round=round, after_rounds=closing)

@@ -40,7 +40,7 @@ class Mirror:
         return self._other.get(name, name)
 
     def keys(self, values: Mapping[str, _T]) -> dict[str, _T]:
-        """A value for each side, each at the other; in the order of the sides, with what is no side's after them."""
+        """The mapping with the two sides' values swapped. Sides come first, in order; other keys follow unchanged."""
         swapped = {self.side(name): value for name, value in values.items()}
         return {name: swapped[name] for name in (*(side for side in self._other if side in swapped), *swapped)}
 

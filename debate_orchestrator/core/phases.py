@@ -1,4 +1,4 @@
-"""What a format is made of: seats, phases, rubric, labels. `format.Format` puts them together."""
+"""What a format is made of: seats, phases, rubric, announcement texts. `format.Format` puts them together."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class RoundLimits(FrozenModel):
     default: int = Default(default=3, ge=1, le=MAX_FORMAT_COUNT)
     most: int = Default(default=6, ge=1, le=MAX_FORMAT_COUNT)
     insist: int = Default(default=8, ge=1, le=MAX_FORMAT_COUNT)
-    """The most rounds that may be had with `insist`."""
+    """The most rounds in place of `most` where the setting `insist` is on."""
 
 
 class Phase(FrozenModel):
@@ -181,20 +181,22 @@ class Intervention(FrozenModel):
 _HOLE = re.compile(r"\{\{|\}\}|\{rounds?\}")
 
 
-def fill_label(label: str, *, round: int, rounds: int | None = None) -> str:
-    """A label with its numbers filled in, and doubled braces made single; whatever else it holds stands as it is. It
+def filled_announcement(text: str, *, round: int, rounds: int | None = None) -> str:
+    """A text with its numbers filled in, and doubled braces made single; whatever else it holds stands as it is. It
     may be a stranger's, so `str.format` is not for it: that reads attributes, and pads to any width."""
     holes = {"{{": "{", "}}": "}", "{round}": str(round), "{rounds}": "{rounds}" if rounds is None else str(rounds)}
-    return _HOLE.sub(lambda found: holes[found[0]], label)
+    return _HOLE.sub(lambda found: holes[found[0]], text)
 
 
-class Labels(FrozenModel):
-    """What is announced, word for word; {round} and {rounds} are filled in (see `fill_label`)."""
+class AnnouncementTexts(FrozenModel):
+    """What is announced, word for word, `labels` in a format; {round} and {rounds} are filled in (see
+    `filled_announcement`)."""
 
     round: Line = "--- ROUND {round} OF {rounds} ---"
     intervention: Line = "[INTERVENTION - ROUND {round}]"
     divergence: Line = "[FORCED DIVERGENCE]"
     persisted: Line = "The sides converged again right after an intervention."
+    """What is said where they did: see `tally.converged_again`."""
     final: Line = "[JUDGE - FINAL VERDICT]"
 
 

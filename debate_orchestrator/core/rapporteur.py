@@ -1,5 +1,5 @@
-"""What the rapporteur writes: the list of issues, its advice before the debate and the decision brief, and what in a
-brief the record does not bear out."""
+"""What the rapporteur writes: the list of issues, its advice before the debate and the decision brief, and what in
+that brief the record does not bear out."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from debate_orchestrator.util.sanitize import count_words
 UNTOUCHED = "untouched"
 """What a ballot says of an issue that neither side has dealt with."""
 OTHERWISE = "otherwise"
-"""The condition of a last case that a brief may have: it repeats the recommendation."""
+"""The condition of a last case that a decision brief may have: it repeats the recommendation."""
 NOT_ARGUED = "not argued"
 """The mark of a consideration that no side put forward: it is the rapporteur's own."""
 _NUMBER = re.compile(r"^\s*I?\d{1,2}[.:)]\s+")
@@ -130,9 +130,9 @@ def decision_brief(debate: DebateState) -> StructuredReplyGiven | None:
     return briefs[-1] if briefs else None
 
 
-def findings(debate: DebateState) -> list[Any]:
-    """What the check of the decision brief found, in the order of the check."""
-    return [finding for reply in _replies(debate, DECISION_BRIEF) for finding in reply.data.get("findings") or ()]
+def decision_brief_faults(debate: DebateState) -> list[Any]:
+    """The faults that the check of the decision brief found (`findings` in its reply), in the order of the check."""
+    return [fault for reply in _replies(debate, DECISION_BRIEF) for fault in reply.data.get("findings") or ()]
 
 
 def dissent_rows(debate: DebateState) -> list[Mapping[str, Any]]:
@@ -151,7 +151,7 @@ def _dissent_by_turn(debate: DebateState) -> list[tuple[str, Mapping[str, Any]]]
 
 def quality_problems(debate: DebateState, turn: Turn, reply: Mapping[str, Any]) -> list[str]:
     """Why a reply of the rapporteur that has its shape should be written again, a sentence each: lists that are too
-    short or too long, and what in a brief its own table or the record does not bear out."""
+    short or too long, and what in a decision brief its own table or the record does not bear out."""
     shape = debate.shape(turn) or {}
     found = beyond_limits(shape, reply)
     if "recommendation" not in reply:
@@ -162,13 +162,13 @@ def quality_problems(debate: DebateState, turn: Turn, reply: Mapping[str, Any]) 
     return found
 
 
-def _table_problems(brief: Mapping[str, Any]) -> Iterator[str]:
+def _table_problems(reply: Mapping[str, Any]) -> Iterator[str]:
     """Where the headline and the table of cases do not agree in form."""
-    *cases, last = brief.get("by_case") or ({"if": ""},)
+    *cases, last = reply.get("by_case") or ({"if": ""},)
     if any(_is_default(case) for case in cases):
         yield f'by_case: the row "{OTHERWISE}" is the recommendation itself; leave it out.'
-    elif _is_default(last) and last["sure"] != brief["recommendation"]["sure"]:
-        numbers = f"{last['sure']:g} % sure and the recommendation {brief['recommendation']['sure']:g} %"
+    elif _is_default(last) and last["sure"] != reply["recommendation"]["sure"]:
+        numbers = f"{last['sure']:g} % sure and the recommendation {reply['recommendation']['sure']:g} %"
         yield f'by_case: the row "{OTHERWISE}" is {numbers}; they are one and the same advice.'
 
 
@@ -177,9 +177,9 @@ def _is_default(case: Mapping[str, Any]) -> bool:
     return str(case["if"]).strip(" .").casefold() == OTHERWISE
 
 
-def _length_problems(shape: Shape, phase: Phase, brief: Mapping[str, Any]) -> Iterator[str]:
-    repeated = sum(count_words(case["then"]) for case in brief.get("by_case") or () if _is_default(case))
-    words = _words(shape, {**brief, "changed": ""}) - repeated  # what the debate changed stands behind the report
+def _length_problems(shape: Shape, phase: Phase, reply: Mapping[str, Any]) -> Iterator[str]:
+    repeated = sum(count_words(case["then"]) for case in reply.get("by_case") or () if _is_default(case))
+    words = _words(shape, {**reply, "changed": ""}) - repeated  # what the debate changed stands behind the report
     if phase.words and words > SPARE_REPLY_FACTOR * phase.words:
         yield f"the reply: it has {words} words; write at most {phase.words}, and drop what carries least."
 
@@ -235,8 +235,8 @@ def mark_problems(debate: DebateState, reason: Mapping[str, Any]) -> list[str]:
 
 
 def _rows_before_decision_brief(debate: DebateState) -> list[Mapping[str, Any]]:
-    """The rows of the dissent record that the writer of the brief had read: none where the record was asked for again
-    and came after the brief."""
+    """The rows of the dissent record that the writer of the decision brief had read: none where the record was
+    asked for again and came after it."""
     written, taken = decision_brief(debate), [*debate.replies]
     if written is None:
         return dissent_rows(debate)

@@ -107,5 +107,5 @@ class Reply(JournaledModel):
     asked_code: Annotated[str | None, Field(exclude=True), AfterValidator(_in_no_journal)] = None
     """The code of a structured reply (see docs/judging.md) that it was asked for, where that is not the one of the
     brief at hand: an earlier run asked, perhaps on another machine. It is in no journal."""
-    recorded: Annotated[RecordedOutcome | None, Field(exclude=True), AfterValidator(_in_no_journal)] = None
-    """Of a replayed reply, what the recording made of it. It is in no journal."""
+    recorded_outcome: Annotated[RecordedOutcome | None, Field(exclude=True), AfterValidator(_in_no_journal)] = None
+    """What its journal made of a reply that a `replay:` source gives again. It is in no journal."""

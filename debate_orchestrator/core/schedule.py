@@ -98,7 +98,7 @@ def _declined(debate: DebateState, slot_index: int) -> bool:
 def _seats(debate: DebateState, slot: Slot) -> list[tuple[str, ...]]:
     """The seats that take a turn in a slot, stage by stage."""
     order = debate.layout.speaking_order
-    if slot.phase.on == "findings" and not rapporteur.findings(debate):
+    if slot.phase.on == "findings" and not rapporteur.decision_brief_faults(debate):
         return []
     if "findings" in debate.format.shapes.get(slot.phase.reply, {}) and rapporteur.decision_brief(debate) is None:
         return []  # nothing was written that could be checked
@@ -176,8 +176,8 @@ def last_slot_id(debate: DebateState, *, asked: bool = False) -> str | None:
 
 
 def early_end(debate: DebateState) -> EndedEarly:
-    """The event that ends a debate early now. A phase in which a person writes is under way: what they write would be
-    lost otherwise."""
+    """The event that ends a debate early now. A phase in which a person is writing counts as begun, so that their text
+    is not lost."""
     writing = any(brief.by == model_spec.HUMAN for turn in debate.due for brief in debate.briefs_sent.get(turn.id, ()))
     return EndedEarly(after=last_slot_id(debate, asked=writing))
 

@@ -86,6 +86,7 @@ class Settings(FrozenModel):
     ] = {}
     """Side to the position it argues; empty if they are to be derived."""
     insist: Annotated[_Switch, Setting(in_estimate=True)] = False
+    """Whether the user wants more rounds than usual: up to `rounds.insist` of the format in place of `rounds.most`."""
     rounds: Annotated[
         int,
         Strict(),
@@ -158,20 +159,22 @@ class Settings(FrozenModel):
         _Switch, Setting(format_default=lambda format: format.each_round, rejudge_group="votes", in_estimate=True)
     ] = False
     until_dry: Annotated[_Switch, Setting(in_estimate=True)] = False
-    """Whether the debate ends after a round in which most judges find no new ground (`dry` in their ballots)."""
+    """Whether the debate ends after a round in which most judges find no new ground: `dry` in their ballots,
+    `tally.finds_no_new_ground` in code."""
     issues: Annotated[
         Annotated[bool, Strict()] | tuple[str, ...],
         FREE_TEXT,
         Setting(
             "true, false or a list of questions",
-            format_default=lambda format: ISSUES in format.options,
+            format_default=lambda format: ISSUES in format.optional_phases,
             in_estimate=True,
         ),
     ] = False
     """Whether the rapporteur draws it up; or the questions, the weightiest first."""
     brief: Annotated[
-        _Switch, Setting(format_default=lambda format: DECISION_BRIEF in format.options, in_estimate=True)
+        _Switch, Setting(format_default=lambda format: DECISION_BRIEF in format.optional_phases, in_estimate=True)
     ] = False
+    """Whether the rapporteur writes the decision brief, page one of the report. Elsewhere a brief is a prompt."""
     one_agent: Annotated[_Switch, Setting()] = False
     sources: dict[str, Source] = {}
     """Where some of the answers came from."""
@@ -183,8 +186,8 @@ class Settings(FrozenModel):
         return dated[1].strip() if dated and len(dated[1]) <= 40 else None
 
     @property
-    def options(self) -> tuple[str, ...]:
-        """The optional phases that are asked for."""
+    def chosen_phases(self) -> tuple[str, ...]:
+        """The optional phases that are asked for, by their `option`."""
         asked = {
             "each round": self.each_round,
             "blind": self.blind,
@@ -203,7 +206,7 @@ class Settings(FrozenModel):
         """The options by the names that the conditions (`when`) of fields in shapes use: also `issues` where the user
         gave the list, and `until dry`."""
         own = () if self.own_issues is None else (ISSUES,)
-        return (*self.options, *own, *(("until dry",) if self.until_dry else ()))
+        return (*self.chosen_phases, *own, *(("until dry",) if self.until_dry else ()))
 
     @field_validator("*", mode="wrap")
     @classmethod
@@ -350,7 +353,7 @@ def _position_problems(positions: Mapping[str, str], format: Format) -> Iterator
 
 
 def _cast_problems(cast: Mapping[str, tuple[str, ...]], format: Format) -> Iterator[str]:
-    seats = (*format.seats_taken(format.options), MODERATOR)
+    seats = (*format.seats_taken(format.optional_phases), MODERATOR)
     if unseated := [seat for seat in cast if seat not in seats]:
         yield f"cast: the format {format.name} has no seat {short_repr(unseated)[1:-1]}, only {', '.join(seats)}."
         return
@@ -372,14 +375,14 @@ def _voting_problems(name: str, value: bool, format: Format) -> Iterator[str]:
             yield f"mirror: there are no votes in the format {format.name}, so it must be false."
         elif value and not format.can_be_mirrored:
             yield f"mirror: only one side speaks in the format {format.name}, so it must be false."
-    elif value and name.replace("_", " ") not in format.options:
+    elif value and name.replace("_", " ") not in format.optional_phases:
         yield f"{name}: the format {format.name} has no such vote to choose, so it must be false."
     elif name == "blind" and not value and format.decided_by == "swing":
         yield "blind: the winner follows from the votes before and after the debate, so it must be true."
 
 
 def _decision_problems(name: str, value: Any, format: Format) -> Iterator[str]:
-    if value and name not in format.options:
+    if value and name not in format.optional_phases:
         yield f"{name}: the format {format.name} has no such phase, so it must be false."
     elif isinstance(value, tuple):
         if not 1 <= len(value) <= MAX_ISSUES:

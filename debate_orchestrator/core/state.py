@@ -65,7 +65,7 @@ class DebateLayout:
     """Round to the turns in which it is voted on; only rounds that are."""
     weights: Mapping[str, Fraction]
     """The criteria that apply, with how much each counts."""
-    labels: Mapping[str, str]
+    winner_of_label: Mapping[str, str]
     """The winner that each label stands for, where votes are labels; empty where judges name winners or score."""
     mirror: Mirror
     """Makes what a judge of the mirrored debate sees."""
@@ -84,7 +84,7 @@ class SlotPosition(NamedTuple):
 class JudgedRound(NamedTuple):
     """What the ballots of a round come to, once its whole panel has had its turns."""
 
-    finding: ConvergenceFinding
+    convergence_finding: ConvergenceFinding
     result: RoundResult | None
     """None if every judge is absent."""
     intervened: bool
@@ -163,7 +163,7 @@ class DebateState:
     @property
     def seated(self) -> tuple[str, ...]:
         """The seats that take a turn in this debate."""
-        return self.format.seats_taken(self.opened.settings.options)
+        return self.format.seats_taken(self.opened.settings.chosen_phases)
 
     @property
     def rounds(self) -> int:
@@ -259,7 +259,7 @@ def make_layout(opened: Opened) -> DebateLayout:
         voting=MappingProxyType(voting),
         round_votes=MappingProxyType(round_votes),
         weights=MappingProxyType(weights),
-        labels=MappingProxyType(_labels(format)),
+        winner_of_label=MappingProxyType(_winner_of_label(format)),
         mirror=Mirror(format),
     )
 
@@ -269,7 +269,7 @@ def _judge_turns(opened: Opened, slot: Slot, panel: Sequence[str]) -> tuple[Judg
     return tuple(JudgeTurns(pair[0], shape, tuple(map(slot.turn_id, pair))) for pair in seats)
 
 
-def _labels(format: Format) -> dict[str, str]:
+def _winner_of_label(format: Format) -> dict[str, str]:
     shapes = [format.shapes.get(phase.reply, {}) for phase in format.phases() if format.is_vote(phase)]
     named = any({"winner", "scores"} & set(shape) for shape in shapes)
     return {} if named else format.winner_of

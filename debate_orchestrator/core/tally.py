@@ -1,4 +1,5 @@
-"""What ballots add up to: votes, findings, round results, totals and the verdict, as functions over the state.
+"""What ballots add up to: votes, convergence findings, round results, totals and the verdict, each a function over
+the state.
 
 The result of a round is worked out once, when the last judge of its panel has voted: nothing changes it afterwards.
 """
@@ -107,7 +108,9 @@ def judge_round(debate: DebateState, round: int) -> JudgedRound:
     result = (
         None
         if absent
-        else round_result(round, round_votes, format.sides, debate.opened.settings.quorum, debate.layout.labels)
+        else round_result(
+            round, round_votes, format.sides, debate.opened.settings.quorum, debate.layout.winner_of_label
+        )
     )
     answering = [slot for slot in debate.layout.slots_by_round[round] if slot.phase.on == "convergence"]
     calls = found.detected and any(not debate.is_skipped(slot) for slot in answering)
@@ -122,7 +125,7 @@ def judge_round(debate: DebateState, round: int) -> JudgedRound:
 
 def convergence_finding(debate: DebateState, round: int) -> ConvergenceFinding:
     """The convergence that the ballots of a round found."""
-    return debate.judged[round].finding if round in debate.judged else ConvergenceFinding()
+    return debate.judged[round].convergence_finding if round in debate.judged else ConvergenceFinding()
 
 
 def diverging_sides(debate: DebateState, round: int) -> tuple[str, ...]:
@@ -150,16 +153,16 @@ def intervened(debate: DebateState, round: int) -> bool:
     return round in debate.judged and debate.judged[round].intervened
 
 
-def persists(debate: DebateState, round: int) -> bool:
+def converged_again(debate: DebateState, round: int) -> bool:
     """Whether a round converged right after an intervention, and was flagged instead of answered again."""
     return (
         convergence_finding(debate, round).detected and intervened(debate, round - 1) and not intervened(debate, round)
     )
 
 
-def persisted(debate: DebateState) -> tuple[int, ...]:
+def rounds_converged_again(debate: DebateState) -> tuple[int, ...]:
     """The rounds that converged right after an intervention, and were flagged instead of answered again."""
-    return tuple(n for n in range(2, debate.rounds + 1) if persists(debate, n))
+    return tuple(n for n in range(2, debate.rounds + 1) if converged_again(debate, n))
 
 
 def feedback(debate: DebateState, side: str, round: int) -> list[str]:
@@ -280,9 +283,9 @@ def verdict(debate: DebateState) -> Verdict | None:
         quorum=debate.opened.settings.quorum,
         blind=blind_votes(debate),
         by_swing=debate.format.decided_by == "swing",
-        winner_of=debate.layout.labels,
+        winner_of=debate.layout.winner_of_label,
         measured=any("scores" in shape for shape in debate.format.shapes.values()),
         concession=conceded(debate),
-        persisted=bool(persisted(debate)),
+        converged_again=bool(rounds_converged_again(debate)),
         strengths=[word for word in strengths if word is not None],
     )

@@ -292,8 +292,8 @@ def round_result(
 def find_convergence(ballots: Sequence[StructuredReplyGiven], sides: Sequence[str]) -> ConvergenceFinding:
     """Convergence as more than half of the ballots see it, and the sides that more than half of
     those name; where no side is named so often, all of them."""
-    findings = [ballot.data.get("convergence") or {} for ballot in ballots]
-    seen = [found for found in findings if found.get("detected")]
+    convergence_findings = [ballot.data.get("convergence") or {} for ballot in ballots]
+    seen = [found for found in convergence_findings if found.get("detected")]
     if not ballots or 2 * len(seen) <= len(ballots):
         return ConvergenceFinding()
     named = Counter(side for found in seen for side in sides if found.get("side") in (side, "both"))
@@ -319,7 +319,7 @@ def final_verdict(
     measured: bool = True,
     winner_of: Mapping[str, str] | None = None,
     concession: str | None = None,
-    persisted: bool = False,
+    converged_again: bool = False,
     strengths: Sequence[str] = (),
 ) -> Verdict:
     """The verdict from the final votes (of at least one judge) and the rounds' results. `measured` says whether
@@ -342,7 +342,7 @@ def final_verdict(
         totals=totals,
         rounds_won=rounds_won([result for result in results if result.round], sides),
         gap=gap,
-        remarks=tuple(_remarks(winner, strength, totals, votes, concession, persisted, strengths, quorum)),
+        remarks=tuple(_remarks(winner, strength, totals, votes, concession, converged_again, strengths, quorum)),
         vote_counts=dict(Counter(vote.winner for vote in decided)),
         panel=tuple(votes),
         quorum=quorum,
@@ -372,7 +372,7 @@ def _remarks(
     totals: dict[str, Fraction],
     votes: Sequence[Vote],
     concession: str | None,
-    persisted: bool,
+    converged_again: bool,
     strengths: Sequence[str],
     quorum: int,
 ) -> list[Remark]:
@@ -384,7 +384,7 @@ def _remarks(
         found.append("no quorum")
     if concession and declared - {CONSENSUS}:
         found.append("concession overrides the declared winner")
-    if winner == CONSENSUS and not concession and not persisted:
+    if winner == CONSENSUS and not concession and not converged_again:
         found.append("consensus without a finding")
     if winner in totals and scored and ahead not in (winner, TIE):
         found.append("winner is behind on points")

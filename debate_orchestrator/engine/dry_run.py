@@ -64,7 +64,7 @@ def opened(
 ) -> Opened:
     """The opening of a debate by a format, with stand-ins in all seats."""
     sides = format.sides
-    cast: dict[str, tuple[str, ...]] = dict.fromkeys(format.seats_taken(format.options), (rehearse.KIND,))
+    cast: dict[str, tuple[str, ...]] = dict.fromkeys(format.seats_taken(format.optional_phases), (rehearse.KIND,))
     cast |= {JUDGE: (rehearse.KIND,) * 2} if scenario.eventful and JUDGE in cast else {}
     context = (ContextFile(name="material.md", text="Something to draw on."),) if scenario.eventful else ()
     settings = Settings(
@@ -78,10 +78,10 @@ def opened(
         format=format.name,
         cast=cast,
         mirror=scenario.eventful and format.can_be_mirrored,
-        each_round=scenario.eventful and "each round" in format.options,
-        issues=ISSUES in format.options,
-        brief=DECISION_BRIEF in format.options,
-        blind=format.decided_by == "swing" or (scenario.eventful and "blind" in format.options),
+        each_round=scenario.eventful and "each round" in format.optional_phases,
+        issues=ISSUES in format.optional_phases,
+        brief=DECISION_BRIEF in format.optional_phases,
+        blind=format.decided_by == "swing" or (scenario.eventful and "blind" in format.optional_phases),
     )
     return Opened(
         schema_version=SCHEMA,

@@ -245,7 +245,7 @@ def _stage_calls(
     """The calls of a stage that begins at `clock`, in seconds. With `share_cache`, calls that share a prefix start
     when the first of them begins to answer."""
     calls: list[_PlannedCall] = []
-    leaders: set[tuple[str, str, bool]] = set()
+    prefixes_begun: set[tuple[str, str, bool]] = set()
     for turn in due:
         spec = spec_in(debate, turn.seat)
         if not model_spec.is_called(spec):
@@ -254,9 +254,9 @@ def _stage_calls(
         request, price = brief(debate, turn, code=code), pricing.known(spec)
         blocks = _blocks(request)
         prefix = (spec, turn.phase.reply, turn.mirrored)
-        follows = debate.opened.settings.share_cache and price and prefix in leaders
+        follows = debate.opened.settings.share_cache and price and prefix in prefixes_begun
         start = clock + TO_BEGIN if follows else clock
-        leaders.add(prefix)
+        prefixes_begun.add(prefix)
         # The system text is the first block; the last block is the call's own.
         plan = plans[turn.id] if price and price.least else CachePlan()
         breakpoints = tuple(place + 1 for place in placed_breakpoints(plan, debate, len(blocks) - 1))

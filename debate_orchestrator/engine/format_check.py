@@ -20,8 +20,8 @@ from debate_orchestrator.formats.validation import Keys
 from debate_orchestrator.prompting import briefs, rendering, templates
 from debate_orchestrator.util.errors import BadFormat, short_repr
 
-_LABEL_NAMES = {"round": ("round", "rounds"), "intervention": ("round",)}
-"""The names that may stand in braces in a label."""
+_ANNOUNCEMENT_FIELDS = {"round": ("round", "rounds"), "intervention": ("round",)}
+"""The names that may stand in braces in an announcement text."""
 
 FormatProblem = tuple[Keys, str]
 """Where in the data, and a sentence on what is wrong there."""
@@ -151,7 +151,7 @@ def _condition_problems(format: Format, when: Condition, keys: Keys) -> Iterator
 
 
 def _wording_problems(format: Format) -> Iterator[FormatProblem]:
-    """Names, labels and reserved lines that could not be shown or recognised."""
+    """Names, announcement texts and reserved lines that could not be shown or recognised."""
     for seat, about in format.seats.items():
         for key in ("name", "tag"):
             yield from _line_problems(("seats", seat, key), getattr(about, key))
@@ -159,16 +159,16 @@ def _wording_problems(format: Format) -> Iterator[FormatProblem]:
         yield from _line_problems(("lines", key), getattr(format.lines, key))
     if format.lines.concede == format.lines.decline:
         yield ("lines", "decline"), f"{short_repr(format.lines.decline)} is also the line that concedes. Use another."
-    for label, names in _LABEL_NAMES.items():
-        text = getattr(format.labels, label)
+    for key, names in _ANNOUNCEMENT_FIELDS.items():
+        text = getattr(format.labels, key)
         try:
             fields = [field[1:] for field in Formatter().parse(text) if field[1] is not None]
         except ValueError as error:
-            yield ("labels", label), f"{short_repr(text)}: {error}. Double each brace that is meant as text."
+            yield ("labels", key), f"{short_repr(text)}: {error}. Double each brace that is meant as text."
             continue
         if unusable := [name for name, spec, conversion in fields if name not in names or spec or conversion]:
             allowed = " and ".join(f"{{{name}}}" for name in names)
-            yield ("labels", label), f"{{{unusable[0]}}} can't be filled in; use only {allowed}."
+            yield ("labels", key), f"{{{unusable[0]}}} can't be filled in; use only {allowed}."
 
 
 def _line_problems(keys: Keys, text: str) -> Iterator[FormatProblem]:

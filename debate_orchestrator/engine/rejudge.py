@@ -170,7 +170,7 @@ def of_journal(
         raise BadSettings(problems)
     replayed = (f"replay:{path}",)
     settings = settings.model_copy(update={"brief": False})  # a brief is on a verdict, and this one is still to come
-    seated = old.format.seats_taken(settings.options)
+    seated = old.format.seats_taken(settings.chosen_phases)
     cast = {**{seat: replayed for seat in seated if seat != JUDGE}, JUDGE: tuple(judges)}
     calls = {name: Settings.model_fields[name].default for name in CALL_SETTINGS}
     earlier = _earlier_debate(debate, os.path.basename(path), digest)
@@ -297,7 +297,7 @@ def _strictness_problems(settings: Settings, old: Opened) -> list[str]:
 
 def _speaking(format: Format, rounds: int, strictness: str) -> list[tuple[str, int | None]]:
     """The phases in which a side speaks under that strictness."""
-    slots = slots_of(format, rounds, strictness, format.options)
+    slots = slots_of(format, rounds, strictness, format.optional_phases)
     return [(slot.phase.name, slot.round) for slot in slots if set(slot.phase.seats) & set(format.sides)]
 
 

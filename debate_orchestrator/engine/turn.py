@@ -1,9 +1,9 @@
-"""One turn, from its brief to its reply: intent, call, reply, each written to the journal as it happens.
+"""One turn, from its brief to its reply: `BriefSent`, the call, the reply's event, each in the journal as it happens.
 
 A reply that can't be used is kept, and the turn is asked again with its problems and that reply. If no usable one
 comes, the debate stops, unless a judge is missing whose panel can decide without it. A call that brought no reply is
 recorded too, with what had arrived, and is made again after a wait. No provider can say whether a call that broke off
-was billed, so each call has an intent of its own.
+was billed, so each call has a `BriefSent` of its own.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ OnEvent = Callable[[DebateState, Event], None]
 OnText = Callable[[Turn, str], None]
 """Called with each piece of a reply as it arrives."""
 OnBrief = Callable[[DebateState, Turn, Brief], None]
-"""Called with each brief after the intent to send it was written."""
+"""Called with each brief after its `BriefSent` was written."""
 
 
 @dataclass(frozen=True)
@@ -79,24 +79,26 @@ class TurnRunner:
         With `share_cache`, turns that share a cached prefix wait until the first of them begins to answer: only then
         has the provider written the prefix to its cache, and the others read it at a tenth of the price.
         """
-        leaders: dict[tuple[str, str, bool], asyncio.Event] = {}
+        cache_writers: dict[tuple[str, str, bool], asyncio.Event] = {}
         running: list[Awaitable[None]] = []
         for turn, provider in seated:
-            begun, leader = asyncio.Event(), None
+            begun, cache_writer = asyncio.Event(), None
             if self.debate.opened.settings.share_cache and provider.caches:
                 prefix = (provider.name, turn.phase.reply, turn.mirrored)
-                leader = leaders.get(prefix)
-                leaders.setdefault(prefix, begun)
-            running.append(self._run(turn, provider, begun, leader))
+                cache_writer = cache_writers.get(prefix)
+                cache_writers.setdefault(prefix, begun)
+            running.append(self._run(turn, provider, begun, cache_writer))
         return running
 
-    async def _run(self, turn: Turn, provider: Provider, begun: asyncio.Event, leader: asyncio.Event | None) -> None:
+    async def _run(
+        self, turn: Turn, provider: Provider, begun: asyncio.Event, cache_writer: asyncio.Event | None
+    ) -> None:
         """Asks until the turn has its reply. If no reply of several can be used, a judge that the panel can spare
         counts as absent; otherwise the turn stays due, and the debate stops: Paused for a judge, ProviderFailed for a
         debater."""
         try:
-            if leader is not None:
-                await leader.wait()
+            if cache_writer is not None:
+                await cache_writer.wait()
             left = SPEECH_ATTEMPTS if self.debate.shape(turn) is None else STRUCTURED_ATTEMPTS
             while turn in self.debate.due and not self.stop.is_set():
                 spec = model_spec.unrehearsed(spec_in(self.debate, turn.seat))
@@ -117,7 +119,7 @@ class TurnRunner:
                 if isinstance(event, Rejected) and not left and not event.absent:
                     raise _no_usable_reply(turn, event)
         finally:
-            begun.set()  # a leader that failed must not block the turns behind it
+            begun.set()  # a cache writer that failed must not block the turns behind it
 
     def _former(self, turn: Turn, provider: Provider) -> Rejected | None:
         """The last reply to a turn that can't be used, if it is from the same model: no other's reply is shown."""
@@ -136,8 +138,8 @@ class TurnRunner:
     async def record(self, event: BriefSent | ReplyEvent | CallFailed) -> None:
         """Writes an event, and returns when it is on the disk. Answers and failures wait for room on a full disk.
 
-        An intent is not synced. A killed process leaves it in the file; after a power cut the worst case is a call
-        without its intent.
+        A `BriefSent` is not synced. A killed process leaves it in the file; after a power cut the worst case is a call
+        without one.
         """
 
         def write() -> None:
@@ -170,8 +172,8 @@ class _Call:
         )
 
     async def _begin(self) -> bool:
-        """Waits for the provider to have room, reserves the expected cost and writes the intent. False if the loop was
-        told to stop meanwhile; OverBudget if the cap would be exceeded."""
+        """Waits for the provider to have room, reserves the expected cost and writes `BriefSent`. False if the loop
+        was told to stop meanwhile; OverBudget if the cap would be exceeded."""
         if not await self._provider.admitted(self._request, self._runner.stop):
             return False
         if self._turn not in self._runner.debate.due:  # the debate was ended early meanwhile
@@ -248,7 +250,7 @@ class _Call:
 
     async def _failed(self, failure: ExternalError, wait: float | None) -> None:
         """Records a call that failed; raises Paused in place of a TransientError that was the last. A call that
-        continues at the provider has not failed: its intent stands."""
+        continues at the provider has not failed: its `BriefSent` stands."""
         if isinstance(failure, ReplyPending):
             return
         transient = failure if isinstance(failure, TransientError) else None

@@ -88,7 +88,7 @@ def unrolled(
     its turn ids. `option_text` says when a phase takes place that depends on a setting, which is on by default or
     not."""
     stages: list[tuple[str, str, list[str]]] = []
-    for slot in slots_of(format, rounds, strictness, format.options):
+    for slot in slots_of(format, rounds, strictness, format.optional_phases):
         part = f"round {slot.round}" if slot.round is not None else "closing" if slot.after_rounds else "before"
         taken = slot.stages(format.sides, judge_seats(panel))
         how = "alone" if sum(len(seats) for seats in taken) < 2 else str(slot.phase.order)

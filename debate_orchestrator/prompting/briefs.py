@@ -408,7 +408,7 @@ def _for_judge(debate: DebateState, turn: Turn, heard: list[dict[str, Any]]) -> 
         "gap": None if share is None else percent(share),
         "played": len(results),
         "conceded": conceded,
-        "persisted": bool(tally.persisted(debate)),
+        "persisted": bool(tally.rounds_converged_again(debate)),
     }
 
 
@@ -422,7 +422,7 @@ def _for_rapporteur(debate: DebateState, turn: Turn, heard: list[dict[str, Any]]
         "result": {"winner": verdict.winner, "strength": verdict.strength} if verdict else None,
         "standings": rapporteur.issue_standings(debate),
         "dissent": rapporteur.dissent_rows(debate),
-        "findings": rapporteur.findings(debate),
+        "findings": rapporteur.decision_brief_faults(debate),
         "shortcomings": rapporteur.left_standing(debate),
     }
 

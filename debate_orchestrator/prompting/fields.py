@@ -89,10 +89,10 @@ FormGenerator = Generator[FormQuestion, None, Any]
 """Yields the questions, and returns the value that the answers amount to, or `_MISSING` where one is still missing."""
 
 
-def steps(shape: Shape, shape_context: ShapeContext, entered: Entered) -> list[FormQuestion]:
+def form_questions(shape: Shape, shape_context: ShapeContext, entered: Entered) -> list[FormQuestion]:
     """The questions of a form, as far as they are known from what was entered."""
     asked = _Form(shape_context, entered).record(shape, ())
-    return [step._replace(titles=tuple(_titles(shape, step.field_path))) for step in asked]
+    return [question._replace(titles=tuple(_titles(shape, question.field_path))) for question in asked]
 
 
 def _titles(shape: Shape, field_path: FieldPath) -> Iterator[str]:
@@ -113,9 +113,9 @@ def completed(shape: Shape, shape_context: ShapeContext, entered: Entered) -> di
     """What was entered, with the defaults of all questions that have one and were not answered."""
     full = dict(entered)
     while missing := {
-        step.field_path: step.default
-        for step in steps(shape, shape_context, full)
-        if step.field_path not in full and step.default is not None
+        question.field_path: question.default
+        for question in form_questions(shape, shape_context, full)
+        if question.field_path not in full and question.default is not None
     }:
         full |= {field_path: text for field_path, text in missing.items() if text is not None}
     return full
@@ -154,46 +154,51 @@ def shortened(questions: Iterable[FormQuestion], first: str = "") -> list[FormQu
     that stand alone come before those for each side, and those of the field `first` before other fields; a field is
     asked for every side or for none. All questions where only items of lists are asked for."""
     questions = list(questions)
-    needed = [step for step in questions if step.default is None or step.field.per_issue]
-    texts = [step for step in questions if step.default == NOT_GIVEN or step.field_path == (first, "1")]
-    if all(any(part.isdigit() for part in step.field_path) for step in (*needed, *texts)):
+    needed = [question for question in questions if question.default is None or question.field.per_issue]
+    texts = [question for question in questions if question.default == NOT_GIVEN or question.field_path == (first, "1")]
+    if all(any(part.isdigit() for part in question.field_path) for question in (*needed, *texts)):
         return questions
-    texts.sort(key=lambda step: (len(step.field_path) > 1, step.field_path[0] != first))
-    wanted = [step.field_path for step in needed]
-    for _, of_field in groupby(texts, key=lambda step: (step.field_path[:-1] or step.field_path, step.field)):
-        field_paths = [step.field_path for step in of_field]
+    texts.sort(key=lambda question: (len(question.field_path) > 1, question.field_path[0] != first))
+    wanted = [question.field_path for question in needed]
+    for _, of_field in groupby(
+        texts, key=lambda question: (question.field_path[:-1] or question.field_path, question.field)
+    ):
+        field_paths = [question.field_path for question in of_field]
         wanted += field_paths if len(wanted) + len(field_paths) <= MAX_ASKED else []
-    return [step for step in questions if step.field_path in wanted]
+    return [question for question in questions if question.field_path in wanted]
 
 
-def read(step: FormQuestion, shape_context: ShapeContext, text: str) -> Any:
+def read(question: FormQuestion, shape_context: ShapeContext, text: str) -> Any:
     """What an answer means. BadReply, with what is expected, where it is invalid."""
     text = text.strip()
-    if not text and step.may_be_empty:
-        return empty_value(step.field)
-    if step.field.kind == "scores":
+    if not text and question.may_be_empty:
+        return empty_value(question.field)
+    if question.field.kind == "scores":
         return _scores(shape_context, text)
-    if step.field.per_issue:
-        return _by_issue(step, shape_context, text)
-    if step.ends and step.field.kind == "text" and text.lower() in (*_YES, *_NO):
+    if question.field.per_issue:
+        return _by_issue(question, shape_context, text)
+    if question.ends and question.field.kind == "text" and text.lower() in (*_YES, *_NO):
         raise BadReply(f"{short_repr(text)} is not an item of the list. Enter alone ends the list.")
-    meaning = _meant(step, shape_context, text)
-    if step.field.kind == "flag" and isinstance(meaning, str):
+    meaning = _meant(question, shape_context, text)
+    if question.field.kind == "flag" and isinstance(meaning, str):
         raise BadReply("Answer yes or no.")
-    alone = step.field.model_copy(update={"optional": False})
+    alone = question.field.model_copy(update={"optional": False})
     if meaning is not _MISSING and not check({"it": alone}, {"it": meaning}, shape_context):
         return meaning
     found = check({"it": alone}, {"it": text if meaning is _MISSING else meaning}, shape_context)
     raise BadReply(
         [problem.removeprefix("it: ") for problem in found]
-        or [f"Choose one of {', '.join(step.options(shape_context))}."]
+        or [f"Choose one of {', '.join(question.options(shape_context))}."]
     )
 
 
-def readable(step: FormQuestion, shape_context: ShapeContext, entered: Entered) -> bool:
+def readable(question: FormQuestion, shape_context: ShapeContext, entered: Entered) -> bool:
     """Whether a question has a valid answer."""
     try:
-        return step.field_path in entered and read(step, shape_context, entered[step.field_path]) is not _MISSING
+        return (
+            question.field_path in entered
+            and read(question, shape_context, entered[question.field_path]) is not _MISSING
+        )
     except BadReply:
         return False
 
@@ -209,12 +214,12 @@ def written(answer: Any) -> str:
     return "" if answer is None else f"{answer:g}" if isinstance(answer, int | float) else str(answer)
 
 
-def typed_hint(step: FormQuestion, shape_context: ShapeContext) -> str:
+def typed_hint(question: FormQuestion, shape_context: ShapeContext) -> str:
     """What kind of text is expected; empty for a choice among options."""
-    field = step.field
+    field = question.field
     match field.kind:
         case _ if field.per_issue:
-            *most, last = options = step.options(shape_context)
+            *most, last = options = question.options(shape_context)
             words, count = f"{', '.join(most)} or {last}", len(shape_context.issues)
             sample = ", ".join(options[n % len(options)] for n in range(count))
             return f"{plural(count, 'answer')}, one for each issue in this order: {words}; as in: {sample}"
@@ -238,29 +243,29 @@ def typed_hint(step: FormQuestion, shape_context: ShapeContext) -> str:
             return f"a text of at most {field.words} words" if field.words else "a text"
 
 
-def hint(step: FormQuestion, shape_context: ShapeContext) -> str:
+def hint(question: FormQuestion, shape_context: ShapeContext) -> str:
     """What kind of answer is expected of a person at a terminal."""
-    expected = typed_hint(step, shape_context)
-    if step.field.per_issue:
+    expected = typed_hint(question, shape_context)
+    if question.field.per_issue:
         return f"{expected}; Enter alone skips the issues"
-    if step.field.kind in ("choice", "turn"):
+    if question.field.kind in ("choice", "turn"):
         expected = "one of them, by its number or its name"
-    elif step.field.kind in ("choices", "turns"):
+    elif question.field.kind in ("choices", "turns"):
         expected = "one or more of them, by number or name, with commas between"
-    if step.ends:
+    if question.ends:
         return f"{expected}; Enter alone ends the list"
-    return f"{expected}; Enter alone is for none" if step.may_be_empty else expected
+    return f"{expected}; Enter alone is for none" if question.may_be_empty else expected
 
 
-def label(step: FormQuestion, name: Callable[[str], str]) -> str:
+def label(question: FormQuestion, name: Callable[[str], str]) -> str:
     """The place of a question as people read it: `Strongest: Researcher A`, `Disputed claims 1: Claim`. `name` gives
     the name of a side or a criterion, and nothing for other parts."""
-    field_path, ending = step.field_path, ""
+    field_path, ending = question.field_path, ""
     if field_path[-1] == WHETHER_ANY:
         ending = " (one more?)" if field_path[-2].isdigit() else " (anything?)"
     parts = [
         f" {part}" if part.isdigit() else f": {name(part) or title}"
-        for part, title in zip(field_path, step.titles, strict=True)
+        for part, title in zip(field_path, question.titles, strict=True)
         if part != WHETHER_ANY
     ]
     return "".join(parts).removeprefix(": ") + ending
@@ -283,9 +288,9 @@ def _scores(shape_context: ShapeContext, text: str) -> dict[str, Any]:
     return points
 
 
-def _by_issue(step: FormQuestion, shape_context: ShapeContext, text: str) -> dict[str, str]:
+def _by_issue(question: FormQuestion, shape_context: ShapeContext, text: str) -> dict[str, str]:
     """A line of choices as the answers on the issues."""
-    typed, options = [part for part in re.split(r"[\s,;/]+", text) if part], step.options(shape_context)
+    typed, options = [part for part in re.split(r"[\s,;/]+", text) if part], question.options(shape_context)
     if len(typed) != len(shape_context.issues):
         problem = f"{len(shape_context.issues)} answers are needed, one for each issue; you gave {len(typed)}."
         raise BadReply(problem, hint="Enter alone to skip the issues")
@@ -302,18 +307,18 @@ def _number(text: str) -> Any:
     return float(text) if "." in text else int(text)
 
 
-def _meant(step: FormQuestion, shape_context: ShapeContext, text: str) -> Any:
+def _meant(question: FormQuestion, shape_context: ShapeContext, text: str) -> Any:
     """The value that a text stands for; _MISSING where it stands for none of those that may be chosen."""
-    match step.field.kind:
+    match question.field.kind:
         case "number":
             return _number(text)
         case "flag":
             return True if text.lower() in _YES else False if text.lower() in _NO else text
         case "choice" | "turn":
-            found = chosen(step.options(shape_context), text)
+            found = chosen(question.options(shape_context), text)
             return _MISSING if found is None else found
         case "choices" | "turns":
-            return _options(step.options(shape_context), text)
+            return _options(question.options(shape_context), text)
     return text
 
 
@@ -390,19 +395,19 @@ class _Form(NamedTuple):
             here = (*field_path, str(len(items) + 1))
             lacking = max(0, int(field.least or 0) - len(items))
             if not field.fields:
-                step = FormQuestion(here, Field(kind="text", optional=True), field.about, True, True, lacking)
-                item = yield from self.leaf(step)
+                question = FormQuestion(here, Field(kind="text", optional=True), field.about, True, True, lacking)
+                item = yield from self.leaf(question)
                 if item is None or item is _MISSING:
                     return items if item is None else _MISSING
             else:
-                step = self._first(field, here)._replace(lacking=lacking)
-                begun = _returned(self.leaf(step))
+                question = self._first(field, here)._replace(lacking=lacking)
+                begun = _returned(self.leaf(question))
                 if begun is None or begun is False or begun is _MISSING:
-                    yield step
+                    yield question
                     return _MISSING if begun is _MISSING else items
-                if step.field_path[-1] == WHETHER_ANY:
-                    yield step
-                item = yield from self.record(field.fields, here, step)
+                if question.field_path[-1] == WHETHER_ANY:
+                    yield question
+                item = yield from self.record(field.fields, here, question)
                 if item is _MISSING:
                     return _MISSING
             items.append(item)
@@ -417,10 +422,10 @@ class _Form(NamedTuple):
         about = "; ".join(part for part in (field.about, first.about) if part)
         return FormQuestion((*here, name), first, about, True, True)
 
-    def leaf(self, step: FormQuestion) -> FormGenerator:
-        yield step
-        known = readable(step, self.shape_context, self.entered)
-        return read(step, self.shape_context, self.entered[step.field_path]) if known else _MISSING
+    def leaf(self, question: FormQuestion) -> FormGenerator:
+        yield question
+        known = readable(question, self.shape_context, self.entered)
+        return read(question, self.shape_context, self.entered[question.field_path]) if known else _MISSING
 
 
 def _returned(filled: FormGenerator) -> Any:

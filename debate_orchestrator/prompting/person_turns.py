@@ -16,7 +16,7 @@ from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.verdict import leader, read_ballot, strength_of
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.prompting.fields import Entered, FieldPath, FormQuestion, label, shortened, steps
+from debate_orchestrator.prompting.fields import Entered, FieldPath, FormQuestion, form_questions, label, shortened
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadReply
 from debate_orchestrator.util.terminal_text import chosen
@@ -41,10 +41,10 @@ def part_name(part: str, shape_context: ShapeContext, format: Format) -> str:
     return format.rubric.criteria[part].title if part in shape_context.criteria else ""
 
 
-def step_label(step: FormQuestion, shape_context: ShapeContext, format: Format) -> str:
+def question_label(question: FormQuestion, shape_context: ShapeContext, format: Format) -> str:
     """What a question of a form is about; of a line of scores with the criteria in their order."""
-    named = label(step, lambda part: part_name(part, shape_context, format))
-    if step.field.kind != "scores":
+    named = label(question, lambda part: part_name(part, shape_context, format))
+    if question.field.kind != "scores":
         return named
     return f"{named}: {', '.join(part_name(name, shape_context, format) for name in shape_context.criteria)}"
 
@@ -73,9 +73,10 @@ def short_form(debate: DebateState, turn: Turn) -> Callable[[Iterable[FormQuesti
 
 def asked_at_first(debate: DebateState, turn: Turn) -> list[str]:
     """The fields that the form of a structured turn asks for unless the person wants more."""
-    every, short = steps(debate.shape(turn) or {}, schedule.shape_context(debate, turn), {}), short_form(debate, turn)
+    every = form_questions(debate.shape(turn) or {}, schedule.shape_context(debate, turn), {})
+    short = short_form(debate, turn)
     given = computed(debate, turn, {})
-    asked = [step.titles[0] for step in (short(every) if short else every) if step.field_path not in given]
+    asked = [question.titles[0] for question in (short(every) if short else every) if question.field_path not in given]
     return list(dict.fromkeys(asked))
 
 

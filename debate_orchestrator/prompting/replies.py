@@ -52,7 +52,7 @@ def stored(reply: Reply) -> Reply:
     """A reply as a journal holds it: half surrogate pairs, which are no characters, are replaced, and what only its
     reading needs is left out."""
     text = _SURROGATES.sub("\ufffd", reply.text)
-    return reply.model_copy(update={"text": text, "received": None, "asked_code": None, "recorded": None})
+    return reply.model_copy(update={"text": text, "received": None, "asked_code": None, "recorded_outcome": None})
 
 
 def _check_text(turn_id: str, text: str) -> None:
@@ -68,13 +68,13 @@ def parse_reply(
     """The event that a reply amounts to. `code` is that of the brief that it answers. A reply after which no other is
     asked for is the `last`: it is not sent back for its quality alone. Neither is a person's, who is told before
     handing it in. Raises BadReply, with every problem, if it can't be used."""
-    recorded = reply.recorded
+    recorded_outcome = reply.recorded_outcome
     if code is not None:
         asked = {"text": reply.asked_code} if reply.asked_code else {}
         code = code.model_copy(update=asked) if needs_code(reply.by) else None
     reply, shape = stored(reply), debate.shape(turn)
-    if recorded is not None and recorded.problems:
-        raise BadReply(recorded.problems)
+    if recorded_outcome is not None and recorded_outcome.problems:
+        raise BadReply(recorded_outcome.problems)
     if reply.ended == "refused" and turn.speaking:
         return Declined(turn=turn.id, reply=reply)
     _check_text(turn.id, reply.text)
@@ -86,8 +86,8 @@ def parse_reply(
     if reply.ended == "cut":
         hint = "reply with the JSON object alone, and more briefly"
         raise BadReply(f"{turn.id}: the reply was cut short by a limit of tokens.", hint=hint)
-    if recorded is not None and recorded.data is not None:
-        found, code = [(recorded.data, list(recorded.changes))], None
+    if recorded_outcome is not None and recorded_outcome.data is not None:
+        found, code = [(recorded_outcome.data, list(recorded_outcome.changes))], None
     else:
         found = _found(turn.id, reply.text, code)
     reading = _read(debate, turn, shape, found, code)
@@ -95,7 +95,7 @@ def parse_reply(
         if _may_end_early(reply.text, reading, code):
             problems.append(f"a text of the reply may end too early. Try: {ESCAPE}.")
         raise BadReply([f"{turn.id}: {problem}" for problem in problems])
-    if recorded is None and not last and reply.by != model_spec.HUMAN:
+    if recorded_outcome is None and not last and reply.by != model_spec.HUMAN:
         _check_quality(debate, turn, reading.value)
     return StructuredReplyGiven(turn=turn.id, data=reading.value, reply=reply, changes=tuple(reading.changes))
 

@@ -76,7 +76,7 @@ def cache_plans(debate: DebateState) -> dict[str, CachePlan]:
             plan = CachePlan(reads=before.turn)
             written[first.family] = before._replace(until=now + before.lasts)
         plans[first.turn] = plan
-        # Without a leader the calls of a stage start together, so none can read what another writes.
+        # Without a cache writer the calls of a stage start together, so none can read what another writes.
         source = first.turn if shared and plan.write else before.turn if before else None
         plans |= {call.turn: CachePlan(reads=source) for call in others}
     return plans

@@ -53,8 +53,8 @@ class Provider:
         """Closes connections and ends processes. The provider may be used again, in another event loop."""
 
     async def admitted(self, brief: Brief, stop: asyncio.Event) -> bool:
-        """Returns when there is room for a call with this brief, before its intent is written; False if `stop` was
-        set before."""
+        """Returns when there is room for a call with this brief, before its `BriefSent` is written; False if `stop`
+        was set before."""
         return not stop.is_set()
 
     def withdraw(self, brief: Brief) -> None:
@@ -65,7 +65,7 @@ class Provider:
         return False
 
     def under_way(self, brief: Brief) -> bool:
-        """Whether this call is in a batch and its intent is on record."""
+        """Whether this call is in a batch and its `BriefSent` is on record."""
         return False
 
 

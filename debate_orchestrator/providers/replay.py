@@ -36,7 +36,7 @@ class Replay(Provider):
         recorded: dict[str, list[Reply]] = {}
         for event in events:
             if isinstance(event, Spoke | Declined | StructuredReplyGiven | Rejected):
-                reply = event.reply.model_copy(update={"recorded": _recorded(event)})
+                reply = event.reply.model_copy(update={"recorded_outcome": _recorded_outcome(event)})
                 recorded.setdefault(event.turn, []).append(reply)
         self._left = {turn: replies[-_MAX_REPLIES:] for turn, replies in recorded.items()}
 
@@ -72,7 +72,7 @@ def _events(path: str) -> list[Event]:
     return events
 
 
-def _recorded(event: Spoke | Declined | StructuredReplyGiven | Rejected) -> RecordedOutcome:
+def _recorded_outcome(event: Spoke | Declined | StructuredReplyGiven | Rejected) -> RecordedOutcome:
     """What the recording made of a reply. The codes of its debate are not known here, so its ballots are not read
     again; and what it refused is not let in by rules that changed since."""
     if isinstance(event, StructuredReplyGiven):

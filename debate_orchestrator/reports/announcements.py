@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally
 from debate_orchestrator.core.events import StructuredReplyGiven
-from debate_orchestrator.core.phases import CLERK, ISSUES, NO_DECISION, RAPPORTEUR, Turn, fill_label
+from debate_orchestrator.core.phases import CLERK, ISSUES, NO_DECISION, RAPPORTEUR, Turn, filled_announcement
 from debate_orchestrator.core.state import DebateState, Stage
 from debate_orchestrator.core.verdict import Vote
 from debate_orchestrator.reports import wording
@@ -111,7 +111,7 @@ class Announcer:
         first = stage[0]
         if first.round is not None and first.round > self._round:
             self._round = first.round
-            banner = fill_label(debate.format.labels.round, round=first.round, rounds=debate.rounds)
+            banner = filled_announcement(debate.format.labels.round, round=first.round, rounds=debate.rounds)
             yield Announcement("round", banner)
         if first.phase.on == "convergence":
             yield from _intervention(debate, stage)
@@ -176,7 +176,7 @@ def _intervention(debate: DebateState, stage: Stage) -> Iterator[Announcement]:
     n = stage[0].round or 0
     names = " and ".join(debate.format.name_of(turn.seat) for turn in stage)
     criteria = ", ".join(tally.convergence_finding(debate, n).criteria) or "as in the recorded debate"
-    yield Announcement("intervention", fill_label(debate.format.labels.intervention, round=n), "warning")
+    yield Announcement("intervention", filled_announcement(debate.format.labels.intervention, round=n), "warning")
     yield Announcement("intervention", f"{names}: forced divergence ({criteria})")
 
 
@@ -276,7 +276,7 @@ def _round(debate: DebateState, n: int) -> Iterator[Announcement]:
         text = f"Round {n}: {wording.winner_word(result.winner)}{counts}"
     yield Announcement("scores", text)
     yield from _reasons(debate, tally.ballots(debate, n))
-    if tally.persists(debate, n):
+    if tally.converged_again(debate, n):
         yield Announcement("intervention", debate.format.labels.persisted)
     yield from _changed(debate, votes)
 

@@ -147,12 +147,12 @@ def _state(run: ComparedRun, known: Mapping[str, int]) -> Iterator[str]:
         part = " in part" if report.run.in_part else ""
         unjudged = ". Only stand-ins judged it, so it has no winner, and its votes are left out"
         yield f"Run {run.number} is rehearsed{part}: stand-ins spoke in it{unjudged * report.stand_ins_judged}."
-    if report.recorded is not None:
-        source = known.get(report.recorded.speeches_digest) or known.get(report.recorded.digest)
+    if report.earlier_debate is not None:
+        source = known.get(report.earlier_debate.speeches_digest) or known.get(report.earlier_debate.digest)
         where = (
             f"of run {source}"
             if source
-            else f"of a journal or transcript that is not among these ({report.recorded.source})"
+            else f"of a journal or transcript that is not among these ({report.earlier_debate.source})"
         )
         yield f"Run {run.number} judges the speeches {where} again."
 
@@ -161,7 +161,7 @@ def _runs(runs: Sequence[ComparedRun]) -> PlainTable:
     rows = []
     for run in runs:
         report = run.report
-        speakers = report.recorded.speakers if report.recorded else report.spoken_by
+        speakers = report.earlier_debate.speakers if report.earlier_debate else report.spoken_by
         spoke = ", ".join(
             f"{report.seats.get(side, side)}: {model_spec.public_name(who)}" for side, who in speakers.items()
         )
@@ -245,7 +245,7 @@ def _recurring(claims: Sequence[ComparedClaim]) -> list[Recurring]:
 
 
 class ComparedRun(NamedTuple):
-    """One journal."""
+    """One of the journals that are compared: run 1, run 2 and so on to users. `report.run` says how it was run."""
 
     number: int
     path: str
@@ -256,7 +256,8 @@ class ComparedRun(NamedTuple):
     @property
     def speeches_digest(self) -> str:
         """The digest that identifies the speeches: two runs that share it judge the same ones."""
-        return self.report.recorded.speeches_digest if self.report.recorded else self.report.journal.last_hash
+        earlier_debate = self.report.earlier_debate
+        return earlier_debate.speeches_digest if earlier_debate else self.report.journal.last_hash
 
     def side(self, name: str) -> str:
         """A side, or a winner, by the letters of the first run."""

@@ -24,7 +24,7 @@ MARKED: dict[str, str] = {
 }
 """What each mark of a consideration means to a reader."""
 _PLACE = re.compile(r"^([a-z_]+)(?:\[(\d+)\])?(?:\.(\w+))?(?=:)")
-"""The path of a part of a brief, or of a field of it, at the head of a shortcoming."""
+"""The path of a part of a decision brief, or of a field of it, at the head of a shortcoming."""
 _PART_NAMES = {
     "why": "Reason",
     "objections": "Objection",
@@ -33,7 +33,7 @@ _PART_NAMES = {
     "would_change": "Observation",
     "do_next": "Step",
 }
-"""What one item of a list of a brief is called."""
+"""What one item of a list of a decision brief is called."""
 _ENDS_IN_WORD = re.compile(r"[^.!?…。！？\s\"”’')\]*_`][\"”’')\]*_`]*$")
 """A text that no full stop or other sign ends, inside quotation marks or brackets or before them."""
 _WHEN = re.compile(r"((?:[^\s:]+ ){0,5}[^\s:]+):\s+(?=\S)")
@@ -126,7 +126,7 @@ class DecisionBriefReport(Part):
     why_not_more: str
     """What keeps the rapporteur from being surer."""
     check_first: str = ""
-    """What to find out before deciding; empty where the brief does not say."""
+    """What to find out before deciding; empty where the decision brief does not say."""
     sides_with: str | None
     """The side whose position the advice comes closest to; null where it is neither's."""
     argued_better: str | None
@@ -156,7 +156,7 @@ class DecisionBriefReport(Part):
     trust: str
     """How far it is to be trusted: what was checked."""
     changed: str = ""
-    """What the debate changed in the rapporteur's own advice; empty where the brief does not say."""
+    """What the debate changed in the rapporteur's own advice; empty where the decision brief does not say."""
     advice: str | None
     """The turn of that advice, which was given before the debate; null where there is none."""
     shortcomings: tuple[str, ...]
@@ -196,14 +196,16 @@ def decision_brief_report(debate: DebateState) -> DecisionBriefReport | None:
     written = rapporteur.decision_brief(debate)
     if written is None:
         return None
-    brief, _ = speech_rules.visible_fields(debate, written.data)
-    advice, verdict = brief["recommendation"], tally.verdict(debate)
-    before, against = rapporteur.prior_advice(debate), _objections(brief)
+    fields, _ = speech_rules.visible_fields(debate, written.data)
+    advice, verdict = fields["recommendation"], tally.verdict(debate)
+    before, against = rapporteur.prior_advice(debate), _objections(fields)
     winner = verdict.winner if verdict and verdict.winner in debate.format.sides else None
     sides_with = advice["sides_with"] if advice["sides_with"] in debate.format.sides else None
     return DecisionBriefReport(
         **{name: advice[name] for name in ("do", "sure", "check_first") if name in advice},
-        **{name: brief[name] for name in ("weighing", "would_change", "do_next", "trust", "changed") if name in brief},
+        **{
+            name: fields[name] for name in ("weighing", "would_change", "do_next", "trust", "changed") if name in fields
+        },
         turn=written.turn,
         why_not_more=full_stop(advice["why_not_more"]),
         sides_with=sides_with,
@@ -211,22 +213,22 @@ def decision_brief_report(debate: DebateState) -> DecisionBriefReport | None:
         differs=None not in (winner, sides_with) and winner != sides_with,
         held_exchanged=_held_exchanged(debate),
         judges_for=_judges_for(debate),
-        by_case=tuple(CaseReport(condition=row["if"], then=row["then"], sure=row["sure"]) for row in brief["by_case"]),
-        why=tuple(_consideration(debate, row) for row in brief["why"]),
+        by_case=tuple(CaseReport(condition=row["if"], then=row["then"], sure=row["sure"]) for row in fields["by_case"]),
+        why=tuple(_consideration(debate, row) for row in fields["why"]),
         best_case_against=against[0].text if against else "",
         objections=against,
-        not_argued=tuple(NotArguedReport(**_shown(NotArguedReport, row)) for row in brief.get("not_argued") or ()),
+        not_argued=tuple(NotArguedReport(**_shown(NotArguedReport, row)) for row in fields.get("not_argued") or ()),
         advice=before.turn if before else None,
-        shortcomings=tuple(_by_heading(brief, found) for found in rapporteur.left_standing(debate)),
-        sent_back=tuple(_by_heading(brief, found) for found in rapporteur.sent_back(debate)),
+        shortcomings=tuple(_by_heading(fields, found) for found in rapporteur.left_standing(debate)),
+        sent_back=tuple(_by_heading(fields, found) for found in rapporteur.sent_back(debate)),
     )
 
 
-def _objections(brief: Mapping[str, Any]) -> tuple[ObjectionReport, ...]:
+def _objections(fields: Mapping[str, Any]) -> tuple[ObjectionReport, ...]:
     """What speaks against the recommendation. A format may ask for one text instead of a list."""
-    if "objections" not in brief:
-        return (ObjectionReport(heading="", text=brief["best_case_against"]),)
-    return tuple(ObjectionReport(**_shown(ObjectionReport, objection)) for objection in brief["objections"] or ())
+    if "objections" not in fields:
+        return (ObjectionReport(heading="", text=fields["best_case_against"]),)
+    return tuple(ObjectionReport(**_shown(ObjectionReport, objection)) for objection in fields["objections"] or ())
 
 
 def _consideration(debate: DebateState, row: Mapping[str, Any]) -> ConsiderationReport:
@@ -242,14 +244,14 @@ def _shown(part: type[Part], row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: row[name] for name in part.model_fields if name in row}
 
 
-def _by_heading(brief: Mapping[str, Any], shortcoming: str) -> str:
-    """A shortcoming of the brief with words in place of its path: of a reason or an objection, with its heading."""
+def _by_heading(fields: Mapping[str, Any], shortcoming: str) -> str:
+    """A shortcoming of the decision brief with words in place of its path: a reason or an objection has its heading."""
 
     def named(path: re.Match[str]) -> str:
         name, number, part = path.groups()
         place = name.replace("_", " ").capitalize()
         if number:
-            item = brief[name][int(number) - 1]
+            item = fields[name][int(number) - 1]
             about = item.get("heading") if isinstance(item, Mapping) and part != "heading" else ""
             about = one_line(str(about or "")).rstrip(" .:")
             place = f"{_PART_NAMES.get(name, place)} {number}" + (f', "{about}"' if about else "")
@@ -299,6 +301,6 @@ def full_stop(text: str) -> str:
     return f"{text}." if text and _ENDS_IN_WORD.search(text) else text
 
 
-def recommendation_line(brief: DecisionBriefReport) -> str:
+def recommendation_line(decision_brief: DecisionBriefReport) -> str:
     """The recommendation as a closing line names it."""
-    return f"Recommendation ({brief.sure} % sure): {full_stop(one_line(brief.do))}"
+    return f"Recommendation ({decision_brief.sure} % sure): {full_stop(one_line(decision_brief.do))}"

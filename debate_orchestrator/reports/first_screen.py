@@ -299,7 +299,7 @@ def closest_question(questions: Sequence[str], claim: str) -> int | None:
 
 
 def _unchecked(report: ReportModel) -> Iterator[str]:
-    for number, reason in enumerate(report.brief.why if report.brief else (), start=1):
+    for number, reason in enumerate(report.decision_brief.why if report.decision_brief else (), start=1):
         if reason.mark_problems:
             about = one_line(reason.heading or reason.consideration).rstrip(" .:")
             yield f'Reason {number}, "{about}": its mark "{MARKED[reason.mark]}" is not borne out by the record.'

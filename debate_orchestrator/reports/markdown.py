@@ -89,7 +89,7 @@ def _rendered(report: ReportModel, template: str, **more: Any) -> str:
     values = sections.template_values(report, writer) | {"budget": budget, "links": partial(_links, report, anchors)}
     if not report.transcript_only:
         values |= {
-            "brief": report.brief,
+            "decision_brief": report.decision_brief,
             "shown_in": partial(_shown_in, report, anchors),
             "advice_link": _advice_link(report, anchors),
             "contents": _contents(report),
@@ -192,14 +192,14 @@ def _shown_in(report: ReportModel, anchors: dict[str, str], reason: Consideratio
 
 def _advice_link(report: ReportModel, anchors: dict[str, str]) -> Markup:
     """A link to the rapporteur's advice before the debate; empty where there is none."""
-    turn = report.brief.advice if report.brief else None
+    turn = report.decision_brief.advice if report.decision_brief else None
     return Markup(f"[The advice before the debate](#{anchors[turn]})" if turn and turn in anchors else "")
 
 
 def _contents(report: ReportModel) -> Markup:
     """Links to the sections that a reader looks for first, on one line."""
     final = report.judging.final_fields
-    titles = [*(["Decision Brief"] if report.brief else []), "Final Verdict", "Debate Transcript"]
+    titles = [*(["Decision Brief"] if report.decision_brief else []), "Final Verdict", "Debate Transcript"]
     titles += ["Per-Round Score Summary"] if report.judging.round_fields else []
     titles += ["Dissent Record"] if "rows" in final else []
     titles += ["Key Unresolved Questions"] if "unresolved_questions" in final else []
@@ -211,7 +211,7 @@ def _anchors(report: ReportModel) -> dict[str, str]:
     """Turn id to the fragment of its heading, as GitHub numbers headings that recur. The list of headings
     follows the template's order."""
     seen: dict[str, int] = {}
-    first = ("Debate Report", *(_DECISION_BRIEF_TITLES if report.brief else ()))
+    first = ("Debate Report", *(_DECISION_BRIEF_TITLES if report.decision_brief else ()))
     titles = ("Debate Transcript",) if report.transcript_only else (*first, "Final Verdict", "Debate Transcript")
     for title in titles:
         markup.anchor(title, seen)

@@ -21,7 +21,7 @@ from debate_orchestrator.core.phases import (
     RAPPORTEUR,
     Slot,
     Turn,
-    fill_label,
+    filled_announcement,
 )
 from debate_orchestrator.core.schema import Shape
 from debate_orchestrator.core.state import DebateState
@@ -115,7 +115,7 @@ class ReportModel(Part):
     """What each judge's ballots come to, in the order of the debate."""
     issues: IssuesReport | None = None
     """What was to be answered; null where no list of issues was drawn up (yet)."""
-    brief: DecisionBriefReport | None = None
+    decision_brief: DecisionBriefReport | None = Field(default=None, serialization_alias="brief")
     """What to do, by the rapporteur; null where no decision brief was written (yet)."""
     dissent: tuple[DisputedClaim, ...] | None
     """The dissent record; null where there is none (yet)."""
@@ -132,7 +132,7 @@ class ReportModel(Part):
     """Null where no clerk has a place."""
     costs: CostsReport | None = None
     """Null where no call was made, as in a debate that a host runs: what it costs the host is not known here."""
-    recorded: EarlierDebateReport | None = None
+    earlier_debate: EarlierDebateReport | None = Field(default=None, serialization_alias="recorded")
     """The debate that is judged again here; null where none is."""
     reviewers: ReviewerReport | None = None
     """Null where there is no reviewer's ballot beside the journal."""
@@ -156,7 +156,7 @@ class ReportModel(Part):
     """The final votes."""
     dissent_turn: str = Field(default="", exclude=True)
     """The turn of the dissent record."""
-    persisted: str | None = Field(default=None, exclude=True)
+    converged_again: str | None = Field(default=None, exclude=True)
     """The sentence that flags convergence after an intervention; None where there was none."""
     places: dict[str, tuple[int, str]] = Field(exclude=True)
     """Turn id to its round (0 outside the rounds) and its short name there: 1 and `opening A`."""
@@ -205,7 +205,7 @@ def _report(entries: Sequence[Entry], reviews: GatheredReviews | None) -> Report
         judging=judging,
         votes=tuple(_vote(vote, judging.scales.certain) for vote in votes),
         issues=decision_brief.issues_report(debate),
-        brief=decision_brief.decision_brief_report(debate),
+        decision_brief=decision_brief.decision_brief_report(debate),
         dissent=tuple(_disputed(record.fields or {}, debate.format.sides)) if record else None,
         questions=tuple(_questions(on_the_debate)),
         follow_up=tuple(_follow_up(on_the_debate)),
@@ -213,14 +213,14 @@ def _report(entries: Sequence[Entry], reviews: GatheredReviews | None) -> Report
         turns=(*before, *in_rounds, *after, *finals, *([record] if record else []), *briefs),
         evidence=citations.evidence(debate),
         costs=costs_report(costs_of(debate)),
-        recorded=earlier_debate_report(debate.opened.earlier_debate) if debate.opened.earlier_debate else None,
+        earlier_debate=earlier_debate_report(debate.opened.earlier_debate) if debate.opened.earlier_debate else None,
         reviewers=reviewer_report(debate, reviews) if reviews else None,
         journal=JournalReport(lines=entries[-1].n, format_version=JOURNAL_SCHEMA, last_hash=entries[-1].hash),
         before=before,
         after=after,
         finals=finals,
         dissent_turn=record.id if record else "",
-        persisted=debate.format.labels.persisted if tally.persisted(debate) else None,
+        converged_again=debate.format.labels.persisted if tally.rounds_converged_again(debate) else None,
         places={turn.id: (turn.round or 0, f"{turn.phase.name} {turn.seat.upper()}") for turn in shown_turns},
     )
     return report.model_copy(update={"summary": summary_line(report, None)})
@@ -333,11 +333,11 @@ def _round(debate: DebateState, n: int, turns: Mapping[str, TurnReport]) -> Roun
         score=result.score if result else None,
         intervened=tally.intervened(debate, n),
         intervention_turns=tuple(turn.id for turn in forced),
-        persisted=tally.persists(debate, n),
+        converged_again=tally.converged_again(debate, n),
         speeches=tuple(turns[turn.id] for turn in own if turn not in judged and not turn.phase.on),
         ballots=tuple(turns[turn.id] for turn in judged),
         forced=forced,
-        intervention=fill_label(debate.format.labels.intervention, round=n),
+        intervention=filled_announcement(debate.format.labels.intervention, round=n),
         votes=votes,
         result=result,
     )
@@ -472,7 +472,7 @@ def summary_line(report: ReportModel, path: str | None) -> str:
     sentences += [f"{document} written to {path}."] if path else []
     if report.run.rehearsed and not report.run.in_part:
         return " ".join([*sentences, wording.FILLER])
-    sentences += [decision_brief.recommendation_line(report.brief)] if report.brief else []
+    sentences += [decision_brief.recommendation_line(report.decision_brief)] if report.decision_brief else []
     sentences += [note.text for note in report.notes if note.kind == UNWRITTEN]
     if not report.transcript_only and report.verdict is None:
         return " ".join([*sentences, "Winner: not decided, since no final ballot counts."])

@@ -72,7 +72,8 @@ class TurnReport(Part):
     id: str
     """`ROUND.PHASE.SEAT`, with `start` or `final` outside the rounds."""
     kind: Literal["speech", "ballot", "finding", "record"] = "speech"
-    """A side's speech, a judge's vote, what a clerk, a judge or the rapporteur found, or the dissent record."""
+    """A side's speech, a judge's ballot, or the dissent record; `finding` is any other reply, such as the clerk's or
+    the rapporteur's."""
     seat: str
     """The seat that took it."""
     round: int | None = None
@@ -148,7 +149,7 @@ class RoundReport(Part):
     """Whether the engine intervened after it against convergence."""
     intervention_turns: tuple[str, ...] = ()
     """The turns that answer the intervention, as far as they were taken."""
-    persisted: bool
+    converged_again: bool = Field(serialization_alias="persisted")
     """Whether the sides converged in it although the engine had intervened before."""
     speeches: tuple[TurnReport, ...] = Field(exclude=True)
     """Of the sides, with what a clerk found of them."""

@@ -58,7 +58,7 @@ def _weaknesses(debate: DebateState) -> Iterator[Note]:
         yield _warning("paused", f"Paused: waiting for {', '.join(due)}.", due[0] if len(due) == 1 else None)
     else:
         yield _info("complete", "Complete.")
-    yield from _recorded(debate)
+    yield from _earlier_debate(debate)
     if one_agent(debate):
         yield _warning("degraded", "Degraded: one agent wore all hats, so the two sides are not independent.")
     unjudged = [str(n) for n in range(1, debate.opened.settings.rounds + 1) if tally.unjudged(debate, n)]
@@ -79,7 +79,7 @@ def _weaknesses(debate: DebateState) -> Iterator[Note]:
     yield from (_info("floor", text) for text in wording.floor_sentences(debate))
 
 
-def _recorded(debate: DebateState) -> Iterator[Note]:
+def _earlier_debate(debate: DebateState) -> Iterator[Note]:
     """What is judged, where it was debated before."""
     earlier_debate, name_of = debate.opened.earlier_debate, debate.format.name_of
     if earlier_debate is None:

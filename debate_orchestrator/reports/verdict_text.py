@@ -82,18 +82,20 @@ def _winner_fields(report: ReportModel, verdict: VerdictReport) -> Iterator[tupl
 
 def result_line(report: ReportModel) -> str:
     """Who argued better, what that is worth, and whether the advice of the decision brief follows it; empty if there is
-    no brief."""
-    brief = report.brief
-    if brief is None:
+    none."""
+    decision_brief = report.decision_brief
+    if decision_brief is None:
         return ""
     if report.stand_ins_judged:
         return wording.NO_JUDGE
-    tried = {True: "yes", False: "no", None: "not tried"}[brief.held_exchanged]
+    tried = {True: "yes", False: "no", None: "not tried"}[decision_brief.held_exchanged]
     sentences = [who_argued_better(report), f"Held with sides exchanged: {tried}"]
-    if brief.judges_for is not None:
-        sentences.append("Judges for this result: {} of {}".format(*brief.judges_for))
-    if brief.differs and brief.sides_with:
-        sentences.append(f"The recommendation goes against that, and comes closest to {report.names[brief.sides_with]}")
+    if decision_brief.judges_for is not None:
+        sentences.append("Judges for this result: {} of {}".format(*decision_brief.judges_for))
+    if decision_brief.differs and decision_brief.sides_with:
+        sentences.append(
+            f"The recommendation goes against that, and comes closest to {report.names[decision_brief.sides_with]}"
+        )
     return ". ".join(sentences) + "."
 
 
@@ -285,22 +287,24 @@ class EarlierVerdict(NamedTuple):
 
 def earlier_verdict(report: ReportModel) -> EarlierVerdict | None:
     """The comparison for a debate that is judged again; None if it had not been judged."""
-    recorded, verdict = report.recorded, report.verdict
-    if recorded is None or not recorded.judges:
+    earlier_debate, verdict = report.earlier_debate, report.verdict
+    if earlier_debate is None or not earlier_debate.judges:
         return None
     measured = report.judging.measured
     sides = list(report.names) if measured else []
     totals = verdict.totals if verdict else {}
     verdicts = [
-        ("Judges", prose(", ".join(recorded.judges)), prose(", ".join(report.judges))),
-        ("Winner", _winner(recorded.winner), _winner(verdict.winner if verdict else None)),
+        ("Judges", prose(", ".join(earlier_debate.judges)), prose(", ".join(report.judges))),
+        ("Winner", _winner(earlier_debate.winner), _winner(verdict.winner if verdict else None)),
     ]
     if measured:
         strength = (verdict.strength if verdict else None) or UNDECIDED
-        verdicts.append(("Strength", literal(recorded.strength or UNDECIDED), literal(strength)))
+        verdicts.append(("Strength", literal(earlier_debate.strength or UNDECIDED), literal(strength)))
     for side in sides:
-        verdicts.append((f"Total, {report.seats[side]}", _score(recorded.totals.get(side)), _score(totals.get(side))))
-    rounds = _round_pairs(report, recorded, sides) if report.judging.round_fields else []
+        verdicts.append(
+            (f"Total, {report.seats[side]}", _score(earlier_debate.totals.get(side)), _score(totals.get(side)))
+        )
+    rounds = _round_pairs(report, earlier_debate, sides) if report.judging.round_fields else []
     heads = [
         [*(prose(f"{report.seats[side]}, {when}") for side in sides), phrase(f"Winner, {when}")]
         for when in ("earlier", "now")
@@ -312,8 +316,10 @@ def earlier_verdict(report: ReportModel) -> EarlierVerdict | None:
     )
 
 
-def _round_pairs(report: ReportModel, recorded: EarlierDebateReport, sides: list[str]) -> list[tuple[Phrase, ...]]:
-    then = {round_report.number: round_report for round_report in recorded.rounds}
+def _round_pairs(
+    report: ReportModel, earlier_debate: EarlierDebateReport, sides: list[str]
+) -> list[tuple[Phrase, ...]]:
+    then = {round_report.number: round_report for round_report in earlier_debate.rounds}
     now = {round_report.number: round_report for round_report in report.rounds if round_report.winner is not None}
     rows = []
     for n in sorted({*then, *now}):

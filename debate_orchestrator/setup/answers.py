@@ -241,7 +241,7 @@ def _seated(
     if not (cast is None or isinstance(cast, dict)):
         return cast
     seated = {seat: tuple(who) if isinstance(who, list) else (who,) for seat, who in (cast or {}).items()}
-    order = (*format.seats_taken(format.options), MODERATOR)
+    order = (*format.seats_taken(format.optional_phases), MODERATOR)
     if not seated.keys() <= set(order):
         return seated
     for seat in order:
@@ -261,31 +261,31 @@ def _seat_rapporteur(values: dict[str, Any], format: Format) -> None:
     """Seats the first judge's model as rapporteur where one is needed and none is named; where that judge is a person
     or a stand-in, a side's model. Where only a stand-in is left beside people, there are no issues and no brief. A
     rapporteur that has nothing to do is left out."""
-    cast, options = values["cast"], {name for name in (ISSUES, DECISION_BRIEF) if values[name] is True}
+    cast, chosen_phases = values["cast"], {name for name in (ISSUES, DECISION_BRIEF) if values[name] is True}
     if not isinstance(cast, dict):
         return
-    if RAPPORTEUR in format.seats_taken(options) and RAPPORTEUR not in cast and cast:
+    if RAPPORTEUR in format.seats_taken(chosen_phases) and RAPPORTEUR not in cast and cast:
         seated = [cast[seat][0] for seat in (JUDGE, *format.sides) if cast.get(seat)]
         called = (model for model in seated if model != HUMAN and not is_stand_in(model))
         stand_in = (model for model in seated if model != HUMAN)
         cast[RAPPORTEUR] = (next(called, next(stand_in, HUMAN)),)
-    values |= without_stand_in_rapporteur(cast, options)
-    wanted = format.seats_taken({name for name in options if values[name] is True})
-    if RAPPORTEUR not in wanted and RAPPORTEUR in format.seats_taken(format.options):
+    values |= without_stand_in_rapporteur(cast, chosen_phases)
+    wanted = format.seats_taken({name for name in chosen_phases if values[name] is True})
+    if RAPPORTEUR not in wanted and RAPPORTEUR in format.seats_taken(format.optional_phases):
         cast.pop(RAPPORTEUR, None)
 
 
-def without_stand_in_rapporteur(cast: Mapping[str, tuple[Any, ...]], options: Iterable[str]) -> dict[str, bool]:
-    """What to change of the options `issues` and `brief`: both are off where a stand-in is the rapporteur, unless
+def without_stand_in_rapporteur(cast: Mapping[str, tuple[Any, ...]], chosen_phases: Iterable[str]) -> dict[str, bool]:
+    """What to change of the settings `issues` and `brief`: both are off where a stand-in is the rapporteur, unless
     stand-ins have every seat. Filler would stand on the first page of a debate that people held."""
     stands_in = is_stand_in(str(cast.get(RAPPORTEUR, ("",))[0]))
-    return dict.fromkeys(options, False) if stands_in and not is_rehearsal(cast) else {}
+    return dict.fromkeys(chosen_phases, False) if stands_in and not is_rehearsal(cast) else {}
 
 
 def rapporteur_note(settings: Settings, format: Format) -> str:
     """Says why a debate with stand-ins has no decision brief; empty where it has one, or has no stand-ins."""
     stand_ins = any(map(is_stand_in, specs_of(settings.cast)))
-    if settings.brief or DECISION_BRIEF not in format.options or RAPPORTEUR in settings.cast or not stand_ins:
+    if settings.brief or DECISION_BRIEF not in format.optional_phases or RAPPORTEUR in settings.cast or not stand_ins:
         return ""
     if is_rehearsal(settings.cast):
         return ""

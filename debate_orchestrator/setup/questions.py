@@ -414,7 +414,7 @@ class SetupQuestions:
 
     def _take_rapporteur(self, state: SetupState, text: str, source: Source) -> SetupState:
         format = self.format
-        if RAPPORTEUR not in format.seats_taken(format.options):
+        if RAPPORTEUR not in format.seats_taken(format.optional_phases):
             raise BadSettings(f"{RAPPORTEUR}: the format {format.name} has no such seat.")
         cast = state.given.get("cast") or {}
         cast = dict.fromkeys(format.seated, cast) if isinstance(cast, str) else dict(cast)

@@ -96,6 +96,7 @@ class Risk(FrozenModel):
     """One thing that asks for more than a debate."""
 
     kind: Kind
+    """A `recording` is the journal that a `replay:` source names."""
     where: str
     """The keys of the setup that ask for it, as in `cast.a, cast.b`."""
     what: str
@@ -150,8 +151,8 @@ def of_settings(
 ) -> tuple[Risk, ...]:
     """The risks of settings, or of answers, checked or not: in these, values of another type are left out, since
     nothing comes of them. A `typed_format` takes the place of theirs and is not a risk, but its clerk may be one.
-    Every recording that `remote` settings name is a risk: they were written on another machine, which is told what
-    comes of it, so that a file in the working folder may be any file of the user's."""
+    In `remote` settings every recording is a risk, even in the working folder: another machine chose the path and
+    learns the result, so it could probe the user's files."""
     given = dict(settings)
     found = list(_of_cast(given.get("cast"), _real if remote else _outside))
     for path in _texts(given.get("context")):

@@ -15,10 +15,10 @@ from debate_orchestrator.prompting.fields import (
     FieldPath,
     FormQuestion,
     completed,
+    form_questions,
     label,
     read,
     readable,
-    steps,
     value,
     written,
 )
@@ -52,8 +52,8 @@ class Form(ABC):
         self.writer, self.entered = writer, entered
 
     @abstractmethod
-    def question(self, step: FormQuestion) -> Question:
-        """A step in words."""
+    def prompt_for(self, question: FormQuestion) -> Question:
+        """A question of the form as it is asked at the terminal."""
 
     @abstractmethod
     def name(self, part: str) -> str:
@@ -63,23 +63,23 @@ class Form(ABC):
         """Answers that need not be asked for, by what was entered."""
         return {}
 
-    def steps(self) -> list[FormQuestion]:
+    def questions(self) -> list[FormQuestion]:
         return self._asked_for(self.entered)
 
     def _asked_for(self, entered: Mapping[FieldPath, str]) -> list[FormQuestion]:
         """The questions that a person answers, as far as they are known from what was entered."""
         computed = self.computed(entered)
         return [
-            step
-            for step in steps(self.shape, self.shape_context, {**entered, **computed})
-            if step.field_path not in computed
+            question
+            for question in form_questions(self.shape, self.shape_context, {**entered, **computed})
+            if question.field_path not in computed
         ]
 
     def asked(self) -> list[FormQuestion]:
         """The questions that are asked."""
-        every = self.steps()
+        every = self.questions()
         wanted = self.short(every) if self.short else every
-        return [step for step in every if step in wanted or step.field_path in self.entered]
+        return [question for question in every if question in wanted or question.field_path in self.entered]
 
     def reply(self) -> dict[str, Any] | None:
         """What was entered, with defaults for what was not asked; None while something is missing."""
@@ -90,59 +90,63 @@ class Form(ABC):
     async def fill_in(
         self,
         problems: Callable[[], list[str]] | None = None,
-        step: FormQuestion | None = None,
+        question: FormQuestion | None = None,
         remarks: Callable[[], list[str]] = list,
     ) -> None:
-        """Asks `step`, if one is given, and then every question without a valid answer. With `problems`, what
+        """Asks `question`, if one is given, and then every question without a valid answer. With `problems`, what
         was entered is then shown, to be changed or handed in; it returns what is wrong with the whole, and `remarks`
         what may be meant so. Raises Leave."""
         while True:
-            step = step or self._missing()
+            question = question or self._missing()
             try:
-                if step is not None:
-                    await self.ask(step)
-                    step = None
-                elif problems is None or (step := await self._look(problems, remarks)) is None:
+                if question is not None:
+                    await self.ask(question)
+                    question = None
+                elif problems is None or (question := await self._look(problems, remarks)) is None:
                     return
             except Back:
-                step = self._before(step)
+                question = self._before(question)
 
     def _missing(self) -> FormQuestion | None:
-        return next((step for step in self.asked() if not readable(step, self.shape_context, self.entered)), None)
+        unread = (asked for asked in self.asked() if not readable(asked, self.shape_context, self.entered))
+        return next(unread, None)
 
-    def _before(self, step: FormQuestion | None) -> FormQuestion:
+    def _before(self, question: FormQuestion | None) -> FormQuestion:
         """The question before that one: the last one before all of them are shown."""
         asked = self.asked()
         field_paths = [other.field_path for other in asked]
-        at = field_paths.index(step.field_path) if step is not None and step.field_path in field_paths else len(asked)
+        at = len(asked)
+        if question is not None and question.field_path in field_paths:
+            at = field_paths.index(question.field_path)
         if at == 0:
             self.prompter.tell(self.first)
         return asked[max(0, at - 1)]
 
-    async def ask(self, step: FormQuestion) -> None:
+    async def ask(self, question: FormQuestion) -> None:
         """Asks one question until its answer is valid."""
-        typing = (*TYPING, *step.field_path)
+        typing = (*TYPING, *question.field_path)
         problems: list[str] = []
         short_list = False
         while True:
-            stands = step.short and readable(step, self.shape_context, self.entered)
-            standing = self.entered[step.field_path] if stands else ""
-            now = self.entered.get(typing, "" if standing else self.entered.get(step.field_path, ""))
-            question = self.question(step)
-            question = question._replace(
-                lines=(*question.lines, *problems),
+            stands = question.short and readable(question, self.shape_context, self.entered)
+            standing = self.entered[question.field_path] if stands else ""
+            now = self.entered.get(typing, "" if standing else self.entered.get(question.field_path, ""))
+            prompt = self.prompt_for(question)
+            prompt = prompt._replace(
+                lines=(*prompt.lines, *problems),
                 now=now,
-                default=standing or question.default,
+                default=standing or prompt.default,
                 back=True,
                 own_editor=True,
                 changed=lambda typed: self.writer.soon({**self.entered, typing: typed}),
             )
             try:
-                answer = await self.prompter.ask(question) or standing
-                value = read(step, self.shape_context, answer)
-                if step.lacking and value in (None, False) and not short_list:
+                answer = await self.prompter.ask(prompt) or standing
+                value = read(question, self.shape_context, answer)
+                if question.lacking and value in (None, False) and not short_list:
                     short_list = True
-                    raise BadReply(f"The list should have {plural(step.lacking, 'more item')}. The same again ends it.")
+                    lacking = plural(question.lacking, "more item")
+                    raise BadReply(f"The list should have {lacking}. The same again ends it.")
             except EditorWanted as wanted:
                 await self.edit(typing, wanted.typed)
             except Leave as leaving:
@@ -151,12 +155,12 @@ class Form(ABC):
                 raise
             except BadReply as error:
                 problems = error.problems if answer or short_list else ["An answer is needed here."]
-                self.entered[typing] = "" if step.short else answer
+                self.entered[typing] = "" if question.short else answer
             else:
                 self.entered.pop(typing, None)
-                self.entered[step.field_path] = answer
-                if question.private:
-                    self.prompter.tell(f"{label(step, self.name)}: {self.shown(step)}")
+                self.entered[question.field_path] = answer
+                if prompt.private:
+                    self.prompter.tell(f"{label(question, self.name)}: {self.shown(question)}")
                 return
             finally:
                 self.writer.now(self.entered)
@@ -167,13 +171,13 @@ class Form(ABC):
 
     async def _look(self, problems: Callable[[], list[str]], remarks: Callable[[], list[str]]) -> FormQuestion | None:
         """Shows all that was entered. Returns the question to be answered anew, or None where it is handed in."""
-        every, wrong = self.steps(), problems()
+        every, wrong = self.questions(), problems()
         if self.short:
             every = self._asked_for(completed(self.shape, self.shape_context, self.entered))
         notes = [] if wrong else remarks()
         shown = [Line(text, True) for text in (*wrong, *notes)]
         self.prompter.tell("", Line("This is your reply:", True), *self.view(every), *shown)
-        unasked = [step for step in every if step.field_path not in self.entered]
+        unasked = [question for question in every if question.field_path not in self.entered]
         keys = [
             "" if wrong else "Enter keeps that and hands it in" if notes else "Enter hands it in",
             "a number changes that answer",
@@ -194,24 +198,24 @@ class Form(ABC):
     def view(self, every: list[FormQuestion] | None = None) -> list[str]:
         """What was entered, under the numbers of its questions; of `every` question also those that were not asked."""
         rows = []
-        for n, step in enumerate(self.asked() if every is None else every, 1):
-            if step.field_path in self.entered:
-                rows.append(f"{n:3} {label(step, self.name)}: {self.shown(step)}")
+        for n, question in enumerate(self.asked() if every is None else every, 1):
+            if question.field_path in self.entered:
+                rows.append(f"{n:3} {label(question, self.name)}: {self.shown(question)}")
             elif every is not None:
-                rows.append(f"{n:3} {label(step, self.name)}: {step.default or 'none'} (not asked)")
+                rows.append(f"{n:3} {label(question, self.name)}: {question.default or 'none'} (not asked)")
         return rows
 
-    def shown(self, step: FormQuestion) -> str:
+    def shown(self, question: FormQuestion) -> str:
         """An answer as it was understood."""
         try:
-            return written(read(step, self.shape_context, self.entered[step.field_path])) or "none"
+            return written(read(question, self.shape_context, self.entered[question.field_path])) or "none"
         except BadReply:
-            return self.entered[step.field_path]
+            return self.entered[question.field_path]
 
-    def counted(self, step: FormQuestion) -> str:
+    def counted(self, question: FormQuestion) -> str:
         """How far the form is filled in."""
         field_paths = [other.field_path for other in self.asked()]
-        at = field_paths.index(step.field_path) + 1 if step.field_path in field_paths else len(field_paths)
+        at = field_paths.index(question.field_path) + 1 if question.field_path in field_paths else len(field_paths)
         return f"Question {at} of {len(field_paths)}"
 
 

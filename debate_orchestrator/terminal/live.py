@@ -15,7 +15,7 @@ from rich.text import Text
 
 from debate_orchestrator.core import events, rapporteur, schedule, speech_rules, tally, transcript_entries
 from debate_orchestrator.core.costs import costs_of
-from debate_orchestrator.core.phases import Turn, fill_label
+from debate_orchestrator.core.phases import Turn, filled_announcement
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.verdict import Verdict, read_ballot
 from debate_orchestrator.providers import registry
@@ -125,11 +125,11 @@ class Live:
         """An event has happened, and `debate` has taken it."""
         self._debate = debate
         match event:
-            case events.BriefSent() | events.Spoke() | events.Declined() if self._recorded(
+            case events.BriefSent() | events.Spoke() | events.Declined() if self._is_of_earlier_debate(
                 schedule.turn(debate, event.turn)
             ):
                 self._recall(event)
-            case events.Rejected() if self._recorded(schedule.turn(debate, event.turn)):
+            case events.Rejected() if self._is_of_earlier_debate(schedule.turn(debate, event.turn)):
                 pass  # refused and asked for again in the debate that is judged again
             case events.BriefSent():
                 self._speech(event.turn).begin(self._now())
@@ -160,7 +160,7 @@ class Live:
 
     def on_text(self, turn: Turn, piece: str) -> None:
         """A piece of an answer has come. It is shown with the next paint."""
-        if not self._recorded(turn) and not self._is_stand_in(turn):
+        if not self._is_of_earlier_debate(turn) and not self._is_stand_in(turn):
             self._speech(turn.id).hear(piece)
 
     def message(self, text: str) -> None:
@@ -230,7 +230,9 @@ class Live:
         self._say(f"{plural(len(self._debate.replies), 'turn')} on record; here is what follows.")
         stage = self._debate.stages[-1]
         if stage[0].round and not self._debate.complete:
-            banner = fill_label(self._debate.format.labels.round, round=stage[0].round, rounds=self._debate.rounds)
+            banner = filled_announcement(
+                self._debate.format.labels.round, round=stage[0].round, rounds=self._debate.rounds
+            )
             self._banner(Announcement("round", banner))
 
     def _speech(self, turn_id: str) -> SpeechView:
@@ -266,7 +268,7 @@ class Live:
         self._put(finished, gap=False)
         self._stage = None
 
-    def _recorded(self, turn: Turn) -> bool:
+    def _is_of_earlier_debate(self, turn: Turn) -> bool:
         """Whether a speech was given in an earlier debate, which is only judged again."""
         return self._debate.opened.earlier_debate is not None and turn.speaking
 

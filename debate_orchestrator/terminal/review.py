@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from debate_orchestrator.core.schema import Shape
-from debate_orchestrator.prompting.fields import FieldPath, FormQuestion, hint, read, readable, steps, written
+from debate_orchestrator.prompting.fields import FieldPath, FormQuestion, form_questions, hint, read, readable, written
 from debate_orchestrator.reports.reviews import READ, ReviewForm, ReviewTexts, in_order, worded
 from debate_orchestrator.terminal.drafts import DraftWriter
 from debate_orchestrator.terminal.form import Form
@@ -47,14 +47,14 @@ class ReviewBallotForm(Form):
     async def take(self) -> dict[str, Any]:
         """The ballot, complete and confirmed. Raises Leave with what was answered kept."""
         self.prompter.tell(self.texts.said["again" if self.entered else "welcome"])
-        seen, *_, before = self.steps()
+        seen, *_, before = self.questions()
         if not self._was_read:
             await self.fill_in()
         while not await self._read_debate():
             if self._was_read:
                 self.prompter.tell(self.texts.said["stands"])
             else:
-                await self.fill_in(step=before)
+                await self.fill_in(question=before)
         if read(seen, self.shape_context, self.entered[seen.field_path]):
             self.prompter.tell(self.texts.said["seen"])
         self.shape, self.first = self.form.asked(*_SECOND), self.texts.said["stands"]
@@ -84,41 +84,41 @@ class ReviewBallotForm(Form):
     def ballot(self) -> dict[str, Any]:
         """The ballot so far, its parts in the order of a filed one."""
         ballot: dict[str, Any] = dict(self._head)
-        for step in steps(self._whole, self.shape_context, self.entered):
-            if not readable(step, self.shape_context, self.entered):
+        for question in form_questions(self._whole, self.shape_context, self.entered):
+            if not readable(question, self.shape_context, self.entered):
                 continue
-            *path, last = (int(part) if part.isdigit() else part for part in step.field_path)
+            *path, last = (int(part) if part.isdigit() else part for part in question.field_path)
             part: dict[Any, Any] = ballot
             for key in path:
                 part = part.setdefault(key, {})
-            answer = read(step, self.shape_context, self.entered[step.field_path])
+            answer = read(question, self.shape_context, self.entered[question.field_path])
             part[last] = one_line(answer) if last == "why" else answer
         return in_order(self.form, ballot)
 
     # What is asked, in the words of prompts/reviewing.yaml
 
-    def question(self, step: FormQuestion) -> Question:
-        wording = worded(self.form, step.field_path, step.about)
-        expected = hint(step, self.shape_context) if step.field.kind in ("scores", "number") else ""
+    def prompt_for(self, question: FormQuestion) -> Question:
+        wording = worded(self.form, question.field_path, question.about)
+        expected = hint(question, self.shape_context) if question.field.kind in ("scores", "number") else ""
         return Question(
             wording.text,
             (wording.help, expected),
-            self._choices(step, wording.choices),
+            self._choices(question, wording.choices),
             explanation=(self.texts.said["keys"],),
-            status=lambda typed: self._status(step),
+            status=lambda typed: self._status(question),
         )
 
-    def _choices(self, step: FormQuestion, worded: dict[str, str]) -> tuple[tuple[str, str], ...]:
+    def _choices(self, question: FormQuestion, worded: dict[str, str]) -> tuple[tuple[str, str], ...]:
         if worded:
             return tuple(worded.items())
         positions, format = self.form.debate.opened.settings.positions, self.form.debate.format
         meanings = {side: f"{format.name_of(side)}: {one_line(positions[side])}" for side in self.form.sides}
         meanings = self.texts.words | meanings
-        return tuple((option, meanings.get(option, "")) for option in step.options(self.shape_context))
+        return tuple((option, meanings.get(option, "")) for option in question.options(self.shape_context))
 
-    def _status(self, step: FormQuestion) -> Status:
-        every = steps(self._whole, self.shape_context, self.entered)
-        at = next((n for n, other in enumerate(every, 1) if other.field_path == step.field_path), 0)
+    def _status(self, question: FormQuestion) -> Status:
+        every = form_questions(self._whole, self.shape_context, self.entered)
+        at = next((n for n, other in enumerate(every, 1) if other.field_path == question.field_path), 0)
         return Status(f"{at} of {len(every)}" if at else "")
 
     def name(self, part: str) -> str:
@@ -138,13 +138,17 @@ def _entered(shape: Shape, form: ReviewForm, given: dict[str, Any]) -> dict[Fiel
     entered: dict[FieldPath, str] = {}
     while True:
         found: dict[FieldPath, str] = {}
-        for step in steps(shape, form.shape_context, entered):
+        for question in form_questions(shape, form.shape_context, entered):
             answer: Any = given
-            for key in step.field_path:
+            for key in question.field_path:
                 parts = answer if isinstance(answer, dict) else {}
                 answer = next((part for name, part in parts.items() if str(name) == key), None)
-            here = {step.field_path: written(answer)}
-            if answer is not None and step.field_path not in entered and readable(step, form.shape_context, here):
+            here = {question.field_path: written(answer)}
+            if (
+                answer is not None
+                and question.field_path not in entered
+                and readable(question, form.shape_context, here)
+            ):
                 found |= here
         if not found:
             return entered

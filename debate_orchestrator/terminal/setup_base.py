@@ -390,5 +390,7 @@ def _cast_by_seat(state: SetupState, format: Format) -> SetupState:
         cast = dict.fromkeys(seats(format), cast)
     if not isinstance(cast, dict):
         return without_answers(state, _CAST)
-    known = {seat: who for seat, who in cast.items() if seat in (*format.seats_taken(format.options), MODERATOR)}
+    known = {
+        seat: who for seat, who in cast.items() if seat in (*format.seats_taken(format.optional_phases), MODERATOR)
+    }
     return state.model_copy(update={"given": state.given | {_CAST: known}})

@@ -27,10 +27,10 @@ from debate_orchestrator.prompting.person_turns import (
     hides_ballots,
     human_seats,
     part_name,
+    question_label,
     reply_problems,
     short_form,
     speech_remarks,
-    step_label,
 )
 from debate_orchestrator.storage.files import make_folder
 from debate_orchestrator.terminal.drafts import Drafts, DraftWriter
@@ -255,26 +255,26 @@ class TurnForm(Form):
     def computed(self, entered: Mapping[FieldPath, str]) -> Mapping[FieldPath, str]:
         return computed(self._at.debate, self._at.turn, entered)
 
-    def question(self, step: FormQuestion) -> Question:
+    def prompt_for(self, question: FormQuestion) -> Question:
         """A question with what it means and what may be chosen."""
-        options, expected = step.options(self.shape_context), hint(step, self.shape_context)
-        unheard = step.field_path[0] == "feedback" and self._at.turn.round == self._at.debate.rounds
+        options, expected = question.options(self.shape_context), hint(question, self.shape_context)
+        unheard = question.field_path[0] == "feedback" and self._at.turn.round == self._at.debate.rounds
         note = "no round follows this one, so it only stands in the report" if unheard else ""
-        about = "; ".join(filter(None, (step.about, note)))
-        named = step_label(step, self.shape_context, self._at.debate.format)
-        several = step.field.kind in ("choices", "turns")
+        about = "; ".join(filter(None, (question.about, note)))
+        named = question_label(question, self.shape_context, self._at.debate.format)
+        several = question.field.kind in ("choices", "turns")
         rows = [f"  {n} {option}  {self._meanings.get(option, '')}".rstrip() for n, option in enumerate(options, 1)]
-        rows = self._issues() if step.field.per_issue else rows
+        rows = self._issues() if question.field.per_issue else rows
         listed = tuple((option, self._meanings.get(option, "")) for option in options)
         keys = f"Keys: Enter sends the answer; {', '.join(self.prompter.line_keys)}."
         return Question(
             named,
-            lines=(about, *(rows if several or step.field.per_issue else ()), f"({expected})"),
-            choices=() if several or step.may_be_empty else listed,
+            lines=(about, *(rows if several or question.field.per_issue else ()), f"({expected})"),
+            choices=() if several or question.may_be_empty else listed,
             words=options,
             explanation=("", f"{named}: {about or 'A part of your ballot'}.", f"What it takes: {expected}.", keys),
             private=True,
-            status=lambda typed: self._status(step, typed),
+            status=lambda typed: self._status(question, typed),
             shows={"brief": self._at.whole, "entered": lambda: "\n".join(self.view()) + "\n"},
         )
 
@@ -284,12 +284,12 @@ class TurnForm(Form):
         renamed: Callable[[str], str] = debate.mirror.text if self._at.turn.mirrored else str
         return [f"  {name}. {one_line(renamed(text))}" for name, text in listed.issues.items()] if listed else []
 
-    def _status(self, step: FormQuestion, typed: str) -> Status:
-        words, most = count_words(typed), step.field.words
+    def _status(self, question: FormQuestion, typed: str) -> Status:
+        words, most = count_words(typed), question.field.words
         over = most is not None and words > most
-        counted = f", {words} words" + (f" of at most {most}" if most else "") if step.field.kind == "text" else ""
+        counted = f", {words} words" + (f" of at most {most}" if most else "") if question.field.kind == "text" else ""
         notes = (self.writer.problem,) if self.writer.problem else self.prompter.line_keys
-        return Status(f"{self.counted(step)}{counted}", over=over, notes=notes)
+        return Status(f"{self.counted(question)}{counted}", over=over, notes=notes)
 
 
 class Person:

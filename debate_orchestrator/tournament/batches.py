@@ -1,8 +1,8 @@
 """Puts the calls of many debates into batches, which cost half, and takes their results.
 
 The calls that all debates wait for are collected into one batch for each model. The calls have ids that follow from the
-debate's journal, so a later run knows the batch of a turn whose intent is on record and takes its result. A call that a
-batch does not answer is made again alone.
+debate's journal, so a later run knows the batch of a turn whose `BriefSent` is on record and takes its result. A call
+that a batch does not answer is made again alone.
 """
 
 from __future__ import annotations
@@ -328,8 +328,8 @@ class BatchedProvider(Provider):
         return call_id(self._current.state, brief.turn, self.name, brief.digest)
 
     def _unanswered(self, brief: Brief) -> BriefSent | None:
-        """The latest intent of this model on record for a turn whose call has no result."""
-        sent = [intent for intent in calls_under_way(self._current.state, brief.turn) if intent.by == self.name]
+        """The latest `BriefSent` of this model on record for a turn whose call has no result."""
+        sent = [call for call in calls_under_way(self._current.state, brief.turn) if call.by == self.name]
         return sent[-1] if sent else None
 
     def in_batch(self, brief: Brief) -> bool:

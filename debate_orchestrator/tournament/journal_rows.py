@@ -62,7 +62,7 @@ def read_rows(folder: str) -> Rows:
     schedule, names = _schedule(folder), _names(spec)
     held, left_out = _belonging(folder, spec, schedule, found)
     held, copies = _once(held)
-    again, more_copies = _once([debate for debate in found if debate.report.recorded is not None])
+    again, more_copies = _once([debate for debate in found if debate.report.earlier_debate is not None])
     debates = [_debate_row(folder, debate, schedule.get(debate.name, {}), names) for debate in held]
     ballots = [row for debate in held for row in _ballot_rows(debate.name, debate.report, names, 0)]
     ballots += _repeated(held, again, names)
@@ -143,7 +143,7 @@ def _belonging(
 ) -> tuple[list[_Debate], list[str]]:
     """The debates that were held, and a sentence on each journal that is not of the debate that its name says, as a run
     would find: where there is a spec it opens each debate, and a schedule alone has its motion and seed."""
-    held = [debate for debate in found if debate.report.recorded is None]
+    held = [debate for debate in found if debate.report.earlier_debate is None]
     if not schedule and spec is None:
         return held, []
     try:
@@ -310,9 +310,9 @@ def _repeated(held: Sequence[_Debate], again: Sequence[_Debate], names: Mapping[
     last_hashes = {debate.report.journal.last_hash: debate.name for debate in held}
     repeats: Counter[str] = Counter()
     for debate in again:
-        recorded = debate.report.recorded
-        if recorded is not None and recorded.speeches_digest in last_hashes:
-            name = last_hashes[recorded.speeches_digest]
+        earlier_debate = debate.report.earlier_debate
+        if earlier_debate is not None and earlier_debate.speeches_digest in last_hashes:
+            name = last_hashes[earlier_debate.speeches_digest]
             repeats[name] += 1
             yield from _ballot_rows(name, debate.report, names, repeats[name])
 
@@ -325,6 +325,7 @@ def _notes(
     if missing:
         yield f"{len(missing)} of {len(schedule)} scheduled debates have no journal that can be read yet."
     last_hashes = {debate.report.journal.last_hash for debate in held}
-    lost = [one for one in again if one.report.recorded and one.report.recorded.speeches_digest not in last_hashes]
+    earlier_debates = [debate.report.earlier_debate for debate in again]
+    lost = [debate for debate in earlier_debates if debate and debate.speeches_digest not in last_hashes]
     if lost:
         yield f"{len(lost)} journals judge a debate again that is not in this folder, and are left out."

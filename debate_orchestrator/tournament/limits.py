@@ -1,8 +1,8 @@
 """Keeps the calls of all debates within the limits of providers, which they share: requests, tokens, calls at once.
 
-A call is admitted before its intent is written, so that what a journal names as under way is under way. Calls begin
-slowly and double every second until one is throttled (HTTP 429, 503 or 529); that pauses all calls to the model, for as
-long as the provider asks, and halves how many may be under way.
+A call is admitted before its `BriefSent` is written, so that what a journal names as under way is under way. Calls
+begin slowly and double every second until one is throttled (HTTP 429, 503 or 529); that pauses all calls to the model,
+for as long as the provider asks, and halves how many may be under way.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.schema import Shape, ShapeContext
 from debate_orchestrator.prompting import fields
-from debate_orchestrator.prompting.person_turns import step_label
+from debate_orchestrator.prompting.person_turns import question_label
 from debate_orchestrator.util.errors import BadReply
 
 _PREFIX = "field/"
@@ -53,36 +53,37 @@ def questions(
     meanings = {side: format.name_of(side) for side in shape_context.sides}
     found: list[ReplyField] = []
     in_lines = _in_lines(typed, shape_context)
-    for step in fields.steps(shape, shape_context, fields.completed(shape, shape_context, {**in_lines, **computed})):
-        if step.field_path in computed:
+    full = fields.completed(shape, shape_context, {**in_lines, **computed})
+    for question in fields.form_questions(shape, shape_context, full):
+        if question.field_path in computed:
             continue
-        label, about = worded(step) if worded is not None else _worded(step, shape_context, format)
+        label, about = worded(question) if worded is not None else _worded(question, shape_context, format)
         field = ReplyField(
-            name=_PREFIX + "/".join(step.field_path),
+            name=_PREFIX + "/".join(question.field_path),
             label=label,
             about=about,
-            hint=_hint(step, shape_context),
-            options=tuple((option, meanings.get(option, option)) for option in step.options(shape_context)),
-            several=step.field.kind in ("choices", "turns"),
-            long=step.field.kind == "text",
-            may_be_empty=step.default is not None,
-            value=typed.get(step.field_path, ""),
-            problem=_problem(step, shape_context, in_lines) if checked else "",
+            hint=_hint(question, shape_context),
+            options=tuple((option, meanings.get(option, option)) for option in question.options(shape_context)),
+            several=question.field.kind in ("choices", "turns"),
+            long=question.field.kind == "text",
+            may_be_empty=question.default is not None,
+            value=typed.get(question.field_path, ""),
+            problem=_problem(question, shape_context, in_lines) if checked else "",
         )
-        found += _of_each_issue(field, step, shape_context, typed) if step.field.per_issue else [field]
+        found += _of_each_issue(field, question, shape_context, typed) if question.field.per_issue else [field]
     return found
 
 
-def _worded(step: fields.FormQuestion, shape_context: ShapeContext, format: Format) -> tuple[str, str]:
+def _worded(question: fields.FormQuestion, shape_context: ShapeContext, format: Format) -> tuple[str, str]:
     """The label of a field and what it is about: what is asked for, before the name that problems have for it."""
-    name = step_label(step, shape_context, format)
-    if not step.about or step.field.kind == "scores" or step.field.per_issue:
-        return name, step.about
-    return f"{step.about[0].upper()}{step.about[1:]} ({name})", ""
+    name = question_label(question, shape_context, format)
+    if not question.about or question.field.kind == "scores" or question.field.per_issue:
+        return name, question.about
+    return f"{question.about[0].upper()}{question.about[1:]} ({name})", ""
 
 
 def _of_each_issue(
-    field: ReplyField, step: fields.FormQuestion, shape_context: ShapeContext, typed: Mapping[fields.FieldPath, str]
+    field: ReplyField, question: fields.FormQuestion, shape_context: ShapeContext, typed: Mapping[fields.FieldPath, str]
 ) -> Iterator[ReplyField]:
     """A field to choose in for every issue, in place of a line of choices."""
     for issue in shape_context.issues:
@@ -92,7 +93,7 @@ def _of_each_issue(
             label=f"{field.label}: {issue}",
             hint="choose one, or leave all issues empty",
             may_be_empty=False,
-            value=typed.get((*step.field_path, issue), ""),
+            value=typed.get((*question.field_path, issue), ""),
             problem=field.problem if last else "",
         )
 
@@ -105,22 +106,22 @@ def _in_lines(typed: Mapping[fields.FieldPath, str], shape_context: ShapeContext
     return lines
 
 
-def _hint(step: fields.FormQuestion, shape_context: ShapeContext) -> str:
+def _hint(question: fields.FormQuestion, shape_context: ShapeContext) -> str:
     """What kind of answer is expected of a person at a form."""
-    several = step.field.kind in ("choices", "turns")
-    expected = fields.typed_hint(step, shape_context) or ("choose one or more" if several else "choose one")
-    if step.ends:
+    several = question.field.kind in ("choices", "turns")
+    expected = fields.typed_hint(question, shape_context) or ("choose one or more" if several else "choose one")
+    if question.ends:
         return f"{expected}; leave it empty to end the list"
-    return f"{expected}; leave it empty for none" if step.may_be_empty else expected
+    return f"{expected}; leave it empty for none" if question.may_be_empty else expected
 
 
-def _problem(step: fields.FormQuestion, shape_context: ShapeContext, typed: Mapping[fields.FieldPath, str]) -> str:
+def _problem(question: fields.FormQuestion, shape_context: ShapeContext, typed: Mapping[fields.FieldPath, str]) -> str:
     """What is wrong with an answer; empty where it can be taken, or where none is needed."""
-    if step.field_path not in typed and step.default is not None:
+    if question.field_path not in typed and question.default is not None:
         return ""
-    text = typed.get(step.field_path, "")
+    text = typed.get(question.field_path, "")
     try:
-        fields.read(step, shape_context, text)
+        fields.read(question, shape_context, text)
     except BadReply as error:
         return " ".join(error.problems) if text else "An answer is needed here."
     return ""

@@ -158,8 +158,8 @@ class Reviews:
         nothing = {("why",): ""} if problems else {}  # an empty reason is a problem too
         typed, format = nothing | form_fields.entered(sent), form.debate.format
 
-        def worded(step: fields.FormQuestion) -> tuple[str, str]:
-            wording = reviews.worded(form, step.field_path, step.about)
+        def worded(question: fields.FormQuestion) -> tuple[str, str]:
+            wording = reviews.worded(form, question.field_path, question.about)
             return wording.text, wording.help
 
         return self._page(

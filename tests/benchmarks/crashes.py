@@ -79,7 +79,7 @@ class Record(NamedTuple):
 
     answers: int
     asked: int
-    """Intents to ask, of all processes so far."""
+    """Each `BriefSent`, of all processes so far."""
     torn: int
     complete: bool
 

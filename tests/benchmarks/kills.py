@@ -34,18 +34,18 @@ TOPICS, FIRST, WHOLE = 20, 0.3, 1.0
 """Topics of six debates each; seconds until the server's answers begin and end."""
 AT_ONCE, WORKERS = 24, 3
 Calls = set[tuple[str, int]]
-"""Calls by their debate and the number of their intent in its journal."""
+"""Calls by their debate and the number of their `BriefSent` in its journal."""
 
 
 def unanswered(events: list[Event], debate: str) -> Calls:
-    """The calls of a debate whose intent is followed by no result."""
-    intents: dict[str, list[int]] = {}
+    """The calls of a debate whose `BriefSent` is followed by no result."""
+    open_calls: dict[str, list[int]] = {}
     for n, event in enumerate(events):
         if isinstance(event, BriefSent):
-            intents.setdefault(event.turn, []).append(n)
+            open_calls.setdefault(event.turn, []).append(n)
         elif isinstance(event, Spoke | StructuredReplyGiven | Rejected | CallFailed):
-            intents[event.turn].pop()
-    return {(debate, n) for numbers in intents.values() for n in numbers}
+            open_calls[event.turn].pop()
+    return {(debate, n) for numbers in open_calls.values() for n in numbers}
 
 
 def of_all(journals: Mapping[str, list[Event]]) -> Calls:

@@ -209,8 +209,8 @@ def state(debate: DebateState) -> dict[str, Any]:
         "asked": {turn: list(events) for turn, events in debate.briefs_sent.items() if events},
         "notes": list(debate.notes),
         "heard": {turn.id: [heard.id for heard in schedule.heard(debate, turn)] for turn in turns},
-        "findings": [tally.convergence_finding(debate, n) for n in range(1, debate.rounds + 1)],
-        "persisted": tally.persisted(debate),
+        "convergence_findings": [tally.convergence_finding(debate, n) for n in range(1, debate.rounds + 1)],
+        "converged_again": tally.rounds_converged_again(debate),
         "conceded": tally.conceded(debate),
         "advice": {
             side: [tally.feedback(debate, side, n) for n in range(1, debate.rounds + 1)] for side in debate.format.sides

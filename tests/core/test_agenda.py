@@ -235,7 +235,7 @@ def test_a_new_finding_after_an_old_intervention_is_flagged() -> None:
     """Convergence right after an intervention that took place is flagged for the final verdict, as it is live."""
     debate = again(3, script={"2.verdict.judge": converging()}, interventions={1: ("a", "b")})
 
-    assert tally.persisted(debate) == (2,)
+    assert tally.rounds_converged_again(debate) == (2,)
 
 
 def test_an_old_concession_by_ballot_ends_it_where_it_ended() -> None:

@@ -144,7 +144,7 @@ def test_folding_a_prefix_then_the_rest(cut: int) -> None:
 
 
 def test_asking_settles_nothing() -> None:
-    """An intent is kept as often as it comes, and the turn stays due; once answered it can't be asked for."""
+    """A `BriefSent` is kept as often as it comes, and the turn stays due; once answered it can't be asked for."""
     debate = fold([opened()])
     asked = BriefSent(turn="1.opening.a", brief_digest="0", by="host")
     debate = apply(apply(debate, asked), asked)
@@ -183,20 +183,20 @@ def test_terms_name_the_turns_that_were_heard() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rounds", "converged", "answered", "persisted"),
+    ("rounds", "converged", "answered", "converged_again"),
     [
         (3, [], [], []), (3, [1], [1], []), (3, [3], [3], []), (3, [1, 2], [1], [2]), (3, [1, 2, 3], [1, 3], [2]),
         (3, [1, 3], [1, 3], []), (3, [2, 3], [2], [3]), (6, [1, 2, 3, 4, 5, 6], [1, 3, 5], [2, 4, 6]),
         (1, [1], [], []),
     ],
 )  # fmt: skip
-def test_interventions(rounds: int, converged: list[int], answered: list[int], persisted: list[int]) -> None:
+def test_interventions(rounds: int, converged: list[int], answered: list[int], converged_again: list[int]) -> None:
     """Convergence is answered, but not in the very next round, where it is flagged; and never in a one-round debate."""
     debate = debated(rounds, script=judged(dict.fromkeys(converged, "both")))
     ids = {turn.id for turn in schedule.turns_taken(debate)}
     assert answered == [n for n in range(1, rounds + 1) if tally.intervened(debate, n)]
     assert {f"{n}.divergence.{side}" for n in answered for side in "ab"} == {i for i in ids if "divergence" in i}
-    assert tuple(persisted) == tally.persisted(debate)
+    assert tuple(converged_again) == tally.rounds_converged_again(debate)
 
 
 @pytest.mark.parametrize(("side", "turns"), [("a", "a"), ("b", "b"), ("both", "ba")])

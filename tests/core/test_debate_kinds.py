@@ -274,7 +274,8 @@ def test_a_judge_who_only_speaks_gives_no_verdict() -> None:
 def test_setups_from_before_have_a_quorum_of_one() -> None:
     """A setup that says nothing of it is decided by those who vote, straight, at the end of each round as ever."""
     setup = Settings(topic="x", positions={}, rounds=1, strictness="strict", first="a")
-    assert (setup.quorum, setup.mirror, setup.each_round, setup.blind, setup.options) == (1, False, False, False, ())
+    assert (setup.quorum, setup.mirror, setup.chosen_phases) == (1, False, ())
+    assert not setup.each_round and not setup.blind
     gone = {f"final.end.judge-{n}": absent(f"final.end.judge-{n}") for n in (1, 2)}
     script: dict[str, Any] = {**gone, "final.end.judge-3": {"winner": "b"}}
     verdicts = [tally.verdict(debated(1, 3, script, rules=rules(), **how)) for how in ({}, {"quorum": 2})]

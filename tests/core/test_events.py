@@ -221,7 +221,7 @@ def test_a_setting_stands_in_one_place() -> None:
         EVENT.validate_python({**data, "cast": data["setup"]["cast"]})
 
 
-@pytest.mark.parametrize("field", [{"asked_code": "BCDFGH"}, {"recorded": {"complaints": []}}])
+@pytest.mark.parametrize("field", [{"asked_code": "BCDFGH"}, {"recorded_outcome": {"complaints": []}}])
 def test_what_only_the_reading_of_a_reply_needs_is_in_no_journal(field: dict[str, Any]) -> None:
     """A journal can't bring along the code of a reply, or what another debate made of it."""
     data = json.loads(spoke(TURN).model_dump_json())

@@ -91,15 +91,15 @@ def test_conditional_phases(when: dict[str, Any], rounds: list[int]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("most", "answered", "persisted"), [(1, [1, 3, 5], (2, 4)), (2, [1, 2, 4, 5], (3,)), (9, [1, 2, 3, 4, 5], ())]
+    ("most", "answered", "converged_again"), [(1, [1, 3, 5], (2, 4)), (2, [1, 2, 4, 5], (3,)), (9, [1, 2, 3, 4, 5], ())]
 )
-def test_interventions_in_a_row(most: int, answered: list[int], persisted: tuple[int, ...]) -> None:
+def test_interventions_in_a_row(most: int, answered: list[int], converged_again: tuple[int, ...]) -> None:
     """A format says how many rounds in a row are answered before convergence is flagged."""
     forced = phase("forced", "a", "b", on="convergence", order="at once")
     made = rules(round=[phase("speech", "a", "b"), BALLOT, forced], intervention={"most_in_a_row": most})
     debate = debated(5, script={f"{n}.vote.judge": converging("a", "same") for n in range(1, 6)}, rules=made)
     assert [turn.round for turn in schedule.turns_taken(debate) if turn.phase.on] == answered
-    assert tally.persisted(debate) == persisted
+    assert tally.rounds_converged_again(debate) == converged_again
 
 
 def test_a_judge_may_speak() -> None:

@@ -193,7 +193,7 @@ REMARKS = [
     (decided(9, 8, "tie"), ["tie declared on unequal scores"]),
     (decided(9, 8, "a", strength="decisive"), ["strength differs from the judge's word"]),
     (decided(9, 8, "consensus"), ["consensus without a finding"]),
-    (decided(9, 8, "consensus", persisted=True), []),
+    (decided(9, 8, "consensus", converged_again=True), []),
     (decided(9, 8, "consensus", concession="a"), []),
     (decided(9, 8, "b", concession="a"), ["concession overrides the declared winner"]),
     (decided(9, 8, "a", "a", "b"), ["judges disagree"]),
@@ -214,7 +214,7 @@ def test_remarks() -> None:
     st.booleans(),
 )
 def test_swapped_names_swap_the_verdict(
-    rounds: list[tuple[float, float, str]], declared: list[str], concession: str | None, persisted: bool
+    rounds: list[tuple[float, float, str]], declared: list[str], concession: str | None, converged_again: bool
 ) -> None:
     """Calling the sides by each other's name changes nothing but the names."""
     other = {"a": "b", "b": "a"}
@@ -228,7 +228,9 @@ def test_swapped_names_swap_the_verdict(
         ]
         gave_up = named.get(concession or "", concession)
         said = ["narrow"] * len(finals)
-        return final_verdict(finals, results, SIDES, concession=gave_up, persisted=persisted, strengths=said)
+        return final_verdict(
+            finals, results, SIDES, concession=gave_up, converged_again=converged_again, strengths=said
+        )
 
     left, right = made(False), made(True)
     assert right.winner == other.get(left.winner, left.winner)
@@ -257,7 +259,7 @@ def test_without_scores_there_is_no_strength() -> None:
     """In a format that scores nothing no win is decisive or narrow, and no judge's word for it is contradicted."""
     made = final_verdict(votes("a"), [], SIDES, measured=False, strengths=["decisive"])
     assert (made.strength, made.gap, made.remarks) == (None, None, ())
-    assert final_verdict(votes("consensus"), [], SIDES, measured=False, persisted=True).strength == "consensus"
+    assert final_verdict(votes("consensus"), [], SIDES, measured=False, converged_again=True).strength == "consensus"
 
 
 def test_what_judges_say_beside_the_winner() -> None:

@@ -250,7 +250,7 @@ async def _queue_and_watch(run: TournamentRun, options: Options, url: str) -> tu
         interrupted = task.cancelled()
         with suppress(TimeoutError):
             async with asyncio.timeout(_FETCH if interrupted else None):
-                await database.persistent(lambda: exchange.fetch(everything=True))
+                await database.retried_until_reached(lambda: exchange.fetch(everything=True))
     if interrupted and not options.quiet:
         remark("Workers go on with the debates that are queued. To end that too, end the workers.")
     run.read_journals()
@@ -269,8 +269,8 @@ async def _queue_and_watch(run: TournamentRun, options: Options, url: str) -> tu
 async def _bring(run: TournamentRun, exchange: Exchange, options: Options) -> None:
     """Brings what the folder has, and fetches what the database has; waits for a database that is away."""
     database = exchange.database
-    await database.persistent(lambda: exchange.bring(run.statuses, retry_failed=options.retry_failed))
-    fetched = await database.persistent(lambda: exchange.fetch(everything=True))
+    await database.retried_until_reached(lambda: exchange.bring(run.statuses, retry_failed=options.retry_failed))
+    fetched = await database.retried_until_reached(lambda: exchange.fetch(everything=True))
     if not options.quiet:
         remark(f"Workers take the debates: `debate worker {shlex.quote(database.where)}` on each machine.")
         if fetched:

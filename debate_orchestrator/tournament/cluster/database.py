@@ -247,7 +247,7 @@ class Database:
         async with self.transaction() as connection:
             await connection.execute(query.encode(), values)
 
-    async def persistent(self, work: Callable[[], Awaitable[Result]]) -> Result:
+    async def retried_until_reached(self, work: Callable[[], Awaitable[Result]]) -> Result:
         """Does some work, again and again while the database can't be reached."""
         waits = object()
         try:

@@ -111,7 +111,7 @@ class DatabaseJournals:
 
     @asynccontextmanager
     async def open(self, debate: str, make_opened: Callable[[], Opened]) -> AsyncIterator[JournalWriter]:
-        number, token, count, lines = await self._database.persistent(lambda: self.take(debate))
+        number, token, count, lines = await self._database.retried_until_reached(lambda: self.take(debate))
         journal = DatabaseJournal(self, f"{self._database.where}: {debate}", number, token)
         timeout: float | None = None
         try:
@@ -167,7 +167,7 @@ class DatabaseJournals:
             async with asyncio.timeout(timeout):
                 with suppress(LockedJournal, ProviderFailed):  # raised before, and told when they are named
                     await journal.handed_over()
-                await self._database.persistent(partial(self._database.execute, _RELEASE, **names))
+                await self._database.retried_until_reached(partial(self._database.execute, _RELEASE, **names))
 
     def wait_for_writing(self, line: Line) -> None:
         """Takes a line that the next writing has to write."""
@@ -177,7 +177,7 @@ class DatabaseJournals:
         """Returns when the first `upto` lines of a journal are in the database, or are refused. All lines that wait are
         written with them, so that debates share a writing."""
         for wait in (*_BLOCKED_WAITS, None):
-            await self._database.persistent(lambda: self._write_once(journal, upto))
+            await self._database.retried_until_reached(lambda: self._write_once(journal, upto))
             if journal.stored >= upto or journal.failure is not None or journal.blocked is None:
                 return
             if wait is None:

@@ -202,7 +202,7 @@ class SharedGate(Gate):
 
     async def _report_all(self) -> None:
         while self._waiting:
-            await self._shared.database.persistent(self._exchange)
+            await self._shared.database.retried_until_reached(self._exchange)
 
     async def reported(self) -> None:
         """Returns when all that has happened is in the database."""

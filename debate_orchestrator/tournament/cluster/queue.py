@@ -193,13 +193,13 @@ class Passes:
         """Returns when no more debates can be completed for now."""
         first = True
         while True:
-            await self._database.persistent(self._look)
+            await self._database.retried_until_reached(self._look)
             done, pending = count_completed(self.statuses.values()), self._pending(again=first)
             if not pending:
                 return
-            await self._database.persistent(partial(self._enqueue, pending))
+            await self._database.retried_until_reached(partial(self._enqueue, pending))
             await self._until_run()
-            await self._database.persistent(self._look)
+            await self._database.retried_until_reached(self._look)
             if count_completed(self.statuses.values()) == done:
                 return
             first = False

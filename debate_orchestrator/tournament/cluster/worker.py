@@ -261,7 +261,7 @@ class Worker:
     async def _run_debate(self, worker_id: int, tournament: str, debate: str) -> None:
         """Runs a debate, and notes how it stands then."""
         names = {"tournament": tournament, "debate": debate}
-        rows = await self._database.persistent(lambda: self._database.rows(_DEBATE, **names))
+        rows = await self._database.retried_until_reached(lambda: self._database.rows(_DEBATE, **names))
         if not rows:
             self._tell(f"No debate {short_repr(debate)} is run: there is no tournament {short_repr(tournament)}.")
             return
@@ -294,7 +294,7 @@ class Worker:
         """Notes how a debate stands that no worker runs."""
         values = {**debate_status._asdict(), "why": [redact(problem) for problem in debate_status.why]}
         names = {"tournament": tournament, "debate": debate}
-        await self._database.persistent(lambda: self._database.execute(_SETTLE, **names, **values))
+        await self._database.retried_until_reached(lambda: self._database.execute(_SETTLE, **names, **values))
 
     async def _pass(self, tournament: str, latest: int, worker_id: int, *, retry_failed: bool) -> _Pass | None:
         """The run of a tournament's latest pass. None if this worker may not or can't run it any more."""
@@ -302,7 +302,7 @@ class Worker:
             known = self._passes.get(tournament)
             if known is not None and (known.number, known.worker_id) == (latest, worker_id):
                 return known
-            held, problems = await self._database.persistent(lambda: self._loaded(tournament))
+            held, problems = await self._database.retried_until_reached(lambda: self._loaded(tournament))
             if held is None or problems:
                 self._skip(tournament, f"the tournament {tournament}", latest, problems)
                 return None
