@@ -19,7 +19,7 @@ from debate_orchestrator.tournament.folder import Tournament
 from debate_orchestrator.tournament.journal_rows import read_rows
 from debate_orchestrator.tournament.ratings import Ratings, elo
 from debate_orchestrator.tournament.run import TournamentRun
-from debate_orchestrator.tournament.spec import Spec
+from debate_orchestrator.tournament.spec import TournamentSpec
 from debate_orchestrator.tournament.spec_file import parse_spec
 from debate_orchestrator.tournament.tables import all_tables, to_csv
 
@@ -34,7 +34,7 @@ def given(topics: int = 2, **changes: Any) -> dict[str, Any]:
     return {**spec, "rounds": 1, **changes}
 
 
-def spec(topics: int = 2, *, rehearse: bool = True, **changes: Any) -> Spec:
+def spec(topics: int = 2, *, rehearse: bool = True, **changes: Any) -> TournamentSpec:
     return parse_spec(given(topics, **changes), rehearse=rehearse)
 
 

@@ -140,7 +140,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
         f"<quote>{text}</quote>", None, quotes=Quotes(), material=("so it is",)
     ),
     "wording": compare.words,
-    "folded": match.fold,
+    "normalized quote": match.normalize_text,
     "positions": lambda text: duplicate_positions({"a": text, "b": "x"}),
     "file name": reviews.stem_of,
     "lines for others": lambda text: visible_text.writes_lines_for(text, ["Researcher A", "Ben"]),

@@ -11,8 +11,8 @@ from typing import Any
 from starlette.testclient import TestClient
 from web_visitor import PATIENCE, plain
 
-from debate_orchestrator.web.public.limits import Limits, MemoryLimits
-from debate_orchestrator.web.public.rules import Rules, parse_rules
+from debate_orchestrator.web.public.limits import MemoryCounts, VisitorCounts
+from debate_orchestrator.web.public.rules import SiteRules, parse_rules
 from debate_orchestrator.web.public.site import Site, spent_before
 from debate_orchestrator.web.public.views import create_app
 
@@ -21,8 +21,8 @@ REHEARSAL = {"about": "Stand-ins", "cast": {"a": "rehearse", "b": "rehearse"}}
 TOPIC = {"topic": "Should we move to gRPC?", "rounds": "1"}
 
 
-def rules(**more: Any) -> Rules:
-    """Rules with an offer of stand-ins."""
+def rules(**more: Any) -> SiteRules:
+    """SiteRules with an offer of stand-ins."""
     return parse_rules({"offers": {"rehearsal": REHEARSAL}, "debates_per_visitor": 50, **more})
 
 
@@ -73,9 +73,9 @@ class PublicVisitor:
 
 
 @contextmanager
-def visiting_public(permitted: Rules | None = None, limits: Limits | None = None) -> Iterator[PublicVisitor]:
+def visiting_public(permitted: SiteRules | None = None, counts: VisitorCounts | None = None) -> Iterator[PublicVisitor]:
     """A visitor of a site in the working folder."""
     log: list[str] = []
-    site = Site(permitted or rules(), limits or MemoryLimits(spent_before()), log.append)
+    site = Site(permitted or rules(), counts or MemoryCounts(spent_before()), log.append)
     with TestClient(create_app(site, [HOST]), base_url=f"https://{HOST}") as client:
         yield PublicVisitor(client, site, log)

@@ -75,8 +75,8 @@ def test_a_tournament_takes_no_connection_to_listen(here: Path, url: str, monkey
 
     async def play() -> None:
         async with brought(url, one) as (database, first), brought(url, two) as (_, second):
-            for exchange in (first, second):
-                await enqueue(database, exchange.id, [(exchange.tournament.schedule[0].id, False)])
+            for sync in (first, second):
+                await enqueue(database, sync.id, [(sync.tournament.schedule[0].id, False)])
             await Worker(database, lambda tournament: [], at_once=1).work(until_done=True)
             assert len(await database.rows("SELECT id FROM journals WHERE status = 'complete'")) == 2
 

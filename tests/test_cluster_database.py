@@ -20,7 +20,7 @@ from debate_orchestrator.providers import pricing
 from debate_orchestrator.storage.journal import JournalWriter, parse, read
 from debate_orchestrator.tournament.cluster import database as database_module
 from debate_orchestrator.tournament.cluster.database import Database, opened
-from debate_orchestrator.tournament.cluster.journals import DatabaseJournals, Exchange
+from debate_orchestrator.tournament.cluster.journals import DatabaseJournals, FolderSync
 from debate_orchestrator.tournament.cluster.limits import SharedLimiters
 from debate_orchestrator.tournament.cluster.queue import TASK, Passes, enqueue, queue_of
 from debate_orchestrator.tournament.cluster.worker import Worker
@@ -42,12 +42,12 @@ def url(postgres_server: Postgres) -> str:
 
 
 @asynccontextmanager
-async def brought(url: str, held: Tournament, lease: float | None = None) -> AsyncIterator[tuple[Database, Exchange]]:
+async def brought(url: str, held: Tournament, lease: float | None = None) -> AsyncIterator[tuple[Database, FolderSync]]:
     """A database that knows a tournament."""
     async with opened(url, lambda message: None) as database:
-        exchange = Exchange(database, held, lease)
-        await exchange.bring(contests.runner(held).statuses, retry_failed=False)
-        yield database, exchange
+        sync = FolderSync(database, held, lease)
+        await sync.bring(contests.runner(held).statuses, retry_failed=False)
+        yield database, sync
 
 
 async def registered(database: Database) -> int:
@@ -72,9 +72,9 @@ def test_a_worker_that_lost_its_lease_writes_nothing(here: Path, url: str) -> No
     debate = held.schedule[0]
 
     async def play() -> tuple[list[Event], list[Event], bytes]:
-        async with brought(url, held) as (database, exchange):
+        async with brought(url, held) as (database, sync):
             numbers = [await registered(database) for _ in range(2)]
-            early, late = [DatabaseJournals(database, exchange.id, number) for number in numbers]
+            early, late = [DatabaseJournals(database, sync.id, number) for number in numbers]
             with pytest.raises(LockedJournal):
                 async with early.open(debate.id, lambda: held.make_opened(debate)) as journal:
                     journal.append(asked(0))
@@ -92,7 +92,7 @@ def test_a_worker_that_lost_its_lease_writes_nothing(here: Path, url: str) -> No
                     with pytest.raises(LockedJournal):
                         journal.append(asked(3))
                     await journal.synced()
-            await exchange.fetch(everything=True)
+            await sync.fetch(everything=True)
             return kept, read(held.journal(debate)).events, Path(held.journal(debate)).read_bytes()
 
     kept, fetched, data = asyncio.run(play())
@@ -110,12 +110,12 @@ def test_the_database_names_no_file(here: Path, url: str) -> None:
     debate = held.schedule[0]
 
     async def play() -> list[str]:
-        async with brought(url, held) as (database, exchange):
-            store = DatabaseJournals(database, exchange.id, await registered(database))
+        async with brought(url, held) as (database, sync):
+            store = DatabaseJournals(database, sync.id, await registered(database))
             for id in (debate.id, "../../led-out"):
                 async with store.open(id, lambda: held.make_opened(debate)) as journal:
                     await journal.handed_over()
-            return await exchange.fetch(everything=True)
+            return await sync.fetch(everything=True)
 
     assert asyncio.run(play()) == [debate.id]
     assert not list(here.rglob("led-out*")) and Path(held.journal(debate)).exists()
@@ -136,9 +136,9 @@ def test_each_tournament_counts_by_its_own_prices(here: Path, url: str, server: 
     async def play() -> list[tuple[Any, ...]]:
         async with opened(url, lambda message: None) as database:
             for held in every:
-                exchange = Exchange(database, held, None)
-                await exchange.bring(contests.runner(held).statuses, retry_failed=False)
-                await enqueue(database, exchange.id, [(debate.id, False) for debate in held.schedule])
+                sync = FolderSync(database, held, None)
+                await sync.bring(contests.runner(held).statuses, retry_failed=False)
+                await enqueue(database, sync.id, [(debate.id, False) for debate in held.schedule])
 
             def find_problems(tournament: Tournament) -> list[str]:
                 return ["No."] if tournament.spec.tag == "refused" else []
@@ -174,13 +174,13 @@ def test_a_spec_that_cannot_be_read_is_refused(here: Path, url: str, spec: str) 
     held = contests.tournament()
 
     async def play() -> None:
-        async with brought(url, held) as (database, exchange):
-            await enqueue(database, exchange.id, [(held.schedule[0].id, False)])
+        async with brought(url, held) as (database, sync):
+            await enqueue(database, sync.id, [(held.schedule[0].id, False)])
             await database.execute("UPDATE tournaments SET spec = %(spec)s", spec=spec)
-            with pytest.raises(BadSettings, match=exchange.id):
+            with pytest.raises(BadSettings, match=sync.id):
                 await Worker(database, lambda tournament: [], at_once=1).work(until_done=True)
-            with pytest.raises(BadFile, match=exchange.id):
-                await Exchange(database, held).bring({}, retry_failed=False)
+            with pytest.raises(BadFile, match=sync.id):
+                await FolderSync(database, held).bring({}, retry_failed=False)
 
     asyncio.run(play())
 
@@ -194,7 +194,7 @@ def test_lines_that_are_counted_and_not_there(here: Path, url: str) -> None:
         async with brought(url, held) as (database, _):
             await database.execute("DELETE FROM lines")
             with pytest.raises(BadFile, match="counts more lines than it has of the debate"):
-                await Exchange(database, held).bring(standings, retry_failed=False)
+                await FolderSync(database, held).bring(standings, retry_failed=False)
 
     asyncio.run(play())
 
@@ -210,14 +210,14 @@ def test_fewer_lines_than_are_counted_are_not_fetched(here: Path, url: str, lost
 
     async def play() -> None:
         async with brought(url, held) as (database, _):
-            await Exchange(database, held).bring(standings, retry_failed=False)
+            await FolderSync(database, held).bring(standings, retry_failed=False)
             own = f"journal = (SELECT id FROM journals WHERE debate = '{debate}')"
             await database.execute(f"DELETE FROM lines WHERE {own} AND n > {there}")
             elsewhere = contests.tournament("elsewhere", topics=1)
-            exchange = Exchange(database, elsewhere)
-            fetched = await exchange.fetch(everything=True)
+            sync = FolderSync(database, elsewhere)
+            fetched = await sync.fetch(everything=True)
             assert debate not in fetched and len(fetched) == len(held.schedule) - 1
-            assert f"has {there} lines, and the database counts {count}" in exchange.unusable[debate].why[0]
+            assert f"has {there} lines, and the database counts {count}" in sync.unusable[debate].why[0]
             assert not Path(elsewhere.journal_of(debate)).exists()
 
     asyncio.run(play())
@@ -230,8 +230,8 @@ def test_a_journal_whose_last_lines_are_missing_is_not_taken(here: Path, url: st
     debate = held.schedule[0]
 
     async def play() -> None:
-        async with brought(url, held) as (database, exchange):
-            store = DatabaseJournals(database, exchange.id, await registered(database))
+        async with brought(url, held) as (database, sync):
+            store = DatabaseJournals(database, sync.id, await registered(database))
             async with store.open(debate.id, lambda: held.make_opened(debate)) as journal:
                 for n in range(1, 3):
                     journal.append(asked(n))
@@ -261,10 +261,10 @@ def test_limits_that_no_run_wrote_are_told(here: Path, url: str) -> None:
     damage = "INSERT INTO limiters VALUES (%(key)s, '{\"in_flight\": [1]}')"
 
     async def play() -> None:
-        async with brought(url, held) as (database, exchange):
+        async with brought(url, held) as (database, sync):
             await database.execute(damage, key=held.spec.models[0].spec)
             with pytest.raises(BadFile, match="holds values that this program did not write"):
-                await Passes(exchange, retry_failed=False, on_fetched=lambda debate: None).run()
+                await Passes(sync, retry_failed=False, on_fetched=lambda debate: None).run()
 
     asyncio.run(asyncio.wait_for(play(), 10))
 
@@ -311,10 +311,10 @@ def test_a_lease_that_no_run_wrote_is_refused(here: Path, url: str, lease: str) 
     held = contests.tournament()
 
     async def play() -> None:
-        async with brought(url, held) as (database, exchange):
-            await enqueue(database, exchange.id, [(held.schedule[0].id, False)])
+        async with brought(url, held) as (database, sync):
+            await enqueue(database, sync.id, [(held.schedule[0].id, False)])
             await database.execute(f"UPDATE tournaments SET lease = '{lease}'")
-            await DatabaseJournals(database, exchange.id, await registered(database)).take("debate")
+            await DatabaseJournals(database, sync.id, await registered(database)).take("debate")
             with pytest.raises(BadSettings, match=r"has a lease of .* seconds, and one of 1 to 3,600 is allowed"):
                 await Worker(database, lambda tournament: [], at_once=1).work(until_done=True)
 
@@ -341,9 +341,9 @@ def test_a_limiter_that_no_worker_wrote_is_told(here: Path, url: str, state: str
 
     async def play() -> None:
         asyncio.get_running_loop().set_exception_handler(lambda loop, context: unhandled.append(context))
-        async with brought(url, held) as (database, exchange):
+        async with brought(url, held) as (database, sync):
             await database.execute("INSERT INTO limiters VALUES (%(key)s, %(state)s)", key=contests.OPUS, state=state)
-            limiters = SharedLimiters(held.spec, database, exchange.id, await registered(database), Counter())
+            limiters = SharedLimiters(held.spec, database, sync.id, await registered(database), Counter())
             with pytest.raises(BadFile, match=f"holds limits of {contests.OPUS} that this program did not write"):
                 await limiters.gate(contests.OPUS).admitted(CALL, "1", asyncio.Event())
             gate = limiters.gate(contests.OPUS)
@@ -364,8 +364,8 @@ def test_a_job_for_a_debate_that_is_not_scheduled(here: Path, url: str) -> None:
     held, sentences = contests.tournament(), list[str]()
 
     async def play() -> None:
-        async with brought(url, held) as (database, exchange):
-            await enqueue(database, exchange.id, [("no-such-debate", False)])
+        async with brought(url, held) as (database, sync):
+            await enqueue(database, sync.id, [("no-such-debate", False)])
             await Worker(database, lambda tournament: [], at_once=1, tell=sentences.append).work(until_done=True)
 
     asyncio.run(play())
@@ -380,11 +380,11 @@ def test_a_job_that_names_no_debate_is_given_up(
     held, sentences = contests.tournament(), list[str]()
 
     async def play() -> None:
-        async with brought(url, held) as (database, exchange):
+        async with brought(url, held) as (database, sync):
             insert = (
                 "INSERT INTO procrastinate_jobs (queue_name, task_name, args) VALUES (%(queue)s, %(task)s, %(args)s)"
             )
-            await database.execute(insert, queue=queue_of(exchange.id), task=TASK, args=args)
+            await database.execute(insert, queue=queue_of(sync.id), task=TASK, args=args)
             await asyncio.wait_for(
                 Worker(database, lambda tournament: [], at_once=1, tell=sentences.append).work(until_done=True), 20
             )
@@ -404,7 +404,7 @@ def test_an_append_whose_answer_was_lost(here: Path, url: str, monkeypatch: pyte
     debate, broken = held.schedule[0], [0]
 
     async def play() -> list[Event]:
-        async with brought(url, held) as (database, exchange):
+        async with brought(url, held) as (database, sync):
             whole = database.transaction
 
             @asynccontextmanager
@@ -415,14 +415,14 @@ def test_an_append_whose_answer_was_lost(here: Path, url: str, monkeypatch: pyte
                 if broken[0] == 3:
                     raise OperationalError("the connection is lost")
 
-            store = DatabaseJournals(database, exchange.id, await registered(database))
+            store = DatabaseJournals(database, sync.id, await registered(database))
             async with store.open(debate.id, lambda: held.make_opened(debate)) as journal:
                 monkeypatch.setattr(database, "transaction", breaking)
                 for n in range(4):
                     journal.append(asked(n))
                     await journal.handed_over()
                 kept = journal.events
-            await exchange.fetch(everything=True)
+            await sync.fetch(everything=True)
             return kept
 
     assert asyncio.run(play()) == read(held.journal(debate)).events and broken[0] > 5
@@ -433,10 +433,9 @@ def test_a_frozen_transaction_does_not_block_for_long(here: Path, url: str) -> N
     held = contests.tournament(rehearse=False)
 
     async def play() -> bool:
-        async with brought(url, held) as (database, exchange), opened(url, lambda message: None) as frozen:
+        async with brought(url, held) as (database, sync), opened(url, lambda message: None) as frozen:
             limiters = [
-                SharedLimiters(held.spec, one, exchange.id, await registered(one), Counter())
-                for one in (database, frozen)
+                SharedLimiters(held.spec, one, sync.id, await registered(one), Counter()) for one in (database, frozen)
             ]
             assert await limiters[1].gate(contests.OPUS).admitted(CALL, "t", asyncio.Event())
             connection = await frozen.app.connector.pool.getconn()  # type: ignore[attr-defined]
@@ -453,9 +452,9 @@ def test_calls_of_dead_workers_leave_their_room(here: Path, url: str) -> None:
     held = contests.tournament(rehearse=False, limits={contests.OPUS: {"at_once": 2}})
 
     async def play() -> tuple[bool, bool, bool]:
-        async with brought(url, held) as (database, exchange):
+        async with brought(url, held) as (database, sync):
             numbers = [await registered(database) for _ in range(2)]
-            dead, alive = [SharedLimiters(held.spec, database, exchange.id, n, Counter()) for n in numbers]
+            dead, alive = [SharedLimiters(held.spec, database, sync.id, n, Counter()) for n in numbers]
             stop = asyncio.Event()
             taken = [await dead.gate(contests.OPUS).admitted(CALL, f"{n}", stop) for n in range(2)]
             waiting = asyncio.ensure_future(alive.gate(contests.OPUS).admitted(CALL, "2", stop))
@@ -474,13 +473,13 @@ def test_a_tournament_keeps_its_lease(here: Path, url: str) -> None:
 
     async def taken(tournament: Tournament, lease: float | None) -> bool:
         """Whether a journal can be taken whose worker has given no heartbeat for a minute."""
-        async with brought(url, tournament, lease) as (database, exchange):
+        async with brought(url, tournament, lease) as (database, sync):
             early, late = [await registered(database) for _ in range(2)]
-            await DatabaseJournals(database, exchange.id, early).take("debate")
+            await DatabaseJournals(database, sync.id, early).take("debate")
             old = "UPDATE procrastinate_workers SET last_heartbeat = now() - interval '1 minute' WHERE id = %(id)s"
             await database.execute(old, id=early)
             try:
-                await DatabaseJournals(database, exchange.id, late).take("debate")
+                await DatabaseJournals(database, sync.id, late).take("debate")
             except LockedJournal:
                 await database.execute("UPDATE journals SET holder = NULL")
                 return False

@@ -199,10 +199,10 @@ def written_while_refused(url: str, which: str, code: str, times: int) -> list[A
     """
 
     async def play() -> list[Any]:
-        async with brought(url, held) as (found, exchange):
+        async with brought(url, held) as (found, sync):
             async with found.transaction() as connection:
                 await connection.execute(refuse.encode())
-            store = DatabaseJournals(found, exchange.id, await registered(found))
+            store = DatabaseJournals(found, sync.id, await registered(found))
 
             async def written(debate: str) -> int:
                 async with store.open(debate, lambda: held.make_opened(held.schedule[0])) as journal:
@@ -293,7 +293,7 @@ def test_a_line_that_comes_after_a_lost_answer(
     debate, broken = held.schedule[0], [0]
 
     async def play() -> int:
-        async with brought(postgres_server.url(database), held) as (found, exchange):
+        async with brought(postgres_server.url(database), held) as (found, sync):
             whole = found.transaction
 
             @asynccontextmanager
@@ -304,7 +304,7 @@ def test_a_line_that_comes_after_a_lost_answer(
                 if broken[0] == 1:
                     raise OperationalError("the connection is lost")
 
-            store = DatabaseJournals(found, exchange.id, await registered(found))
+            store = DatabaseJournals(found, sync.id, await registered(found))
             async with store.open(debate.id, lambda: held.make_opened(debate)) as journal:
                 monkeypatch.setattr(found, "transaction", breaking)
                 journal.append(asked(0))
@@ -328,10 +328,10 @@ def test_a_job_of_a_tournament_that_is_not_there(
     held, told = contests.tournament(), list[str]()
 
     async def play() -> None:
-        async with brought(postgres_server.url(database), held) as (found, exchange):
+        async with brought(postgres_server.url(database), held) as (found, sync):
             args = '{"tournament": "nosuch", "debate": "x"}'
             insert = "INSERT INTO procrastinate_jobs (queue_name, task_name, args) VALUES (%(q)s, %(t)s, %(a)s)"
-            await found.execute(insert, q=queue_of(exchange.id), t=TASK, a=args)
+            await found.execute(insert, q=queue_of(sync.id), t=TASK, a=args)
             await Worker(found, lambda tournament: [], at_once=1, tell=told.append).work(until_done=True)
 
     asyncio.run(asyncio.wait_for(play(), 20))

@@ -20,7 +20,7 @@ from debate_orchestrator.core.events import Opened
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.tournament.cluster import journals as journals_module
 from debate_orchestrator.tournament.cluster.database import opened
-from debate_orchestrator.tournament.cluster.journals import DatabaseJournal, DatabaseJournals, Exchange, Line
+from debate_orchestrator.tournament.cluster.journals import DatabaseJournal, DatabaseJournals, FolderSync, Line
 from debate_orchestrator.tournament.cluster.queue import enqueue
 from debate_orchestrator.tournament.cluster.worker import Worker
 from debate_orchestrator.tournament.folder import Tournament
@@ -172,9 +172,9 @@ def test_events_that_do_not_follow_stop_their_own_debate(postgres_server: Postgr
 
     async def play() -> tuple[dict[str, tuple[str, list[str]]], Worker]:
         async with opened(postgres_server.url(postgres_server.database()), sentences.append) as database:
-            exchange = Exchange(database, held)
-            await exchange.bring(standings, retry_failed=False)
-            await enqueue(database, exchange.id, list(begun.items()))
+            sync = FolderSync(database, held)
+            await sync.bring(standings, retry_failed=False)
+            await enqueue(database, sync.id, list(begun.items()))
             worker = Worker(database, lambda tournament: [], at_once=2, tell=sentences.append)
             await asyncio.wait_for(worker.work(until_done=True), 60)
             found = await database.rows("SELECT debate, status, why FROM journals")
@@ -188,7 +188,7 @@ def test_events_that_do_not_follow_stop_their_own_debate(postgres_server: Postgr
 
 
 class Fetched:
-    """A database that has the journals of a tournament, as far as `Exchange.fetch` asks for them."""
+    """A database that has the journals of a tournament, as far as `FolderSync.fetch` asks for them."""
 
     where = "a database"
 
@@ -212,7 +212,7 @@ def test_a_journal_that_cannot_be_fetched_keeps_back_no_other(here: Path, fault:
     database, elsewhere = Fetched(held), contests.tournament("elsewhere", topics=1)
     debate = held.schedule[0].id
     data, path = database.data[debate], Path(elsewhere.journal_of(debate))
-    exchange = Exchange(database, elsewhere)  # type: ignore[arg-type]
+    sync = FolderSync(database, elsewhere)  # type: ignore[arg-type]
     if fault == "newer":
         lines = data.splitlines(keepends=True)
         body = {**json.loads(lines[-1]), "event": {"kind": "later"}}
@@ -224,8 +224,8 @@ def test_a_journal_that_cannot_be_fetched_keeps_back_no_other(here: Path, fault:
         path.rename("moved")
         path.symlink_to(here / "moved")
     with JournalWriter(str(path)) if fault == "locked" else nullcontext():
-        fetched = asyncio.run(exchange.fetch(everything=True))
+        fetched = asyncio.run(sync.fetch(everything=True))
 
     assert fetched == [other.id for other in held.schedule[1:]]
-    assert list(exchange.unusable) == [debate]
+    assert list(sync.unusable) == [debate]
     assert all(Path(elsewhere.journal_of(other)).read_bytes() == database.data[other] for other in fetched)

@@ -43,9 +43,9 @@ def test_calls_that_are_asked_for_at_once_are_within_the_cap(here: Path, url: st
     held = contests.tournament(rehearse=False, max_cost=1.0)
 
     async def play() -> tuple[list[Any], tuple[float, int]]:
-        async with brought(url, held) as (database, exchange):
+        async with brought(url, held) as (database, sync):
             await database.execute("UPDATE tournaments SET committed = 0.65")
-            gates = [await gate(database, held, exchange.id) for _ in range(6)]
+            gates = [await gate(database, held, sync.id) for _ in range(6)]
             asking = (one.admitted(PRICED, "1.opening.a", asyncio.Event()) for one in gates)
             answers = await asyncio.gather(*asking, return_exceptions=True)
             ((committed, calls),) = await database.rows("SELECT committed, calls FROM tournaments")
@@ -66,10 +66,10 @@ def test_a_sum_that_is_no_number_admits_no_call(here: Path, url: str, column: st
     held = contests.tournament(rehearse=False, max_cost=1.0)
 
     async def play() -> None:
-        async with brought(url, held) as (database, exchange):
+        async with brought(url, held) as (database, sync):
             await database.execute(f"UPDATE tournaments SET {column} = '{value}'")
             with pytest.raises(BadFile, match="holds costs of the tournament that this program did not write"):
-                await (await gate(database, held, exchange.id)).admitted(PRICED, "1.opening.a", asyncio.Event())
+                await (await gate(database, held, sync.id)).admitted(PRICED, "1.opening.a", asyncio.Event())
             assert await database.rows("SELECT calls FROM tournaments") == [(0,)]
 
     asyncio.run(asyncio.wait_for(play(), 20))
@@ -110,8 +110,8 @@ def test_a_limit_holds_the_tournaments_that_give_it(here: Path, url: str) -> Non
     other = contests.tournament("other", rehearse=False, tag="other")
 
     async def play() -> bool:
-        async with brought(url, given) as (database, exchange), brought(url, other) as (_, elsewhere):
-            first, second, later = [await gate(database, held, exchange.id) for held in (given, given, changed)]
+        async with brought(url, given) as (database, sync), brought(url, other) as (_, elsewhere):
+            first, second, later = [await gate(database, held, sync.id) for held in (given, given, changed)]
             stop = asyncio.Event()
             for n in range(2):
                 assert await first.admitted(CALL, f"{n}", stop)
@@ -133,8 +133,8 @@ def test_a_pause_that_lies_far_ahead_ends(here: Path, url: str) -> None:
     left = "SELECT (state->'limiter'->>'paused_until')::float - extract(epoch FROM clock_timestamp()) FROM limiters"
 
     async def play() -> None:
-        async with brought(url, held) as (database, exchange):
-            first, second = [await gate(database, held, exchange.id) for _ in range(2)]
+        async with brought(url, held) as (database, sync):
+            first, second = [await gate(database, held, sync.id) for _ in range(2)]
             assert await first.admitted(CALL, "1", asyncio.Event())
             await database.execute(
                 "UPDATE limiters SET state = jsonb_set(state, '{limiter,paused_until}',"

@@ -70,8 +70,8 @@ def test_a_locked_journal_waits_alone(here: Path, url: str) -> None:
     blocked, free = (debate.id for debate in held.schedule[:2])
 
     async def play() -> list[tuple[str, int]]:
-        async with brought(url, held) as (database, exchange):
-            store = DatabaseJournals(database, exchange.id, await registered(database))
+        async with brought(url, held) as (database, sync):
+            store = DatabaseJournals(database, sync.id, await registered(database))
             opening = [store.open(debate, lambda: held.make_opened(held.schedule[0])) for debate in (blocked, free)]
             async with opening[0] as one, opening[1] as other:
                 async with locked(url, ROWS, debates=[blocked]):
@@ -94,8 +94,8 @@ def test_a_locked_journal_is_taken_later(here: Path, url: str) -> None:
     debate = held.schedule[0].id
 
     async def play() -> None:
-        async with brought(url, held) as (database, exchange):
-            store = DatabaseJournals(database, exchange.id, await registered(database))
+        async with brought(url, held) as (database, sync):
+            store = DatabaseJournals(database, sync.id, await registered(database))
             await store.take(debate)
             async with locked(url, ROWS, debates=[debate]):
                 with pytest.raises(LockedJournal, match="is locked"):
@@ -120,8 +120,8 @@ def test_only_answers_of_the_locked_journal_are_lost(here: Path, url: str, monke
             await asyncio.sleep(60)
 
     async def play() -> list[tuple[str, int, bool]]:
-        async with brought(url, held) as (database, exchange):
-            store = DatabaseJournals(database, exchange.id, await registered(database), UnsavedEvents(told.append))
+        async with brought(url, held) as (database, sync):
+            store = DatabaseJournals(database, sync.id, await registered(database), UnsavedEvents(told.append))
             leaving, ready = asyncio.Event(), asyncio.Semaphore(0)
             speaking = [asyncio.ensure_future(speak(store, debate, leaving, ready)) for debate in debates]
             for _ in debates:
@@ -146,8 +146,8 @@ def test_locked_journals_keep_no_connection(here: Path, url: str) -> None:
     *blocked, free = [debate.id for debate in held.schedule[:13]]
 
     async def play() -> int:
-        async with brought(url, held) as (database, exchange):
-            store = DatabaseJournals(database, exchange.id, await registered(database))
+        async with brought(url, held) as (database, sync):
+            store = DatabaseJournals(database, sync.id, await registered(database))
             leaving = asyncio.Event()
 
             async def hold(debate: str) -> None:
@@ -180,9 +180,9 @@ def test_lines_wait_while_a_table_is_locked(here: Path, url: str, monkeypatch: p
     held, told, impatient = contests.tournament(), list[str](), f"{url}?options=-c%20lock_timeout%3D20ms"
 
     async def play() -> list[tuple[int]]:
-        async with brought(url, held) as (_, exchange), opened(impatient, told.append) as database:
+        async with brought(url, held) as (_, sync), opened(impatient, told.append) as database:
             monkeypatch.setattr("debate_orchestrator.tournament.cluster.database.RETRY", 0.01)
-            store, tries = DatabaseJournals(database, exchange.id, await registered(database)), list[int]()
+            store, tries = DatabaseJournals(database, sync.id, await registered(database)), list[int]()
             append = store._append
 
             async def counted(lines: Any) -> Any:
@@ -227,11 +227,11 @@ def test_a_locked_tournament_holds_up_no_other(here: Path, url: str, models: int
     held, other = contests.tournament(rehearse=False), contests.tournament("other", rehearse=False, tag="other")
 
     async def play() -> tuple[int, list[bool]]:
-        async with brought(url, held) as (database, exchange), brought(url, other) as (aside, elsewhere):
-            limiters = SharedLimiters(held.spec, database, exchange.id, await registered(database), Counter())
+        async with brought(url, held) as (database, sync), brought(url, other) as (aside, elsewhere):
+            limiters = SharedLimiters(held.spec, database, sync.id, await registered(database), Counter())
             stop = asyncio.Event()
             await aside.execute("INSERT INTO limiters (key) SELECT unnest(%(keys)s::text[])", keys=specs)
-            async with locked(url, "SELECT id FROM tournaments WHERE id = %(id)s FOR UPDATE", id=exchange.id):
+            async with locked(url, "SELECT id FROM tournaments WHERE id = %(id)s FOR UPDATE", id=sync.id):
                 asking = [asyncio.ensure_future(limiters.gate(spec).admitted(CALL, "1", stop)) for spec in specs]
                 while not (waiting := (await aside.rows(WAITING))[0][0]):
                     await asyncio.sleep(0.01)
@@ -252,8 +252,8 @@ def test_a_debate_of_a_locked_tournament_begins_later(here: Path, url: str) -> N
     begun, new = (debate.id for debate in held.schedule[:2])
 
     async def play() -> None:
-        async with brought(url, held) as (database, exchange):
-            store = DatabaseJournals(database, exchange.id, await registered(database))
+        async with brought(url, held) as (database, sync):
+            store = DatabaseJournals(database, sync.id, await registered(database))
             await store.take(begun)
             async with locked(url, "SELECT id FROM tournaments FOR UPDATE"):
                 with pytest.raises(LockedJournal, match="is locked"):

@@ -1,4 +1,4 @@
-"""Answers to COMMIT that are lost: what an exchange adds to the sums of a tournament and its limits is added once."""
+"""Answers to COMMIT that are lost: what an update adds to the sums of a tournament and its limits is added once."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ async def played(database: Database, limiters: SharedLimiters, steps: list[Any])
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
 @given(steps=STEPS)
-def test_what_an_exchange_adds_is_added_once(
+def test_what_an_update_adds_is_added_once(
     here: Path, postgres_server: Postgres, database: str, steps: list[Any]
 ) -> None:
     """However COMMITs fail, the sum that the cap holds is never below what is held and spent, and in the end all sums
@@ -132,11 +132,11 @@ def test_what_an_exchange_adds_is_added_once(
     held = contests.tournament(rehearse=False, max_cost=100.0, limits={contests.OPUS: {"tokens": A_MINUTE}})
 
     async def play() -> None:
-        async with brought(url, held) as (server, exchange):
+        async with brought(url, held) as (server, sync):
             await server.execute("DELETE FROM limiters")
             await server.execute("UPDATE tournaments SET committed = 0, calls = 0, failed_calls = 0, throttled = 0")
             worker = await registered(server)
-            limiters = SharedLimiters(held.spec, server, exchange.id, worker, Counter())
+            limiters = SharedLimiters(held.spec, server, sync.id, worker, Counter())
             right, found, tokens = await played(server, limiters, [("call", []), *steps])
             assert found == (pytest.approx(right[0]), *right[1:])
             assert tokens == pytest.approx(0)
@@ -160,8 +160,8 @@ def test_the_cap_holds_where_answers_are_lost(here: Path, postgres_server: Postg
     held = contests.tournament(rehearse=False, max_cost=2.0)
 
     async def play() -> float:
-        async with brought(postgres_server.url(database), held) as (found, exchange):
-            limiters = SharedLimiters(held.spec, found, exchange.id, await registered(found), Counter())
+        async with brought(postgres_server.url(database), held) as (found, sync):
+            limiters = SharedLimiters(held.spec, found, sync.id, await registered(found), Counter())
             own = Unsure(found.app, found.app, found.where, lambda message: None)
             own.fates, own.stop, limiters.database = [], None, own
             gate, spent = limiters.gate(contests.OPUS), 0.0

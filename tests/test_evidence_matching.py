@@ -15,8 +15,8 @@ from debate_orchestrator.evidence.match import (
     cut_after,
     cut_before,
     figures,
-    fold,
     has_reference_marks,
+    normalize_text,
     parts,
     text_weight,
     why_unusable,
@@ -269,7 +269,7 @@ DROPPED = [
 def test_what_says_nothing_is_dropped() -> None:
     """Case, spaces, kinds of quotes and dashes, invisible characters and encodings make no difference."""
     for one, other in DROPPED:
-        assert fold(one).text == fold(other).text, one
+        assert normalize_text(one).text == normalize_text(other).text, one
 
 
 KEPT = [
@@ -281,22 +281,22 @@ KEPT = [
 def test_what_says_something_stays() -> None:
     """Figures, signs, separators, accents and hyphens make a difference."""
     for one, other in KEPT:
-        assert fold(one).text != fold(other).text, one
+        assert normalize_text(one).text != normalize_text(other).text, one
 
 
 @given(st.text(), st.text())
-def test_folding_is_settled(text: str, other: str) -> None:
+def test_normalizing_is_settled(text: str, other: str) -> None:
     """Any text can be made alike; nothing is left to be made alike in the result but for its spaces."""
-    folded = fold(text).text
-    assert folded == " ".join(folded.split())
-    assert fold(f"{text} \n {other}").text == " ".join(f"{folded} {fold(other).text}".split())
+    normalized = normalize_text(text).text
+    assert normalized == " ".join(normalized.split())
+    assert normalize_text(f"{text} \n {other}").text == " ".join(f"{normalized} {normalize_text(other).text}".split())
 
 
 @given(st.lists(st.text(min_size=1, max_size=8), max_size=12), st.data())
 def test_the_source_is_found_again(words: list[str], data: st.DataObject) -> None:
     """Any stretch of whole words leads back to words that, made alike, hold it."""
-    folded = fold(" ".join(words))
-    tokens = folded.text.split()
+    normalized = normalize_text(" ".join(words))
+    tokens = normalized.text.split()
     if not tokens:
         return
     first = data.draw(st.integers(0, len(tokens) - 1))
@@ -304,7 +304,7 @@ def test_the_source_is_found_again(words: list[str], data: st.DataObject) -> Non
     start = len(" ".join(tokens[:first])) + (1 if first else 0)
     stretch = " ".join(tokens[first : last + 1])
 
-    assert stretch in fold(folded.original(start, start + len(stretch))).text
+    assert stretch in normalize_text(normalized.original(start, start + len(stretch))).text
 
 
 @pytest.mark.parametrize(
@@ -317,8 +317,8 @@ def test_the_source_is_found_again(words: list[str], data: st.DataObject) -> Non
 )
 def test_reference_marks_can_be_left_out(text: str, without: str) -> None:
     """What encyclopedias set into their sentences can be left out; other brackets stay."""
-    assert fold(text, reference_marks=False).text == without
-    assert has_reference_marks(text) is (without != fold(text).text)
+    assert normalize_text(text, reference_marks=False).text == without
+    assert has_reference_marks(text) is (without != normalize_text(text).text)
 
 
 @pytest.mark.parametrize(
@@ -336,7 +336,7 @@ def test_reference_marks_can_be_left_out(text: str, without: str) -> None:
 )
 def test_figures_have_their_signs(text: str, found: list[str]) -> None:
     """Numbers are read with signs, separators and powers of ten."""
-    assert figures(fold(text).text) == found
+    assert figures(normalize_text(text).text) == found
 
 
 ENDS = [

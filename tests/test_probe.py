@@ -21,7 +21,7 @@ from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import RoundResult
 from debate_orchestrator.engine import probe
-from debate_orchestrator.engine.probe import AT_ONCE, Case, ProbeRun, load
+from debate_orchestrator.engine.probe import AT_ONCE, ProbeCase, ProbeRun, load
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.prompting.replies import parse_reply as read_reply
 from debate_orchestrator.providers import rehearse
@@ -40,7 +40,7 @@ GROWTH = {"empty": (0, 1), "padded": (2, 3), "polish": (1, 1.6), "citation": (1,
 """How many times as long as before a changed side's speeches become."""
 
 
-def some(*probes: str) -> list[Case]:
+def some(*probes: str) -> list[ProbeCase]:
     """The first debate, and the cases of these probes on it."""
     return [case for case in CASES if case.debate.name == "bus-fares" and (not case.probe or case.probe.name in probes)]
 
@@ -49,7 +49,7 @@ FEW = some("unchanged", "padded")
 """Three cases, which take four ballots."""
 
 
-def texts(case: Case) -> dict[str, list[str]]:
+def texts(case: ProbeCase) -> dict[str, list[str]]:
     """Side to its speeches."""
     speeches = case.transcript.speeches
     return {side: [speech.text for speech in speeches if speech.side == side] for side in SIDES}

@@ -124,7 +124,7 @@ def test_silence_ends_an_answer(leaping: asyncio.Runner) -> None:
     clock = SilenceClock(retry_for=0.4)
 
     assert listened(leaping, clock, 3) == pytest.approx(0.5, abs=0.001)
-    assert clock.verdict() == "silence for 0.2 s"
+    assert clock.timeout_reason() == "silence for 0.2 s"
 
 
 def test_the_first_word_has_its_own_limit(leaping: asyncio.Runner) -> None:
@@ -132,7 +132,7 @@ def test_the_first_word_has_its_own_limit(leaping: asyncio.Runner) -> None:
     clock = SilenceClock(retry_for=0.4)
 
     assert listened(leaping, clock, 0) == pytest.approx(0.6, abs=0.001)
-    assert clock.verdict() == "no word for 0.6 s, in which it may still have been reading the prompt"
+    assert clock.timeout_reason() == "no word for 0.6 s, in which it may still have been reading the prompt"
     assert "--retry-for" in clock.hint
     usual, long = SilenceClock(LIMITS.retry_for), SilenceClock(2 * LIMITS.retry_for)
     assert (usual.first, usual.silence) == (LIMITS.first, LIMITS.silence)
@@ -144,7 +144,7 @@ def test_an_answer_has_an_end(leaping: asyncio.Runner) -> None:
     clock = SilenceClock(60, LIMITS._replace(total=0.3))
 
     assert listened(leaping, clock, 1_000, between=0.02) == pytest.approx(0.3, abs=0.001)
-    assert clock.verdict().startswith("no end after")
+    assert clock.timeout_reason().startswith("no end after")
     assert listened(leaping, clock, 1_000, between=0.02) == pytest.approx(0, abs=0.001)
 
 

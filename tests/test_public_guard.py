@@ -28,10 +28,10 @@ from debate_orchestrator.web.public import visitors
 from debate_orchestrator.web.public.limits import (
     ALL_COST,
     DAY_COST,
-    Limits,
     LimitsUnavailable,
-    MemoryLimits,
-    PostgresLimits,
+    MemoryCounts,
+    PostgresCounts,
+    VisitorCounts,
 )
 from debate_orchestrator.web.public.site import charged, spent_before
 from debate_orchestrator.web.runs import Run
@@ -317,11 +317,11 @@ def database(postgres_server: Postgres) -> str:
 
 
 @pytest.fixture(params=["memory", pytest.param("postgresql", marks=pytest.mark.slow)])
-def limits(request: pytest.FixtureRequest) -> Limits:
-    """Limits of which nothing is used."""
+def counts(request: pytest.FixtureRequest) -> VisitorCounts:
+    """Counts of a site that no visitor has used."""
     if request.param == "memory":
-        return MemoryLimits()
-    return PostgresLimits(request.getfixturevalue("database"))
+        return MemoryCounts()
+    return PostgresCounts(request.getfixturevalue("database"))
 
 
 @pytest.mark.slow
@@ -333,7 +333,7 @@ def test_sums_are_read_after_the_lock_was_waited_for(database: str) -> None:
 
     async def run() -> None:
         show = "SHOW transaction_isolation"
-        (isolation,) = await PostgresLimits(database)._locked(lambda connection: connection.execute(show).fetchone())
+        (isolation,) = await PostgresCounts(database)._locked(lambda connection: connection.execute(show).fetchone())
         assert isolation == "read committed"
 
     try:
@@ -343,71 +343,71 @@ def test_sums_are_read_after_the_lock_was_waited_for(database: str) -> None:
             connection.execute("ALTER ROLE CURRENT_USER RESET default_transaction_isolation")
 
 
-def test_counters_are_for_a_day(limits: Limits) -> None:
+def test_counters_are_for_a_day(counts: VisitorCounts) -> None:
     """A counter that is full refuses, and what is refused counts nowhere; the next day begins anew."""
 
     async def run() -> None:
-        assert await limits.admit("1", DAY, {"visitor:x": 1, "model:y": 3}, 0.0, Caps()) is None
-        assert await limits.admit("2", DAY, {"model:y": 3, "visitor:x": 1}, 0.0, Caps()) == "visitor:x"
-        assert await limits.admit("3", DAY, {"model:y": 3}, 0.0, Caps()) is None
-        assert await limits.admit("4", DAY, {"model:y": 3}, 0.0, Caps()) is None
-        assert await limits.admit("5", DAY, {"model:y": 3}, 0.0, Caps()) == "model:y"
-        assert await limits.admit("6", NEXT, {"visitor:x": 1}, 0.0, Caps()) is None
+        assert await counts.admit("1", DAY, {"visitor:x": 1, "model:y": 3}, 0.0, Caps()) is None
+        assert await counts.admit("2", DAY, {"model:y": 3, "visitor:x": 1}, 0.0, Caps()) == "visitor:x"
+        assert await counts.admit("3", DAY, {"model:y": 3}, 0.0, Caps()) is None
+        assert await counts.admit("4", DAY, {"model:y": 3}, 0.0, Caps()) is None
+        assert await counts.admit("5", DAY, {"model:y": 3}, 0.0, Caps()) == "model:y"
+        assert await counts.admit("6", NEXT, {"visitor:x": 1}, 0.0, Caps()) is None
 
     asyncio.run(run())
 
 
-def test_a_day_that_has_begun_does_not_begin_anew(limits: Limits) -> None:
+def test_a_day_that_has_begun_does_not_begin_anew(counts: VisitorCounts) -> None:
     """A form of the day before, which was looked at over midnight, leaves the counts of the new day as they are."""
 
     async def run() -> None:
-        assert await limits.admit("1", NEXT, {"visitor:x": 1}, 0.0, Caps()) is None
-        await limits.admit("2", DAY, {"visitor:y": 1}, 0.0, Caps())
-        assert await limits.admit("3", NEXT, {"visitor:x": 1}, 0.0, Caps()) == "visitor:x"
+        assert await counts.admit("1", NEXT, {"visitor:x": 1}, 0.0, Caps()) is None
+        await counts.admit("2", DAY, {"visitor:y": 1}, 0.0, Caps())
+        assert await counts.admit("3", NEXT, {"visitor:x": 1}, 0.0, Caps()) == "visitor:x"
 
     asyncio.run(run())
 
 
-def test_dollars_are_reserved_and_settled(limits: Limits) -> None:
+def test_dollars_are_reserved_and_settled(counts: VisitorCounts) -> None:
     """A debate's cap is reserved until what it has cost is known; a day has a cap of its own, and a debate that costs
     nothing is never refused for money."""
 
     async def run() -> None:
         caps = Caps(max_cost_per_day=1.0, max_cost=1.5)
-        assert await limits.admit("1", DAY, {}, 0.6, caps) is None
-        assert await limits.admit("2", DAY, {}, 0.6, caps) == DAY_COST
-        assert await limits.admit("free", DAY, {}, 0.0, caps) is None
-        await limits.settle("1", 0.2)
-        assert await limits.admit("3", DAY, {}, 0.6, caps) is None
-        assert await limits.admit("4", NEXT, {}, 0.8, caps) == ALL_COST
-        await limits.settle("3", 0.1)
-        assert await limits.admit("5", NEXT, {}, 0.8, caps) is None
+        assert await counts.admit("1", DAY, {}, 0.6, caps) is None
+        assert await counts.admit("2", DAY, {}, 0.6, caps) == DAY_COST
+        assert await counts.admit("free", DAY, {}, 0.0, caps) is None
+        await counts.settle("1", 0.2)
+        assert await counts.admit("3", DAY, {}, 0.6, caps) is None
+        assert await counts.admit("4", NEXT, {}, 0.8, caps) == ALL_COST
+        await counts.settle("3", 0.1)
+        assert await counts.admit("5", NEXT, {}, 0.8, caps) is None
 
     asyncio.run(run())
 
 
-def test_the_key_changes_with_the_day(limits: Limits) -> None:
+def test_the_key_changes_with_the_day(counts: VisitorCounts) -> None:
     """A day has one random key, and an earlier day's is gone: asked for again, it is another one."""
 
     async def run() -> None:
-        key = await limits.day_key(DAY)
-        assert await limits.day_key(DAY) == key and len(key) == 32
-        assert await limits.day_key(NEXT) != key
-        if isinstance(limits, PostgresLimits):
-            assert await PostgresLimits(limits._url).day_key(NEXT) == await limits.day_key(NEXT)
-        assert await limits.day_key(DAY) != key
+        key = await counts.day_key(DAY)
+        assert await counts.day_key(DAY) == key and len(key) == 32
+        assert await counts.day_key(NEXT) != key
+        if isinstance(counts, PostgresCounts):
+            assert await PostgresCounts(counts._url).day_key(NEXT) == await counts.day_key(NEXT)
+        assert await counts.day_key(DAY) != key
 
     asyncio.run(run())
 
 
 @pytest.mark.slow
-def test_processes_share_a_limit(database: str, limits: Limits) -> None:
+def test_processes_share_a_limit(database: str, counts: VisitorCounts) -> None:
     """Of many processes that ask at the same time, no more are admitted than the limit says."""
-    if not isinstance(limits, PostgresLimits):
+    if not isinstance(counts, PostgresCounts):
         pytest.skip("memory is of one process")
 
     async def run() -> None:
-        sites = [PostgresLimits(database) for _ in range(24)]
+        sites = [PostgresCounts(database) for _ in range(24)]
         asked = (site.admit(str(n), DAY, {"visitor:x": 5}, 0.1, Caps(max_cost=1.0)) for n, site in enumerate(sites))
         answers = await asyncio.gather(*asked)
         assert sorted(answer or "" for answer in answers) == [""] * 5 + ["visitor:x"] * 19
@@ -421,14 +421,14 @@ def test_processes_share_a_limit(database: str, limits: Limits) -> None:
 def test_a_site_whose_database_is_away_starts_nothing(database: str, here: Path) -> None:
     """Without its limits a site starts no debate, and says so without the address of the database."""
     away = "postgresql://owner:hunter22-secret@127.0.0.1:1/limits"
-    with visiting_public(limits=PostgresLimits(away)) as visitor:
+    with visiting_public(counts=PostgresCounts(away)) as visitor:
         refused = visitor.start()
         assert refused.status_code == 503 and refused.headers["retry-after"]
         assert "hunter22" not in refused.text + "".join(visitor.log) and "does not answer" in visitor.log[-1]
         assert not list(Path().iterdir())
     with pytest.raises(LimitsUnavailable):
-        asyncio.run(PostgresLimits(away).day_key(DAY))
-    with visiting_public(rules(debates_per_visitor=1), PostgresLimits(database)) as visitor:
+        asyncio.run(PostgresCounts(away).day_key(DAY))
+    with visiting_public(rules(debates_per_visitor=1), PostgresCounts(database)) as visitor:
         visitor.started()
         assert visitor.start().status_code == 429
 
@@ -459,7 +459,7 @@ def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the library of the database is not installed, the sentence says how to get it."""
     monkeypatch.setitem(__import__("sys").modules, "psycopg", None)
     with pytest.raises(DebateError, match=r"debate-orchestrator\[postgresql\]"):
-        PostgresLimits("postgresql:///x")
+        PostgresCounts("postgresql:///x")
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from started import PATIENCE
 from test_public_guard import DAY, Caps, database  # noqa: F401
 
 from debate_orchestrator.web.public import limits as limits_module
-from debate_orchestrator.web.public.limits import LimitsUnavailable, PostgresLimits
+from debate_orchestrator.web.public.limits import LimitsUnavailable, PostgresCounts
 
 psycopg = pytest.importorskip("psycopg")
 pytestmark = pytest.mark.slow
@@ -46,11 +46,11 @@ def counted(database: str) -> int:  # noqa: F811
 
 def test_one_connection_is_kept(database: str, connected: list[str]) -> None:  # noqa: F811
     """However many are counted at once; where the database has ended it, it is opened anew."""
-    limits = PostgresLimits(database)
+    counts = PostgresCounts(database)
 
     async def run() -> None:
         for debates in (range(20), range(20, 40)):
-            admitted = (limits.admit(str(n), DAY, {"visitor:x": 40}, 0.0, Caps()) for n in debates)
+            admitted = (counts.admit(str(n), DAY, {"visitor:x": 40}, 0.0, Caps()) for n in debates)
             assert await asyncio.gather(*admitted) == [None] * 20
 
     asyncio.run(run())
@@ -58,17 +58,17 @@ def test_one_connection_is_kept(database: str, connected: list[str]) -> None:  #
     with psycopg.Connection.connect(database) as connection:
         connection.execute(f"SELECT pg_terminate_backend(pid) {OTHERS}")
     connected.clear()
-    assert asyncio.run(limits.admit("40", DAY, {"visitor:x": 40}, 0.0, Caps())) == "visitor:x"
+    assert asyncio.run(counts.admit("40", DAY, {"visitor:x": 40}, 0.0, Caps())) == "visitor:x"
     assert connected == [database]
 
 
 def test_a_busy_event_loop_holds_no_lock(database: str) -> None:  # noqa: F811
     """A debate is counted, and the lock given back, while the loop does other work."""
-    limits = PostgresLimits(database)
+    counts = PostgresCounts(database)
 
     async def run() -> None:
-        await limits.day_key(DAY)
-        admitting = [asyncio.ensure_future(limits.admit(str(n), DAY, {"visitor:x": 9}, 0.0, Caps())) for n in range(5)]
+        await counts.day_key(DAY)
+        admitting = [asyncio.ensure_future(counts.admit(str(n), DAY, {"visitor:x": 9}, 0.0, Caps())) for n in range(5)]
         await asyncio.sleep(0)
         end = time.monotonic() + PATIENCE
         while counted(database) < 5:  # without giving the loop a turn
@@ -81,7 +81,7 @@ def test_a_busy_event_loop_holds_no_lock(database: str) -> None:  # noqa: F811
 
 def test_what_is_cut_off_counts_nothing(database: str, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     """Where the connection is lost once the limits were read, no counter has counted, and the lock is free."""
-    limits = PostgresLimits(database)
+    counts = PostgresCounts(database)
     cut: list[bool] = []
 
     def cutting(*arguments: Any) -> None:
@@ -94,11 +94,11 @@ def test_what_is_cut_off_counts_nothing(database: str, monkeypatch: pytest.Monke
     counters = {"visitor:x": 9, "model:y": 9}
 
     async def run() -> None:
-        await limits.day_key(DAY)
+        await counts.day_key(DAY)
         with pytest.raises(LimitsUnavailable, match="does not answer"):
-            await limits.admit("1", DAY, counters, 0.5, Caps())
+            await counts.admit("1", DAY, counters, 0.5, Caps())
         assert counted(database) == 0
-        assert await limits.admit("2", DAY, counters, 0.5, Caps()) is None
+        assert await counts.admit("2", DAY, counters, 0.5, Caps()) is None
         assert counted(database) == 2
 
     asyncio.run(run())

@@ -73,7 +73,7 @@ def test_a_debate_from_the_front_page_to_its_report(visitor: PublicVisitor) -> N
     assert "Should we move to gRPC?" in visitor.text(f"{path}/report")
     setup = opened(path).settings
     assert setup.rounds == 1 and setup.positions["a"] == "We should move to gRPC."
-    assert visitor.address not in repr(vars(visitor.site.limits))
+    assert visitor.address not in repr(vars(visitor.site.visitor_counts))
     for file in (file for file in Path().rglob("*") if file.is_file()):
         assert visitor.address not in file.read_text(encoding="utf-8")
 
@@ -197,7 +197,7 @@ def test_a_function_may_refuse_a_topic(here: Path, monkeypatch: pytest.MonkeyPat
         visitor.started()
         assert "Only gRPC is debated here." in visitor.start({"topic": "Should we use tabs?"}).text
     with pytest.raises(BadSettings, match="can't be loaded"):
-        moderation.Moderator("python:house_rules:nothing")
+        moderation.TopicModerator("python:house_rules:nothing")
 
 
 def test_the_topic_check_is_not_asked_without_end(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

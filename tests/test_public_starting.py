@@ -17,7 +17,7 @@ import pytest
 from leap import Leap, leaped
 from public_site import HOST, TOPIC, PublicVisitor, rules, visiting_public
 from starlette.exceptions import HTTPException
-from test_public_guard import database, limits  # noqa: F401
+from test_public_guard import counts, database  # noqa: F401
 from web_visitor import plain
 
 from debate_orchestrator.web import guard
@@ -25,9 +25,9 @@ from debate_orchestrator.web.guard import Guard, HttpError, RequestLimit
 from debate_orchestrator.web.open_files import Bounds
 from debate_orchestrator.web.public import moderation as moderation_module
 from debate_orchestrator.web.public import site as site_module
-from debate_orchestrator.web.public.limits import DAY_COST, Limits, MemoryLimits
-from debate_orchestrator.web.public.moderation import ModerationFailed, Moderator
-from debate_orchestrator.web.public.rules import Rules
+from debate_orchestrator.web.public.limits import DAY_COST, MemoryCounts, VisitorCounts
+from debate_orchestrator.web.public.moderation import ModerationFailed, TopicModerator
+from debate_orchestrator.web.public.rules import SiteRules
 from debate_orchestrator.web.public.site import Site
 from debate_orchestrator.web.public.views import create_app
 from debate_orchestrator.web.public.visitors import FormError, RequestLimiter, form_token
@@ -98,16 +98,16 @@ def test_no_topic_of_a_visitor_who_may_start_nothing_is_looked_at(moderation: st
         assert len(patient.asked) == 1
 
 
-def test_what_is_only_looked_up_is_not_counted(limits: Limits) -> None:  # noqa: F811
+def test_what_is_only_looked_up_is_not_counted(counts: VisitorCounts) -> None:  # noqa: F811
     """A counter that is full refuses; one that is not stays as it was."""
 
     async def run() -> None:
         for _ in range(3):
-            assert await limits.admit("1", "2030-01-01", {"tries:x": 9}, 0.0, rules(), {"visitor:x": 1}) is None
-        assert await limits.admit("2", "2030-01-01", {"visitor:x": 1}, 0.0, rules()) is None
-        assert await limits.admit("3", "2030-01-01", {"tries:x": 4}, 0.0, rules(), {"visitor:x": 1}) == "visitor:x"
-        assert await limits.admit("4", "2030-01-01", {"tries:x": 4}, 0.0, rules()) is None
-        assert await limits.admit("5", "2030-01-01", {"tries:x": 4}, 0.0, rules()) == "tries:x"
+            assert await counts.admit("1", "2030-01-01", {"tries:x": 9}, 0.0, rules(), {"visitor:x": 1}) is None
+        assert await counts.admit("2", "2030-01-01", {"visitor:x": 1}, 0.0, rules()) is None
+        assert await counts.admit("3", "2030-01-01", {"tries:x": 4}, 0.0, rules(), {"visitor:x": 1}) == "visitor:x"
+        assert await counts.admit("4", "2030-01-01", {"tries:x": 4}, 0.0, rules()) is None
+        assert await counts.admit("5", "2030-01-01", {"tries:x": 4}, 0.0, rules()) == "tries:x"
 
     asyncio.run(run())
 
@@ -145,8 +145,8 @@ def test_a_form_that_was_refused_may_come_again(moderation: str) -> None:
 @pytest.mark.parametrize("spent", [float("nan"), float("-inf"), float("inf")])
 def test_a_sum_that_is_no_number_is_never_enough(spent: float) -> None:
     """Where the costs so far are not known, no debate that costs anything begins."""
-    caps = Rules(max_cost_per_day=1.0)
-    counted = MemoryLimits({"earlier": ("2026-11-01", spent)})
+    caps = SiteRules(max_cost_per_day=1.0)
+    counted = MemoryCounts({"earlier": ("2026-11-01", spent)})
 
     assert asyncio.run(counted.admit("paid", "2026-11-01", {}, 0.1, caps)) == DAY_COST
     assert asyncio.run(counted.admit("free", "2026-11-01", {}, 0.0, caps)) is None
@@ -160,7 +160,7 @@ def test_those_who_wait_for_the_moderator_are_few(moderation: str, monkeypatch: 
     monkeypatch.setattr(site_module, "_MAX_STARTING", 6)
 
     async def run() -> None:
-        site = Site(rules(moderation=moderation), MemoryLimits(), list[str]().append)
+        site = Site(rules(moderation=moderation), MemoryCounts(), list[str]().append)
 
         async def start(n: int) -> str:
             return await site.start({**TOPIC, "topic": "Is slow good?"}, f"198.51.100.{n}")
@@ -182,7 +182,7 @@ def test_the_wait_for_the_moderator_counts(moderation: str) -> None:
     """Of many topics that it does not decide, each has its answer once the time for one is over."""
 
     async def run() -> None:
-        moderator = Moderator(moderation)
+        moderator = TopicModerator(moderation)
         asked = [moderator.reason(REQUEST) for _ in range(20)]
         answers = await asyncio.gather(*asked, return_exceptions=True)
         assert {str(answer) for answer in answers} == {"moderation: no answer within 20 s."}
@@ -231,7 +231,7 @@ def test_a_form_whose_browser_has_gone_is_dropped_before_its_topic_is_looked_at(
     async def run() -> None:
         import patient
 
-        site, gone = Site(rules(moderation=moderation), MemoryLimits(), list[str]().append), asyncio.Event()
+        site, gone = Site(rules(moderation=moderation), MemoryCounts(), list[str]().append), asyncio.Event()
         app = create_app(site, [HOST])
         forms = [posted(app, n, gone) for n in range(12)]
         await until(lambda: len(site._starting) == 12 and len(patient.asked) == 4)
@@ -317,7 +317,7 @@ def test_all_that_a_moderator_prints_is_read(here: Path) -> None:
         "sys.exit(1)\n",
         encoding="utf-8",
     )
-    moderator = Moderator(f"{sys.executable} {program}")
+    moderator = TopicModerator(f"{sys.executable} {program}")
     assert asyncio.run(moderator.reason(REQUEST)) == "No politics here."
 
 
@@ -325,13 +325,13 @@ def test_a_moderator_that_prints_without_end_is_ended(monkeypatch: pytest.Monkey
     """It is given up in time, though what it prints has no end."""
     monkeypatch.setattr(moderation_module, "MODERATION_SECONDS", 0.5)
     with pytest.raises(ModerationFailed, match="no answer within"):
-        asyncio.run(Moderator("yes").reason(REQUEST))
+        asyncio.run(TopicModerator("yes").reason(REQUEST))
 
 
 def test_what_a_moderator_leaves_running_holds_nothing_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """A child that has its standard output is waited for a little, and ended."""
     monkeypatch.setattr(moderation_module, "GRACE", 0.05)
-    moderator = Moderator("sh -c 'echo No gossip.; sleep 600 & exit 1'")
+    moderator = TopicModerator("sh -c 'echo No gossip.; sleep 600 & exit 1'")
     assert asyncio.run(moderator.reason(REQUEST)) == "No gossip."
 
 
@@ -356,7 +356,7 @@ def test_a_function_that_hangs_holds_up_no_debate(here: Path, monkeypatch: pytes
         import hanging
 
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
-        moderator = Moderator("python:hanging:check")
+        moderator = TopicModerator("python:hanging:check")
         for _ in range(4):
             with pytest.raises(ModerationFailed, match="no answer within"):
                 await moderator.reason(REQUEST)
@@ -410,7 +410,7 @@ def test_a_busy_executor_holds_up_no_debate(here: Path) -> None:
         loop = asyncio.get_running_loop()
         loop.set_default_executor(ThreadPoolExecutor(1))
         busy = loop.run_in_executor(None, gate.wait, 60)
-        site = Site(rules(), MemoryLimits(), list[str]().append)
+        site = Site(rules(), MemoryCounts(), list[str]().append)
         try:
             name = await site.start(TOPIC, "198.51.100.1")
             path = site.journal(name)

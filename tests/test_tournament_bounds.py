@@ -225,7 +225,7 @@ def test_debates_of_one_shape_are_estimated_once(monkeypatch: pytest.MonkeyPatch
 
 
 def test_estimates_take_so_much_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shapes are estimated as long as the tokens of their briefs are few enough; the rest follows from them."""
+    """Cost classes are estimated as long as the tokens of their briefs are few enough; the rest follows from them."""
     models = ["openai:m1", "rehearse:openai:m2", "anthropic:claude-opus-5-5", "anthropic:claude-haiku-4-5"]
     told = spec(models=models, rehearse=False)
     schedule = plan.make_schedule(told)
@@ -234,11 +234,11 @@ def test_estimates_take_so_much_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan, "estimate", lambda *given, **more: estimated.append(1) or estimate(*given, **more))
 
     whole = plan.estimate_tournament(told, schedule, 10)
-    all_shapes = len(estimated)
+    all_classes = len(estimated)
     monkeypatch.setattr(plan, "MAX_WORK", 1)
     part = plan.estimate_tournament(told, schedule, 10)
-    assert all_shapes > 2 and not whole.sampled
-    assert len(estimated) == all_shapes + 1 and part.sampled and part.calls == whole.calls
+    assert all_classes > 2 and not whole.sampled
+    assert len(estimated) == all_classes + 1 and part.sampled and part.calls == whole.calls
 
 
 @pytest.mark.parametrize("pool", [[OPUS], [OPUS, SONNET, HAIKU]])
@@ -413,7 +413,7 @@ def test_a_changed_format_is_told_once(here: Path) -> None:
     held = tournament()
     templates = {"speech.j2": "Other words."}
     changed = held.spec.model_copy(
-        update={"rules": held.spec.rules.model_copy(update={"title": "Other"}), "templates": templates}
+        update={"loaded_format": held.spec.loaded_format.model_copy(update={"title": "Other"}), "templates": templates}
     )
     with pytest.raises(BadSettings) as refused:
         folder.create(held.folder, changed)

@@ -37,6 +37,14 @@ def test_winners_are_read_in_each_form(debate: Run) -> None:
     }
 
 
+def test_a_map_keeps_its_keys(debate: Run) -> None:
+    """The column of rounds is `turn` in a map, in what is kept of the map, and in a note on what can't be read."""
+    printed = imported(debate, [row("d1", "a", "b", "pro", turn=1), row("d2", "a", "b", "pro", turn="last")])
+
+    assert "`turn` that is no number: 1 (the first: 'last', line 3)." in printed["notes"]
+    assert json.loads(Path("t/tournament.json").read_text())["imported"]["map"]["turn"] == "turn"
+
+
 def test_scores_decide_where_no_winner_is_given(debate: Run) -> None:
     """Without a winner, the mean of the dimensions decides; a dimension without a number on a side is left out of
     both, and never becomes a number."""

@@ -243,7 +243,7 @@ def test_unknown_seconds_are_unknown() -> None:
             pro="x",
             con="y",
             winner="pro",
-            work={"pro": RoleUsage(seconds=seconds), "con": RoleUsage(seconds=3)},
+            usage_by_role={"pro": RoleUsage(seconds=seconds), "con": RoleUsage(seconds=3)},
         )
         for name, seconds in (("d1", 10), ("d2", None))
     ]

@@ -20,7 +20,7 @@ from debate_orchestrator.prompting.replies import MAX_SIZE
 from debate_orchestrator.util import resources
 from debate_orchestrator.web import guard, sent_form, server
 from debate_orchestrator.web.guard import LinkedDebate
-from debate_orchestrator.web.public.limits import MemoryLimits
+from debate_orchestrator.web.public.limits import MemoryCounts
 from debate_orchestrator.web.public.site import Site
 from debate_orchestrator.web.public.views import create_app as public_app
 from debate_orchestrator.web.server import create_app
@@ -187,7 +187,7 @@ def test_forms_that_never_end_keep_no_other_out(here: Path, kind: str) -> None:
     refused = 404 if kind == "seat" else 403  # by the view: no person has that seat, and the form has another token
 
     async def run() -> None:
-        site = Site(rules(), MemoryLimits(), list[str]().append)
+        site = Site(rules(), MemoryCounts(), list[str]().append)
         app = public_app(site, [HOST]) if kind == "public site" else create_app(TOKENS, [HOST])
         path = paths.get(kind, "/start")
         held = [Sending(app, path) for _ in range(guard.MAX_FORMS)]

@@ -1,4 +1,4 @@
-"""`debate ask`: one exchange of the setup conversation, for an agent host."""
+"""`debate ask`: takes answers to the setup conversation and prints what comes next, for an agent host."""
 
 from __future__ import annotations
 

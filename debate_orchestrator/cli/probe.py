@@ -19,7 +19,7 @@ from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import budget
 from debate_orchestrator.engine import probe as probes
-from debate_orchestrator.engine.probe import Case, ProbeRun
+from debate_orchestrator.engine.probe import ProbeCase, ProbeRun
 from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.providers import casting
 from debate_orchestrator.reports.scorecard import NO_BALLOT, Data, ballot_text, markdown, table
@@ -102,7 +102,7 @@ def _agree(run: ProbeRun, *, trusted: bool) -> None:
         consent.remember(origin, _BALLOT)
 
 
-def _list(cases: Sequence[Case], *, as_json: bool) -> int:
+def _list(cases: Sequence[ProbeCase], *, as_json: bool) -> int:
     """Prints the probes."""
     applied = Counter(case.probe for case in cases if case.probe)
     debates = {case.debate.name: case.debate.title for case in cases}

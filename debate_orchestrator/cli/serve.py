@@ -11,7 +11,7 @@ from debate_orchestrator.cli.output import remark, say
 from debate_orchestrator.web import must_be_installed
 
 if TYPE_CHECKING:
-    from debate_orchestrator.web.public.rules import Rules
+    from debate_orchestrator.web.public.rules import SiteRules
 
 EXAMPLE = "debate serve"
 PORT = 8642
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _rules(path: str, *, trusted: bool) -> Rules:
+def _rules(path: str, *, trusted: bool) -> SiteRules:
     """What visitors may do, once the owner has agreed to what that asks for besides debates."""
     from debate_orchestrator.cli import consent
     from debate_orchestrator.util.data import read_mapping

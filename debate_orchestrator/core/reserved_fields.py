@@ -1,7 +1,8 @@
 """The fields of structured replies by which the engine and the reports go: their kinds, options and inner fields.
 
 This is the one place that says what may be relied on. Every format is held to it when it is made or read, whether it
-ships with the program or comes from a folder, a spec or a journal. A field of any other name may be anything.
+ships with the program or comes from a folder, a tournament's spec or a journal. A field of any other name may be
+anything.
 """
 
 from __future__ import annotations

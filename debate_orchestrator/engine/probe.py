@@ -70,7 +70,7 @@ class SampleDebate(FrozenModel):
     sources: _BySide[str]  # made up, for the probe that cites one
 
 
-class Case(NamedTuple):
+class ProbeCase(NamedTuple):
     """A sample debate as a judge reads it: changed by a probe, or the original."""
 
     debate: SampleDebate
@@ -108,20 +108,20 @@ class Ballot(NamedTuple):
     """One ballot wanted of a judge, and the path of its journal."""
 
     judge: str
-    case: Case
+    case: ProbeCase
     repeat: int
     path: str
 
 
-def load() -> list[Case]:
+def load() -> list[ProbeCase]:
     """Every debate of prompts/probes: the originals, then each with every probe applied, once to each side if the probe
     changes one side. BadFile with every mistake in the first file that has any."""
     folder = resources.prompts() / "probes"
     probes = [_parsed(Probe, name, fields) for name, fields in read_mapping(folder / "probes.yaml").items()]
     files = sorted((folder / "debates").glob("*.yaml"))
     debates = [_parsed(SampleDebate, path.stem, read_mapping(path)) for path in files]
-    return [Case(debate) for debate in debates] + [
-        Case(debate, probe, side, probe.texts[n % len(probe.texts)] if side else ())
+    return [ProbeCase(debate) for debate in debates] + [
+        ProbeCase(debate, probe, side, probe.texts[n % len(probe.texts)] if side else ())
         for probe in probes
         for n, debate in enumerate(debates)
         for side in (SIDES if probe.texts else (None,))
@@ -136,7 +136,7 @@ def _parsed(model: type[_Model], name: str, fields: object) -> _Model:
         raise BadFile([f"prompts/probes: {where}: {message}." for where, message in mistakes]) from None
 
 
-def make_opened(case: Case, judge: str) -> tuple[Opened, list[Spoke | Declined]]:
+def make_opened(case: ProbeCase, judge: str) -> tuple[Opened, list[Spoke | Declined]]:
     """The first event of the judging of a case, and its speeches as the events that follow."""
     transcript = case.transcript
     digest = hashlib.sha256(transcript.model_dump_json().encode()).hexdigest()
@@ -150,7 +150,7 @@ class ProbeRun:
 
     def __init__(
         self,
-        cases: Sequence[Case],
+        cases: Sequence[ProbeCase],
         judges: Sequence[str],
         folder: str,
         repeats: int = 1,
@@ -288,7 +288,7 @@ class ProbeRun:
         }
         cases = [
             {"probe": case.probe.name, "debate": case.debate.name, "side": case.side, "repeat": repeat}
-            | outcome(case.probe, case.side, found[Case(case.debate).name, repeat], found[case.name, repeat])
+            | outcome(case.probe, case.side, found[ProbeCase(case.debate).name, repeat], found[case.name, repeat])
             for _, case, repeat, _ in own
             if case.probe
         ]

@@ -1,8 +1,8 @@
 """Whether a text holds a quote, and what comes closest to it where it does not.
 
-Both are made alike first (`fold`). A quote counts as held where it stands in the text as it is, whole words and
-whole figures; an ellipsis parts it, and its parts must stand in order. Where it does not stand there, the stretch of
-the text that is most like it is looked for, and the share of characters that agree is measured (rapidfuzz's ratio:
+Both are normalized first (`normalize_text`). A quote counts as held where it stands in the text as it is, whole words
+and whole figures; an ellipsis parts it, and its parts must stand in order. Where it does not stand there, the stretch
+of the text that is most like it is looked for, and the share of characters that agree is measured (rapidfuzz's ratio:
 twice the length of what both have in common, over the length of both).
 
 `NEAR` and more is a near match. It was measured on 250 sentences of the debates in examples/, each looked for in all of
@@ -62,10 +62,10 @@ def why_unusable(quote: str) -> str:
 
 
 def parts(quote: str) -> list[str]:
-    """What stands between the ellipses of a quote, made alike, without quotes around it and the stop at its end."""
+    """What stands between the ellipses of a quote, normalized, without quotes around it and the stop at its end."""
     found = []
     for part in _ELLIPSIS.split(one_encoding(quote)):
-        plain = fold(part.strip().lstrip(_OUTER)).text.rstrip(_ENDINGS).removesuffix(" -")
+        plain = normalize_text(part.strip().lstrip(_OUTER)).text.rstrip(_ENDINGS).removesuffix(" -")
         plain = plain[2:] if _BULLET.match(plain) else plain
         if any(piece.isalnum() for piece in plain):
             found.append(plain)
@@ -81,7 +81,9 @@ def compare(quote: str, texts: Sequence[str]) -> Match:
     wanted = parts(quote)
     plain = []
     for text in texts:
-        variants = [fold(text), fold(text, reference_marks=False)] if has_reference_marks(text) else [fold(text)]
+        variants = [normalize_text(text)]
+        if has_reference_marks(text):
+            variants.append(normalize_text(text, reference_marks=False))
         for variant in variants:
             if place := _find_parts(wanted, variant):
                 return _judge_found(wanted, variant, place)
@@ -94,7 +96,7 @@ def _enough(part: str) -> bool:
     return part.count(" ") + 1 >= WORDS and text_weight(part) >= CHARACTERS
 
 
-def _find_parts(wanted: Sequence[str], text: Folded) -> tuple[int, int] | None:
+def _find_parts(wanted: Sequence[str], text: NormalizedText) -> tuple[int, int] | None:
     """Where all of the parts stand in order, from the first to the last; None if they do not."""
     begin, place = -1, 0
     for part in wanted:
@@ -115,7 +117,7 @@ def _find(part: str, text: str, place: int) -> int:
     return -1
 
 
-def _judge_found(wanted: Sequence[str], text: Folded, place: tuple[int, int]) -> Match:
+def _judge_found(wanted: Sequence[str], text: NormalizedText, place: tuple[int, int]) -> Match:
     if all(_enough(part) for part in wanted):
         across = f", in {len(wanted)} parts with something left out between them" if len(wanted) > 1 else ""
         return Match("verified", 1.0, "", f"the page holds the quote word for word{across}")
@@ -123,7 +125,7 @@ def _judge_found(wanted: Sequence[str], text: Folded, place: tuple[int, int]) ->
     return Match("near match", 1.0, passage, "every part is there in order, but one of them is too short to count")
 
 
-def _closest(wanted: Sequence[str], text: Folded) -> Match:
+def _closest(wanted: Sequence[str], text: NormalizedText) -> Match:
     """The passages most like each part, in order, and what they amount to."""
     place, minimum, differing = 0, 1.0, ""
     stretches: list[tuple[int, int, str]] = []
@@ -236,8 +238,8 @@ _CUT_AFTER = re.compile(rf"[.,:/'^-]\d|[%‰°]| \d{{3}}(?!\d)|[ -](?:{_SCALE}|p
 _GROUP = re.compile(r"\d{3}(?!\d)")
 
 
-class Folded(NamedTuple):
-    """A text, made alike, and what it was made from."""
+class NormalizedText(NamedTuple):
+    """A normalized text, and what it was made from."""
 
     text: str
     """Words with one space between them."""
@@ -256,12 +258,13 @@ class Folded(NamedTuple):
         return ""
 
 
-def fold(text: str, *, reference_marks: bool = True) -> Folded:
-    """`text` made alike; without its reference marks where `reference_marks` is False."""
+def normalize_text(text: str, *, reference_marks: bool = True) -> NormalizedText:
+    """`text` in one encoding and case, with one kind of quotes, dashes and spaces; without its reference marks where
+    `reference_marks` is False."""
     source = one_encoding(text)
     if not reference_marks:
         source = _REFERENCE_MARK.sub("", source)
-    return Folded(" ".join(_alike(_LONE.sub(r" \g<0> ", source)).split()), source)
+    return NormalizedText(" ".join(_alike(_LONE.sub(r" \g<0> ", source)).split()), source)
 
 
 def one_encoding(text: str) -> str:
@@ -281,14 +284,14 @@ def has_reference_marks(text: str) -> bool:
     return _REFERENCE_MARK.search(text) is not None
 
 
-def figures(folded: str) -> list[str]:
-    """The numbers of a text that was made alike, in order, with their signs, separators and powers of ten."""
-    return _FIGURE.findall(folded)
+def figures(normalized_text: str) -> list[str]:
+    """The numbers of a normalized text, in order, with their signs, separators and powers of ten."""
+    return _FIGURE.findall(normalized_text)
 
 
-def text_weight(folded: str) -> int:
+def text_weight(normalized_text: str) -> int:
     """Characters that are no spaces, those of wide scripts counted double."""
-    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in folded if char != " ")
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in normalized_text if char != " ")
 
 
 def cut_before(text: str, start: int) -> bool:

@@ -274,7 +274,7 @@ class ApiModel(Provider):
         """What an exception of the SDK, or of the libraries beneath it, amounts to."""
         partial = answer.partial(self.name)
         if isinstance(error, TimeoutError):
-            return call_errors.broken(self.name, clock.verdict(), partial, clock.hint)
+            return call_errors.broken(self.name, clock.timeout_reason(), partial, clock.hint)
         unreadable = isinstance(error, UnreadableReply)
         error = error.reason if isinstance(error, UnreadableReply) else error
         if (call_error := self.call_error(error)) is not None:

@@ -45,8 +45,8 @@ def has_ended(state: Any, ended: Collection[str]) -> bool:
 
 async def listed_batches(name: str, first_page: Awaitable[Any]) -> AsyncIterator[Any]:
     """The batches of a list whose pages are fetched as they are needed. Only a whole list tells that a batch was not
-    created, and none must be paid for twice. So AttributeError or TypeError if a page is none, does not say whether it
-    is the last, or has a batch again, and TransientError after `MAX_LISTED`."""
+    created, and none must be paid for twice. Raises AttributeError or TypeError if a page is not valid, does not say
+    whether it is the last, or repeats a batch, and TransientError after `MAX_LISTED`."""
     seen = set[str]()
     page = await first_page
     while True:

@@ -192,7 +192,7 @@ class SilenceClock:
     def _taken(self) -> float:
         return 0.0 if self._began is None else time.monotonic() - self._began
 
-    def verdict(self) -> str:
+    def timeout_reason(self) -> str:
         """Which time ran out."""
         if self._taken() >= self._total:
             return f"no end after {self._taken():,.0f} s"

@@ -25,7 +25,7 @@ from debate_orchestrator.tournament.plan import (
     topics_by_id,
 )
 from debate_orchestrator.tournament.rows import ROWS
-from debate_orchestrator.tournament.spec import MAX_MODELS, Model, Spec, Topic, check, spec_of
+from debate_orchestrator.tournament.spec import MAX_MODELS, Model, Topic, TournamentSpec, check, spec_of
 from debate_orchestrator.tournament.spec_file import read_topics
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import (
@@ -57,12 +57,12 @@ class Tournament(NamedTuple):
     """A tournament in its folder."""
 
     folder: str
-    spec: Spec
+    spec: TournamentSpec
     schedule: tuple[ScheduledDebate, ...]
     topics: dict[str, Topic]
 
     @classmethod
-    def of(cls, folder: str, spec: Spec) -> Tournament:
+    def of(cls, folder: str, spec: TournamentSpec) -> Tournament:
         """The tournament of a spec, with the schedule that follows from it."""
         return cls(folder, spec, make_schedule(spec), topics_by_id(spec.topics))
 
@@ -124,7 +124,7 @@ def is_begun(path: str) -> bool:
         raise BadJournal(f"Can't read the journal {path} ({error_text(error)}).") from None
 
 
-def create(folder: str, spec: Spec) -> Tournament:
+def create(folder: str, spec: TournamentSpec) -> Tournament:
     """The tournament of a spec in a folder, which is new or empty, or holds the same tournament. A new cap and new
     limits take the place of those before. BadSettings with everything else that differs; BadFile for another folder."""
     if os.path.lexists(os.path.join(folder, SPEC)):
@@ -148,7 +148,7 @@ def create(folder: str, spec: Spec) -> Tournament:
     return write(folder, spec)
 
 
-def default_folder(spec: Spec) -> str:
+def default_folder(spec: TournamentSpec) -> str:
     """The folder of a tournament for which the user named none: its tag, which may come from a stranger's file, and
     for a rehearsal one beside it, so that the place of the real debates stays free. BadFile for a link."""
     folder = f"{spec.tag}{'-rehearsed' if model_spec.is_rehearsal(spec.everyone) else ''}"
@@ -218,12 +218,12 @@ def load(folder: str) -> Tournament:
     return tournament
 
 
-def frozen(spec: Spec) -> dict[str, Any]:
+def frozen(spec: TournamentSpec) -> dict[str, Any]:
     """A spec as plain data that says all that its schedule and debates depend on."""
     return {"schema": SCHEMA, "version": __version__, **spec.model_dump(mode="json", by_alias=True)}
 
 
-def unfrozen(data: Any, name: str) -> Spec:
+def unfrozen(data: Any, name: str) -> TournamentSpec:
     """The spec that was frozen so; `name` says where it was read. BadFile with every problem if it can't be used."""
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         found = data.get("schema") if isinstance(data, dict) else data
@@ -237,26 +237,26 @@ def unfrozen(data: Any, name: str) -> Spec:
         raise BadFile([f"{name}: {problem}" for problem in error.problems], hint="restore it from a copy") from None
 
 
-def original(spec: Spec) -> Spec:
+def original(spec: TournamentSpec) -> TournamentSpec:
     """A spec without the models that were added later."""
     models = tuple(model for model in spec.models if model.name not in spec.added)
     return spec.model_copy(update={"models": models, "added": ()})
 
 
-def identity(spec: Spec) -> str:
+def identity(spec: TournamentSpec) -> str:
     """A short name for a tournament: the same for the same debates, whatever is added later, caps and limits."""
     left_out = {*FREE_TO_CHANGE, "prompts", "added"}
     plain = original(spec).model_dump_json(by_alias=True, exclude=left_out, exclude_defaults=True)
     return hashlib.sha256(plain.encode()).hexdigest()[:16]
 
 
-def changed_prompts(spec: Spec) -> list[str]:
+def changed_prompts(spec: TournamentSpec) -> list[str]:
     """The prompts of this installation that are not those with which the tournament began."""
-    now = loader.digests(spec.rules, spec.templates)
+    now = loader.digests(spec.loaded_format, spec.templates)
     return sorted(name for name in now.keys() | spec.prompts.keys() if now.get(name) != spec.prompts.get(name))
 
 
-def write(folder: str, spec: Spec) -> Tournament:
+def write(folder: str, spec: TournamentSpec) -> Tournament:
     """Writes spec and schedule. The spec comes first: the schedule follows from it. A `schedule.json` that holds no
     schedule is moved aside."""
     tournament = Tournament.of(folder, spec)
@@ -266,7 +266,7 @@ def write(folder: str, spec: Spec) -> Tournament:
     return tournament
 
 
-def _spec_text(spec: Spec) -> str:
+def _spec_text(spec: TournamentSpec) -> str:
     return json.dumps(frozen(spec), ensure_ascii=False, indent=1) + "\n"
 
 
@@ -292,7 +292,7 @@ def read_json(path: str) -> Any:
         raise BadFile(f"{name_of(path)} is not valid JSON ({error}).", hint="restore it from a copy") from None
 
 
-def _differences(known: Spec, spec: Spec) -> Iterator[str]:
+def _differences(known: TournamentSpec, spec: TournamentSpec) -> Iterator[str]:
     """A sentence for every key that is another than when the tournament began. Other prompts make no other tournament:
     they may come with a newer version of this program, and a run says so."""
     before, now = (version.model_dump(mode="json", by_alias=True) for version in (original(known), spec))

@@ -16,6 +16,8 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from pydantic import Field
+
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.formats.validation import key_path, validate
 from debate_orchestrator.storage.files import make_folder, write_new
@@ -59,7 +61,7 @@ class ColumnMap(FrozenModel):
     """pro, con, tie, or a side's model."""
     scores: dict[str, tuple[str, str]] = {}
     """Dimension to the columns of pro's and con's points."""
-    turn: str | None = None
+    round: str | None = Field(default=None, alias="turn")
     """The round after which the ballot was cast; the last one of a debate is on the whole of it."""
     mirrored: str | None = None
     """Whether the judge saw the sides exchanged. The row holds the sides as they are."""
@@ -84,12 +86,12 @@ MAX_SCORES = 1_000_000
 
 
 class JudgeRow(NamedTuple):
-    """One row as it was read: values by the keys of the map, those of scores by dimension."""
+    """One row as it was read: values by the fields of the map, those of scores by dimension."""
 
     line: int
     values: dict[str, Any]
     scores: dict[str, tuple[Any, Any]]
-    work: dict[Any, RoleUsage]
+    usage_by_role: dict[Any, RoleUsage]
 
 
 def import_rows(source: str, map_file: str | None, to: str) -> Rows:
@@ -108,7 +110,7 @@ def import_rows(source: str, map_file: str | None, to: str) -> Rows:
     about = {
         "from": os.path.basename(source),
         "sha256": hashlib.sha256(text.encode()).hexdigest(),
-        "map": columns.model_dump(exclude_none=True, exclude_defaults=True) if columns else None,
+        "map": columns.model_dump(by_alias=True, exclude_none=True, exclude_defaults=True) if columns else None,
         "debates": len(found.debates),
         "ballots": len(found.ballots),
         "notes": list(found.notes),
@@ -237,15 +239,17 @@ def _debatebench(lines: Iterable[tuple[int, Any]], where: str) -> Iterator[Judge
             "first": turns[0].get("speaker") if turns else transcript.get("round_order"),
         }
         panel = [judge for judge in panel if isinstance(judge, dict)]
-        work: dict[Any, RoleUsage] = {}
+        usage_by_role: dict[Any, RoleUsage] = {}
         if turns:
-            work = {side: _side_usage([turn for turn in turns if turn.get("speaker") == side]) for side in rows.SIDES}
-            work["judge"] = _side_usage(panel)
+            usage_by_role = {
+                side: _side_usage([turn for turn in turns if turn.get("speaker") == side]) for side in rows.SIDES
+            }
+            usage_by_role["judge"] = _side_usage(panel)
         for judge in panel or [{}]:
             pro, con = (_mapping(_at(judge, _path(f"{side}.scores"))) for side in rows.SIDES)
             points = {str(name): (pro[name], con.get(name)) for name in pro}
             own = {"judge": judge.get("judge_id"), "winner": judge.get("winner")}
-            yield JudgeRow(number, values | own, points, work)
+            yield JudgeRow(number, values | own, points, usage_by_role)
 
 
 def _mapping(value: Any) -> dict[str, Any]:
@@ -297,7 +301,7 @@ class _Collector:
         if not judge:
             self._note("Rows without a judge, which cast no vote", f"line {row.line}")
             return
-        number = self._number(row, "turn")
+        number = self._number(row, "round")
         mirrored = _text(row.values.get("mirrored")).casefold() in _TRUE
         key = (debate_id, judge, number, mirrored, _text(row.values.get("repeat")))
         content = hashlib.sha256(repr((row.values, row.scores)).encode("utf-8", "surrogatepass")).digest()
@@ -327,7 +331,7 @@ class _Collector:
 
     def _debate(self, debate_id: str, row: JudgeRow) -> dict[str, Any]:
         """The debate's values, of which every row may give those that others lack."""
-        debate = self._debates.setdefault(debate_id, {"work": row.work})
+        debate = self._debates.setdefault(debate_id, {"usage_by_role": row.usage_by_role})
         given = tuple(row.values.get(key) for key in _OF_DEBATE)
         if debate.get("given") == given:
             return debate
@@ -362,7 +366,8 @@ class _Collector:
         value = row.values.get(key)
         number = _finite(value)
         if number is None and _text(value).casefold() not in _MISSING:
-            self._note(f"`{key}` that is no number", f"{short_repr(_text(value))}, line {row.line}")
+            key_in_map = ColumnMap.model_fields[key].alias or key
+            self._note(f"`{key_in_map}` that is no number", f"{short_repr(_text(value))}, line {row.line}")
         return number
 
     def _scores(self, row: JudgeRow) -> dict[str, tuple[float, float]]:
@@ -427,7 +432,9 @@ class _Collector:
         texts = {key: debate.get(key, "") for key in ("created", "topic", "motion", "category")}
         first = _SIDES.get(debate.get("first", "").casefold())
         models = {side: debate.get(side) for side in rows.SIDES}
-        return DebateRow(id=debate_id, **texts, **models, first=first, winner=winner, work=debate["work"])
+        return DebateRow(
+            id=debate_id, **texts, **models, first=first, winner=winner, usage_by_role=debate["usage_by_role"]
+        )
 
 
 def _finals(ballots: Mapping[tuple[Any, ...], BallotRow]) -> list[BallotRow]:

@@ -209,7 +209,7 @@ def _debate_row(folder: str, debate: _Debate, line: Mapping[str, Any], names: Ma
         winner=_WINNERS.get(report.verdict.winner) if report.verdict else None,
         complete=report.status == "complete",
         rehearsed=report.run.rehearsed,
-        work=_usage_by_role(debate),
+        usage_by_role=_usage_by_role(debate),
         page=os.path.relpath(page, folder) if os.path.exists(page) else "",
     )
 

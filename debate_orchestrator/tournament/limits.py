@@ -25,7 +25,7 @@ from debate_orchestrator.providers import api, call_errors
 from debate_orchestrator.providers.limits import LIMITS, reply_length
 from debate_orchestrator.providers.provider import OnPiece, Provider
 from debate_orchestrator.providers.registry import api_of, entry
-from debate_orchestrator.tournament.spec import Limits, Spec
+from debate_orchestrator.tournament.spec import Limits, TournamentSpec
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import ExternalError, Paused, TransientError
 
@@ -331,7 +331,7 @@ class Gate:
 class Limiters:
     """All limiters of a run."""
 
-    def __init__(self, spec: Spec):
+    def __init__(self, spec: TournamentSpec):
         self._spec = spec
         self._limiters: dict[str, Limiter] = {}
         self._gates: dict[str, Gate] = {}

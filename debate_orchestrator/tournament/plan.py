@@ -19,7 +19,7 @@ from debate_orchestrator.engine import start
 from debate_orchestrator.engine.estimate import CostEstimate, estimate, token_traits
 from debate_orchestrator.providers import pricing
 from debate_orchestrator.providers.registry import takes_batches
-from debate_orchestrator.tournament.spec import Limits, Pool, Spec, Topic, debate_settings, declared_prices
+from debate_orchestrator.tournament.spec import Limits, Pool, Topic, TournamentSpec, debate_settings, declared_prices
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings
 
@@ -52,7 +52,7 @@ class ScheduledDebate(FrozenModel):
     """The names of the other judges who may judge, in the order in which they replace one who fails."""
 
 
-def make_schedule(spec: Spec) -> tuple[ScheduledDebate, ...]:
+def make_schedule(spec: TournamentSpec) -> tuple[ScheduledDebate, ...]:
     """Every debate, in the order in which they are begun. BadSettings if there are too many."""
     debates: list[ScheduledDebate] = []
     draw = JudgeDraw(spec)
@@ -86,7 +86,7 @@ def _size(value: Any) -> int:
     return len(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
 
 
-def _most_bytes(spec: Spec, debates: int) -> int:
+def _most_bytes(spec: TournamentSpec, debates: int) -> int:
     """The bytes of a schedule of so many debates, the same number on each topic, if each has the longest names."""
     name = max((model.name for model in spec.models), key=_size)
     reserve = tuple(judge.name for judge in spec.judges.pool)
@@ -100,7 +100,7 @@ def _most_bytes(spec: Spec, debates: int) -> int:
     return debates * line + debates * texts // max(len(spec.topics), 1)
 
 
-def pairs_by_addition(spec: Spec) -> Iterator[tuple[tuple[str, str], ...]]:
+def pairs_by_addition(spec: TournamentSpec) -> Iterator[tuple[tuple[str, str], ...]]:
     """The pairs of the spec as it began, then those of each model that was added."""
     yield spec.pairs
     names = [model.name for model in spec.models]
@@ -108,7 +108,9 @@ def pairs_by_addition(spec: Spec) -> Iterator[tuple[tuple[str, str], ...]]:
         yield tuple((name, other) for other in names[: names.index(name)])
 
 
-def seatings(spec: Spec, pair: tuple[str, str], topic: Topic, place: int, repetition: int) -> list[tuple[str, str]]:
+def seatings(
+    spec: TournamentSpec, pair: tuple[str, str], topic: Topic, place: int, repetition: int
+) -> list[tuple[str, str]]:
     """Who is pro and who is con, for a pair on a topic: one debate, or both ways round."""
     one, other = pair
     both = [(one, other), (other, one)]
@@ -123,7 +125,7 @@ def seatings(spec: Spec, pair: tuple[str, str], topic: Topic, place: int, repeti
 
 
 def first_speakers(
-    spec: Spec, pro: str, con: str, topic: Topic, place: int, repetition: int
+    spec: TournamentSpec, pro: str, con: str, topic: Topic, place: int, repetition: int
 ) -> list[Literal["pro", "con"]]:
     """Who speaks first: one debate for each."""
     orders: list[Literal["pro", "con"]] = ["pro", "con"]
@@ -139,7 +141,7 @@ def first_speakers(
 class JudgeDraw:
     """Draws panels, and keeps count of how often each judge was drawn."""
 
-    def __init__(self, spec: Spec):
+    def __init__(self, spec: TournamentSpec):
         self._spec, self._pool = spec, Pool(spec)
         self._eligible: dict[tuple[str, str], list[str]] = {}
         self._by_topic: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -164,7 +166,13 @@ class JudgeDraw:
 
 
 def _scheduled(
-    spec: Spec, draw: JudgeDraw, topic: Topic, pro: str, con: str, first: Literal["pro", "con"], repetition: int
+    spec: TournamentSpec,
+    draw: JudgeDraw,
+    topic: Topic,
+    pro: str,
+    con: str,
+    first: Literal["pro", "con"],
+    repetition: int,
 ) -> ScheduledDebate:
     seed = _hash(spec.tag, topic.id, pro, con, repetition) >> 1
     panel, reserve = draw.panel(topic, pro, con, number("judges", spec, topic.id, pro, con, repetition, first))
@@ -184,18 +192,18 @@ def _scheduled(
     )
 
 
-def open_scheduled(spec: Spec, debate: ScheduledDebate, topics: dict[str, Topic] | None = None) -> Opened:
+def open_scheduled(spec: TournamentSpec, debate: ScheduledDebate, topics: dict[str, Topic] | None = None) -> Opened:
     """The event that opens a scheduled debate."""
     topic = (topics or topics_by_id(spec.topics))[debate.topic]
-    pro, con = spec.rules.sides
+    pro, con = spec.loaded_format.sides
     seated = {pro: spec.model_named(debate.pro).spec, con: spec.model_named(debate.con).spec}
     panel = [spec.model_named(name).spec for name in debate.judges]
     settings = debate_settings(spec, topic, pro if debate.first == "pro" else con, seated, panel)
     settings = settings.model_copy(update={"output": f"{debate.id}.md"})
-    return start.make_opened(settings, loaded=(spec.rules, spec.templates), seed=debate.seed)
+    return start.make_opened(settings, loaded=(spec.loaded_format, spec.templates), seed=debate.seed)
 
 
-def number(what: str, spec: Spec, *parts: object) -> int:
+def number(what: str, spec: TournamentSpec, *parts: object) -> int:
     """A number that depends on the spec's tag and seed and on what it is for, and on nothing else."""
     return _hash(what, spec.tag, spec.seed, *parts)
 
@@ -223,7 +231,7 @@ def topics_by_id(topics: Sequence[Topic]) -> dict[str, Topic]:
 
 
 MAX_WORK = 10_000_000
-"""Tokens of all briefs that are made to estimate: debates of other shapes of casts follow from those estimated."""
+"""Tokens of all briefs that are made to estimate: debates of other cost classes follow from those estimated."""
 SHORT_ANSWERS, LONG_ANSWERS = 0.5, 2.0
 """The range of the cost: answers half as long as expected, and answers twice as long with nothing read from a cache."""
 
@@ -247,7 +255,7 @@ class TournamentEstimate(NamedTuple):
     loads: tuple[Load, ...]
     """One for each model, by its spec."""
     sampled: bool
-    """Whether only some of the shapes of casts were estimated."""
+    """Whether only some of the cost classes were estimated."""
     seconds: float | None
     """The time at the limits, or the time of the calls with so many debates at once if that is longer; None if the
     calls go into batches, which take as long as the provider takes."""
@@ -276,25 +284,26 @@ class TournamentEstimate(NamedTuple):
 
 
 def estimate_tournament(
-    spec: Spec, debates: Sequence[ScheduledDebate], at_once: int, *, batch: bool = False
+    spec: TournamentSpec, debates: Sequence[ScheduledDebate], at_once: int, *, batch: bool = False
 ) -> TournamentEstimate:
     """What these debates will take, with so many at once; with `batch`, in batches where the vendor takes them."""
     amounts: dict[str, dict[str, float]] = {}
     seconds, work, sampled = 0.0, 0, False
     topics = topics_by_id(spec.topics)
     rehearsal = all(map(model_spec.is_stand_in, model_spec.specs_of(spec.everyone)))
-    for shape in _shapes(spec, debates):
+    for cost_class in _cost_classes(spec, debates):
         if work < MAX_WORK:
-            opened = open_scheduled(spec, shape.debate, {shape.debate.topic: _mean_topic(shape, topics)})
-            expected, places = estimate(opened, rehearsal=True), _places(spec, shape.debate, opened.cast, shape.names)
+            opened = open_scheduled(spec, cost_class.debate, {cost_class.debate.topic: _mean_topic(cost_class, topics)})
+            expected = estimate(opened, rehearsal=True)
+            places = _places(spec, cost_class.debate, opened.cast, cost_class.names)
             lines = [(places.get(line.seat), model, line) for model, line in _by_model(expected, opened.cast)]
             work += expected.tokens.input
-        else:  # it takes about what the shape before it takes, seat by seat
+        else:  # it takes about what the one before it takes, seat by seat
             sampled = True
-        times = shape.models[0].total()
+        times = cost_class.models[0].total()
         seconds += expected.seconds * times
         for place, model, line in lines:
-            counts = {model: times} if place is None else shape.models[place]
+            counts = {model: times} if place is None else cost_class.models[place]
             for seat_model, count in counts.items():
                 if rehearsal or not model_spec.is_stand_in(seat_model):
                     _add(amounts.setdefault(model_spec.unrehearsed(seat_model), {}), line, count)
@@ -314,25 +323,25 @@ def estimate_tournament(
     )
 
 
-class _Shape(NamedTuple):
-    """Debates whose tokens differ by their topics alone, each at the prices of its models."""
+class _CostClass(NamedTuple):
+    """Debates that need the same tokens except for their topics. Each is priced by its own models."""
 
     debate: ScheduledDebate
     """One of them."""
     names: tuple[str, ...]
     """The names of its sides, then of its judges."""
     models: tuple[Counter[str], ...]
-    """For each of these, in how many of the debates which model spec has the place."""
+    """For each of these names: model spec to the number of debates in which it fills that place."""
     topics: Counter[str]
     """The ids of their topics, each with the number of its debates."""
 
 
-def _shapes(spec: Spec, debates: Sequence[ScheduledDebate]) -> list[_Shape]:
-    """The debates by what of their models decides on the tokens, the most frequent shape first."""
+def _cost_classes(spec: TournamentSpec, debates: Sequence[ScheduledDebate]) -> list[_CostClass]:
+    """The debates by what of their models decides on the tokens, the most frequent class first."""
     specs = {model.name: model.spec for model in (*spec.judges.pool, *spec.models)}
     traits = {name: token_traits(one) for name, one in specs.items()}
     order = {name: place for place, name in enumerate(sorted(specs, key=lambda name: (repr(traits[name]), name)))}
-    found: dict[Hashable, _Shape] = {}
+    found: dict[Hashable, _CostClass] = {}
     for debate in debates:
         # The first judge also takes the seats for which the spec names no model, such as the moderator's.
         first, others = debate.judges[:1], debate.judges[1:]
@@ -340,31 +349,31 @@ def _shapes(spec: Spec, debates: Sequence[ScheduledDebate]) -> list[_Shape]:
         cast = tuple(specs[name] for name in names)
         models = tuple((cast.index(one), traits[name]) for one, name in zip(cast, names, strict=True))
         key = debate.first, models  # the second speaker reads more than the first
-        shape = found.setdefault(key, _Shape(debate, names, tuple(Counter() for _ in cast), Counter()))
-        shape.topics[debate.topic] += 1
-        for place, one in zip(shape.models, cast, strict=True):
+        cost_class = found.setdefault(key, _CostClass(debate, names, tuple(Counter() for _ in cast), Counter()))
+        cost_class.topics[debate.topic] += 1
+        for place, one in zip(cost_class.models, cast, strict=True):
             place[one] += 1
-    return sorted(found.values(), key=lambda shape: -shape.models[0].total())
+    return sorted(found.values(), key=lambda cost_class: -cost_class.models[0].total())
 
 
-def _mean_topic(shape: _Shape, topics: Mapping[str, Topic]) -> Topic:
+def _mean_topic(cost_class: _CostClass, topics: Mapping[str, Topic]) -> Topic:
     """A topic whose texts are as long as the mean of theirs: the tokens of a debate grow with the length of its texts,
     whatever they say."""
 
     texts = {}
     for field, letter in (("motion", "m"), ("position_a", "a"), ("position_b", "b")):
-        length = sum(len(getattr(topics[id], field)) * times for id, times in shape.topics.items())
-        texts[field] = letter * round(length / shape.topics.total())
-    return topics[shape.debate.topic].model_copy(update=texts)
+        length = sum(len(getattr(topics[id], field)) * times for id, times in cost_class.topics.items())
+        texts[field] = letter * round(length / cost_class.topics.total())
+    return topics[cost_class.debate.topic].model_copy(update=texts)
 
 
 def _places(
-    spec: Spec, debate: ScheduledDebate, cast: Mapping[str, tuple[str, ...]], names: Sequence[str]
+    spec: TournamentSpec, debate: ScheduledDebate, cast: Mapping[str, tuple[str, ...]], names: Sequence[str]
 ) -> dict[str, int]:
-    """For each seat of a debate, the place of its model among the `names` of a shape. Seats for which the spec names no
-    model have that of the first judge, or of a side; one with another, such as the clerk's, has no place."""
+    """For each seat of a debate, the place of its model among the `names` of a cost class. Seats for which the spec
+    names no model have that of the first judge, or of a side; one with another, such as the clerk's, has no place."""
     panel = zip(judge_seats(len(debate.judges)), debate.judges, strict=True)
-    places = dict(zip(spec.rules.sides, (0, 1), strict=True))
+    places = dict(zip(spec.loaded_format.sides, (0, 1), strict=True))
     places |= {seat: 2 + names[2:].index(name) for seat, name in panel}
     specs = {place: spec.model_named(names[place]).spec for place in (2, 0, 1) if place < len(names)}
     for seat in cast.keys() - places.keys() - {JUDGE}:
@@ -409,7 +418,7 @@ def _per_call(model: str, usage: Usage, calls: float, *, batch: bool) -> float |
     return None if cost is None else cost * calls
 
 
-def _time(limits: Mapping[str, Limits], loads: Sequence[Load], spec: Spec) -> tuple[float, str]:
+def _time(limits: Mapping[str, Limits], loads: Sequence[Load], spec: TournamentSpec) -> tuple[float, str]:
     """Seconds that the strictest limit asks for, and which one that is."""
     needs = [(0.0, "")]
     names: defaultdict[str, set[str]] = defaultdict(set)

@@ -25,9 +25,9 @@ _CONFIG = {"view": {"stroke": None}, "axis": {"labelLimit": 260, "gridColor": "#
 _POINT = {"type": "point", "filled": True, "size": 70, "color": _DARK, "opacity": 1}
 
 Rows = list[dict[str, Any]]
-Spec = dict[str, Any]
+VegaSpec = dict[str, Any]
 """A Vega-Lite spec, or a part of one."""
-Draw = Callable[[Rows, list[str]], Spec]
+Draw = Callable[[Rows, list[str]], VegaSpec]
 """Makes a spec of the rows of a table and the models, the strongest first."""
 
 
@@ -36,7 +36,7 @@ class Plot(NamedTuple):
 
     name: str
     title: str
-    reading: str
+    how_to_read: str
     """How to read it, and what it does not show."""
     svg: str
     png: bytes
@@ -59,9 +59,9 @@ def draw(tables: Sequence[Table], order: Sequence[str]) -> list[Plot]:
         chart = make(rows, [one_line(model) for model in order])
         if chart["data"]["values"]:
             spec = {"$schema": _SCHEMA, "width": _WIDTH, "height": {"step": _STEP}, "config": _CONFIG, **chart}
-            reading = f"{how} {of[table].about}{f' The first {_MAX_SHOWN} are shown.' if cut else ''}"
+            how_to_read = f"{how} {of[table].about}{f' The first {_MAX_SHOWN} are shown.' if cut else ''}"
             svg = vl_convert.vegalite_to_svg(spec)
-            found.append(Plot(name, of[table].title, reading, svg, vl_convert.svg_to_png(svg, scale=_SCALE)))
+            found.append(Plot(name, of[table].title, how_to_read, svg, vl_convert.svg_to_png(svg, scale=_SCALE)))
     return found
 
 
@@ -82,14 +82,14 @@ def _shown(table: Table, order: Sequence[str]) -> tuple[list[dict[str, Any]], bo
     ], cut
 
 
-def _names(rows: Sequence[Mapping[str, Any]], field: str, order: Sequence[str], **more: Any) -> Spec:
+def _names(rows: Sequence[Mapping[str, Any]], field: str, order: Sequence[str], **more: Any) -> VegaSpec:
     """An axis of the names in a field: models in their order, then others by name."""
     names = dict.fromkeys(row[field] for row in rows)
     sort = sorted(names, key=lambda name: (order.index(name) if name in order else len(order), name))
     return {"field": field, "type": "nominal", "title": None, "sort": sort, **more}
 
 
-def _figures(field: str, title: str, **scale: Any) -> Spec:
+def _figures(field: str, title: str, **scale: Any) -> VegaSpec:
     """An axis of figures."""
     return {"field": field, "type": "quantitative", "title": title, "scale": scale}
 
@@ -97,7 +97,7 @@ def _figures(field: str, title: str, **scale: Any) -> Spec:
 def _intervals(field: str, value: str, low: str, high: str, title: str) -> Draw:
     """Points with their intervals, and a line at 0. The axis is never so short that rounding errors show."""
 
-    def make(rows: Rows, order: list[str]) -> Spec:
+    def make(rows: Rows, order: list[str]) -> VegaSpec:
         ends = [row[name] for row in rows for name in (low, high, value) if row[name] is not None]
         x = _figures(low, title, domain=[min([-_MIN_RANGE, *ends]), max([_MIN_RANGE, *ends])])
         y = _names(rows, field, order)
@@ -115,18 +115,18 @@ def _intervals(field: str, value: str, low: str, high: str, title: str) -> Draw:
     return make
 
 
-def _plain_figures(field: str) -> Spec:
+def _plain_figures(field: str) -> VegaSpec:
     """Figures on the axis of another layer."""
     return {"field": field, "type": "quantitative"}
 
 
-def _elo(rows: Rows, order: list[str]) -> Spec:
+def _elo(rows: Rows, order: list[str]) -> VegaSpec:
     best_first = [row["model"] for row in rows]
     encoding = {"x": _figures("rating", "Elo", zero=False), "y": _names(rows, "model", best_first)}
     return {"data": {"values": rows}, "mark": _POINT, "encoding": encoding}
 
 
-def _by_side(rows: Rows, order: list[str]) -> Spec:
+def _by_side(rows: Rows, order: list[str]) -> VegaSpec:
     points = [
         {"model": row["model"], "side": side, "rate": row[f"{side}_win_rate"]}
         for row in rows
@@ -149,7 +149,7 @@ def _by_side(rows: Rows, order: list[str]) -> Spec:
 def _matrix(down: str, across: str, value: str, cells: Callable[[Rows], Iterator[dict[str, Any]]] = iter) -> Draw:
     """A matrix of figures from 0 to 1 on tiles that are darker for more."""
 
-    def make(rows: Rows, order: list[str]) -> Spec:
+    def make(rows: Rows, order: list[str]) -> VegaSpec:
         given = [row for row in cells(rows) if row[value] is not None]
         axis = {"orient": "top", "labelAngle": -40}
         places = {"x": _names(given, across, order, axis=axis), "y": _names(given, down, order)}
@@ -185,7 +185,7 @@ def _mirrored(rows: Rows) -> Iterator[dict[str, Any]]:
         yield {**row, "judge_a": row["judge_b"], "judge_b": row["judge_a"]}
 
 
-def _stacked(rows: Rows, order: list[str]) -> Spec:
+def _stacked(rows: Rows, order: list[str]) -> VegaSpec:
     parts = [
         {"judge": row["judge"], "vote": vote, "rate": row[f"{vote}_rate"], "place": place}
         for row in rows
@@ -204,7 +204,7 @@ def _stacked(rows: Rows, order: list[str]) -> Spec:
     }
 
 
-def _topics(rows: Rows, order: list[str]) -> Spec:
+def _topics(rows: Rows, order: list[str]) -> VegaSpec:
     sort = [row["topic_id"] for row in sorted(rows, key=lambda row: -(row["pro_rate"] or 0))]
     return {
         "data": {"values": rows},
@@ -217,7 +217,7 @@ def _topics(rows: Rows, order: list[str]) -> Spec:
     }
 
 
-def _courses(rows: Rows, order: list[str]) -> Spec:
+def _courses(rows: Rows, order: list[str]) -> VegaSpec:
     judge = {"field": "judge", "type": "nominal", "title": "judge"}
     return {
         "data": {"values": rows},

@@ -41,7 +41,7 @@ _Sum = Annotated[float, Field(ge=-MAX_SUM, le=MAX_SUM)]
 
 
 class RoleUsage(FrozenModel):
-    """What one side, or the panel, took."""
+    """Calls, tokens, cost, time and words used by one side or by the panel, and turns declined."""
 
     model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
 
@@ -63,6 +63,8 @@ class RoleUsage(FrozenModel):
 class DebateRow(FrozenModel):
     """One debate."""
 
+    model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
+
     kind: Literal["debate"] = "debate"
     id: str
     created: str = ""
@@ -80,7 +82,7 @@ class DebateRow(FrozenModel):
     complete: bool = True
     rehearsed: bool = False
     """Whether stand-ins spoke in place of models."""
-    work: dict[Literal["pro", "con", "judge"], RoleUsage] = {}
+    usage_by_role: dict[Literal["pro", "con", "judge"], RoleUsage] = Field(default={}, alias="work")
     page: str = ""
     """The debate's own page, relative to the folder; empty where there is none."""
 
@@ -160,8 +162,8 @@ class Rows:
 
     @cached_property
     def judge_pairs(self) -> int:
-        """How many pairs of judges voted on the same debates, or a few more: one that did so often counts each time,
-        as long as there are not more than all pairs of judges."""
+        """An upper bound on the pairs of judges who voted on the same debate: a pair may count once per debate. The
+        bound never exceeds the number of all pairs."""
         judges = {ballot.judge for panel in self.votes_by_debate.values() for ballot in panel}
         return min(math.comb(len(judges), 2), sum(math.comb(len(panel), 2) for panel in self.votes_by_debate.values()))
 

@@ -102,7 +102,7 @@ class Judges(FrozenModel):
     """Whether every judge also votes with the sides exchanged."""
 
 
-class Spec(FrozenModel):
+class TournamentSpec(FrozenModel):
     """A tournament, resolved: what `tournament.json` holds, and all that its schedule depends on."""
 
     tag: str
@@ -125,7 +125,7 @@ class Spec(FrozenModel):
     """Settings of every debate."""
     added: tuple[str, ...] = ()
     """Names of the models that were added later, in that order. Each meets all models before it."""
-    rules: Format
+    loaded_format: Format = Field(alias="rules")
     templates: dict[str, str] = {}
     """The templates of a format that is not shipped."""
     prompts: dict[str, str] = {}
@@ -141,19 +141,19 @@ class Spec(FrozenModel):
         return found | {"judges": tuple(model.spec for model in self.judges.pool)}
 
 
-def spec_of(data: Mapping[str, Any], problems: Sequence[str] = (), *, rehearse: bool = False) -> Spec:
+def spec_of(data: Mapping[str, Any], problems: Sequence[str] = (), *, rehearse: bool = False) -> TournamentSpec:
     """The spec that the values of a `tournament.json` make, with stand-ins for all models if it is to `rehearse`.
 
     The values come from a user's file, or from a folder that may be a stranger's. BadSettings with every problem, after
     those that are known already.
     """
-    spec, found = validate(Spec, data, lambda keys: key_path(keys) or "spec")
-    rules = spec.rules if spec else data.get("rules")
+    spec, found = validate(TournamentSpec, data, lambda keys: key_path(keys) or "spec")
+    loaded_format = spec.loaded_format if spec else data.get("rules")
     found = [*problems, *found, *_model_problems(data), *_name_problems(data)]
-    if isinstance(rules, Format):
-        found += _format_problems(data, rules)
+    if isinstance(loaded_format, Format):
+        found += _format_problems(data, loaded_format)
     if spec is not None and not found:
-        update: dict[str, Any] = {"rules": with_lengths(spec.rules, spec.lengths)}
+        update: dict[str, Any] = {"loaded_format": with_lengths(spec.loaded_format, spec.lengths)}
         if rehearse:
             judges = spec.judges.model_copy(update={"pool": tuple(map(stand_in, spec.judges.pool))})
             update |= {"models": tuple(map(stand_in, spec.models)), "judges": judges}
@@ -249,14 +249,18 @@ def _name_problems(data: Mapping[str, Any]) -> Iterator[str]:
     yield from _unknown("settings", data.get("settings"), DEBATE_SETTINGS, "a setting of a tournament")
 
 
-def _format_problems(data: Mapping[str, Any], rules: Format) -> Iterator[str]:
+def _format_problems(data: Mapping[str, Any], loaded_format: Format) -> Iterator[str]:
     """What does not fit the format."""
-    phases = dict.fromkeys(phase.name for phase in (*rules.before, *rules.round, *rules.after))
-    yield from _unknown("budgets", data.get("budgets"), phases, f"a phase of the format {rules.name}")
-    if JUDGE not in rules.seats and _pool(data):
-        yield f"judges: the format {rules.name} has no judge. Leave this key out."
+    phases = dict.fromkeys(phase.name for phase in (*loaded_format.before, *loaded_format.round, *loaded_format.after))
+    yield from _unknown("budgets", data.get("budgets"), phases, f"a phase of the format {loaded_format.name}")
+    if JUDGE not in loaded_format.seats and _pool(data):
+        yield f"judges: the format {loaded_format.name} has no judge. Leave this key out."
     judges = data.get("judges")
-    if JUDGE in rules.seats and isinstance(judges, dict) and not (judges.get("from") and judges.get("panel") != 0):
+    if (
+        JUDGE in loaded_format.seats
+        and isinstance(judges, dict)
+        and not (judges.get("from") and judges.get("panel") != 0)
+    ):
         yield with_hint("judges: there are none.", "judges: {from: [anthropic:claude-opus-5-5], panel: 1}")
 
 
@@ -273,7 +277,7 @@ def _unknown(where: str, given: Any, known: Iterable[str], what: str) -> Iterato
     return first_few(problems(), where)
 
 
-def check(spec: Spec) -> list[str]:
+def check(spec: TournamentSpec) -> list[str]:
     """What is wrong with a spec whose values are right one by one."""
     problems = [] if spec.pairs else ["pairs: there are none, so no debate can be held."]
     if spec.max_cost is not None:
@@ -292,41 +296,41 @@ def check(spec: Spec) -> list[str]:
     return problems or _opening_problems(spec)
 
 
-def declared_prices(spec: Spec) -> AbstractContextManager[None]:
+def declared_prices(spec: TournamentSpec) -> AbstractContextManager[None]:
     """The context in which the prices that a spec gives count: for its own plan and debates alone, since a process may
     look at a stranger's tournament, and a worker runs several at once."""
     models = (*spec.models, *spec.judges.pool)
     return pricing.declared((one.spec, one.price.input, one.price.output) for one in models if one.price is not None)
 
 
-def with_lengths(rules: Format, lengths: Mapping[str, PhaseLengths]) -> Format:
+def with_lengths(loaded_format: Format, lengths: Mapping[str, PhaseLengths]) -> Format:
     """A format whose phases have these lengths."""
     if not lengths:
-        return rules
+        return loaded_format
     changed = {
         part: tuple(
             phase.model_copy(update=lengths[phase.name].model_dump(exclude_none=True))
             if phase.name in lengths
             else phase
-            for phase in getattr(rules, part)
+            for phase in getattr(loaded_format, part)
         )
         for part in ("before", "round", "after")
     }
-    return rules.model_copy(update=changed)
+    return loaded_format.model_copy(update=changed)
 
 
-def is_shipped(spec: Spec) -> bool:
+def is_shipped(spec: TournamentSpec) -> bool:
     """Whether debates go by a format that comes with this program, but for the lengths that the spec gives."""
     if spec.templates or spec.format not in resources.format_names():
         return False
-    rules, templates = loader.load_with_templates(spec.format)
-    return not templates and with_lengths(rules, spec.lengths) == spec.rules
+    loaded_format, templates = loader.load_with_templates(spec.format)
+    return not templates and with_lengths(loaded_format, spec.lengths) == spec.loaded_format
 
 
 class Pool:
     """The pool of a spec, which says of each pair of models who may judge it."""
 
-    def __init__(self, spec: Spec):
+    def __init__(self, spec: TournamentSpec):
         self._exclude, self._judges = spec.judges.exclude, spec.judges.pool
         self._identities = [_identity(judge.spec) for judge in self._judges]
         self._sides = {model.name: _identity(model.spec) for model in (*spec.judges.pool, *spec.models)}
@@ -350,7 +354,7 @@ def _identity(model: str) -> tuple[str, str]:
     return real, model_spec.vendor(real)
 
 
-def unlisted(spec: Spec) -> list[str]:
+def unlisted(spec: TournamentSpec) -> list[str]:
     """A sentence on each model whose vendor's prices are known and which is not among them: it may be misspelt."""
     found = []
     with declared_prices(spec):
@@ -368,7 +372,7 @@ def pair_up(names: Sequence[str]) -> tuple[tuple[str, str], ...]:
     return tuple((one, other) for n, one in enumerate(names) for other in names[n + 1 :])
 
 
-def _panel_problems(spec: Spec) -> Iterator[str]:
+def _panel_problems(spec: TournamentSpec) -> Iterator[str]:
     if not spec.judges.panel:
         return
     pool = Pool(spec)
@@ -386,7 +390,7 @@ def _panel_problems(spec: Spec) -> Iterator[str]:
             return
 
 
-def _wider(spec: Spec, pair: tuple[str, str]) -> Iterator[Exclude]:
+def _wider(spec: TournamentSpec, pair: tuple[str, str]) -> Iterator[Exclude]:
     """What else `exclude` could be, so that a panel can be drawn for a pair; what leaves out most at the end."""
     for exclude in get_args(Exclude):
         judges = spec.judges.model_copy(update={"exclude": exclude})
@@ -394,7 +398,7 @@ def _wider(spec: Spec, pair: tuple[str, str]) -> Iterator[Exclude]:
             yield exclude
 
 
-def _setting_problems(spec: Spec) -> Iterator[str]:
+def _setting_problems(spec: TournamentSpec) -> Iterator[str]:
     """What is wrong with the settings of debates; topics are checked one by one, since each is a debate's topic."""
     for topic in spec.topics:
         try:
@@ -403,11 +407,13 @@ def _setting_problems(spec: Spec) -> Iterator[str]:
             yield from error.problems
 
 
-def _opening_problems(spec: Spec) -> list[str]:
+def _opening_problems(spec: TournamentSpec) -> list[str]:
     """What keeps the debates of a spec from being opened, which is the same for all: how many rounds and turns its
     rules and settings make."""
     try:
-        start.make_opened(_settings_on(spec, spec.topics[0]), loaded=(spec.rules, spec.templates), seed=spec.seed)
+        start.make_opened(
+            _settings_on(spec, spec.topics[0]), loaded=(spec.loaded_format, spec.templates), seed=spec.seed
+        )
     except BadFormat as error:
         return error.problems
     except ValidationError as error:
@@ -416,18 +422,20 @@ def _opening_problems(spec: Spec) -> list[str]:
     return []
 
 
-def _settings_on(spec: Spec, topic: Topic) -> Settings:
+def _settings_on(spec: TournamentSpec, topic: Topic) -> Settings:
     """The settings of a debate on a topic in which one model argues both sides."""
-    return debate_settings(spec, topic, spec.rules.sides[0], dict.fromkeys(spec.rules.sides, spec.models[0].spec))
+    return debate_settings(
+        spec, topic, spec.loaded_format.sides[0], dict.fromkeys(spec.loaded_format.sides, spec.models[0].spec)
+    )
 
 
 def debate_settings(
-    spec: Spec, topic: Topic, first: str, seated: Mapping[str, str], panel: Sequence[str] = ()
+    spec: TournamentSpec, topic: Topic, first: str, seated: Mapping[str, str], panel: Sequence[str] = ()
 ) -> Settings:
     """The settings of one debate. `seated` gives each side's model spec; `panel` has those of the judges."""
     judges = list(panel) or [judge.spec for judge in spec.judges.pool[: spec.judges.panel]]
     cast: dict[str, Any] = {**seated, **({JUDGE: judges} if judges else {})}
-    pro, con = spec.rules.sides
+    pro, con = spec.loaded_format.sides
     given = {
         **spec.settings,
         "topic": topic.motion,
@@ -436,8 +444,8 @@ def debate_settings(
         "cast": cast,
         "insist": True,
         "mirror": spec.judges.mirror,
-        "format": spec.rules.name,
+        "format": spec.loaded_format.name,
     }
-    if JUDGE not in spec.rules.seats:
+    if JUDGE not in spec.loaded_format.seats:
         del given["mirror"]
-    return make_settings(given, spec.rules, "debate.md", lambda seat: (judges or [seated[pro]])[0])
+    return make_settings(given, spec.loaded_format, "debate.md", lambda seat: (judges or [seated[pro]])[0])

@@ -23,8 +23,8 @@ from debate_orchestrator.tournament.spec import (
     DEBATE_SETTINGS,
     MAX_CATEGORY_LENGTH,
     MAX_MODELS,
-    Spec,
     Topic,
+    TournamentSpec,
     as_model,
     pair_up,
     spec_of,
@@ -53,24 +53,24 @@ def sample() -> str:
     return (Path(__file__).parent / "sample.yaml").read_text(encoding="utf-8")
 
 
-def parse_spec(given: Mapping[str, Any], folder: str = "", *, rehearse: bool = False) -> Spec:
+def parse_spec(given: Mapping[str, Any], folder: str = "", *, rehearse: bool = False) -> TournamentSpec:
     """The spec that the values of a file make; paths in it are relative to `folder`. BadSettings with every problem.
 
     With `rehearse` a stand-in takes the place of every model.
     """
     problems = list(first_few((_unknown_key(key) for key in given if key not in KEYS), "spec"))
-    rules, templates, prompts = _format(given.get("format", DEFAULT_FORMAT), folder, problems)
+    loaded_format, templates, prompts = _format(given.get("format", DEFAULT_FORMAT), folder, problems)
     topics, topic_problems = read_topics(given.get("topics"), folder)
     models = _models(given.get("models"))
     data: dict[str, Any] = {
         "tag": given.get("tag", "tournament"),
         "models": models,
-        "judges": _judges(given.get("judges"), rules),
+        "judges": _judges(given.get("judges"), loaded_format),
         "pairs": _pairs(given.get("pairs", ROUND_ROBIN), models, problems),
         **{key: given[key] for key in _PLAIN if given.get(key) is not None},
         "topics": topics,
         "settings": _OFF_BY_DEFAULT | {name: given[name] for name in DEBATE_SETTINGS if name in given},
-        **{"format": rules.name, "rules": rules, "templates": templates, "prompts": prompts},
+        **{"format": loaded_format.name, "rules": loaded_format, "templates": templates, "prompts": prompts},
     }
     return spec_of(data, [*problems, *topic_problems], rehearse=rehearse)
 
@@ -86,11 +86,11 @@ def _format(given: Any, folder: str, problems: list[str]) -> tuple[Format, dict[
         if not isinstance(given, str):
             raise BadSettings(f"format: {short_repr(given)} is not a name, or the path of a folder.")
         format_check.load(given)
-        rules, templates = loader.load_with_templates(given)
+        loaded_format, templates = loader.load_with_templates(given)
     except DebateError as error:
         problems += error.problems
-        rules, templates = loader.load_with_templates(DEFAULT_FORMAT)
-    return rules, templates, loader.digests(rules, templates)
+        loaded_format, templates = loader.load_with_templates(DEFAULT_FORMAT)
+    return loaded_format, templates, loader.digests(loaded_format, templates)
 
 
 def in_folder(format: Any, folder: str) -> Any:
@@ -105,14 +105,19 @@ def _models(given: Any) -> Any:
     return [as_model(model) for model in given] if isinstance(given, list) else given
 
 
-def _judges(given: Any, rules: Format) -> Any:
+def _judges(given: Any, loaded_format: Format) -> Any:
     """The judges with all that a spec may leave out."""
-    if JUDGE not in rules.seats and given is None:
+    if JUDGE not in loaded_format.seats and given is None:
         return {"from": [], "panel": 0}
     judges = {"from": given} if given is None or isinstance(given, list) else given
     if not isinstance(judges, dict):
         return given
-    return {"panel": rules.panel, "mirror": rules.mirror, **judges, "from": _models(judges.get("from") or [])}
+    return {
+        "panel": loaded_format.panel,
+        "mirror": loaded_format.mirror,
+        **judges,
+        "from": _models(judges.get("from") or []),
+    }
 
 
 def _pairs(given: Any, models: Any, problems: list[str]) -> Any:

@@ -142,8 +142,12 @@ def _database(rows: Rows) -> sqlite3.Connection:
     )
     database.executemany("INSERT INTO points VALUES (?, ?, ?, ?)", points)
     database.executescript(_PANEL_POINTS)
-    work = ((row.id, role, *(value for _, value in done)) for row in rows.debates for role, done in row.work.items())
-    database.executemany(f"INSERT INTO work VALUES (?, ?{', ?' * len(RoleUsage.model_fields)})", work)
+    usage = (
+        (row.id, role, *(value for _, value in done))
+        for row in rows.debates
+        for role, done in row.usage_by_role.items()
+    )
+    database.executemany(f"INSERT INTO work VALUES (?, ?{', ?' * len(RoleUsage.model_fields)})", usage)
     database.create_function("wilson_low", 2, lambda part, total: wilson_interval(part, total)[0])
     database.create_function("wilson_high", 2, lambda part, total: wilson_interval(part, total)[1])
     for name, arguments, function in (

@@ -61,19 +61,23 @@ class Dashboard:
     def __init__(self, tokens: Tokens, runs: Runs, renderings: Renderings):
         self._tokens, self._runs, self._renderings = tokens, runs, renderings
         self._address = f"{DASHBOARD}{tokens.dashboard}"
-        self._proof = tokens.proof(tokens.dashboard)
+        self._server_proof = tokens.server_proof(tokens.dashboard)
         self._found: FoundModels | None = None
         """What was found when it was last looked for."""
         self._looked = 0.0
         self._forms = RepeatedForms()
 
     def _page(self, template: str, code: int = 200, **values: Any) -> Response:
-        tokens = {"form_token": self._tokens.form, "proof": self._proof, "form_key": secrets.token_hex(16)}
+        tokens = {
+            "form_token": self._tokens.form,
+            "server_proof": self._server_proof,
+            "form_key": secrets.token_hex(16),
+        }
         return html_response(template, code, dashboard=self._address, **tokens, **values)
 
-    async def proof(self, request: Request) -> Response:
+    async def server_proof(self, request: Request) -> Response:
         """The value that the pages of the dashboard hold."""
-        return PlainTextResponse(self._proof)
+        return PlainTextResponse(self._server_proof)
 
     async def _work(self, work: Callable[[], T]) -> T:
         return await self._renderings.run(work, THIS_USER)
@@ -239,8 +243,8 @@ class Dashboard:
         """What happens in a debate, as it happens."""
         run = self._runs.running(folder.journal_of(request.path_params["name"]))
         if run is None:
-            return EventStream(None, lambda: [message("over", {})], proof=self._proof)
-        return EventStream(run.viewers, run.messages_so_far, proof=self._proof)
+            return EventStream(None, lambda: [message("over", {})], server_proof=self._server_proof)
+        return EventStream(run.viewers, run.messages_so_far, server_proof=self._server_proof)
 
     async def report(self, request: Request) -> Response:
         """The finished page, as `debate report` writes it."""

@@ -323,10 +323,10 @@ class Tokens:
         """The token of one reviewer of a debate. `stem` is the name of the reviewer's files without the ending."""
         return _digest(self._secret, f"reviewer {debate.first_hash} {debate.name}/{stem}")
 
-    def proof(self, page: str) -> str:
-        """What a page was given when it was loaded; `page` is the token in its address. Before it sends a form, the
-        page asks for the proof again and compares. It never sends the proof itself, so a program that takes over the
-        server's address later can't answer."""
+    def server_proof(self, page: str) -> str:
+        """A value that each page receives on loading; `page` is the token in its address. Before sending a form, the
+        page fetches it again and sends only if it is the same. Another program that has taken over the address can't
+        supply it."""
         return _digest(self._links, f"proof {page}")
 
     def tournament(self, name: str) -> str:

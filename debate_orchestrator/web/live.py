@@ -76,12 +76,12 @@ class EventStream:
     """The answer to a request for a stream: first how things stand, then what happens."""
 
     def __init__(
-        self, viewers: Viewers | None, first: Callable[[], Iterable[bytes]], visitor: str = "", proof: str = ""
+        self, viewers: Viewers | None, first: Callable[[], Iterable[bytes]], visitor: str = "", server_proof: str = ""
     ):
         """`first` makes the events that tell how things stand; without viewers nothing follows them. The streams
-        of a `visitor`, or of a link by its token, are limited in number. A `proof` is sent before anything else: by it
-        a page knows the server that made it."""
-        self._all_viewers, self._first, self._visitor, self._proof = viewers, first, visitor, proof
+        of a `visitor`, or of a link by its token, are limited in number. A `server_proof` is sent before anything
+        else: by it a page knows the server that made it."""
+        self._all_viewers, self._first, self._visitor, self._server_proof = viewers, first, visitor, server_proof
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         visitor = self._visitor
@@ -114,8 +114,8 @@ class EventStream:
 
         viewer = self._all_viewers.join() if self._all_viewers else None
         try:
-            if self._proof:
-                await write(message("server", self._proof))
+            if self._server_proof:
+                await write(message("server", self._server_proof))
             for body in self._first():
                 await write(body)
             while viewer is not None:

@@ -108,10 +108,10 @@ def html_response(template: str, code: int = 200, **values: Any) -> HTMLResponse
 
 
 def of_dashboard(request: Request) -> dict[str, Any]:
-    """What every page of the dashboard holds: the address of all of them, and the proof of this server. Empty texts for
+    """What every page of the dashboard holds: the address of all of them, and its `server_proof`. Empty texts for
     other pages."""
     address = dashboard_of(request.url.path)
-    return {"dashboard": address, "proof": request.app.state.proof if address else ""}
+    return {"dashboard": address, "server_proof": request.app.state.server_proof if address else ""}
 
 
 def go_to(address: str) -> RedirectResponse:

@@ -63,7 +63,7 @@ class Reviews:
         return path
 
     @staticmethod
-    def _case(path: str) -> ReviewedDebate:
+    def _reviewed(path: str) -> ReviewedDebate:
         """The debate of a journal. Not found for one that is not finished."""
         contents, debate = folder.load(path)
         if not debate.complete:
@@ -76,85 +76,85 @@ class Reviews:
         if request.method == "POST":
             sent = await form(request, token, partial(self._renderings.run, visitor=token), _FIELDS)
             take = self._begin if sent.get("action") == "begin" else self._file
-            return await self._renderings.run(lambda: take(request, self._case(path), sent), token)
-        name = await self._renderings.run(lambda: self._reviewer(request, self._case(path)), token)
+            return await self._renderings.run(lambda: take(request, self._reviewed(path), sent), token)
+        name = await self._renderings.run(lambda: self._reviewer(request, self._reviewed(path)), token)
         key = ("review", folder.version(path), request.url.path, name)
-        page = await self._renderings.get(key, lambda: self._shown(request, self._case(path), name), token)
+        page = await self._renderings.get(key, lambda: self._shown(request, self._reviewed(path), name), token)
         return HTMLResponse(page)
 
-    def _shown(self, request: Request, case: ReviewedDebate, name: str) -> str:
-        if name and self._filed(case, name):
-            return self._page(request, case, "filed", name=name)
-        if name and (draft := reviews.read_draft(case.folder, name, case.digest)).get(reviews.READ):
-            return self._reading(request, case, draft, {}, [])
-        return self._page(request, case, "before", name=name)
+    def _shown(self, request: Request, reviewed: ReviewedDebate, name: str) -> str:
+        if name and self._filed(reviewed, name):
+            return self._page(request, reviewed, "filed", name=name)
+        if name and (draft := reviews.read_draft(reviewed.folder, name, reviewed.digest)).get(reviews.READ):
+            return self._reading(request, reviewed, draft, {}, [])
+        return self._page(request, reviewed, "before", name=name)
 
-    def _reviewer(self, request: Request, case: ReviewedDebate) -> str:
+    def _reviewer(self, request: Request, reviewed: ReviewedDebate) -> str:
         """The reviewer whose review the address opens; empty where it has no token, or another reviewer's."""
         name, key = (one_line(request.query_params.get(part, "")) for part in ("as", "key"))
-        own = self._tokens.reviewer(_linked(request, case), reviews.stem_of(name))
+        own = self._tokens.reviewer(_linked(request, reviewed), reviews.stem_of(name))
         return name if name and same(own, key) else ""
 
-    def _own_address(self, request: Request, case: ReviewedDebate, name: str) -> str:
-        return f"{request.url.path}?{own_query(self._tokens, _linked(request, case), name)}"
+    def _own_address(self, request: Request, reviewed: ReviewedDebate, name: str) -> str:
+        return f"{request.url.path}?{own_query(self._tokens, _linked(request, reviewed), name)}"
 
-    def _filed(self, case: ReviewedDebate, name: str) -> bool:
-        return reviews.is_filed(case.folder, name, case.form, case.entries)
+    def _filed(self, reviewed: ReviewedDebate, name: str) -> bool:
+        return reviews.is_filed(reviewed.folder, name, reviewed.form, reviewed.entries)
 
-    def _begin(self, request: Request, case: ReviewedDebate, sent: Mapping[str, str]) -> Response:
+    def _begin(self, request: Request, reviewed: ReviewedDebate, sent: Mapping[str, str]) -> Response:
         """Takes the vote before reading, which stands from then on, and leads to the reviewer's own address."""
         name, seen, before = one_line(sent.get("reviewer", "")), sent.get("seen", ""), sent.get("before", "")
-        ballot: dict[str, Any] = reviews.empty(case.digest, name, date.today().isoformat())
+        ballot: dict[str, Any] = reviews.empty(reviewed.digest, name, date.today().isoformat())
         ballot |= {"seen": seen == "yes", "before": before or None}
-        problems = case.form.problems(ballot, only=("reviewer", "before"))
+        problems = reviewed.form.problems(ballot, only=("reviewer", "before"))
         problems += [] if seen in ("yes", "no") else ["Say whether you have seen the verdict."]
         problems += [] if before else ["Say which position you hold before you read."]
         if not problems:
             try:
-                if reviews.begin_review(case.folder, ballot | {reviews.READ: True}):
-                    return go_to(self._own_address(request, case, name))
+                if reviews.begin_review(reviewed.folder, ballot | {reviews.READ: True}):
+                    return go_to(self._own_address(request, reviewed, name))
                 problems = [
                     f"There is a review by {name} already. If it is yours, open the address that you got when you "
                     "began it, or ask the person who sent you this link for it. Otherwise sign with another name."
                 ]
             except BadFile as error:
                 problems = error.problems
-        return HTMLResponse(self._page(request, case, "before", name=name, sent=sent, problems=problems), 422)
+        return HTMLResponse(self._page(request, reviewed, "before", name=name, sent=sent, problems=problems), 422)
 
-    def _file(self, request: Request, case: ReviewedDebate, sent: Mapping[str, str]) -> Response:
+    def _file(self, request: Request, reviewed: ReviewedDebate, sent: Mapping[str, str]) -> Response:
         """Files the ballot, or shows what is wrong with it."""
-        name = self._reviewer(request, case)
-        draft = reviews.read_draft(case.folder, name, case.digest) if name else {}
+        name = self._reviewer(request, reviewed)
+        draft = reviews.read_draft(reviewed.folder, name, reviewed.digest) if name else {}
         if not draft.get(reviews.READ):
             problems = ["Begin with the vote before reading."]
-            return HTMLResponse(self._page(request, case, "before", name=name, problems=problems), 422)
-        answers = fields.value(case.form.asked(*_ASKED), case.form.shape_context, form_fields.entered(sent))
+            return HTMLResponse(self._page(request, reviewed, "before", name=name, problems=problems), 422)
+        answers = fields.value(reviewed.form.asked(*_ASKED), reviewed.form.shape_context, form_fields.entered(sent))
         if answers is None:
             problems = ["Some of it is missing: see below."]
-            return HTMLResponse(self._reading(request, case, draft, sent, problems), 422)
+            return HTMLResponse(self._reading(request, reviewed, draft, sent, problems), 422)
         ballot = {key: value for key, value in draft.items() if key != reviews.READ} | answers
         ballot["why"] = one_line(ballot["why"])
         if "rounds" in ballot:
             ballot["rounds"] = {int(number): part for number, part in ballot["rounds"].items()}
         try:
-            ballot = reviews.in_order(case.form, ballot)
-            reviews.checked_review(ballot, "ballot", case.form, case.entries)
-            reviews.file_ballot(case.folder, ballot)
+            ballot = reviews.in_order(reviewed.form, ballot)
+            reviews.checked_review(ballot, "ballot", reviewed.form, reviewed.entries)
+            reviews.file_ballot(reviewed.folder, ballot)
         except BadFile as error:
             problems = [problem.removeprefix("ballot: ") for problem in error.problems]
-            return HTMLResponse(self._reading(request, case, draft, sent, problems), 422)
-        return go_to(self._own_address(request, case, name))
+            return HTMLResponse(self._reading(request, reviewed, draft, sent, problems), 422)
+        return go_to(self._own_address(request, reviewed, name))
 
     def _reading(
         self,
         request: Request,
-        case: ReviewedDebate,
+        reviewed: ReviewedDebate,
         draft: Mapping[str, Any],
         sent: Mapping[str, str],
         problems: list[str],
     ) -> str:
         """The debate without votes, and the ballot below it."""
-        form = case.form
+        form = reviewed.form
         nothing = {("why",): ""} if problems else {}  # an empty reason is a problem too
         typed, format = nothing | form_fields.entered(sent), form.debate.format
 
@@ -164,65 +164,65 @@ class Reviews:
 
         return self._page(
             request,
-            case,
+            reviewed,
             "reading",
             name=draft["reviewer"],
             problems=problems,
             seen=bool(draft.get("seen")),
-            parts=_parts(case),
+            parts=_parts(reviewed),
             criteria=form.rated,
             questions=form_fields.questions(
-                case.form.asked(*_ASKED), form.shape_context, format, typed, checked=bool(problems), worded=worded
+                reviewed.form.asked(*_ASKED), form.shape_context, format, typed, checked=bool(problems), worded=worded
             ),
         )
 
-    def _page(self, request: Request, case: ReviewedDebate, step: str, **values: Any) -> str:
-        debate, here = case.form.debate, request.url.path
+    def _page(self, request: Request, reviewed: ReviewedDebate, step: str, **values: Any) -> str:
+        debate, here = reviewed.form.debate, request.url.path
         format, settings = debate.format, debate.opened.settings
         name = values.get("name", "")
         return render(
             "review.html.j2",
             step=step,
             here=here,
-            own_query=own_query(self._tokens, _linked(request, case), name) if name else "",
+            own_query=own_query(self._tokens, _linked(request, reviewed), name) if name else "",
             form_token=request.path_params["token"],
-            proof=self._tokens.proof(request.path_params["token"]),
+            server_proof=self._tokens.server_proof(request.path_params["token"]),
             texts=reviews.review_texts(),
             topic=settings.topic,
-            positions=[(side, format.name_of(side), settings.positions[side]) for side in case.form.sides],
-            draft=f"review {case.digest[:16]} {name}",
+            positions=[(side, format.name_of(side), settings.positions[side]) for side in reviewed.form.sides],
+            draft=f"review {reviewed.digest[:16]} {name}",
             **{"sent": {}, "problems": [], **values},
         )
 
-    async def proof(self, request: Request) -> Response:
+    async def server_proof(self, request: Request) -> Response:
         """The value that the pages of the review hold."""
         self._path(request)
-        return PlainTextResponse(self._tokens.proof(request.path_params["token"]))
+        return PlainTextResponse(self._tokens.server_proof(request.path_params["token"]))
 
     async def report(self, request: Request) -> Response:
         """The report, for a reviewer whose ballot is filed."""
         path, token = self._path(request), request.path_params["token"]
 
         def may_read() -> bool:
-            case = self._case(path)
-            name = self._reviewer(request, case)
-            return bool(name) and self._filed(case, name)
+            reviewed = self._reviewed(path)
+            name = self._reviewer(request, reviewed)
+            return bool(name) and self._filed(reviewed, name)
 
         if not await self._renderings.run(may_read, token):
             raise HTTPException(404)
         return await self._renderings.report(path, token)
 
 
-def _linked(request: Request, case: ReviewedDebate) -> LinkedDebate:
+def _linked(request: Request, reviewed: ReviewedDebate) -> LinkedDebate:
     """The debate as its links name it."""
-    return LinkedDebate(request.path_params["name"], case.entries[0].hash)
+    return LinkedDebate(request.path_params["name"], reviewed.entries[0].hash)
 
 
-def _parts(case: ReviewedDebate) -> list[tuple[str, list[dict[str, Any]]]]:
+def _parts(reviewed: ReviewedDebate) -> list[tuple[str, list[dict[str, Any]]]]:
     """What the sides said: headings with the speeches under them."""
     return [
-        (heading, [_article(case.form.debate, turn) for turn in turns])
-        for heading, turns in speeches_for_review(build_report(case.entries, journal=case.path))
+        (heading, [_article(reviewed.form.debate, turn) for turn in turns])
+        for heading, turns in speeches_for_review(build_report(reviewed.entries, journal=reviewed.path))
     ]
 
 

@@ -149,7 +149,7 @@ class Seats:
             "seat.html.j2",
             form_token=request.path_params["token"],
             here=request.url.path,
-            proof=self._tokens.proof(request.path_params["token"]),
+            server_proof=self._tokens.server_proof(request.path_params["token"]),
             setup=state.opened.settings,
             name=format.name_of(seat),
             side=side,
@@ -177,12 +177,12 @@ class Seats:
         _, _, run = await self._debate(request)
         viewers = run.people.viewers if run else None
         token = request.path_params["token"]
-        return EventStream(viewers, lambda: [AGAIN, message("here", {})], token, self._tokens.proof(token))
+        return EventStream(viewers, lambda: [AGAIN, message("here", {})], token, self._tokens.server_proof(token))
 
-    async def proof(self, request: Request) -> Response:
+    async def server_proof(self, request: Request) -> Response:
         """The value that the page of the seat holds."""
         await self._debate(request)
-        return PlainTextResponse(self._tokens.proof(request.path_params["token"]))
+        return PlainTextResponse(self._tokens.server_proof(request.path_params["token"]))
 
     async def report(self, request: Request) -> Response:
         """The finished page, once the debate is complete."""

@@ -44,8 +44,8 @@ from debate_orchestrator.web.guard import (
 )
 from debate_orchestrator.web.open_files import bounds
 from debate_orchestrator.web.public import views
-from debate_orchestrator.web.public.limits import MemoryLimits, PostgresLimits
-from debate_orchestrator.web.public.rules import Rules
+from debate_orchestrator.web.public.limits import MemoryCounts, PostgresCounts
+from debate_orchestrator.web.public.rules import SiteRules
 from debate_orchestrator.web.public.site import Site, spent_before
 from debate_orchestrator.web.renderings import Renderings
 from debate_orchestrator.web.reviewing import Reviews
@@ -69,7 +69,7 @@ def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -
 
     of_dashboard = [
         Route("/", dashboard.debates),
-        Route("/proof", dashboard.proof),
+        Route("/proof", dashboard.server_proof),
         Route("/new", dashboard.new, methods=["GET", "POST"]),
         Route("/search", dashboard.search),
         Route("/compare", dashboard.compare),
@@ -87,17 +87,17 @@ def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -
         Mount(f"{DASHBOARD}{{key}}", app=Router(of_dashboard, redirect_slashes=False)),
         Route("/static/{name}", pages.static_file),
         Route("/review/{name}/{token}", reviews.review, methods=["GET", "POST"]),
-        Route("/review/{name}/{token}/proof", reviews.proof),
+        Route("/review/{name}/{token}/proof", reviews.server_proof),
         Route("/review/{name}/{token}/report", reviews.report),
         Route("/tournament/{name}/{token}/", tournaments.page),
         Route("/tournament/{name}/{token}/debates/{debate}", tournaments.debate_of_page),
         Route("/seat/{name}/{seat}/{token}", seats.seat, methods=["GET", "POST"]),
-        Route("/seat/{name}/{seat}/{token}/proof", seats.proof),
+        Route("/seat/{name}/{seat}/{token}/proof", seats.server_proof),
         Route("/seat/{name}/{seat}/{token}/stream", seats.stream),
         Route("/seat/{name}/{seat}/{token}/report", seats.report),
     ]
     app = pages.application(routes, pages.failed, runs.go_on, end)
-    app.state.proof = tokens.proof(tokens.dashboard)
+    app.state.server_proof = tokens.server_proof(tokens.dashboard)
     return Guard(app, hosts=hosts, admit=_with_link_alone(tokens))
 
 
@@ -187,12 +187,12 @@ def _new_origin() -> tuple[str, str]:
 
 
 def serve_public(
-    port: int, more_hosts: Sequence[str], rules: Rules, ready: Callable[[str], None], log: Callable[[str], None]
+    port: int, more_hosts: Sequence[str], rules: SiteRules, ready: Callable[[str], None], log: Callable[[str], None]
 ) -> None:
     """Serves a public site as `serve` does the dashboard. `log` gets what the owner should know of failures. Raises
     BadSettings too where the moderation, or the database of the limits, can't be used."""
-    limits = PostgresLimits(rules.limits_database) if rules.limits_database else MemoryLimits(spent_before())
-    site = Site(rules, limits, log)
+    visitor_counts = PostgresCounts(rules.limits_database) if rules.limits_database else MemoryCounts(spent_before())
+    site = Site(rules, visitor_counts, log)
     with _listening(LOOPBACK, port) as listening:
         port = listening[0].getsockname()[1]
         app = views.create_app(site, _hosts(port, more_hosts))

@@ -30,7 +30,7 @@ from postgres import Postgres, binaries, running
 from debate_orchestrator.core.events import CallFailed
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.tournament.cluster.database import opened
-from debate_orchestrator.tournament.cluster.journals import DatabaseJournal, DatabaseJournals, Exchange, Line
+from debate_orchestrator.tournament.cluster.journals import DatabaseJournal, DatabaseJournals, FolderSync, Line
 from debate_orchestrator.tournament.cluster.limits import SharedLimiters
 from debate_orchestrator.tournament.folder import Tournament
 from debate_orchestrator.tournament.limits import Admission
@@ -42,8 +42,8 @@ SECONDS = 10.0
 async def appends(url: str, tournament: Tournament, debates: list[str]) -> int:
     """How many answers one process writes to its debates at the same time."""
     async with opened(url, print) as database:
-        exchange = Exchange(database, tournament)
-        store = DatabaseJournals(database, exchange.id, await database.app.job_manager.register_worker())
+        sync = FolderSync(database, tournament)
+        store = DatabaseJournals(database, sync.id, await database.app.job_manager.register_worker())
         by_id = {debate.id: debate for debate in tournament.schedule}
         reply = Reply(text="word " * 800, brief_digest="0" * 64, by=contests.OPUS, called=True)
         event = CallFailed(turn="1.opening.a", by=contests.OPUS, problem="none", reply=reply)
@@ -66,8 +66,8 @@ async def appends(url: str, tournament: Tournament, debates: list[str]) -> int:
 async def lines(url: str, tournament: Tournament, debates: list[str]) -> int:
     """How many lines one process writes at the same time that are ready to be written: what the database adds."""
     async with opened(url, print) as database:
-        exchange = Exchange(database, tournament)
-        store = DatabaseJournals(database, exchange.id, await database.app.job_manager.register_worker())
+        sync = FolderSync(database, tournament)
+        store = DatabaseJournals(database, sync.id, await database.app.job_manager.register_worker())
         journals = [DatabaseJournal(store, debate, *(await store.take(debate))[:2]) for debate in debates]
         text, end = b"x" * 4_500 + b"\n", time.monotonic() + SECONDS
 
@@ -85,9 +85,9 @@ async def lines(url: str, tournament: Tournament, debates: list[str]) -> int:
 async def calls(url: str, tournament: Tournament, debates: list[str]) -> int:
     """How many calls of one model are admitted in one process, with so many debates that wait."""
     async with opened(url, print) as database:
-        exchange = Exchange(database, tournament)
+        sync = FolderSync(database, tournament)
         worker = await database.app.job_manager.register_worker()
-        limiters = SharedLimiters(tournament.spec, database, exchange.id, worker, Counter())
+        limiters = SharedLimiters(tournament.spec, database, sync.id, worker, Counter())
         gate, stop, end = limiters.gate(contests.OPUS), asyncio.Event(), time.monotonic() + SECONDS
 
         async def one(debate: str) -> int:
@@ -123,7 +123,7 @@ def rate(what: str, postgres: Postgres, processes: int, each: int) -> None:
 
 async def _brought(url: str, tournament: Tournament) -> None:
     async with opened(url, print) as database:
-        await Exchange(database, tournament).bring(contests.runner(tournament).statuses, retry_failed=False)
+        await FolderSync(database, tournament).bring(contests.runner(tournament).statuses, retry_failed=False)
 
 
 def debates(postgres: Postgres, processes: int, count: int) -> None:

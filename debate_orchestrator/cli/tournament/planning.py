@@ -18,7 +18,7 @@ from debate_orchestrator.util.numbers import duration
 
 if TYPE_CHECKING:
     from debate_orchestrator.tournament.plan import ScheduledDebate, TournamentEstimate
-    from debate_orchestrator.tournament.spec import Spec
+    from debate_orchestrator.tournament.spec import TournamentSpec
 
 _FILE = "tournament.yaml"
 _SHOWN = 20
@@ -117,7 +117,9 @@ def _schedule_lines(schedule: Sequence[ScheduledDebate], file: str | None) -> It
         yield f"... and {len(schedule) - _SHOWN:,} more; --to FILE writes them all."
 
 
-def _estimate_lines(spec: Spec, schedule: Sequence[ScheduledDebate], expected: TournamentEstimate) -> Iterator[str]:
+def _estimate_lines(
+    spec: TournamentSpec, schedule: Sequence[ScheduledDebate], expected: TournamentEstimate
+) -> Iterator[str]:
     """What a schedule takes, in words."""
     from debate_orchestrator.providers import pricing
 

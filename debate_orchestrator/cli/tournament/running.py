@@ -28,11 +28,11 @@ from debate_orchestrator.util.numbers import plural
 if TYPE_CHECKING:
     from debate_orchestrator.core.events import Event
     from debate_orchestrator.tournament.batches import Batches
-    from debate_orchestrator.tournament.cluster.journals import Exchange
+    from debate_orchestrator.tournament.cluster.journals import FolderSync
     from debate_orchestrator.tournament.folder import Tournament
     from debate_orchestrator.tournament.plan import ScheduledDebate
     from debate_orchestrator.tournament.run import DebateStatus, RunCounts, TournamentRun
-    from debate_orchestrator.tournament.spec import Spec
+    from debate_orchestrator.tournament.spec import TournamentSpec
 
 _FETCH = 10.0
 """Seconds for fetching the rest when a run by workers is interrupted."""
@@ -180,7 +180,7 @@ def run_tournament(tournament: Tournament, options: Options) -> int:
     return _end(run, progress.numbers(run), options, resume, interrupted=interrupted)
 
 
-def _must_be_callable(spec: Spec, options: Options) -> None:
+def _must_be_callable(spec: TournamentSpec, options: Options) -> None:
     """BadSettings where a key or a library is missing in this process, which calls the models unless workers do."""
     if options.cluster is None and (missing := casting.missing(spec.everyone, options.permissions)):
         raise BadSettings(missing)
@@ -227,7 +227,7 @@ def _run_by_workers(run: TournamentRun, options: Options, url: str) -> int:
 async def _queue_and_watch(run: TournamentRun, options: Options, url: str) -> tuple[RunCounts, bool]:
     """Runs until no more can be done or the user interrupts; the numbers at the end, and whether it was interrupted."""
     from debate_orchestrator.tournament.cluster.database import opened
-    from debate_orchestrator.tournament.cluster.journals import Exchange
+    from debate_orchestrator.tournament.cluster.journals import FolderSync
     from debate_orchestrator.tournament.cluster.queue import Passes
 
     def on_fetched(debate: str) -> None:
@@ -235,9 +235,9 @@ async def _queue_and_watch(run: TournamentRun, options: Options, url: str) -> tu
             print_line({"debate": debate, "fetched": True})
 
     async with opened(url, remark) as database:
-        exchange = Exchange(database, run.tournament, options.lease)
-        passes = Passes(exchange, retry_failed=options.retry_failed, on_fetched=on_fetched)
-        task = asyncio.create_task(_bring(run, exchange, options))
+        folder_sync = FolderSync(database, run.tournament, options.lease)
+        passes = Passes(folder_sync, retry_failed=options.retry_failed, on_fetched=on_fetched)
+        task = asyncio.create_task(_bring(run, folder_sync, options))
 
         def leave() -> None:
             task.cancel()
@@ -250,7 +250,7 @@ async def _queue_and_watch(run: TournamentRun, options: Options, url: str) -> tu
         interrupted = task.cancelled()
         with suppress(TimeoutError):
             async with asyncio.timeout(_FETCH if interrupted else None):
-                await database.retried_until_reached(lambda: exchange.fetch(everything=True))
+                await database.retried_until_reached(lambda: folder_sync.fetch(everything=True))
     if interrupted and not options.quiet:
         remark("Workers go on with the debates that are queued. To end that too, end the workers.")
     run.read_journals()
@@ -258,7 +258,7 @@ async def _queue_and_watch(run: TournamentRun, options: Options, url: str) -> tu
         if debate in run.statuses and not (here := run.statuses[debate]).is_complete:
             status = "unusable" if stored.status == "unusable" else here.status
             run.statuses[debate] = here._replace(status=status, why=stored.why or here.why)
-    run.statuses.update(exchange.unusable)
+    run.statuses.update(folder_sync.unusable)
     counts = Counter(debate_status.status for debate_status in run.statuses.values())
     complete, undecided = counts["complete"] + counts["undecided"], counts["undecided"]
     unusable = counts["unusable"] + counts["elsewhere"]
@@ -266,11 +266,11 @@ async def _queue_and_watch(run: TournamentRun, options: Options, url: str) -> tu
     return passes.numbers._replace(**final), interrupted
 
 
-async def _bring(run: TournamentRun, exchange: Exchange, options: Options) -> None:
+async def _bring(run: TournamentRun, folder_sync: FolderSync, options: Options) -> None:
     """Brings what the folder has, and fetches what the database has; waits for a database that is away."""
-    database = exchange.database
-    await database.retried_until_reached(lambda: exchange.bring(run.statuses, retry_failed=options.retry_failed))
-    fetched = await database.retried_until_reached(lambda: exchange.fetch(everything=True))
+    database = folder_sync.database
+    await database.retried_until_reached(lambda: folder_sync.bring(run.statuses, retry_failed=options.retry_failed))
+    fetched = await database.retried_until_reached(lambda: folder_sync.fetch(everything=True))
     if not options.quiet:
         remark(f"Workers take the debates: `debate worker {shlex.quote(database.where)}` on each machine.")
         if fetched:

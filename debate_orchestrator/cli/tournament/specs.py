@@ -20,7 +20,7 @@ from debate_orchestrator.util.errors import BadSettings
 
 if TYPE_CHECKING:
     from debate_orchestrator.tournament.folder import Tournament
-    from debate_orchestrator.tournament.spec import Model, Spec
+    from debate_orchestrator.tournament.spec import Model, TournamentSpec
 
 _FLAGS = {
     "tag": ("NAME", "the name of the tournament; part of every debate's id"),
@@ -47,7 +47,7 @@ def add_spec(parser: argparse.ArgumentParser) -> None:
     flags.add_trust(parser)
 
 
-def read_spec(arguments: argparse.Namespace) -> Spec:
+def read_spec(arguments: argparse.Namespace) -> TournamentSpec:
     """The spec that file and flags make. The user has consented to what comes from the file. BadSettings with every
     problem."""
     from debate_orchestrator.formats.source import is_path
@@ -146,19 +146,19 @@ def folder_risks(tournament: Tournament, *, begun: bool, remote: bool = False) -
 
     spec = tournament.spec
     found = _cast_risks(spec, spec.everyone, (*spec.models, *spec.judges.pool), remote=remote)
-    if begun and CLERK in spec.rules.seated:
+    if begun and CLERK in spec.loaded_format.seated:
         found.append(Risk(kind="pages", where=DEBATES, what="every address that its journals cite"))
     if not is_shipped(spec):
-        found += risks.of_prompts(spec.rules, spec.templates)
+        found += risks.of_prompts(spec.loaded_format, spec.templates)
     return found
 
 
 def _cast_risks(
-    spec: Spec, cast: Mapping[str, tuple[str, ...]], models: Iterable[Model], *, remote: bool = False
+    spec: TournamentSpec, cast: Mapping[str, tuple[str, ...]], models: Iterable[Model], *, remote: bool = False
 ) -> list[Risk]:
     """What models of a tournament do besides debates, and the prices that are given for them."""
     # What looks pages up has no place among a tournament's models: the format alone says whether there is a clerk.
-    clerk = {CLERK: (model_spec.FETCH,)} if CLERK in spec.rules.seated else {CLERK: ()}
+    clerk = {CLERK: (model_spec.FETCH,)} if CLERK in spec.loaded_format.seated else {CLERK: ()}
     found = risks.of_settings({**spec.settings, "cast": {**cast, **clerk}}, remote=remote)
     return [*found, *_price_risks(model.model_dump() for model in models)]
 

@@ -70,9 +70,9 @@ CREATE TABLE lines (
 
 CREATE TABLE limiters (key text PRIMARY KEY, state jsonb NOT NULL DEFAULT '{}');
 
-CREATE TABLE exchanges (
+CREATE TABLE gate_updates (
     gate text PRIMARY KEY,                             -- a worker's calls of one model, in one pass
-    number bigint NOT NULL                             -- of its latest exchange that was committed
+    number bigint NOT NULL                             -- of its latest update that was committed
 );
 """
 

@@ -1,5 +1,5 @@
 """Journals in the database: the same lines as in files, appended by the one worker that holds the journal, and
-exchanged with a tournament's folder in both directions.
+copied from and to a tournament's folder.
 
 A worker that takes a journal gets a new token, and every append must bring it. A worker that was frozen and wakes up
 brings an old one: its append is refused, and what it had asked for is lost. A journal can be taken when its holder has
@@ -361,8 +361,8 @@ _OVERLAP = 60.0
 """Seconds for which is looked again at what was settled lately: a transaction may be seen late."""
 
 
-class Exchange:
-    """What a folder and the database exchange about one tournament."""
+class FolderSync:
+    """Brings what a folder has of one tournament to the database, and fetches what the database has."""
 
     def __init__(self, database: Database, tournament: Tournament, lease: float | None = None):
         """`lease` replaces the one that the tournament has in the database, in seconds."""

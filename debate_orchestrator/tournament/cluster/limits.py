@@ -27,14 +27,14 @@ from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.engine.budget import RUN_AGAIN, check_cap
 from debate_orchestrator.tournament.cluster.database import LIVE_ANYWHERE, RETRY, Database, fetched, out_of_reach
 from debate_orchestrator.tournament.limits import Admission, Gate, Limiter, Limiters, LimiterState
-from debate_orchestrator.tournament.spec import Limits, Spec
+from debate_orchestrator.tournament.spec import Limits, TournamentSpec
 from debate_orchestrator.util.errors import BadFile, Paused
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
 
 LOCK_WAIT = 2
-"""Seconds for which an exchange waits for a row: one that another session has locked must not keep a connection, and
+"""Seconds for which an update waits for a row: one that another session has locked must not keep a connection, and
 what is locked already, from other tournaments and models for longer."""
 _SOON = 0.1
 """Seconds until limiters are looked at again where calls under way leave no room."""
@@ -47,10 +47,10 @@ _TOURNAMENT = "SELECT max_cost, committed FROM tournaments WHERE id = %(id)s FOR
 _BEGIN = "INSERT INTO limiters (key) SELECT unnest(%(keys)s::text[]) ON CONFLICT DO NOTHING"
 _LOCK = "SELECT key, state::text FROM limiters WHERE key = ANY(%(keys)s::text[]) ORDER BY key FOR UPDATE"
 _NOW = f"SELECT extract(epoch FROM clock_timestamp()), ARRAY({LIVE_ANYWHERE})"
-_NUMBER = "SELECT number FROM exchanges WHERE gate = %(gate)s"
+_NUMBER = "SELECT number FROM gate_updates WHERE gate = %(gate)s"
 _SAVE = """
 WITH numbered AS (
-    INSERT INTO exchanges (gate, number) VALUES (%(gate)s, %(number)s)
+    INSERT INTO gate_updates (gate, number) VALUES (%(gate)s, %(number)s)
     ON CONFLICT (gate) DO UPDATE SET number = excluded.number
 ), counted AS (
     UPDATE tournaments SET committed = committed + %(price)s, calls = calls + %(calls)s,
@@ -97,12 +97,14 @@ def _gives(limits: Limits, name: str, rate: float) -> bool:
 class SharedLimiters(Limiters):
     """The limiters of a run that is one of several."""
 
-    def __init__(self, spec: Spec, database: Database, tournament: str, worker_id: int, under_way: Counter[str]):
+    def __init__(
+        self, spec: TournamentSpec, database: Database, tournament: str, worker_id: int, under_way: Counter[str]
+    ):
         """`under_way` counts the calls of this worker, those of its earlier runs too, by the limits that they pass."""
         super().__init__(spec)
         self.database, self.tournament, self.worker_id, self.under_way = database, tournament, worker_id, under_way
-        self.exchanging = asyncio.Lock()
-        """Held during an exchange: those of one tournament wait for its row, and one of them is enough to do so."""
+        self.updating = asyncio.Lock()
+        """Held during an update: those of one tournament wait for its row, and one of them is enough to do so."""
 
     def _gate(self, model: str) -> Gate:
         return SharedGate(self, model)
@@ -144,7 +146,7 @@ class _Unreported:
 
 
 @dataclass
-class _Exchange:
+class _GateUpdate:
     """What one transaction has written and taken."""
 
     number: int
@@ -164,13 +166,13 @@ class SharedGate(Gate):
         self._limits = shared.keys(model)
         self._id, self._number = uuid4().hex, 0
         self._unreported = _Unreported()
-        self._unconfirmed: _Exchange | None = None
-        """The exchange whose COMMIT was sent and not answered."""
+        self._unconfirmed: _GateUpdate | None = None
+        """The update whose COMMIT was sent and not answered."""
         self._reporting: asyncio.Task[None] | None = None
 
     async def _take(self, call: Admission, turn: str) -> float | Paused:
         try:
-            wait = await self._exchange(call, turn)
+            wait = await self._update(call, turn)
         except out_of_reach() as error:
             self._shared.database.lost(error)
             return RETRY
@@ -202,22 +204,22 @@ class SharedGate(Gate):
 
     async def _report_all(self) -> None:
         while self._waiting:
-            await self._shared.database.retried_until_reached(self._exchange)
+            await self._shared.database.retried_until_reached(self._update)
 
     async def reported(self) -> None:
         """Returns when all that has happened is in the database."""
         if self._reporting is not None:
             await self._reporting
 
-    async def _exchange(self, call: Admission | None = None, turn: str = "") -> float | Paused:
+    async def _update(self, call: Admission | None = None, turn: str = "") -> float | Paused:
         """Writes what has happened, and takes room for a call; seconds after which to try again if there is none, or
         Paused if the call would wait too long. OverBudget if it would exceed the cap."""
-        async with self._shared.exchanging:
+        async with self._shared.updating:
             self._number += 1
-            made = _Exchange(self._number)
+            made = _GateUpdate(self._number)
             try:
                 async with self._shared.database.transaction() as connection:
-                    wait = await self._exchanged(connection, made, call, turn)
+                    wait = await self._updated(connection, made, call, turn)
                     self._unconfirmed = made  # until its COMMIT, which is sent now, is answered
                 self._unconfirmed = None
                 return wait
@@ -228,13 +230,13 @@ class SharedGate(Gate):
                 self._report()
                 raise
 
-    def _put_back(self, made: _Exchange) -> None:
-        """Has what an exchange that was not made would have written wait again."""
+    def _put_back(self, made: _GateUpdate) -> None:
+        """Has what an update that was not made would have written wait again."""
         made.written.add(self._unreported)
         self._unreported = made.written
 
-    async def _exchanged(
-        self, connection: AsyncConnection, made: _Exchange, call: Admission | None, turn: str
+    async def _updated(
+        self, connection: AsyncConnection, made: _GateUpdate, call: Admission | None, turn: str
     ) -> float | Paused:
         """The same, in a transaction. `made` gets what is written and taken."""
         spending, rows, alive, now = await self._locked(connection)
@@ -291,7 +293,7 @@ class SharedGate(Gate):
         )
 
     async def _confirm(self, connection: AsyncConnection) -> None:
-        """Finds out whether the exchange was made whose COMMIT was not answered. It has ended, since it had the same
+        """Finds out whether the update was made whose COMMIT was not answered. It has ended, since it had the same
         rows locked. If it admitted a call, the room of the call is given back: the call asks again, or is not made."""
         if (made := self._unconfirmed) is None:
             return
@@ -303,8 +305,10 @@ class SharedGate(Gate):
             amounts = Counter({name: -amount for name, amount in call.amounts.items()})
             self._unreported.add(_Unreported(amounts, cost=-call.price, calls=-1, ended=True))
 
-    async def _save(self, connection: AsyncConnection, made: _Exchange, states: dict[str, str], throttled: int) -> None:
-        """Writes what an exchange has changed, with its number."""
+    async def _save(
+        self, connection: AsyncConnection, made: _GateUpdate, states: dict[str, str], throttled: int
+    ) -> None:
+        """Writes what an update has changed, with its number."""
         price = made.written.cost + (made.call.price if made.call is not None else 0.0)
         values = {
             "gate": self._id,

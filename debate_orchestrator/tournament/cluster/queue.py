@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from debate_orchestrator.tournament.cluster.database import LIVE, RETRY, Database, fetched, out_of_reach
-from debate_orchestrator.tournament.cluster.journals import Exchange
+from debate_orchestrator.tournament.cluster.journals import FolderSync
 from debate_orchestrator.tournament.run import DebateStatus, RunCounts, count_completed
 
 if TYPE_CHECKING:
@@ -177,17 +177,17 @@ SELECT calls, failed_calls, throttled, committed, max_cost, (
 class Passes:
     """The passes of one run over its debates, and how far they are."""
 
-    def __init__(self, exchange: Exchange, *, retry_failed: bool, on_fetched: Callable[[str], None]):
+    def __init__(self, folder_sync: FolderSync, *, retry_failed: bool, on_fetched: Callable[[str], None]):
         """`on_fetched` is called with the id of each debate whose journal has come into the folder."""
-        self._exchange, self._database, self._retry_failed = exchange, exchange.database, retry_failed
+        self._folder_sync, self._database, self._retry_failed = folder_sync, folder_sync.database, retry_failed
         self._on_fetched = on_fetched
         self._began = time.monotonic()
         self._before: tuple[int, tuple[int, int, int]] | None = None
         """Debates that were complete when the run began; calls, failed calls and throttled ones that were counted."""
         self.statuses: dict[str, DebateStatus] = {}
         """How the debates stand that have begun, by the database."""
-        spec = exchange.tournament.spec
-        self.numbers = RunCounts(len(exchange.tournament.schedule), max_cost=spec.max_cost, workers=0)
+        spec = folder_sync.tournament.spec
+        self.numbers = RunCounts(len(folder_sync.tournament.schedule), max_cost=spec.max_cost, workers=0)
 
     async def run(self) -> None:
         """Returns when no more debates can be completed for now."""
@@ -205,13 +205,13 @@ class Passes:
             first = False
 
     async def _enqueue(self, pending: list[tuple[str, bool]]) -> None:
-        await self._exchange.register(retry_failed=self._retry_failed)
-        await enqueue(self._database, self._exchange.id, pending)
+        await self._folder_sync.register(retry_failed=self._retry_failed)
+        await enqueue(self._database, self._folder_sync.id, pending)
 
     def _pending(self, *, again: bool) -> list[tuple[str, bool]]:
         """The debates that are left, and whether each has begun; with `again` those too that stopped for good."""
         found = []
-        for debate in self._exchange.tournament.schedule:
+        for debate in self._folder_sync.tournament.schedule:
             debate_status = self.statuses.get(debate.id)
             if debate_status is None:
                 found.append((debate.id, False))
@@ -225,10 +225,10 @@ class Passes:
         """Watches until no debate is queued or running, and fetches what is complete."""
         while True:
             try:
-                for debate in await self._exchange.fetch():
+                for debate in await self._folder_sync.fetch():
                     self._on_fetched(debate)
                 await self._count()
-                waiting = await left(self._database, self._exchange.id)
+                waiting = await left(self._database, self._folder_sync.id)
                 self._database.reached()
                 if not waiting:
                     return
@@ -239,15 +239,15 @@ class Passes:
 
     async def _look(self) -> None:
         """Reads how the debates stand."""
-        rows = await self._database.rows(_STATUSES, id=self._exchange.id)
+        rows = await self._database.rows(_STATUSES, id=self._folder_sync.id)
         for debate, status, winner, cost, why, for_good in rows:
             self.statuses[debate] = DebateStatus(status, winner, cost, tuple(why), for_good)
         await self._count()
 
     async def _count(self) -> None:
         """Reads how far the debates are."""
-        id = self._exchange.id
-        models = sorted({spec for specs in self._exchange.tournament.spec.everyone.values() for spec in specs})
+        id = self._folder_sync.id
+        models = sorted({spec for specs in self._folder_sync.tournament.spec.everyone.values() for spec in specs})
         ((complete, undecided, running, stopped, unusable),) = await self._database.rows(_COUNTS, id=id)
         ((calls, failed, throttled, usd, cap, workers, in_flight),) = await self._database.rows(
             _CALLS, id=id, models=models

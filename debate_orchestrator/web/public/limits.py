@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol, TypeVar
 
 from debate_orchestrator.util.errors import BadSettings, ExternalError
-from debate_orchestrator.web.public.rules import Rules
+from debate_orchestrator.web.public.rules import SiteRules
 
 T = TypeVar("T")
 KEY_BYTES = 32
@@ -24,11 +24,11 @@ class LimitsUnavailable(ExternalError):
     """The limits can't be looked up now, so that nothing may be started."""
 
 
-class Limits(Protocol):
+class VisitorCounts(Protocol):
     """Where use is counted. A `day` is YYYY-MM-DD in UTC; a debate is named by its address on the site."""
 
     async def admit(
-        self, debate: str, day: str, counters: Most, cost: float, caps: Rules, below: Mapping[str, int] = {}
+        self, debate: str, day: str, counters: Most, cost: float, caps: SiteRules, below: Mapping[str, int] = {}
     ) -> str | None:
         """Counts a debate, unless a limit is reached; then nothing changes, and the name of that limit is returned.
 
@@ -45,8 +45,8 @@ class Limits(Protocol):
         ...
 
 
-class MemoryLimits:
-    """The limits of one process. `spent` is what its debates have cost before: debate to its day and US dollars."""
+class MemoryCounts:
+    """The counts of one process. `spent` is what its debates have cost before: debate to its day and US dollars."""
 
     def __init__(self, spent: Mapping[str, tuple[str, float]] | None = None):
         self._spent = dict(spent or {})
@@ -58,7 +58,7 @@ class MemoryLimits:
             self._day, self._counts, self._key = day, Counter(), secrets.token_bytes(KEY_BYTES)
 
     async def admit(
-        self, debate: str, day: str, counters: Most, cost: float, caps: Rules, below: Mapping[str, int] = {}
+        self, debate: str, day: str, counters: Most, cost: float, caps: SiteRules, below: Mapping[str, int] = {}
     ) -> str | None:
         self._begin_day(day)
         today = sum(dollars for on, dollars in self._spent.values() if on == day)
@@ -80,7 +80,7 @@ class MemoryLimits:
 
 
 def full_limit(
-    counts: Mapping[str, int], counters: Most, spent: tuple[float, float], cost: float, caps: Rules
+    counts: Mapping[str, int], counters: Most, spent: tuple[float, float], cost: float, caps: SiteRules
 ) -> str | None:
     """The first limit that one more debate would exceed. `spent` is what is spent or reserved today, and in all."""
     for counter, most in counters.items():
@@ -107,8 +107,8 @@ CREATE TABLE IF NOT EXISTS debate_public_keys
 """
 
 
-class PostgresLimits:
-    """The limits in a database. Its tables are made on first use, and begin with `debate_public_`."""
+class PostgresCounts:
+    """The counts in a database. Its tables are made on first use, and begin with `debate_public_`."""
 
     def __init__(self, url: str):
         try:
@@ -167,7 +167,7 @@ class PostgresLimits:
         return self._connection
 
     async def admit(
-        self, debate: str, day: str, counters: Most, cost: float, caps: Rules, below: Mapping[str, int] = {}
+        self, debate: str, day: str, counters: Most, cost: float, caps: SiteRules, below: Mapping[str, int] = {}
     ) -> str | None:
         def count(connection: Any) -> str | None:
             connection.execute("DELETE FROM debate_public_counts WHERE day < %s", (day,))

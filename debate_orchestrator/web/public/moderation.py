@@ -1,4 +1,4 @@
-"""The moderator of a public site: a program or function of the owner's, asked about each topic, a few at a time."""
+"""Asks a program or function of the owner of a public site about each topic, a few at a time."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ModerationFailed(ExternalError):
     """There is no answer, so that nothing may be started."""
 
 
-class Moderator:
+class TopicModerator:
     """Asks the program or the function of a `moderation` setting.
 
     A program gets the request as one JSON object on standard input. It accepts with exit code 0 and refuses with 1;

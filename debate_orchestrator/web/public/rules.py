@@ -68,7 +68,7 @@ class Offer(OfferFields):
         return model_spec.is_rehearsal(self.answers["cast"])
 
 
-class Rules(FrozenModel):
+class SiteRules(FrozenModel):
     """What visitors may do."""
 
     title: Line = "Debates"
@@ -92,15 +92,15 @@ class Rules(FrozenModel):
     """The PostgreSQL server that several processes count in; empty for this process's memory."""
 
 
-def rehearsal() -> Rules:
+def rehearsal() -> SiteRules:
     """What is permitted unless the owner says more: rehearsals, which cost nothing."""
     about = "A rehearsal: it shows how a debate goes. Stand-ins speak, and no model is called."
     return parse_rules({"offers": {"rehearsal": {"about": about, "cast": {"a": "rehearse", "b": "rehearse"}}}})
 
 
-def parse_rules(given: Mapping[str, Any]) -> Rules:
+def parse_rules(given: Mapping[str, Any]) -> SiteRules:
     """The rules that the values of a file make. Raises BadSettings with every problem."""
-    rules, problems = validate(Rules, _given(given, without=("offers", *_FORMER_KEYS)), key_path)
+    rules, problems = validate(SiteRules, _given(given, without=("offers", *_FORMER_KEYS)), key_path)
     problems += [f"{key}: this key is now `{now}`." for key, now in _FORMER_KEYS.items() if key in given]
     offers = _offers(given.get("offers"), problems)
     if rules is not None:
@@ -186,7 +186,7 @@ def _money(settings: Settings, *, free: bool) -> list[str]:
     return budget.unpriced_seats(settings.cast) if settings.max_cost is not None else []
 
 
-def risks_of(rules: Rules) -> tuple[Risk, ...]:
+def risks_of(rules: SiteRules) -> tuple[Risk, ...]:
     """What the debates of these rules do besides debates, and the program or function that checks topics."""
     found: dict[str, Risk] = {}
     for offer in rules.offers.values():

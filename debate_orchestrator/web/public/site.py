@@ -31,9 +31,9 @@ from debate_orchestrator.web import folder
 from debate_orchestrator.web.live import Viewers
 from debate_orchestrator.web.open_files import bounds, is_out_of_files
 from debate_orchestrator.web.public import visitors
-from debate_orchestrator.web.public.limits import Limits, LimitsUnavailable
-from debate_orchestrator.web.public.moderation import ModerationFailed, Moderator
-from debate_orchestrator.web.public.rules import Offer, Rules, risks_of
+from debate_orchestrator.web.public.limits import LimitsUnavailable, VisitorCounts
+from debate_orchestrator.web.public.moderation import ModerationFailed, TopicModerator
+from debate_orchestrator.web.public.rules import Offer, SiteRules, risks_of
 from debate_orchestrator.web.public.visitors import MODEL, OFFER, TRIES, VISITOR, FormError, not_started
 from debate_orchestrator.web.runs import Run, Runs, written_here
 
@@ -48,8 +48,8 @@ _PLACES = {"topic": "topic", "positions": "position.a", "rounds": "rounds"}
 _TRIES = 10
 """Topics that a visitor may have checked, for each debate that they may start in a day."""
 _MAX_STARTING = 40
-"""Debates that are being started at the same time, most of them waiting for the moderator; fewer where few connections
-may be open."""
+"""Debates that are being started at the same time, most of them waiting for the check of their topic; fewer where few
+connections may be open."""
 
 _TOLD_SECONDS = 60.0
 """Seconds in which the same failure is told once."""
@@ -60,12 +60,12 @@ Log = Callable[[str], None]
 class Site:
     """The debates of the working folder that visitors have started."""
 
-    def __init__(self, rules: Rules, limits: Limits, log: Log):
+    def __init__(self, rules: SiteRules, visitor_counts: VisitorCounts, log: Log):
         """`log` gets what the owner should know, a line each. BadSettings where the moderation can't be loaded."""
-        self.rules, self.limits = rules, limits
+        self.rules, self.visitor_counts = rules, visitor_counts
         self.runs = Runs(self._explain, remembered=False)
         self.queue = StartQueue(self.runs, rules.at_once, rules.queue, self._ended)
-        self.moderator = Moderator(rules.moderation)
+        self.topic_moderator = TopicModerator(rules.moderation)
         self.log = log
         self._told: dict[str, float] = {}
         """The kinds of failures that the owner was told lately, and when."""
@@ -129,7 +129,7 @@ class Site:
             files = await asyncio.shield(opening)
         except DebateError as error:
             self.log(f"{name}: {error}")
-            await self.limits.settle(name, 0.0)
+            await self.visitor_counts.settle(name, 0.0)
             sentence = "The debate could not be opened, and trying again won't help until the owner has looked at it."
             raise FormError(500, {"": [sentence]}) from None
         self.queue.add(files.journal)
@@ -137,7 +137,7 @@ class Site:
 
     async def _day_and_visitor(self, address: str) -> tuple[str, str]:
         day = visitors.today()
-        return day, visitors.pseudonym(await self.limits.day_key(day), address)
+        return day, visitors.pseudonym(await self.visitor_counts.day_key(day), address)
 
     async def _moderate(self, name: str, day: str, visitor: str, offer: Offer, answers: dict[str, Any]) -> None:
         """Raises FormError for a topic that the owner's check refuses, and for a visitor who tries or has started too
@@ -146,10 +146,10 @@ class Site:
             return
         tries = {f"{TRIES}{visitor}": _TRIES * self.rules.debates_per_visitor}
         started = {f"{VISITOR}{visitor}": self.rules.debates_per_visitor}
-        if reached := await self.limits.admit(name, day, tries, 0.0, self.rules, started):
+        if reached := await self.visitor_counts.admit(name, day, tries, 0.0, self.rules, started):
             raise visitors.limit_reached(reached, self.rules.debates_per_visitor)
         request = {"topic": answers["topic"], "positions": answers["positions"], "offer": offer.name}
-        if reason := await self.moderator.reason(request):
+        if reason := await self.topic_moderator.reason(request):
             raise FormError(422, {"topic": [reason]})
 
     async def _admit(self, name: str, day: str, visitor: str, offer: Offer) -> None:
@@ -158,7 +158,7 @@ class Site:
         counters |= {
             f"{MODEL}{spec}": most for spec, most in self.rules.debates_per_model.items() if spec in offer.models
         }
-        if reached := await self.limits.admit(name, day, counters, offer.max_cost or 0.0, self.rules):
+        if reached := await self.visitor_counts.admit(name, day, counters, offer.max_cost or 0.0, self.rules):
             raise visitors.limit_reached(reached, self.rules.debates_per_visitor)
 
     def _answers(self, sent: Mapping[str, str]) -> tuple[Offer, dict[str, Any]]:
@@ -251,7 +251,7 @@ class Site:
             return
         name = _public_name(run.path.removesuffix(JOURNAL))
         try:
-            await self.limits.settle(name, charged(run.current.state))
+            await self.visitor_counts.settle(name, charged(run.current.state))
         except LimitsUnavailable as error:
             self.log(f"{error} What {name} has left of its cap stays reserved.")
 

@@ -2,7 +2,7 @@
 
 // Another program may take the address of a server that has ended. What a page holds as proof never leaves it, so only
 // the server that made the page can repeat it. Without it nothing is put into the page, loaded or sent.
-const proof = document.querySelector("[data-proof]")?.dataset.proof;
+const serverProof = document.querySelector("[data-proof]")?.dataset.proof;
 const disableButtons = (on) => { for (const button of document.querySelectorAll("form button")) { button.disabled = on; } };
 const endWith = (place, stream, why = "The server of this page has ended, and another program answers at its address.") => {
   stream?.close();
@@ -30,7 +30,7 @@ let underWay = null; // the form that was sent, while its answer is awaited: a d
 addEventListener("pageshow", () => { underWay = null; });
 document.addEventListener("submit", async (event) => {
   if (underWay && underWay === event.target) { event.preventDefault(); return; }
-  if (!proof || sending) {
+  if (!serverProof || sending) {
     if (event.target.method === "post") { underWay = event.target; setTimeout(() => { underWay = null; }, PROOF_MS); }
     return;
   }
@@ -45,7 +45,7 @@ document.addEventListener("submit", async (event) => {
   clearTimeout(slow);
   proving = false;
   if (answer === null) { tell(form, "alert", "The server does not answer. What you typed stays here: try again."); return; }
-  if (answer !== proof) { endWith(tell(form, "alert")); return; }
+  if (answer !== serverProof) { endWith(tell(form, "alert")); return; }
   if (submitter?.disabled) { tell(form, "alert", "The connection was lost, and nothing was sent. What you typed stays here."); return; }
   told.remove();
   sending = true;
@@ -67,8 +67,8 @@ if (debate) {
   const writing = new Map();
   const stream = new EventSource(debate.dataset.stream);
   const status = document.getElementById("status");
-  let proven = !proof; // a public site has none
-  stream.addEventListener("server", (event) => { proven = JSON.parse(event.data) === proof; if (proven) { disableButtons(false); } });
+  let proven = !serverProof; // a public site has none
+  stream.addEventListener("server", (event) => { proven = JSON.parse(event.data) === serverProof; if (proven) { disableButtons(false); } });
   const listen = (kind, take) => stream.addEventListener(kind, (event) => { if (proven) { take(event); } else { endWith(status, stream); } });
   const place = (html) => {
     for (const block of [...fragment(html).children]) {
@@ -111,10 +111,10 @@ if (debate) {
   });
   stream.addEventListener("error", () => {
     lost = true;
-    proven = !proof;
-    if (proof) { disableButtons(true); }
+    proven = !serverProof;
+    if (serverProof) { disableButtons(true); }
     if (stream.readyState !== EventSource.CLOSED) { status.textContent = "Connection lost, trying again."; } // it does so by itself
-    else if (proof) { endWith(status, stream, GONE); } else { status.textContent = `${GONE} Load it anew.`; }
+    else if (serverProof) { endWith(status, stream, GONE); } else { status.textContent = `${GONE} Load it anew.`; }
   });
 }
 
@@ -126,7 +126,7 @@ if (changes) {
     const answer = await fetch(location.pathname, { headers: { accept: "text/html" } }).catch(() => null);
     if (!answer || !answer.ok) { return; }
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    if (page.querySelector("[data-proof]")?.dataset.proof !== proof) { endWith(changes, stream); return; }
+    if (page.querySelector("[data-proof]")?.dataset.proof !== serverProof) { endWith(changes, stream); return; }
     const there = page.querySelector("[data-changes]");
     if (!there || there.dataset.turn !== changes.dataset.turn) { stream.close(); location.replace(location.pathname); }
   };
@@ -138,7 +138,7 @@ if (changes) {
     if (stream.readyState === EventSource.CLOSED) { endWith(changes, stream, GONE); }
   });
   stream.addEventListener("server", (event) => {
-    if (JSON.parse(event.data) !== proof) { endWith(changes, stream); return; }
+    if (JSON.parse(event.data) !== serverProof) { endWith(changes, stream); return; }
     failures = 0;
     changes.textContent = "";
     disableButtons(false);
@@ -184,7 +184,7 @@ for (const form of document.querySelectorAll("form[data-draft]")) {
 }
 for (const form of document.querySelectorAll("form[data-clears]")) {
   form.addEventListener("submit", (event) => {
-    if ((!proof || sending) && event.submitter && event.submitter.value === "start") { localStorage.removeItem(`debate draft ${form.dataset.clears}`); }
+    if ((!serverProof || sending) && event.submitter && event.submitter.value === "start") { localStorage.removeItem(`debate draft ${form.dataset.clears}`); }
   });
 }
 
