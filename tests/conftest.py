@@ -43,7 +43,7 @@ class Ran(NamedTuple):
 Run = Callable[..., Ran]
 MODEL_VARIABLES = {
     "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_PROFILE", "ANTHROPIC_FEDERATION_RULE_ID",
-    "ANTHROPIC_BASE_URL", "OPENROUTER_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL",
+    "ANTHROPIC_BASE_URL", "OPENROUTER_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OLLAMA_API_KEY",
 }  # fmt: skip
 STATED = ("--topic=T", "--position-a=It is so.", "--position-b=It is not so.", "--no-issues", "--no-brief")
 """Flags of a debate in which nothing is to be settled before the first speech."""
@@ -181,7 +181,10 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def session_environment(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """What fixtures of a wider scope do is not remembered in the state folder of the person who runs the tests."""
+    """What fixtures of a wider scope do is not remembered in the state folder of the person who runs the tests, whose
+    own Ollama decides about no price."""
+    for name in ("OLLAMA_HOST", "OLLAMA_API_KEY"):
+        os.environ.pop(name, None)
     os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.getbasetemp() / "state")
 
 

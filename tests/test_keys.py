@@ -49,7 +49,7 @@ TRACES = ("sk-ant-0123", quote(KEY, safe="")[-20:], *(form[8:-4] for form in FOR
 def bare(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An environment with no key, no server and no proxy."""
     proxies = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
-    for name in (*MODEL_VARIABLES, *proxies, *map(str.upper, proxies), "OLLAMA_API_KEY", "DEBATE_COMMAND_ENV"):
+    for name in (*MODEL_VARIABLES, *proxies, *map(str.upper, proxies), "DEBATE_COMMAND_ENV"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("ANTHROPIC_CONFIG_DIR", str(here / "nothing"))
     monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")

@@ -14,6 +14,8 @@ from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import Usage
 from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.engine.budget import unpriced_seats
+from debate_orchestrator.engine.estimate import estimate
 from debate_orchestrator.providers import pricing
 from debate_orchestrator.providers.caching import (
     CachePlan,
@@ -288,6 +290,59 @@ def test_the_unknown_is_unknown(spec: str) -> None:
 def test_some_cost_nothing(spec: str) -> None:
     """A host, a person, a recording and a server of one's own cost nothing."""
     assert pricing.cost(spec, Usage(fresh=10, output=10, searches=1)) == 0.0
+
+
+LOCAL = "openai:m@http://localhost:8000/v1"
+
+
+@pytest.mark.parametrize(
+    ("spec", "environment"),
+    [
+        ("ollama:q", {"OLLAMA_HOST": "https://ollama.com"}),
+        ("ollama:q", {"OLLAMA_HOST": "10.0.0.2:11434"}),
+        ("ollama:q", {"OLLAMA_HOST": "127.0.0.1.example.org"}),
+        ("ollama:q", {"OLLAMA_API_KEY": "k-12345678"}),
+        (LOCAL, {"DEBATE_KEY_LOCALHOST_8000": "k-12345678"}),
+        ("ollama:gpt-oss:120b-cloud", {}),
+        ("ollama:glm-5:cloud", {}),
+        ("ollama:glm-5:Cloud", {}),
+        ("ollama:glm-5:cloud:local", {}),
+        ("ollama:gpt-oss:120b-cloud@http://localhost:11434", {}),
+        ("anthropic:gpt-oss:120b-cloud@http://localhost:11434", {}),
+        ("openai:gpt-oss:120b-cloud@http://localhost:11434/v1", {}),
+    ],
+)
+def test_what_may_be_billed_is_not_free(
+    spec: str, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A call that reaches another machine, carries a key, or that a local Ollama passes on has an unknown price, for
+    caps and estimates too."""
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+
+    assert not pricing.free(spec)
+    assert pricing.cost(spec, Usage(fresh=10)) is None
+    assert unpriced_seats({"a": (spec,)})
+    assert estimate(opening(cast={"a": (spec,), "b": ("host",), "judge": ("host",)})).unknown == (spec,)
+
+
+@pytest.mark.parametrize(
+    ("spec", "environment"),
+    [
+        ("ollama:q", {"OLLAMA_HOST": "0.0.0.0:11434"}),
+        ("ollama:q@http://localhost", {"OLLAMA_HOST": "https://ollama.com", "OLLAMA_API_KEY": "k-12345678"}),
+        (LOCAL, {"OPENAI_API_KEY": "k-12345678", "DEBATE_KEY_LOCALHOST": "k-12345678"}),
+        ("ollama:cloud-writer:8b", {}),
+    ],
+)
+def test_a_server_of_ones_own_stays_free(
+    spec: str, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A key or an address that is not meant for the server makes no difference."""
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+
+    assert pricing.free(spec)
 
 
 def test_who_is_known() -> None:

@@ -327,6 +327,24 @@ def test_the_model_of_a_file_that_would_be_called_is_agreed_to(moderator: Modera
     assert without.state.progress.proposal, "the topic is put as it was stated"
 
 
+@pytest.mark.parametrize(
+    ("spec", "key"), [("ollama:gpt-oss:120b-cloud", None), ("ollama:llama3", "k-12345678"), (FREE, None)]
+)
+def test_a_local_server_that_may_bill_is_agreed_to(
+    moderator: Moderator, monkeypatch: pytest.MonkeyPatch, spec: str, key: str | None
+) -> None:
+    """A model of a cloud, or of a server that gets a key, is called after a yes alone; one's own is called at once."""
+    monkeypatch.setenv("OLLAMA_HOST", moderator.server.url)
+    if key:
+        monkeypatch.setenv("OLLAMA_API_KEY", key)
+    paid = spec != FREE or key is not None
+    name, no = stranger({"cast": {"a": spec, "b": spec, "judge": spec}}), Asked()
+    hold(CTRL_C, found=FOUND, file=name, agree=no)
+
+    assert no.named == ([(name, spec)] if paid else [])
+    assert bool(moderator.server.requests) is not paid
+
+
 def test_a_model_that_was_typed_is_not_asked_about(moderator: Moderator) -> None:
     """What the user names here is called; what a file names beside it is not."""
     typed = hold("Should we?", PAID, CTRL_C, found=FOUND, agree=(here := Asked()))

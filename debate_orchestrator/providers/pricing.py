@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from debate_orchestrator.core.reply import Usage
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.providers.registry import api_of
-from debate_orchestrator.providers.servers import is_loopback
+from debate_orchestrator.providers.servers import is_loopback, server
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import read_mapping
 from debate_orchestrator.util.errors import BadFile
@@ -158,15 +158,26 @@ def _listed(spec: str) -> ModelPrice | None:
 
 
 def free(spec: str) -> bool:
-    """Whether calls of a model spec cost nothing: no model is called, or the server is the user's own."""
+    """Whether calls of a model spec cost nothing: no model is called, or the server is on this machine, gets no key,
+    and is asked for no model of a cloud. The environment counts, since it may name another server and hold a key."""
     if not model_spec.is_called(spec):
         return True
     api = api_of(spec)
     if api is None:
         return False
+    called = server(spec)
     # Only the address that is called counts: its path may hold another one.
-    address = model_spec.split_address(model_spec.rest(spec))[1]
-    return is_loopback(address) if address is not None else api.prices == "free" and "@" not in spec
+    names_server = model_spec.split_address(model_spec.rest(spec))[1] is not None
+    if not names_server and (api.prices != "free" or "@" in spec):
+        return False
+    here = called.url is not None and is_loopback(called.url)
+    return here and called.key() is None and not _is_passed_on(called.model)
+
+
+def _is_passed_on(model: str) -> bool:
+    """Whether a local Ollama passes the calls of a model on to ollama.com: its tag is `cloud` or ends so, in any case
+    (https://docs.ollama.com/cloud). Every kind of spec can name that server by its address."""
+    return any(part.endswith("cloud") for part in model.lower().split(":")[1:])
 
 
 def cost(spec: str, usage: Usage | None, *, batch: bool = False) -> float | None:

@@ -51,7 +51,7 @@ class Api(NamedTuple):
     """The same for models of another server, which is likely to be smaller and slower."""
     prices: Literal["own", "vendor/model", "free", "none"] = "own"
     """Which prices apply: those of the vendor named like the kind, those of the vendor that the model's name begins
-    with, none since the server is the user's own, or unknown ones."""
+    with, none as long as the server is the user's own (`pricing.free`), or unknown ones."""
 
 
 class ProviderEntry(NamedTuple):
