@@ -72,6 +72,14 @@ def test_controls_can_be_seen() -> None:
     assert sanitize.sanitize("\x1b[2J\x07\x00\x7f\x9b\ud800") == "␛[2J␇␀␡\ufffd\ufffd"
 
 
+def test_noncharacters_are_replaced() -> None:
+    """Code points that Unicode never assigns, of which XML forbids two, become the sign for what can't be shown."""
+    planes = [plane << 16 | low for plane in range(17) for low in (0xFFFE, 0xFFFF)]
+    for code in (*range(0xFDD0, 0xFDF0), *planes):
+        assert sanitize.one_line(f"a{chr(code)}b") == "a\ufffdb", hex(code)
+    assert sanitize.one_line("\ufdcf\ufdf0\U0001fffd\U00020000") == "\ufdcf\ufdf0\U0001fffd\U00020000"
+
+
 def test_line_breaks_are_of_one_kind() -> None:
     """Every line break of every system becomes the one."""
     assert sanitize.sanitize("a\r\nb\rc\u2028d\u2029e\x85f\n\rg") == "a\nb\nc\nd\ne\nf\n\ng"

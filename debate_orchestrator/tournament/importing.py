@@ -415,12 +415,12 @@ class _Collector:
         if not self._readable:
             raise BadFile([f"{where}: no row has a winner that can be read.", *notes])
         ballots = rows.mark_flipped(_finals(self._ballots))
-        rows.check_sizes(ballots, where)
         votes: dict[str, list[Winner | None]] = {debate_id: [] for debate_id in self._debates}
         for ballot in ballots:
             if ballot.is_vote:
                 votes[ballot.debate].append(ballot.winner)
         debates = [self._row(debate_id, rows.panel_winner(votes[debate_id])) for debate_id in self._debates]
+        rows.check_sizes(debates, ballots, where)
         if not self._has_time:
             notes.append("No column for time is mapped: Elo takes debates in the order of their ids.")
         elif any(not debate.created for debate in debates):

@@ -6,14 +6,17 @@ Values are told apart by place, shape and lightness, so that a plot reads the sa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 from debate_orchestrator.tournament.tables import Table
-from debate_orchestrator.util.errors import BadSettings
+from debate_orchestrator.util.errors import BadSettings, short_repr
 from debate_orchestrator.util.sanitize import one_line
 
 _MAX_SHOWN = 30
 """Models, judges or topics in one plot: more could not be read."""
+_MAX_LABEL = 200
+"""Characters of a name in a plot. Vega measures the whole of a text, and shows less."""
 _DARK, _MIDDLE, _LIGHT = "#16324f", "#6f9fc4", "#cfdfeb"
 _WIDTH, _STEP = 460, 24
 _MIN_RANGE = 0.5
@@ -42,8 +45,9 @@ class Plot(NamedTuple):
     png: bytes
 
 
-def draw(tables: Sequence[Table], order: Sequence[str]) -> list[Plot]:
-    """The plots for which there is data; `order` is the models, the strongest first.
+def draw(tables: Sequence[Table], order: Sequence[str]) -> tuple[list[Plot], list[str]]:
+    """The plots for which there is data, and a sentence on each that could not be drawn; `order` is the models, the
+    strongest first.
 
     Raises BadSettings where the extra `tournament` is missing.
     """
@@ -52,17 +56,28 @@ def draw(tables: Sequence[Table], order: Sequence[str]) -> list[Plot]:
     except ImportError:
         problem = "Plots need libraries that are not installed here."
         raise BadSettings(problem, hint="pip install 'debate-orchestrator[tournament]'") from None
-    found = []
+    found, problems = list[Plot](), list[str]()
     of = {table.name: table for table in tables}
     for name, table, how, make in _PLOTS:
         rows, cut = _shown(of[table], order)
-        chart = make(rows, [one_line(model) for model in order])
+        chart = make(rows, [_label(model) for model in order])
         if chart["data"]["values"]:
             spec = {"$schema": _SCHEMA, "width": _WIDTH, "height": {"step": _STEP}, "config": _CONFIG, **chart}
             how_to_read = f"{how} {of[table].about}{f' The first {_MAX_SHOWN} are shown.' if cut else ''}"
-            svg = vl_convert.vegalite_to_svg(spec)
-            found.append(Plot(name, of[table].title, how_to_read, svg, vl_convert.svg_to_png(svg, scale=_SCALE)))
-    return found
+            try:
+                svg = vl_convert.vegalite_to_svg(spec)
+                png = vl_convert.svg_to_png(svg, scale=_SCALE)
+            except ValueError as error:
+                problems.append(f"The plot {name} could not be drawn ({short_repr(str(error))}).")
+            else:
+                found.append(Plot(name, of[table].title, how_to_read, svg, png))
+    return found, problems
+
+
+def _label(name: str) -> str:
+    """A name in one line that is not long. Two names that begin alike stay two."""
+    text = one_line(name)
+    return text if len(text) <= _MAX_LABEL else f"{text[:_MAX_LABEL]}... ({sha256(text.encode()).hexdigest()[:8]})"
 
 
 def _shown(table: Table, order: Sequence[str]) -> tuple[list[dict[str, Any]], bool]:
@@ -78,7 +93,7 @@ def _shown(table: Table, order: Sequence[str]) -> tuple[list[dict[str, Any]], bo
                 kept = {*sorted(names, key=lambda name: place.get(str(name), len(order)))[:_MAX_SHOWN]}
                 rows = [row for row in rows if row[column] in kept]
     return [
-        {key: one_line(value) if isinstance(value, str) else value for key, value in row.items()} for row in rows
+        {key: _label(value) if isinstance(value, str) else value for key, value in row.items()} for row in rows
     ], cut
 
 

@@ -52,32 +52,48 @@ def write_report(folder: str, minimum: int = MIN_GAMES) -> tuple[list[str], tupl
     ratings = rate(rows)
     tables = all_tables(rows, ratings)
     strongest = [one.model for one in ratings.fit.strengths] if ratings.fit else [row.model for row in ratings.elo]
-    drawn = plots.draw(tables, strongest)
-    text = render_page(title(folder), rows, ratings, tables, drawn, minimum)
-    texts = {PAGE: text, RATINGS: json.dumps(full_json(ratings), ensure_ascii=False, indent=2) + "\n"}
-    texts |= {f"{TABLES}/{table.name}.csv": to_csv(table) for table in tables}
-    texts |= {f"{PLOTS}/{plot.name}.svg": plot.svg for plot in drawn}
-    files = {name: text.encode("utf-8", "backslashreplace") for name, text in texts.items()}
-    files |= {f"{PLOTS}/{plot.name}.png": plot.png for plot in drawn}
     must_begin(os.path.join(folder, PAGE), PAGE_BEGINS.encode(), "a tournament's page")
     for inner in (TABLES, PLOTS):
         make_folder(os.path.join(folder, inner))
-    notes = (*ratings.notes, *_write_listed(folder, files))
-    return [os.path.join(folder, name) for name in files], notes
+    page = partial(render_page, title(folder), rows, ratings, tables, minimum=minimum)
+    texts = {PAGE: page(drawn=()), RATINGS: json.dumps(full_json(ratings), ensure_ascii=False, indent=2) + "\n"}
+    texts |= {f"{TABLES}/{table.name}.csv": to_csv(table) for table in tables}
+    files = _encoded(texts)
+    # Plots are drawn last, by a library that can end the process: all else is written by then. Only a page that is not
+    # listed waits for them, since it may be the same with its plots, and is moved aside where it is not.
+    waits = PAGE not in _listed(folder) and os.path.lexists(os.path.join(folder, PAGE))
+    first = {name: data for name, data in files.items() if not (waits and name == PAGE)}
+    notes = [*ratings.notes, *_write_listed(folder, first, keep_others=True)]
+    drawn, problems = plots.draw(tables, strongest)
+    files |= _encoded({PAGE: page(drawn=drawn)} | {f"{PLOTS}/{plot.name}.svg": plot.svg for plot in drawn})
+    files |= {f"{PLOTS}/{plot.name}.png": plot.png for plot in drawn}
+    notes += [*problems, *_write_listed(folder, files)]
+    return [os.path.join(folder, name) for name in files], tuple(notes)
 
 
-def _write_listed(folder: str, files: Mapping[str, bytes]) -> Iterator[str]:
-    """Writes files, by their names in the folder, and the list of them; a sentence on each that is moved aside."""
-    try:
-        listed = _checksums(read_regular(os.path.join(folder, CHECKSUMS), maximum=_MAX_LIST_SIZE)) or {}
-    except OSError:
-        listed = {}
+def _encoded(texts: Mapping[str, str]) -> dict[str, bytes]:
+    return {name: text.encode("utf-8", "backslashreplace") for name, text in texts.items()}
+
+
+def _write_listed(folder: str, files: Mapping[str, bytes], *, keep_others: bool = False) -> Iterator[str]:
+    """Writes files, by their names in the folder, and the list of them; a sentence on each that is moved aside. With
+    `keep_others`, what else was listed still is."""
+    listed = _listed(folder)
     for name, data in files.items():
         digest = listed.get(name)
         yield from _write(os.path.join(folder, name), data, lambda old: _digest(old) == digest)  # noqa: B023, called now
-    lines = "".join(f"{_digest(data)}  {name}\n" for name, data in files.items()).encode()
+    digests = (listed if keep_others else {}) | {name: _digest(data) for name, data in files.items()}
+    lines = "".join(f"{digest}  {name}\n" for name, digest in digests.items()).encode()
     text = f"{_HEAD}{_digest(lines)}\n".encode() + lines
     yield from _write(os.path.join(folder, CHECKSUMS), text, lambda old: _checksums(old) is not None)
+
+
+def _listed(folder: str) -> dict[str, str]:
+    """The checksums of the folder's list; none where it has no list of this program's."""
+    try:
+        return _checksums(read_regular(os.path.join(folder, CHECKSUMS), maximum=_MAX_LIST_SIZE)) or {}
+    except OSError:
+        return {}
 
 
 def _write(path: str, data: bytes, ours: Ours) -> Iterator[str]:

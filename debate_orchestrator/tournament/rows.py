@@ -15,7 +15,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, ValidationError
 
-from debate_orchestrator.core.settings import MAX_COUNT
+from debate_orchestrator.core.settings import MAX_COUNT, MAX_TOPIC_LENGTH
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.util.errors import BadFile, short_repr
 from debate_orchestrator.util.garbage import collection_paused
@@ -26,6 +26,8 @@ SIDES: tuple[Side, Side] = ("pro", "con")
 MAX_VOTES, MAX_DIMENSIONS, MAX_DIMENSION_LENGTH = 200, 100, 100
 """Votes on one debate, since each is compared with each other; dimensions of one ballot's scores, and the characters of
 their names."""
+MAX_NAME_LENGTH = MAX_TOPIC_LENGTH
+"""Characters of the name of a model, a judge, a topic or a category. A topic without a name goes by its motion."""
 MAX_PAIRS = 100_000
 """Pairs of judges that are compared: panels of 200 have a hundred times more pairs than votes."""
 ROWS = "rows.jsonl"
@@ -183,13 +185,17 @@ class Rows:
         return notes
 
 
-def check_sizes(ballots: Iterable[BallotRow], where: str) -> None:
-    """BadFile if a debate has more votes, or a ballot more or longer dimensions, than are allowed, or a ballot stands
-    twice."""
+def check_sizes(debates: Iterable[DebateRow], ballots: Iterable[BallotRow], where: str) -> None:
+    """BadFile if a name is longer, a debate has more votes, or a ballot more or longer dimensions, than are allowed, or
+    a ballot stands twice."""
+    for row in debates:
+        for what, name in (("model", row.pro), ("model", row.con), ("topic", row.topic), ("category", row.category)):
+            _check_name(what, name, row.id, where)
     votes: Counter[str] = Counter()
     seen: set[tuple[object, ...]] = set()
     for ballot in ballots:
         debate = short_repr(ballot.debate)
+        _check_name("judge", ballot.judge, ballot.debate, where)
         votes[ballot.debate] += ballot.is_vote
         if votes[ballot.debate] > MAX_VOTES:
             raise BadFile(f"{where}: the debate {debate} has more than the {MAX_VOTES} votes that are allowed.")
@@ -200,6 +206,14 @@ def check_sizes(ballots: Iterable[BallotRow], where: str) -> None:
         if key in seen:
             raise BadFile(f"{where}: a ballot on the debate {debate} appears twice.", hint="import the data again")
         seen.add(key)
+
+
+def _check_name(what: str, name: str | None, debate: str, where: str) -> None:
+    if name is not None and len(name) > MAX_NAME_LENGTH:
+        found = (
+            f"a {what} whose name has {len(name):,} characters, and at most {MAX_NAME_LENGTH:,} characters are allowed"
+        )
+        raise BadFile(f"{where}: the debate {short_repr(debate)} has {found}.")
 
 
 def _completeness_notes(debates: Sequence[DebateRow]) -> Iterator[str]:
@@ -297,5 +311,5 @@ def load(text: str, where: str, notes: Sequence[str] = ()) -> Rows:
     if len(known) < len(debates) or any(ballot.debate not in known for ballot in ballots):
         problem = f"{where}: a debate stands twice, or a ballot belongs to none."
         raise BadFile(problem, hint="import the data again")
-    check_sizes(ballots, where)
+    check_sizes(debates, ballots, where)
     return Rows(debates, ballots, notes)

@@ -20,6 +20,7 @@ from debate_orchestrator.formats import loader
 from debate_orchestrator.formats.validation import key_path, validate
 from debate_orchestrator.providers import casting, pricing, registry
 from debate_orchestrator.setup.answers import make_settings
+from debate_orchestrator.tournament.rows import MAX_NAME_LENGTH
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.errors import BadFormat, BadSettings, first_few, short_repr, suggest, with_hint
 
@@ -203,6 +204,8 @@ def _pool(data: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _problems_of(model: Mapping[str, str]) -> list[str]:
     """What is wrong with a model that has a name and a spec."""
     name, spec = model["name"], model["spec"]
+    if len(spec) > MAX_NAME_LENGTH:
+        return [f"{short_repr(spec)}: at most {MAX_NAME_LENGTH:,} characters are allowed."]
     problems = []
     if name not in (spec, model_spec.unrehearsed(spec)) and not _NAME.fullmatch(name):
         problems.append(f"{short_repr(name)} {_NO_NAME}.")

@@ -45,7 +45,7 @@ MAX_SIZE = 20_000_000
 MAX_COLUMNS = 200
 """Columns that a CSV file of topics may have."""
 _TOPIC_FIELDS = tuple(Topic.model_fields)
-_ID = re.compile(r"[^\s\x00-\x1f]{1,80}")
+_ID = re.compile(rf"[^\s\x00-\x1f{sanitize.NONCHARACTERS}]{{1,80}}")
 
 
 def sample() -> str:
@@ -201,7 +201,7 @@ def _row_problems(where: str, n: int, row: Any) -> Iterator[str]:
             near = suggest(key, [other for other in row if other not in _TOPIC_FIELDS])
             yield " ".join(filter(None, (f"{name} has no {key}.", near and f"It has a similar key. {near}")))
     if (topic_id := _text(row.get("id"))) and not _ID.fullmatch(topic_id):
-        yield f"{name}: an id has 1 to 80 characters and no blanks."
+        yield f"{name}: an id has 1 to 80 characters, no blanks and no noncharacters of Unicode."
     if (length := len(_text(row.get("category")))) > MAX_CATEGORY_LENGTH:
         yield f"{name}: a category has at most {MAX_CATEGORY_LENGTH} characters, and this one has {length:,}."
     for key in ("motion", "position_a", "position_b"):

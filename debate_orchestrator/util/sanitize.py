@@ -28,7 +28,11 @@ UNSEEN = re.compile(f"[{HIDDEN}]|{JOINER}")
 """A character that is not seen."""
 _HIDING = re.compile(f"[{HIDDEN}]")
 _IDLE = re.compile(rf"(?<=[\x00-\x7f]){JOINER}+(?=[\x00-\x7f]|\Z)|(?<={JOINER}{{2}}){JOINER}+")
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+# Unicode never assigns these, and XML forbids U+FFFE and U+FFFF.
+NONCHARACTERS = "\ufdd0-\ufdef" + "".join(
+    chr(plane + 0xFFFE) + chr(plane + 0xFFFF) for plane in range(0, 0x110000, 0x10000)
+)
+_CONTROL = re.compile(f"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff{NONCHARACTERS}]")
 _BREAKS = re.compile("\r\n?|[\x85\u2028\u2029]")
 MAX_ADDRESS_LENGTH = 200
 _LONG = 20_000
@@ -118,8 +122,8 @@ def sanitize(text: str) -> str:
     """`text` with line breaks made one kind, and with control and hidden characters made harmless.
 
     C0 controls become their visible pictures (ESC is shown as ␛), so that a reader sees they were
-    there; characters that only hide or reorder text are dropped. Joiners that scripts and emoji need
-    are kept.
+    there; other controls, lone surrogates and noncharacters become U+FFFD. Characters that only hide or reorder
+    text are dropped. Joiners that scripts and emoji need are kept.
     """
     if text.isascii() and text.isprintable():
         return text

@@ -1,0 +1,145 @@
+"""Names that come from others, on their way into the plots of a tournament, and what stays where a plot fails."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from conftest import Run
+from contests import imported, row, spec, write_rows
+
+from debate_orchestrator.tournament import plots
+from debate_orchestrator.tournament.ratings import rate
+from debate_orchestrator.tournament.rows import MAX_NAME_LENGTH, BallotRow, DebateRow, Rows, dump
+from debate_orchestrator.tournament.spec import model_of
+from debate_orchestrator.tournament.spec_file import read_topics
+from debate_orchestrator.tournament.tables import all_tables
+from debate_orchestrator.util.errors import BadSettings
+
+pytestmark = pytest.mark.usefixtures("few_draws")
+
+LONG = "x" * (MAX_NAME_LENGTH + 1)
+
+
+def debates(bad: str = "") -> list[dict[str, Any]]:
+    """Rows of debates whose models, judges and topics have `bad` in their names."""
+    return [
+        row(f"d{n}", f"a{bad}", f"b{bad}", ("pro", "con")[n % 2], judge=f"j{bad}", topic=f"t{bad}{n % 3}")
+        for n in range(6)
+    ]
+
+
+def strings(value: Any) -> Iterator[str]:
+    """Every string in a spec of a plot."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in [*value, *value.values()] if isinstance(value, dict) else value:
+            yield from strings(inner)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bad", ["\ufffe", "\uffff", "\ufdd0", "\U0010ffff"])
+def test_noncharacters_in_names_are_drawn(debate: Run, bad: str) -> None:
+    """The library that draws ends the process at a character that XML forbids, so none reaches it."""
+    imported(debate, debates(bad))
+    ran = debate("tournament", "report", "t")
+
+    assert ran.code == 0, ran.err
+    drawn = Path("t/plots/topics.svg").read_text(encoding="utf-8")
+    assert bad not in drawn and "t\ufffd0" in drawn
+    ElementTree.fromstring(drawn)
+
+
+@pytest.mark.parametrize("bad", ["\ufffe", "\uffff", "\ufdd0", "\U0010ffff"])
+def test_an_id_of_a_topic_has_no_noncharacters(bad: str) -> None:
+    """Such an id is refused before any debate is paid for."""
+    _, problems = read_topics([{"id": f"t{bad}", "motion": "A motion holds.", "category": "c"}], "")
+
+    assert len(problems) == 1 and "no noncharacters of Unicode" in problems[0], problems
+
+
+def test_plots_measure_no_long_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name that is too long is cut before it is drawn, and two that begin alike stay two."""
+    names = [f"{LONG * 9}{end}" for end in "ab"]
+    found = [DebateRow(id=f"d{n}", topic=names[n % 2], pro=names[0], con=names[1], winner="pro") for n in range(4)]
+    ballots = [BallotRow(debate=one.id, judge=judge, winner="pro") for one in found for judge in names]
+    rows = Rows(found, ballots)
+    ratings, asked = rate(rows), list[dict[str, Any]]()
+    monkeypatch.setattr("vl_convert.vegalite_to_svg", lambda spec: asked.append(spec) or "<svg/>")
+    monkeypatch.setattr("vl_convert.svg_to_png", lambda svg, scale: b"")
+    plots.draw(all_tables(rows, ratings), names)
+
+    assert len(asked) > 5 and max(map(len, strings(asked))) < 250
+    head_to_head = next(one for one in asked if "opponent" in json.dumps(one))
+    assert len({cell["model"] for cell in head_to_head["data"]["values"]}) == 2
+
+
+@pytest.mark.parametrize("name", ["pro", "con", "judge", "topic", "category"])
+def test_names_that_are_too_long_are_not_imported(debate: Run, name: str) -> None:
+    """One name of a row may not be so long that what is made of it takes minutes; the longest allowed is read."""
+    write_rows([row("d1", "a", "b", "pro"), {**row("d2", "a", "b", "con"), name: LONG}])
+    ran = debate("tournament", "import", "rows.csv", "--map", "map.yaml", "--to", "t")
+
+    assert ran.code == 2 and f"at most {MAX_NAME_LENGTH:,} characters" in ran.err and "'d2'" in ran.err, ran.err
+    assert not Path("t").exists()
+    imported(debate, [row("d1", "a", "b", "pro"), {**row("d2", "a", "b", "con"), name: LONG[1:]}])
+
+
+@pytest.mark.parametrize("changed", [{"pro": LONG}, {"con": LONG}, {"topic": LONG}, {"category": LONG}, {}])
+def test_names_that_are_too_long_are_not_loaded(debate: Run, here: Path, changed: dict[str, str]) -> None:
+    """A folder of imported rows may be a stranger's, and is held to what an import is held to."""
+    imported(debate, [row("d1", "a", "b", "pro")])
+    found = DebateRow(id="d1", topic="t", pro="a", con="b", winner="pro").model_copy(update=changed)
+    ballot = BallotRow(debate="d1", judge="j" if changed else LONG, winner="pro")
+    Path("t/rows.jsonl").write_text(dump(Rows([found], [ballot])), encoding="utf-8")
+    ran = debate("tournament", "report", "t")
+
+    assert ran.code == 2 and f"at most {MAX_NAME_LENGTH:,} characters" in ran.err and len(ran.err) < 500, ran.err
+
+
+def test_a_model_of_a_spec_has_no_long_name() -> None:
+    """A spec of a model stands in every table and plot, as its name."""
+    with pytest.raises(BadSettings, match=f"at most {MAX_NAME_LENGTH:,} characters"):
+        model_of(f"rehearse:anthropic:{LONG}")
+    with pytest.raises(BadSettings, match=f"judges: .*at most {MAX_NAME_LENGTH:,} characters"):
+        spec(judges={"from": [f"rehearse:anthropic:{LONG}"], "panel": 1})
+
+
+@pytest.mark.parametrize("error", [ValueError("no"), RuntimeError("no")])
+def test_tables_and_the_page_stay_where_a_plot_fails(
+    debate: Run, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    """All but the plots is written before the first is drawn. The list of checksums holds at any moment, and the plots
+    of an earlier report count as this program's own when they are drawn again."""
+    imported(debate, debates())
+    assert debate("tournament", "report", "t").code == 0
+    whole = {path: path.read_bytes() for path in Path("t").rglob("*") if path.is_file()}
+    for path in Path("t/csv").iterdir():
+        path.unlink()
+
+    def fail(_: object) -> str:
+        raise error
+
+    with monkeypatch.context() as broken:
+        broken.setattr("vl_convert.vegalite_to_svg", fail)
+        if isinstance(error, ValueError):
+            ran = debate("tournament", "report", "t")
+            assert ran.code == 0 and "The plot strengths could not be drawn" in ran.err, ran.err
+        else:
+            with pytest.raises(RuntimeError):
+                debate("tournament", "report", "t")
+    assert Path("t/csv/elo.csv").read_bytes() == whole[Path("t/csv/elo.csv")]
+    assert b"<table" in Path("t/index.html").read_bytes() and Path("t/plots/elo.svg").exists()
+    for line in Path("t/SHA256SUMS").read_text(encoding="utf-8").splitlines()[1:]:
+        digest, name = line.split("  ")
+        assert hashlib.sha256(Path("t", name).read_bytes()).hexdigest() == digest
+
+    again = debate("tournament", "report", "t")
+    assert again.code == 0 and "is kept as" not in again.err, again.err
+    assert {path: path.read_bytes() for path in Path("t").rglob("*") if path.is_file()} == whole
