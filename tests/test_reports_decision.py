@@ -5,12 +5,15 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+import reading
 from debates import saying
 from debates import told as adversarial
 from journals import EARLIER
 from puppets import ballot, dissent, final
 from scripted_debates import entries, events, label, rules, told
 
+from debate_orchestrator.core.events import Opened, StructuredReplyGiven
+from debate_orchestrator.core.format import Format
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.first_screen import closest_question, first_screen, splits
 from debate_orchestrator.reports.html import page
@@ -182,3 +185,28 @@ def test_a_debate_can_be_told_wherever_it_stopped(format: str) -> None:
     for end in range(1, len(happened) + 1):
         report = build_report(happened[:end])
         assert markdown.render(report) and page.render(report)
+
+
+def test_two_texts_of_a_reply_on_one_line_run_nothing() -> None:
+    """A backtick left open in the first would end the code of the second where that begins."""
+    first, second = "The cost of a ` sign", "so `<script>document.title='x'</script>` it is"
+    made = []
+    for entry in read(EARLIER / f"friday-deploys{JOURNAL}").entries:
+        event = entry.event
+        if isinstance(event, Opened):
+            format = event.format.model_dump(mode="json")
+            format["shapes"]["ballot"]["issues"] |= {"kind": "text", "of": []}
+            event = event.model_copy(update={"format": Format.model_validate(format)})
+        elif isinstance(event, StructuredReplyGiven) and "not_argued" in event.data:
+            event = event.model_copy(
+                update={"data": event.data | {"not_argued": [{"issue": first, "points_to": second}]}}
+            )
+        elif isinstance(event, StructuredReplyGiven) and "dry" in event.data:
+            event = event.model_copy(
+                update={"data": event.data | {"issues": dict.fromkeys(event.data["issues"], second) | {"I1": first}}}
+            )
+        made.append(entry._replace(event=event))
+    report = markdown.render(build_report(made))
+    lines = [line for line in report.split("\n") if "The cost of a" in line and "it is" in line]
+    assert len(lines) == 2
+    assert [reading.forged(line) for line in lines] == [[], []]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import reading
 from corpus import for_each
 from hostile_texts import HUGE, NASTY, alike, texts
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markupsafe import Markup
 
@@ -365,3 +367,44 @@ def test_large_documents_have_blocks_too(name: str) -> None:
 
     assert all(one.first < one.end for one in found)
     assert [one.first for one in found] == sorted(one.first for one in found)
+
+
+ATOMS = (
+    "`", "``", "```", "\\", "\\`", "a", " ", "`<b>x</b>`", "``<i>x</i>``", "``` <!-- x ```", "` <script> ``", "<b>",
+    "[", "]", "[a](https://x.org)", '[a](https://x.org "', '[a](https://x.org/` "`")', '")', "](https://x.org)", ")",
+    "<https://x.org/`>", "~", "~~", "*", "**", "_", "|", "!", "<", "(https://x.org)",
+)  # fmt: skip
+"""What half a link, half a code span and HTML within code are made of."""
+ATOM_LINES = st.lists(st.sampled_from(ATOMS), min_size=1, max_size=9).map("".join)
+
+
+def shown_alone(line: str) -> list[str]:
+    """The code and links of a line."""
+    kinds = ("code_inline", "link_open", "html_inline")
+    inner = [child for token in reading.parser().parse(f"x {line}") for child in token.children or []]
+    return [f"{child.type} {child.content} {child.attrs}" for child in inner if child.type in kinds]
+
+
+@pytest.mark.parametrize("made_safe", [markup.prose, markup.inline, markup.cell])
+@given(first=ATOM_LINES, second=ATOM_LINES)
+@example(first="a `", second="`<b>x</b>`")
+@example(first='[a](https://x.org "', second='`") <b>x</b>`')
+@example(first="<https://x.org/`> `", second="`<b>x</b>`")
+def test_texts_on_one_line_keep_apart(made_safe: Callable[[str], str], first: str, second: str) -> None:
+    """Each shows what it shows alone: half a link or code span is not completed by the other."""
+    both = f"{made_safe(first)} *Then:* {made_safe(second)}"
+    assert reading.forged(both) == []
+    assert shown_alone(both) == shown_alone(made_safe(first)) + shown_alone(made_safe(second))
+
+
+def test_a_backslash_at_the_end_escapes_nothing_of_the_next() -> None:
+    """It is a character of its own text."""
+    assert markup.prose("a\\") == markup.inline("a\\") == "a\\\\"
+
+
+def test_two_texts_strike_out_nothing_between_them() -> None:
+    """Tildes that are left open are shown as tildes; a pair within one text strikes its words."""
+    assert "s_open" in [token.type for token in reading.every(reading.parser().parse(markup.prose("~~both~~")))]
+    for made_safe in (markup.prose, markup.inline, markup.cell):
+        both = f"{made_safe('~~a')} *Then:* {made_safe('b~~')}"
+        assert "s_open" not in [token.type for token in reading.every(reading.parser().parse(both))]

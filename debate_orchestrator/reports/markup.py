@@ -46,6 +46,10 @@ _ODD = re.compile(
     r"|\](?=\()(?!\(\s*<?(?:https?://|mailto:))",  # links to odd places
     re.IGNORECASE,
 )
+_ODD_BESIDE_OTHERS = re.compile(rf"{_ODD.pattern}|`|\\$", re.IGNORECASE)
+"""The same of a text that others stand beside: a lone backtick, or a backslash at its end, could reach into them."""
+_LINK_MIDDLE = re.compile(r"(?<!\\)(?:\\\\)*\]\(")
+_STRIKE = re.compile(r"(?<!\\)(?:\\\\)*~~")
 _BACKTICKS = re.compile(r"(?<!\\)(\\*)(`+)")
 _DRAWN = re.compile(r"[\s|\\:>*+-]")
 """What tables are drawn with, and the blocks around them."""
@@ -144,17 +148,17 @@ def _line(line: str) -> str:
     return line
 
 
-def _inline(text: str) -> str:
+def _inline(text: str, odd: re.Pattern[str] = _ODD) -> str:
     """Escapes HTML, images and links to odd places everywhere but in code spans."""
     pieces, end = [], 0
     for start, stop in _code_spans(text):
-        pieces += [_ODD.sub(_escape, text[end:start]), text[start:stop]]
+        pieces += [odd.sub(_escape, text[end:start]), text[start:stop]]
         end = stop
-    return "".join([*pieces, _ODD.sub(_escape, text[end:])])
+    return "".join([*pieces, odd.sub(_escape, text[end:])])
 
 
 def _escape(found: re.Match[str]) -> str:
-    return found[0] if found[0][0] == "\\" else f"\\{found[0]}"
+    return found[0] if len(found[0]) == 2 else f"\\{found[0]}"
 
 
 def _code_spans(text: str) -> Iterator[tuple[int, int]]:
@@ -299,13 +303,14 @@ def unliteral(markdown: str) -> str:
 
 
 def prose(text: str, budget: ParseBudget | None = None) -> str:
-    """One line that may keep its emphasis, code and links, wherever it stands: a judge's sentence, a table's cell."""
+    """One line that may keep its emphasis, code and links, wherever it stands: a judge's sentence, a table's cell.
+    Others may stand on the same line."""
     line = sanitize.one_line(text)
     if not (budget or ParseBudget()).covers(line):
         return plain(line)
-    escaped = _OPENING.sub(r"\1\\\2", _inline(line))
+    escaped = _OPENING.sub(r"\1\\\2", _inline(line, _ODD_BESIDE_OTHERS))
     tokens = _harmless_tokens(escaped)
-    return escaped if tokens and tokens[0].type == "paragraph_open" else plain(line)
+    return escaped if tokens and tokens[0].type == "paragraph_open" and _closed(escaped, tokens) else plain(line)
 
 
 def inline(text: str, budget: ParseBudget | None = None) -> str:
@@ -313,8 +318,27 @@ def inline(text: str, budget: ParseBudget | None = None) -> str:
     line = sanitize.one_line(text)
     if not (budget or ParseBudget()).covers(line):
         return literal(line)
-    escaped = _inline(line)
-    return literal(line) if _harmless_tokens(escaped) is None else escaped
+    escaped = _inline(line, _ODD_BESIDE_OTHERS)
+    tokens = _harmless_tokens(escaped)
+    return escaped if tokens is not None and _closed(escaped, tokens) else literal(line)
+
+
+def _closed(markdown: str, tokens: Sequence[Token]) -> bool:
+    """Whether all links and struck words of a line end in it. Half of one could be completed by the text beside it:
+    a link's title that begins in one text and ends in the code of the next would lay the rest of that code open."""
+    pieces, end = [], 0
+    for start, stop in _code_spans(markdown):
+        pieces.append(markdown[end:start])
+        end = stop
+    outside = "\n".join([*pieces, markdown[end:]])
+    inner = [child for token in tokens for child in token.children or []]
+    links = [child for child in inner if child.type == "link_open"]
+    # A backtick in an address or a title pairs with none, although `_code_spans` takes it for one that may.
+    if any("`" in str(value) or "%60" in str(value) for child in links for value in child.attrs.values()):
+        return False
+    written = sum(child.markup != "autolink" for child in links)
+    struck = sum(child.type in ("s_open", "s_close") for child in inner)
+    return len(_LINK_MIDDLE.findall(outside)) == written and len(_STRIKE.findall(outside)) == struck
 
 
 def cell(text: str, budget: ParseBudget | None = None) -> str:
