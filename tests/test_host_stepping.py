@@ -18,7 +18,8 @@ import pytest
 from conftest import Run, finish
 
 from debate_orchestrator.cli import step
-from debate_orchestrator.storage.journal import JournalWriter
+from debate_orchestrator.core.fold import fold
+from debate_orchestrator.storage.journal import JournalWriter, read
 
 J = "report.journal.jsonl"
 
@@ -413,26 +414,76 @@ def test_a_reply_that_no_file_keeps_is_named_as_lost(
 def test_a_reply_to_a_journal_in_use_is_named_as_lost(
     debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A reply from standard input is named as lost too if another process holds the journal, if the journal is damaged,
-    and if the step is ended while it waits."""
+    """A reply from standard input is named as lost too if another process holds the journal, and if the journal is
+    damaged."""
     turn = opened["turns"][0]["turn"]
 
-    def typed(*flags: str) -> Any:
+    def typed() -> Any:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"From the input, said A.")))
-        return debate("step", J, f"{turn}=-", *flags)
+        return debate("step", J, f"{turn}=-")
 
     with JournalWriter(J):
         held = typed()
     assert held.code == 2 and "locked" in held.err and f"Lost: the reply to {turn}" in held.err
 
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(step, "wait", interrupted)
-        ended = typed("--wait", "9")
-    assert ended.code == 130 and f"Lost: the reply to {turn}" in ended.err
-
     Path(J).write_bytes(Path(J).read_bytes().replace(b"opened", b"Opened", 1))
     damaged = typed()
     assert damaged.code == 2 and f"Lost: the reply to {turn}" in damaged.err
+
+
+def test_a_reply_is_saved_before_the_wait(debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reply from standard input is on record while the step waits for others, and is told as accepted after that."""
+    told = opened
+    while len(told["turns"]) == 1:
+        puppets.answer(told["turns"], rounds=2)
+        told = debate("step", J, "--json").json
+    typed, filed = told["turns"]
+    saved: list[bool] = []
+
+    def waits(journal: str, *_: object) -> None:
+        saved.append(typed["turn"] in fold(read(journal).events).replies)
+        if len(saved) == 1:
+            raise KeyboardInterrupt
+        puppets.answer([filed])
+
+    def handed_in(name: str) -> Any:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"From the input.")))
+        return debate("step", J, f"{name}=-", "--wait", "9", "--json")
+
+    monkeypatch.setattr(step, "wait", waits)
+    ended = handed_in(typed["turn"])
+    assert (ended.code, saved) == (130, [True]) and "Lost" not in ended.err
+    whole = handed_in(typed["turn"])
+    assert whole.code == 0 and [one["turn"] for one in whole.json["accepted"]] == [filed["turn"]]
+
+
+def test_one_step_takes_what_was_given_before_and_during_its_wait(
+    debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a step accepts before its wait and after it is told once and together, with the refusals."""
+    told = opened
+    while len(told["turns"]) == 1:
+        puppets.answer(told["turns"], rounds=2)
+        told = debate("step", J, "--json").json
+    given, filed = told["turns"]
+    Path("given.md").write_text("From a file.", encoding="utf-8")
+    monkeypatch.setattr(step, "wait", lambda *_: puppets.answer([filed]))
+    ran = debate("step", J, f"{given['turn']}=given.md", "9.opening.a=given.md", "--wait", "9", "--json")
+
+    assert [one["turn"] for one in ran.json["accepted"]] == [given["turn"], filed["turn"]]
+    assert ran.code == 2 and len(ran.json["complaints"]) == 1 and "9.opening.a" in ran.json["complaints"][0]
+    assert "missing" not in ran.json and ran.json["turns"]
+
+
+def test_a_turn_that_is_given_twice_is_refused(
+    debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two replies to one turn are refused before standard input is read, and none is taken."""
+    turn = opened["turns"][0]["turn"]
+    Path("speech.md").write_text("From a file, said A.", encoding="utf-8")
+    piped = io.BytesIO(b"From the input, said A.")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(piped))
+    ran = debate("step", J, f"{turn}=-", f"{turn}=speech.md", "--json")
+
+    assert ran.code == 2 and f"{turn} is given twice" in ran.err
+    assert piped.tell() == 0 and not fold(read(J).events).replies

@@ -6,9 +6,11 @@ imported when it is asked for, so that `debate --help` loads none of them.
 
 from __future__ import annotations
 
+import signal
 import sys
 from argparse import Namespace
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -46,9 +48,10 @@ def _run(argv: list[str] | None) -> int:
         name_flags_of(arguments)
         if getattr(arguments, "insecure", False):
             remark("debate: --insecure: keys may go over plain http, where others on the network can read them.")
-        code: int = arguments.run(arguments)
-        sys.stdout.flush()
-        return code
+        with _sigterm_as_interrupt():
+            code: int = arguments.run(arguments)
+            sys.stdout.flush()
+            return code
     except SystemExit as usage:  # of argparse: what was asked for is printed, or what is wrong with the command line
         return int(usage.code or 0)
     except KeyboardInterrupt as interrupt:
@@ -58,6 +61,16 @@ def _run(argv: list[str] | None) -> int:
         return 141  # as a shell reports a process that a closed pipe ended
     except Exception as error:
         return _report_failure(error, as_json=getattr(arguments, "json", False))
+
+
+@contextmanager
+def _sigterm_as_interrupt() -> Iterator[None]:
+    """Makes SIGTERM raise KeyboardInterrupt, so that a verb can say what was lost."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _report_failure(error: Exception, *, as_json: bool) -> int:

@@ -16,7 +16,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from debate_orchestrator.cli.interrupts import sigterm_as_interrupt
 from debate_orchestrator.cli.output import at_terminal, remark
 from debate_orchestrator.core.events import Event, Opened
 from debate_orchestrator.engine.debate import OpenDebate, PlanChanges, continue_debate, create_paid_debate
@@ -113,8 +112,7 @@ def new_debate(opened: Opened, files: DebateFiles, following: Sequence[Event] = 
     continue it."""
     unsaved = UnsavedEvents(remark)
     try:
-        with sigterm_as_interrupt():
-            debate = asyncio.run(create_paid_debate(opened, files, following, unsaved))
+        debate = asyncio.run(create_paid_debate(opened, files, following, unsaved))
     except KeyboardInterrupt:
         if not unsaved.lost:
             raise

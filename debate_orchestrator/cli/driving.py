@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.controls import controlled, watch
-from debate_orchestrator.cli.interrupts import sigterm_as_interrupt
 from debate_orchestrator.cli.output import at_terminal, next_step, print_json, print_problems, remark, say
 from debate_orchestrator.cli.progress import BriefFiles, JsonEvents, ProgressLines, spending_line
 from debate_orchestrator.core import tally
@@ -82,8 +81,7 @@ def _take_turns(debate: OpenDebate, arguments: argparse.Namespace, expected: str
     if not is_silent(arguments):
         tell_estimate(debate, expected)
     try:
-        with sigterm_as_interrupt():
-            asyncio.run(_drive(debate, arguments))
+        asyncio.run(_drive(debate, arguments))
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"interrupted; {debate.saved}") from None
     except ExternalError as error:

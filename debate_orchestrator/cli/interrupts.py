@@ -14,16 +14,6 @@ STOPPING = "Stopping: waiting for running calls, since they are paid for. Press 
 
 
 @contextmanager
-def sigterm_as_interrupt() -> Iterator[None]:
-    """Makes SIGTERM raise KeyboardInterrupt, so that the caller can say what was lost."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-@contextmanager
 def handled_signals(interrupted: Callable[[], None], terminated: Callable[[], None]) -> Iterator[None]:
     """Calls `interrupted` in the running event loop for each SIGINT, and `terminated` for each SIGTERM, instead of
     ending the process. Afterwards the signals do again what they did before."""

@@ -9,10 +9,10 @@ from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.answers_and_flags import cast_line, settings_with_consent, setup_lines, with_positions
 from debate_orchestrator.cli.consent import new_debate
 from debate_orchestrator.cli.driving import tell_estimate
-from debate_orchestrator.cli.interrupts import sigterm_as_interrupt
 from debate_orchestrator.cli.output import remark, say
 from debate_orchestrator.cli.step import print_step
 from debate_orchestrator.engine import start
+from debate_orchestrator.engine.debate import OpenDebate
 from debate_orchestrator.host.step import Stepper
 from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.storage.paths import DebateFiles
@@ -34,9 +34,9 @@ def run(arguments: argparse.Namespace) -> int:
     settings, derived = with_positions(settings, remark, permissions=permissions)
     opened, notes = start.make_opened(settings, derived), start.opening_notes(settings)
     setup = setup_lines(arguments, settings, files)
-    with new_debate(opened, files, notes) as debate, sigterm_as_interrupt():
+    with new_debate(opened, files, notes) as debate:
 
-        def before_calls() -> None:
+        def before_calls(debate: OpenDebate) -> None:
             remark(cast_line(settings))
             tell_estimate(debate)
 
@@ -44,5 +44,5 @@ def run(arguments: argparse.Namespace) -> int:
             for line in setup:
                 say(line)
         folder = TurnsFolder(files.turns, remark)
-        result = Stepper(debate, folder, permissions, before_calls).step({}, begun=True)
+        result = Stepper(debate, folder, permissions, before_calls, begun=True).step({})
         return print_step(result, debate, arguments, setup if arguments.json else ())

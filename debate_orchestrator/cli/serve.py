@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     must_be_installed()
     from debate_orchestrator.web import server
+
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a service manager takes exit code 130 for a failure
 
     public = arguments.public is not None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -13,13 +14,12 @@ from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.answers_and_flags import cap_change
 from debate_orchestrator.cli.consent import existing_debate
 from debate_orchestrator.cli.driving import finished, tell_estimate, tell_reports, write_reports
-from debate_orchestrator.cli.interrupts import sigterm_as_interrupt
 from debate_orchestrator.cli.journals import journal_named, waits_for_host
 from debate_orchestrator.cli.output import next_step, print_json, remark, say, telling
 from debate_orchestrator.core import rapporteur
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.debate import OpenDebate
+from debate_orchestrator.engine.debate import OpenDebate, PlanChanges
 from debate_orchestrator.engine.issues import changed_issues, current_issues, in_new_order
 from debate_orchestrator.host.step import DueTurn, Stepper, StepResult, wait
 from debate_orchestrator.host.turns_folder import TurnsFolder, read_reply
@@ -51,24 +51,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     arguments.journal = journal_named(arguments.journal, unfinished=waits_for_host)
 
-    replies, problems = _read_replies(arguments.given)
-    unsaved = {pair.removesuffix("=-") for pair in arguments.given if pair.endswith("=-")} & replies.keys()
+    _check_given_once(arguments.given)
+    unsaved = {pair.removesuffix("=-") for pair in arguments.given if pair.endswith("=-")}
     with _named_if_lost(unsaved):
+        replies, problems = _read_replies(arguments.given)
+        unsaved.intersection_update(replies)
+        changes: PlanChanges = partial(_changes, arguments)
+        stepper = None
         if arguments.wait:
+            if replies:  # they are saved before the wait, in which the step may be ended
+                with existing_debate(arguments.journal, changes, trusted=arguments.trust) as debate:
+                    stepper = _take(debate, replies, arguments, unsaved)
+                changes = _no_changes
             wait(arguments.journal, arguments.wait, replies)
-        changes = partial(_changes, arguments)
-        with (
-            existing_debate(arguments.journal, changes, trusted=arguments.trust) as debate,
-            sigterm_as_interrupt(),
-        ):
+        with existing_debate(arguments.journal, changes, trusted=arguments.trust) as debate:
             if not (debate.state.due or arguments.json):
                 remark(finished(debate.files.journal))
-            folder = TurnsFolder(debate.files.turns, remark)
-            try:
-                stepper = Stepper(debate, folder, flags.permitted(arguments), partial(tell_estimate, debate))
-                result = stepper.step(replies, one_agent=arguments.one_agent)
-            finally:
-                unsaved -= debate.state.replies.keys()
+            if stepper is None:
+                stepper = _take(debate, replies, arguments, unsaved)
+            else:
+                stepper.reopen(debate)
+            result = stepper.step({})
             show = (*_changed_list(debate.state, arguments), *result.show)
             result = result.model_copy(update={"problems": (*problems, *result.problems), "show": show})
             return print_step(result, debate, arguments)
@@ -84,6 +87,17 @@ def _named_if_lost(turns: set[str]) -> Iterator[None]:
         for turn in sorted(turns):
             remark(f"Lost: the reply to {one_line(turn)}, which standard input held. Hand it in again.")
         raise
+
+
+def _take(debate: OpenDebate, replies: dict[str, str], arguments: argparse.Namespace, unsaved: set[str]) -> Stepper:
+    """A step of the debate that has taken the replies; what it saved is taken out of `unsaved`."""
+    folder = TurnsFolder(debate.files.turns, remark)
+    try:
+        stepper = Stepper(debate, folder, flags.permitted(arguments), tell_estimate)
+        stepper.take(replies, one_agent=arguments.one_agent)
+    finally:
+        unsaved.difference_update(debate.state.replies)
+    return stepper
 
 
 def _changes(arguments: argparse.Namespace, state: DebateState) -> list[Event]:
@@ -104,12 +118,24 @@ def _changes(arguments: argparse.Namespace, state: DebateState) -> list[Event]:
     return changes
 
 
+def _no_changes(_: DebateState) -> list[Event]:
+    """For a debate that is opened again: its changes were made when it was opened first."""
+    return []
+
+
 def _changed_list(state: DebateState, arguments: argparse.Namespace) -> list[str]:
     """The list of issues as it is now, where this step changed it, so that the user sees what was understood."""
     listed = rapporteur.issue_list(state) if arguments.issues else None
     if listed is None:
         return []
     return [ISSUES_CHANGED, *(f"{name}. {one_line(question)}" for name, question in listed.issues.items())]
+
+
+def _check_given_once(pairs: list[str]) -> None:
+    """Raises BadSettings for turns to which several replies are given."""
+    counts = Counter(turn for turn, equals, _ in (pair.partition("=") for pair in pairs) if equals)
+    if twice := [f"{one_line(turn)} is given twice." for turn, count in counts.items() if count > 1]:
+        raise BadSettings(twice, hint="one TURN=FILE for each turn")
 
 
 def _read_replies(pairs: list[str]) -> tuple[dict[str, str], list[str]]:

@@ -133,11 +133,16 @@ class Stepper:
         debate: OpenDebate,
         folder: TurnsFolder,
         permissions: Permissions = NO_PERMISSIONS,
-        before_calls: Callable[[], None] = lambda: None,
+        before_calls: Callable[[OpenDebate], None] = lambda debate: None,
+        *,
+        begun: bool = False,
     ):
-        """`before_calls` is called once, before the first call."""
+        """`before_calls` is called once, before the first call. `begun` says that the debate was opened just now, so
+        that its first announcements are new."""
         self.open, self.folder, self.before_calls = debate, folder, before_calls
-        self.told = False
+        self.permissions, self.begun, self.told = permissions, begun, False
+        self.announcer = Announcer()
+        self.before = [] if begun else self.announcer.new(debate.state)
         self.callable = seat_providers(debate, permissions)
         self.waiting = [turn.id for turn in self._due_at_host() if turn.id in self.debate.briefs_sent]
         self.accepted: list[Accepted] = []
@@ -148,12 +153,13 @@ class Stepper:
     def debate(self) -> DebateState:
         return self.open.state
 
-    def step(self, given: Mapping[str, str], *, one_agent: bool = False, begun: bool = False) -> StepResult:
-        """Takes the replies in `given` (turn id to text) and in the folder, runs the seats that can be called, and lays
-        out what is due then. `begun` says that the debate was opened just now, so that its first announcements are new.
-        A reply that can't be taken is a problem; all others are taken."""
-        announcer = Announcer()
-        before = [] if begun else announcer.new(self.debate)
+    def reopen(self, debate: OpenDebate) -> None:
+        """Goes on with the debate of this step, which was closed since."""
+        self.open, self.callable = debate, seat_providers(debate, self.permissions)
+
+    def take(self, given: Mapping[str, str], *, one_agent: bool = False) -> None:
+        """Takes the replies in `given` (turn id to text), and saves them. One that can't be taken is a problem; all
+        others are taken."""
         self._check_secret()
         if one_agent and (note := Noted(note="one agent")) not in self.debate.notes:
             self.open.record(note)
@@ -162,6 +168,12 @@ class Stepper:
                 self._take(turn_id, text)
             except (BadReply, OutOfTurn) as error:
                 self._reject(turn_id, error.problems)
+        self.open.journal.sync()
+
+    def step(self, given: Mapping[str, str]) -> StepResult:
+        """Does as `take`, takes the replies in the folder too, runs the seats that can be called, and lays out what is
+        due then. The result tells what was taken earlier too."""
+        self.take(given)
         try:
             while self._collect() or self._call():
                 pass
@@ -172,8 +184,8 @@ class Stepper:
         except DiskFull as error:
             raise self.open.with_saved(error) from error
         self.open.journal.sync()
-        new = announcer.new(self.debate)
-        show = new if begun or self.accepted else [*before, *new][-1:]
+        new = self.announcer.new(self.debate)
+        show = new if self.begun or self.accepted else [*self.before, *new][-1:]
         missing = [turn for turn in turns if turn.turn in self.waiting and turn.turn not in self.rejected]
         return StepResult(
             show=(*(line.shown_alone(self.debate) for line in show), *self._unused()),
@@ -229,7 +241,7 @@ class Stepper:
         before = len(self.debate.replies)
         if not self.told and any(turn.seat in self.callable for turn in self.debate.due):
             self.told = True
-            self.before_calls()
+            self.before_calls(self.open)
         if self.callable:
             asyncio.run(drive(self.open, self.callable, unsaved=UnsavedEvents(self.folder.tell)))
         return len(self.debate.replies) > before
