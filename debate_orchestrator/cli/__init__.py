@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import threading
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -66,6 +67,9 @@ def _run(argv: list[str] | None) -> int:
 @contextmanager
 def _sigterm_as_interrupt() -> Iterator[None]:
     """Makes SIGTERM raise KeyboardInterrupt, so that a verb can say what was lost."""
+    if threading.current_thread() is not threading.main_thread():  # Python lets no other thread handle signals
+        yield
+        return
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield

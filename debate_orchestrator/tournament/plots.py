@@ -45,18 +45,20 @@ class Plot(NamedTuple):
     png: bytes
 
 
-def draw(tables: Sequence[Table], order: Sequence[str]) -> tuple[list[Plot], list[str]]:
-    """The plots for which there is data, and a sentence on each that could not be drawn; `order` is the models, the
-    strongest first.
-
-    Raises BadSettings where the extra `tournament` is missing.
-    """
+def library() -> Any:
+    """The library that draws. Raises BadSettings where the extra `tournament` is missing."""
     try:
         import vl_convert
     except ImportError:
         problem = "Plots need libraries that are not installed here."
         raise BadSettings(problem, hint="pip install 'debate-orchestrator[tournament]'") from None
-    found, problems = list[Plot](), list[str]()
+    return vl_convert
+
+
+def draw(tables: Sequence[Table], order: Sequence[str]) -> tuple[list[Plot], list[str]]:
+    """The plots for which there is data, and a sentence on each that could not be drawn; `order` is the models, the
+    strongest first. Raises BadSettings where the extra `tournament` is missing."""
+    vl_convert, found, problems = library(), list[Plot](), list[str]()
     of = {table.name: table for table in tables}
     for name, table, how, make in _PLOTS:
         rows, cut = _shown(of[table], order)
