@@ -166,7 +166,7 @@ def test_a_worker_that_is_cut_off(server: Server, postgres_server: Postgres, dat
             run.signal(signal.SIGINT)
             run.end()
         way.cut()
-        time.sleep(0.3)
+        time.sleep(2.5)  # what had reached the database is written by then, also what waited for a lock
         in_flight = under_way(postgres_server, database)
         with coordinator(url) as run, workers(url):
             until(lambda: taken_over(postgres_server, database), "the other worker takes them")
