@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -100,5 +104,88 @@ def test_what_is_cut_off_counts_nothing(database: str, monkeypatch: pytest.Monke
         assert counted(database) == 0
         assert await counts.admit("2", DAY, counters, 0.5, Caps()) is None
         assert counted(database) == 2
+
+    asyncio.run(run())
+
+
+def backends(database: str) -> list[int]:  # noqa: F811
+    """The processes that serve the connections of the counts."""
+    with psycopg.Connection.connect(database) as connection:
+        return [pid for (pid,) in connection.execute(f"SELECT pid {OTHERS}")]
+
+
+def test_a_database_that_hangs_is_waited_for_no_longer_than_that(
+    database: str,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A start is refused, and counts nothing, not even once the database wakes. Then others are counted again."""
+    counts = PostgresCounts(database)
+
+    async def run() -> None:
+        await counts.day_key(DAY)
+        monkeypatch.setattr(limits_module, "_ALL_SECONDS", 0.3)
+        (hung,) = backends(database)
+        os.kill(hung, signal.SIGSTOP)
+        try:
+            admitting = counts.admit("1", DAY, {"visitor:x": 9}, 0.5, Caps())
+            with pytest.raises(LimitsUnavailable, match="does not answer"):
+                await asyncio.wait_for(admitting, PATIENCE)
+        finally:
+            os.kill(hung, signal.SIGCONT)
+        monkeypatch.undo()
+        assert await counts.admit("2", DAY, {"visitor:x": 9}, 0.5, Caps()) is None
+        assert counted(database) == 1
+
+    asyncio.run(run())
+
+
+def test_no_wait_for_a_database_keeps_a_process() -> None:
+    """The host may be looked up for minutes, which nothing can cut."""
+    code = (
+        "import asyncio, time, psycopg\n"
+        "from debate_orchestrator.web.public import limits\n"
+        "limits._ALL_SECONDS, psycopg.connect = 0.1, lambda *_, **__: time.sleep(600)\n"
+        "asyncio.run(limits.PostgresCounts('postgresql://db.example.org/limits').day_key('2030-01-01'))\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert ended.stderr.endswith("the database does not answer (TimeoutError).\n"), ended.stderr
+
+
+def test_tables_that_are_gone_are_made_anew(database: str) -> None:  # noqa: F811
+    """One start is refused, which tells the owner. The key of the day stays, by which other processes know visitors."""
+    counts = PostgresCounts(database)
+
+    async def run() -> None:
+        key = await counts.day_key(DAY)
+        with psycopg.Connection.connect(database) as connection:
+            for table in ("counts", "costs", "keys"):
+                connection.execute(f"DROP TABLE debate_public_{table}")
+        with pytest.raises(LimitsUnavailable, match=r"its tables are gone. The next start makes them anew"):
+            await counts.admit("1", DAY, {"visitor:x": 1}, 0.5, Caps())
+        assert await counts.admit("2", DAY, {"visitor:x": 1}, 0.5, Caps()) is None
+        assert await counts.admit("3", DAY, {"visitor:x": 1}, 0.5, Caps()) == "visitor:x"
+        assert await PostgresCounts(database).day_key(DAY) == key
+
+    asyncio.run(run())
+
+
+def test_dollars_of_a_debate_that_was_never_opened_are_given_back(
+    database: str,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A server may die between counting and opening. What is opened keeps its dollars, also where the tables are of an
+    earlier version."""
+    with psycopg.Connection.connect(database) as connection:
+        connection.execute("CREATE TABLE debate_public_costs (debate text PRIMARY KEY, day text, dollars float8)")
+    monkeypatch.setattr(limits_module, "OPENING_SECONDS", 0.0)
+    counts, caps = PostgresCounts(database), Caps(max_cost_per_day=1.0)
+
+    async def run() -> None:
+        assert await counts.admit("never opened", DAY, {}, 0.6, caps) is None
+        assert await counts.admit("opened", DAY, {}, 0.6, caps) is None
+        await counts.settle("opened", DAY, 0.6)
+        assert await counts.admit("third", DAY, {}, 0.6, caps) == "max_cost_per_day"
+        await counts.settle("opened in the end", DAY, 0.4)
+        assert await counts.admit("fourth", DAY, {}, 0.1, caps) == "max_cost_per_day"
 
     asyncio.run(run())

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import socket
+import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any, Protocol, TypeVar
 
 from debate_orchestrator.util.errors import BadSettings, ExternalError
+from debate_orchestrator.util.threads import in_background
 from debate_orchestrator.web.public.rules import SiteRules
 
 T = TypeVar("T")
@@ -33,11 +36,13 @@ class VisitorCounts(Protocol):
         """Counts a debate, unless a limit is reached; then nothing changes, and the name of that limit is returned.
 
         `counters` are those of the day in which it is counted, and `below` others, which must not be full but do not
-        count it. `cost` is reserved for the debate, in US dollars, until it is settled. Raises LimitsUnavailable."""
+        count it. `cost` is reserved for the debate, in US dollars, until it is settled; in a database for
+        `OPENING_SECONDS` at most, since a server that dies settles nothing. Raises LimitsUnavailable."""
         ...
 
-    async def settle(self, debate: str, cost: float) -> None:
-        """Replaces what is reserved for a debate by what it has cost. Raises LimitsUnavailable."""
+    async def settle(self, debate: str, day: str, cost: float) -> None:
+        """Replaces what is reserved for a debate, which was opened on that day, by what it may cost or has cost. Raises
+        LimitsUnavailable."""
         ...
 
     async def day_key(self, day: str) -> bytes:
@@ -70,9 +75,8 @@ class MemoryCounts:
             self._spent[debate] = day, cost
         return None
 
-    async def settle(self, debate: str, cost: float) -> None:
-        if debate in self._spent:
-            self._spent[debate] = self._spent[debate][0], cost
+    async def settle(self, debate: str, day: str, cost: float) -> None:
+        self._spent[debate] = self._spent.get(debate, (day, cost))[0], cost
 
     async def day_key(self, day: str) -> bytes:
         self._begin_day(day)
@@ -93,15 +97,25 @@ def full_limit(
     return None
 
 
+def _unavailable(kind: str) -> LimitsUnavailable:
+    """Without the text of the error, which may hold the address of the database."""
+    return LimitsUnavailable(f"limits_database: the database does not answer ({kind}).")
+
+
 _LOCK = 0x64656263  # not one of `tournament.cluster`: both may use one database
 """The number of the lock under which limits are looked up and counted, one process after the other."""
 _SECONDS = 5
 """Seconds until its turn comes, for a connection, and for each statement."""
+_ALL_SECONDS = 10.0
+"""Seconds for all of these together."""
+OPENING_SECONDS = 600.0
+"""Seconds for which dollars are reserved for a debate until it is opened."""
 _TABLES = """
 CREATE TABLE IF NOT EXISTS debate_public_counts
   (day text, counter text, used integer NOT NULL, PRIMARY KEY (day, counter));
 CREATE TABLE IF NOT EXISTS debate_public_costs
   (debate text PRIMARY KEY, day text NOT NULL, dollars double precision NOT NULL);
+ALTER TABLE debate_public_costs ADD COLUMN IF NOT EXISTS opens_by timestamptz;
 CREATE TABLE IF NOT EXISTS debate_public_keys
   (day text PRIMARY KEY, secret bytea NOT NULL);
 """
@@ -120,32 +134,65 @@ class PostgresCounts:
         self._keys: tuple[str, bytes] = ("", b"")
         self._connection: Any = None
         """It is kept, since to open one takes longer than to count."""
-        self._thread = ThreadPoolExecutor(1, "limits")
-        """A busy event loop would hold the lock for a turn of its own between any two statements."""
+        self._line: socket.socket | None = None
+        """The socket of the connection, by which another thread can cut it."""
+        self._turn = threading.Lock()
+        """Held by the thread that uses the connection."""
         self._made = False
 
     async def _locked(self, work: Callable[[Any], T]) -> T:
         """What `work` returns, in a transaction that no other process is in at the same time. Raises
         LimitsUnavailable."""
-        until = time.monotonic() + _SECONDS
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._transaction, work, until)
+        until = time.monotonic() + _ALL_SECONDS
+        # In a thread: a busy event loop would hold the lock for a turn of its own between any two statements.
+        call = in_background(lambda: self._transaction(work, until))
+        try:
+            async with asyncio.timeout(_ALL_SECONDS + 1):
+                return await asyncio.wrap_future(call)
+        except TimeoutError:  # it hangs where nothing can be cut, as in looking up the host
+            raise _unavailable("TimeoutError") from None
 
     def _transaction(self, work: Callable[[Any], T], until: float) -> T:
+        if not self._turn.acquire(timeout=_SECONDS):
+            raise _unavailable("TimeoutError")
         try:
-            if time.monotonic() > until:
-                raise TimeoutError
-            connection = self._connected()
-            with connection.transaction():
-                connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-                if not self._made:
-                    connection.execute(_TABLES)
-                result = work(connection)
+            with self._cut_at(until):
+                connection = self._connected()
+                if time.monotonic() >= until:  # nothing would cut it any more
+                    raise TimeoutError
+                with connection.transaction():
+                    connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+                    if not self._made:
+                        self._make_tables(connection)
+                    result = work(connection)
             self._made = True
             return result
-        except (self._psycopg.Error, TimeoutError) as error:
-            # Without the text of the error, which may hold the address of the database.
-            problem = f"limits_database: the database does not answer ({type(error).__name__})."
+        except (self._psycopg.errors.UndefinedTable, self._psycopg.errors.UndefinedColumn):
+            self._made = False
+            problem = "limits_database: its tables are gone. The next start makes them anew, and counts from nothing."
             raise LimitsUnavailable(problem) from None
+        except (self._psycopg.Error, OSError) as error:
+            raise _unavailable(type(error).__name__) from None
+        finally:
+            self._turn.release()
+
+    @contextmanager
+    def _cut_at(self, until: float) -> Iterator[None]:
+        """Cuts the connection then. A database that hangs keeps no timeout of its own, and the client reads without an
+        end."""
+
+        def cut() -> None:
+            if (line := self._line) is not None:
+                with suppress(OSError):
+                    line.shutdown(socket.SHUT_RDWR)
+
+        timer = threading.Timer(max(0.0, until - time.monotonic()), cut)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
 
     def _connected(self) -> Any:
         """The connection; a new one where it was lost."""
@@ -155,22 +202,34 @@ class PostgresCounts:
                 return self._connection
             except self._psycopg.Error:
                 self._connection.close()
+                self._connection = None
+        if self._line is not None:
+            self._line.close()
+            self._line = None
         # Under another isolation the sums would be read as they were before the lock was waited for.
         isolation = r"-c default_transaction_isolation=read\ committed"
-        self._connection = self._psycopg.connect(
+        connection = self._psycopg.connect(
             self._url,
             autocommit=True,
             connect_timeout=_SECONDS,
             tcp_user_timeout=1000 * _SECONDS,  # a machine that is gone ends no connection
             options=f"{isolation} -c statement_timeout={_SECONDS}s -c lock_timeout={_SECONDS}s",
         )
-        return self._connection
+        self._line = socket.fromfd(connection.fileno(), socket.AF_INET, socket.SOCK_STREAM)
+        self._connection = connection
+        return connection
+
+    def _make_tables(self, connection: Any) -> None:
+        connection.execute(_TABLES)
+        if self._keys[0]:  # other processes may know it too
+            connection.execute("INSERT INTO debate_public_keys VALUES (%s, %s) ON CONFLICT DO NOTHING", self._keys)
 
     async def admit(
         self, debate: str, day: str, counters: Most, cost: float, caps: SiteRules, below: Mapping[str, int] = {}
     ) -> str | None:
         def count(connection: Any) -> str | None:
             connection.execute("DELETE FROM debate_public_counts WHERE day < %s", (day,))
+            connection.execute("DELETE FROM debate_public_costs WHERE opens_by < now()")
             rows = connection.execute("SELECT counter, used FROM debate_public_counts WHERE day = %s", (day,))
             sums = "SELECT coalesce(sum(dollars) FILTER (WHERE day = %s), 0), coalesce(sum(dollars), 0)"
             spent = connection.execute(f"{sums} FROM debate_public_costs", (day,)).fetchone()
@@ -183,14 +242,26 @@ class PostgresCounts:
                     (day, counter),
                 )
             if cost:
-                connection.execute("INSERT INTO debate_public_costs VALUES (%s, %s, %s)", (debate, day, cost))
+                connection.execute(
+                    "INSERT INTO debate_public_costs (debate, day, dollars, opens_by) "
+                    "VALUES (%s, %s, %s, now() + make_interval(secs => %s))",
+                    (debate, day, cost, OPENING_SECONDS),
+                )
             return None
 
         return await self._locked(count)
 
-    async def settle(self, debate: str, cost: float) -> None:
-        update = "UPDATE debate_public_costs SET dollars = %s WHERE debate = %s"
-        await self._locked(lambda connection: connection.execute(update, (cost, debate)))
+    async def settle(self, debate: str, day: str, cost: float) -> None:
+        upsert = (
+            "INSERT INTO debate_public_costs (debate, day, dollars) VALUES (%s, %s, %s) "
+            "ON CONFLICT (debate) DO UPDATE SET dollars = excluded.dollars, opens_by = NULL"
+        )
+        delete = "DELETE FROM debate_public_costs WHERE debate = %s"
+
+        def replace(connection: Any) -> None:
+            connection.execute(*((upsert, (debate, day, cost)) if cost else (delete, (debate,))))
+
+        await self._locked(replace)
 
     async def day_key(self, day: str) -> bytes:
         def key(connection: Any) -> bytes:

@@ -12,6 +12,7 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -51,6 +52,8 @@ _MAX_STARTING = 40
 """Debates that are being started at the same time, most of them waiting for the check of their topic; fewer where few
 connections may be open."""
 
+CHARGE_SECONDS = 60.0
+"""Seconds until limits that can't be looked up are asked again to count what a debate costs."""
 _TOLD_SECONDS = 60.0
 """Seconds in which the same failure is told once."""
 
@@ -71,7 +74,10 @@ class Site:
         """The kinds of failures that the owner was told lately, and when."""
         self._starting: set[str] = set()
         """The pseudonyms of visitors for whom a debate is being started."""
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._owed: dict[str, tuple[str, float]] = {}
+        """What debates are to count for: name to day and US dollars."""
+        self._charging: asyncio.Task[None] | None = None
+        self._ending = asyncio.Event()
 
     # Starting
 
@@ -123,15 +129,20 @@ class Site:
             self._starting.discard(visitor)
 
     async def _open(self, name: str, settings: Settings, offer: Offer, address: str) -> str:
-        await self._admit(name, *await self._day_and_visitor(address), offer)  # it may be another day by now
+        day, visitor = await self._day_and_visitor(address)  # it may be another day by now
+        await self._admit(name, day, visitor, offer)
         opening = asyncio.ensure_future(open_debate(settings, rehearse=offer.rehearsal))
         try:
             files = await asyncio.shield(opening)
-        except DebateError as error:
+        except Exception as error:
+            self._charge(name, day, 0.0)
+            if not isinstance(error, DebateError):
+                raise
             self.log(f"{name}: {error}")
-            await self.visitor_counts.settle(name, 0.0)
             sentence = "The debate could not be opened, and trying again won't help until the owner has looked at it."
             raise FormError(500, {"": [sentence]}) from None
+        if offer.max_cost:
+            self._charge(name, day, offer.max_cost)
         self.queue.add(files.journal)
         return name
 
@@ -219,8 +230,10 @@ class Site:
         for name in reversed(self.names()):
             path = self.journal(name)
             try:
-                if path and not folder.load(path)[1].complete:
+                if path and not (loaded := folder.load(path))[1].complete:
                     if {risk.digest for risk in find_risks(path)} <= agreed:
+                        # The server that opened it may have ended before it could say so.
+                        self._charge(name, loaded[0].entries[0].at[:10], charged(loaded[1]))
                         self.queue.add(path)
                     else:
                         self.log(f"{path}: it does more than the offers of this site, so it is not gone on with.")
@@ -231,7 +244,12 @@ class Site:
         """Ends all debates; the next server of the folder goes on with them."""
         self.queue.close()
         await self.runs.shutdown()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._ending.set()
+        if self._charging is not None:
+            await asyncio.gather(self._charging, return_exceptions=True)
+        while self._owed:
+            name, _ = self._owed.popitem()
+            self.log(f"{name}: what it has left of its cap stays reserved.")
 
     def _explain(self, error: Exception) -> list[str]:
         if not isinstance(error, DebateError):
@@ -241,19 +259,31 @@ class Site:
         return visitors.public_reasons(error)
 
     def _ended(self, run: Run) -> None:
-        task = asyncio.ensure_future(self._settle(run))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _settle(self, run: Run) -> None:
         """Gives back what was reserved for a complete debate and not spent."""
-        if run.current is None or not run.current.state.complete:
-            return
-        name = _public_name(run.path.removesuffix(JOURNAL))
-        try:
-            await self.visitor_counts.settle(name, charged(run.current.state))
-        except LimitsUnavailable as error:
-            self.log(f"{error} What {name} has left of its cap stays reserved.")
+        if run.current is not None and run.current.state.complete:
+            name = _public_name(run.path.removesuffix(JOURNAL))
+            self._charge(name, visitors.today(), charged(run.current.state))
+
+    def _charge(self, name: str, day: str, dollars: float) -> None:
+        """Has a debate count for so many US dollars, as soon as the limits can be looked up."""
+        self._owed[name] = day, dollars
+        if self._charging is None or self._charging.done():
+            self._charging = asyncio.ensure_future(self._charge_all())
+
+    async def _charge_all(self) -> None:
+        while self._owed:
+            name, (day, dollars) = next(iter(self._owed.items()))
+            try:
+                await self.visitor_counts.settle(name, day, dollars)
+            except LimitsUnavailable as error:
+                self.tell(error)
+                if self._ending.is_set():
+                    return
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._ending.wait(), CHARGE_SECONDS)
+            else:
+                if self._owed[name] == (day, dollars):  # it may have ended meanwhile
+                    del self._owed[name]
 
 
 def _public_name(name: str) -> str:
