@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
+import httpx
 import pytest
 from conftest import STATED, Run
 
@@ -109,3 +113,43 @@ def test_what_pages_write_is_waited_for(here: Path) -> None:
         assert Path("report").exists()
 
     asyncio.run(served())
+
+
+SLOW = """
+import sys, threading
+from debate_orchestrator.util import threads
+threads.ENDING_SECONDS, threads.LEAVING_SECONDS = 0.1, 0.3
+from debate_orchestrator.engine import api
+
+def held(*_):
+    print("held", flush=True)
+    threading.Event().wait()
+
+api.render = held
+from debate_orchestrator.cli import main
+main(["serve", "--no-browser", "--port", "0"])
+"""
+"""A server whose work never ends once it is begun."""
+
+
+def test_the_process_of_a_server_that_has_ended_is_gone(debate: Run, here: Path) -> None:
+    """Also while a thread renders a report without an end, for which Python would wait. Its journals are as they
+    were."""
+    everyone = ("--a=rehearse", "--b=rehearse", "--judge=rehearse")
+    assert debate("open", *STATED, "--rounds=1", *everyone, "--output=r.md").code == 0
+    journal = Path("r.journal.jsonl").read_bytes()
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    server: subprocess.Popen[str] = subprocess.Popen([sys.executable, "-c", SLOW], **pipes)  # type: ignore[call-overload]
+    try:
+        assert server.stdout is not None and server.stderr is not None
+        address = server.stdout.readline().strip()
+        asking = threading.Thread(target=lambda: httpx.get(f"{address}debates/r/report", timeout=60), daemon=True)
+        asking.start()
+        assert server.stdout.readline() == "held\n"
+        server.send_signal(signal.SIGINT)
+        assert server.wait(60) == 130
+        assert "some work did not end" in server.stderr.read()
+    finally:
+        server.kill()
+        server.communicate()
+    assert Path("r.journal.jsonl").read_bytes() == journal

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.output import remark, say
+from debate_orchestrator.util import threads
 from debate_orchestrator.web import must_be_installed
 
 if TYPE_CHECKING:
@@ -45,12 +46,18 @@ def run(arguments: argparse.Namespace) -> int:
         if not (arguments.no_browser or server.open_dashboard(address)):
             remark("No browser could be opened. Open that link yourself.")
 
+    def ending() -> None:
+        threads.leave_in_time(130, lambda: remark(_LEFT.format(threads.LEAVING_SECONDS)))
+
     if public:
         rules = _rules(arguments.public, trusted=arguments.trust)
-        server.serve_public(arguments.port, arguments.host, rules, ready, remark)
+        server.serve_public(arguments.port, arguments.host, rules, ready, remark, ending)
     else:
-        server.serve(arguments.port, arguments.host, ready)
+        server.serve(arguments.port, arguments.host, ready, ending)
     return 0
+
+
+_LEFT = "debate: some work did not end within {:g} s and was left. Every reply that was accepted is saved."
 
 
 def _rules(path: str, *, trusted: bool) -> SiteRules:

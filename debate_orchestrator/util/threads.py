@@ -6,13 +6,16 @@ import asyncio
 import os
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from contextvars import copy_context
 from functools import cache
-from threading import Thread
+from threading import Thread, Timer
 from typing import TypeVar
 
 ENDING_SECONDS = 30.0
 """Seconds for which what ends waits for files that are being written."""
+LEAVING_SECONDS = ENDING_SECONDS + 5
+"""Seconds after which a server that ends leaves what still runs."""
 T = TypeVar("T")
 _AT_ONCE = 16
 """Threads: many debates may wait for the disk at once, and none of them needs the processor meanwhile."""
@@ -59,3 +62,18 @@ def in_background(work: Callable[[], T]) -> Future[T]:
 
     Thread(target=run, name="background", daemon=True).start()
     return coming
+
+
+def leave_in_time(code: int, last_words: Callable[[], None]) -> None:
+    """Ends this process with that exit code after `LEAVING_SECONDS`, unless it has ended by then. Python waits for the
+    threads of all pools, and no thread can be ended: one may render for minutes, or hang in a disk. Journals and
+    reports are whole even so, as after a `kill -9`."""
+
+    def leave() -> None:
+        with suppress(Exception):
+            in_background(last_words).result(1)  # a pipe that is full and not read would hold it up
+        os._exit(code)
+
+    timer = Timer(LEAVING_SECONDS, leave)
+    timer.daemon = True
+    timer.start()

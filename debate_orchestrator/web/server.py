@@ -25,6 +25,7 @@ from debate_orchestrator.prompting.replies import MAX_SIZE
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.paths import state_folder
 from debate_orchestrator.util.errors import BadFile, BadSettings
+from debate_orchestrator.util.messages import ignore
 from debate_orchestrator.web import folder, pages
 from debate_orchestrator.web.connections import QUEUE, Connection, Server
 from debate_orchestrator.web.dashboard import Dashboard
@@ -154,12 +155,14 @@ def _is_link(path: str, tokens: Tokens) -> bool:
 LOOPBACK = "127.0.0.1"
 
 
-def serve(port: int, more_hosts: Sequence[str], ready: Callable[[str], None]) -> None:
+def serve(
+    port: int, more_hosts: Sequence[str], ready: Callable[[str], None], ending: Callable[[], None] = ignore
+) -> None:
     """Serves the debates of the working folder on this machine alone, until Ctrl-C or SIGTERM. `more_hosts` are names
     under which a proxy passes requests on to 127.0.0.1; without any, the dashboard has an origin that no earlier server
     had.
-    `ready` gets the address of the dashboard with its token, once it is served. Raises BadSettings where the port is
-    taken."""
+    `ready` gets the address of the dashboard with its token, once it is served; `ending` is called when the end begins.
+    Raises BadSettings where the port is taken."""
     runs, tokens = Runs(), load_tokens(lasting=bool(more_hosts))
     address, name = (LOOPBACK, LOOPBACK) if more_hosts else _new_origin()
     with _listening(address, port) as listening:
@@ -167,7 +170,7 @@ def serve(port: int, more_hosts: Sequence[str], ready: Callable[[str], None]) ->
         hosts = _hosts(port, more_hosts) if more_hosts else [f"{name}:{port}"]
         app = create_app(tokens, hosts, runs)
         ready(f"http://{name}:{port}{DASHBOARD}{tokens.dashboard}/")
-        _run(app, listening, runs.shutdown)
+        _run(app, listening, runs.shutdown, ending)
 
 
 def _new_origin() -> tuple[str, str]:
@@ -187,7 +190,12 @@ def _new_origin() -> tuple[str, str]:
 
 
 def serve_public(
-    port: int, more_hosts: Sequence[str], rules: SiteRules, ready: Callable[[str], None], log: Callable[[str], None]
+    port: int,
+    more_hosts: Sequence[str],
+    rules: SiteRules,
+    ready: Callable[[str], None],
+    log: Callable[[str], None],
+    ending: Callable[[], None] = ignore,
 ) -> None:
     """Serves a public site as `serve` does the dashboard. `log` gets what the owner should know of failures. Raises
     BadSettings too where the moderation, or the database of the limits, can't be used."""
@@ -197,7 +205,7 @@ def serve_public(
         port = listening[0].getsockname()[1]
         app = views.create_app(site, _hosts(port, more_hosts))
         ready(f"http://{LOOPBACK}:{port}/")
-        _run(app, listening, site.shutdown)
+        _run(app, listening, site.shutdown, ending)
 
 
 def _hosts(port: int, more: Sequence[str]) -> list[str]:
@@ -243,8 +251,15 @@ def _has_ipv6() -> bool:
     return True
 
 
-def _run(app: App, listening: list[socket.socket], shutdown: Callable[[], Awaitable[None]]) -> None:
+def _run(
+    app: App, listening: list[socket.socket], shutdown: Callable[[], Awaitable[None]], ending: Callable[[], None]
+) -> None:
     """Serves until it is interrupted."""
+
+    async def end() -> None:
+        ending()
+        await shutdown()
+
     config = uvicorn.Config(
         app,
         loop="asyncio",  # programs that speak need its transports
@@ -259,7 +274,7 @@ def _run(app: App, listening: list[socket.socket], shutdown: Callable[[], Awaita
         timeout_keep_alive=10,
         timeout_graceful_shutdown=1,
     )
-    Server(config, shutdown).run(sockets=listening)
+    Server(config, end).run(sockets=listening)
 
 
 _PAGE = """\
