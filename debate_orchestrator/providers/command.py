@@ -16,7 +16,8 @@ import shutil
 import signal
 import socket
 import sys
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar
 
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.reply import Reply
@@ -48,6 +49,15 @@ _HINT = (
 )
 
 
+class Program(asyncio.SubprocessProtocol):
+    """A program that runs, and leads a process group."""
+
+    exited: asyncio.Event
+
+
+R = TypeVar("R", bound=Program)
+
+
 class Command(Provider):
     """One program, which is run for each turn."""
 
@@ -61,17 +71,13 @@ class Command(Provider):
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         """What the program prints. TransientError if it fails or takes too long, ProviderFailed if it can't be
         run."""
-        loop = asyncio.get_running_loop()
         own_end, child_end = socket.socketpair()
         with own_end:
             with child_end:
                 words = (sys.executable, "-I", "-S", supervisor.__file__, str(child_end.fileno()), *self._words)
-                options: dict[str, Any] = {
-                    "env": environment(self._permissions), "start_new_session": True, "pass_fds": [child_end.fileno()]
-                }  # fmt: skip
+                options: dict[str, Any] = {"env": environment(self._permissions), "pass_fds": [child_end.fileno()]}
                 try:
-                    # not create_subprocess_exec: its Process can't let go of a pipe that a stray child holds open
-                    transport, run = await loop.subprocess_exec(lambda: _Run(on_text), *words, **options)
+                    transport, run = await started(lambda: _Run(on_text), words, _end, **options)
                 except (OSError, ValueError) as error:
                     raise self._not_run(error) from None
             await self._finish(transport, run, document(brief, self._nonce).encode("utf-8", "replace"))
@@ -124,7 +130,7 @@ class Command(Provider):
         return Reply(text=text.removesuffix("\n").removesuffix("\r"), brief_digest="", by=self.name)
 
 
-class _Run(asyncio.SubprocessProtocol):
+class _Run(Program):
     """The output of a running program."""
 
     def __init__(self, on_text: OnPiece):
@@ -183,6 +189,31 @@ class _Run(asyncio.SubprocessProtocol):
             self.over.set_result(None)
 
 
+async def started(
+    make_run: Callable[[], R],
+    words: Sequence[str],
+    end: Callable[[asyncio.SubprocessTransport, R], Awaitable[None]],
+    **options: Any,
+) -> tuple[asyncio.SubprocessTransport, R]:
+    """A program that has been started, and what `make_run` makes of its output. A task that
+    is cancelled meanwhile waits for the start and then for `end`: asyncio would kill the program alone, and wait for
+    what that has begun. OSError and ValueError where it can't be run."""
+    # not create_subprocess_exec: its Process can't let go of a pipe that a stray child holds open
+    loop = asyncio.get_running_loop()
+    starting = asyncio.ensure_future(loop.subprocess_exec(make_run, *words, start_new_session=True, **options))
+    cancelled: asyncio.CancelledError | None = None
+    while not starting.done():
+        try:
+            await asyncio.wait([starting])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is None:
+        return starting.result()
+    if not starting.cancelled() and starting.exception() is None:
+        await end(*starting.result())
+    raise cancelled
+
+
 async def _end(transport: asyncio.SubprocessTransport, run: _Run) -> None:
     """Ends what is left of a program and of what it started, and closes its pipes. Cancelled itself, it waits no
     longer, and still leaves nothing alive."""
@@ -193,15 +224,20 @@ async def _end(transport: asyncio.SubprocessTransport, run: _Run) -> None:
             await asyncio.sleep(_POLL)
             left = _signalled(group, 0)
     finally:
-        _signalled(group, signal.SIGKILL)
-        try:
-            await run.exited.wait()
-        finally:
-            stdin = transport.get_pipe_transport(0)
-            assert isinstance(stdin, asyncio.WriteTransport)
-            if stdin.get_write_buffer_size():  # closing would wait until the rest is read
-                stdin.abort()
-            transport.close()
+        await kill(transport, run)
+
+
+async def kill(transport: asyncio.SubprocessTransport, run: Program) -> None:
+    """Ends a program and what it started at once, and closes its pipes."""
+    _signalled(transport.get_pid(), signal.SIGKILL)
+    try:
+        await run.exited.wait()
+    finally:
+        stdin = transport.get_pipe_transport(0)
+        assert isinstance(stdin, asyncio.WriteTransport)
+        if stdin.get_write_buffer_size():  # closing would wait until the rest is read
+            stdin.abort()
+        transport.close()
 
 
 def _signalled(group: int, number: int) -> bool:

@@ -6,15 +6,12 @@ import asyncio
 import importlib
 import inspect
 import json
-import os
 import shlex
-import signal
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future
-from contextlib import suppress
 from typing import Any
 
-from debate_orchestrator.providers.command import GRACE, environment
+from debate_orchestrator.providers.command import GRACE, Program, environment, kill, started
 from debate_orchestrator.util.errors import BadSettings, ExternalError, with_hint
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.util.threads import in_background
@@ -116,7 +113,7 @@ class TopicModerator:
         return one_line(reason)[:_MAX_REASON_LENGTH] if reason else ""
 
 
-class _Run(asyncio.SubprocessProtocol):
+class _Run(Program):
     """The beginning of what a program prints; the rest is read and left out, since a pipe that is full would hold it
     up. A child that it leaves behind may hold the pipe open for a while."""
 
@@ -139,11 +136,8 @@ class _Run(asyncio.SubprocessProtocol):
 
 async def _program(words: list[str], request: Request) -> str:
     """The verdict of a program, which runs without a shell, and with the part of the environment that others get."""
-    loop = asyncio.get_running_loop()
     try:
-        transport, run = await loop.subprocess_exec(
-            _Run, *words, stderr=None, env=environment(), start_new_session=True
-        )
+        transport, run = await started(_Run, words, kill, stderr=None, env=environment())
     except (OSError, ValueError) as error:
         raise ModerationFailed(f"moderation: the program can't be run ({error}).") from None
     stdin = transport.get_pipe_transport(0)
@@ -154,12 +148,7 @@ async def _program(words: list[str], request: Request) -> str:
         await run.exited.wait()
         await run.closed.wait()
     finally:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(transport.get_pid(), signal.SIGKILL)
-        if stdin.get_write_buffer_size():  # closing would wait until the rest is read
-            stdin.abort()
-        transport.close()
-        await run.exited.wait()
+        await kill(transport, run)
     code = transport.get_returncode()
     if code not in (0, 1):
         raise ModerationFailed(f"moderation: the program ended with {code}; 0 accepts and 1 refuses.")
