@@ -9,7 +9,7 @@ import time
 
 import pytest
 from corpus import for_each
-from counting import calls
+from counting import calls, calls_without_a_turn
 from evidence_site import ARTICLE, HERE, NAME, Names, Site, answer, given_up, moved, run
 from hypothesis import given
 from hypothesis import strategies as st
@@ -193,7 +193,7 @@ def test_robots_that_are_not_there_allow_everything(site: Site, status: int) -> 
         (answer(status=500), "500 Internal Server Error"),
         (answer(status=503), "503 Service Unavailable"),
         (answer(status=429), "429 Too Many Requests"),
-        (answer(b"#" * (MAX_ROBOTS_SIZE + 1)), "it is larger than 0.5 MB"),
+        (answer(b"#" * (MAX_ROBOTS_SIZE + 1)), "it is larger than 0.512 MB"),
         (moved("/robots.txt"), "redirected more than 5 times"),
         (moved("http://10.0.0.1/robots.txt"), "which is refused"),
         (moved("http://[::1]/robots.txt"), "which is refused"),
@@ -385,6 +385,15 @@ def test_a_pattern_can_not_run_for_ever() -> None:
     rules = RobotsRules("User-agent: *\nDisallow: /" + "*a" * 5_000 + "$")
 
     assert rules.allow("/" + "a" * 4_000 + "b")
+
+
+def test_others_have_their_turn_while_a_robots_txt_is_read(site: Site) -> None:
+    """However large it is: to parse it takes seconds, in which the debates of this process would stand still."""
+    rules = "User-agent: *\n" + "Allow: /x\n" * 20_000
+    site.says["/robots.txt"] = answer(rules, "text/plain")
+    site.says["/"] = answer(ARTICLE)
+
+    assert calls_without_a_turn(lambda: site.fetcher().fetch(site.url("/"))) < calls(lambda: RobotsRules(rules)) / 10
 
 
 @pytest.mark.slow

@@ -29,8 +29,8 @@ SECONDS = 15.0
 """Seconds that a page may take in all, not counting the wait for its turn."""
 MAX_SIZE = 5_000_000
 """Bytes that a page may have after decompression."""
-MAX_ROBOTS_SIZE = 500_000
-"""Bytes that a robots.txt may have."""
+MAX_ROBOTS_SIZE = 500 * 1024
+"""Bytes that a robots.txt may have: the least that RFC 9309 (2.5) permits."""
 REDIRECTS = 5
 AT_ONCE = 4
 READ_AT_ONCE = 2
@@ -84,7 +84,7 @@ class Fetcher:
         self._request_slots = asyncio.Semaphore(AT_ONCE)
         self._host_locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._robots_locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._robots: dict[str, RobotsRules | Blocked] = {}
+        self._robots: dict[str, RobotsRules | Blocked | None] = {}
         self.reading_slots = asyncio.Semaphore(READ_AT_ONCE)
         """Held while a fetched page is read, to limit the reader processes."""
 
@@ -135,15 +135,15 @@ class Fetcher:
         async with self._robots_locks[address.origin]:
             if address.origin not in self._robots:
                 self._robots[address.origin] = await self._rules(address, time_left)
-        rules = self._robots[address.origin]
-        if isinstance(rules, Blocked):
-            raise Blocked(rules.why)
-        if not rules.allow(address.target):
-            raise Blocked("robots.txt forbids it")
+            rules = self._robots[address.origin]
+            if isinstance(rules, Blocked):
+                raise Blocked(rules.why)
+            if rules is not None and not await asyncio.to_thread(rules.allow, address.target):
+                raise Blocked("robots.txt forbids it")
 
-    async def _rules(self, address: Address, time_left: _TimeLeft) -> RobotsRules | Blocked:
-        """The rules of a host's robots.txt. By RFC 9309 a missing file (4xx) allows everything, and an error of the
-        server forbids everything. Raises as `fetch` if the host does not answer at all."""
+    async def _rules(self, address: Address, time_left: _TimeLeft) -> RobotsRules | Blocked | None:
+        """The rules of a host's robots.txt. By RFC 9309 a missing file (4xx) allows everything: then there are none. An
+        error of the server forbids everything. Raises as `fetch` if the host does not answer at all."""
         step_address = address._replace(target="/robots.txt")
         for hop in range(REDIRECTS + 1):
             try:
@@ -201,14 +201,15 @@ class _TimeLeft:
             self._left -= clock() - started
 
 
-async def _read_rules(answer: connection.Response) -> RobotsRules | Blocked:
+async def _read_rules(answer: connection.Response) -> RobotsRules | Blocked | None:
     if 200 <= answer.status < 300:
         try:
-            return RobotsRules((await answer.body(MAX_ROBOTS_SIZE)).decode("utf-8", "replace"))
+            body = await answer.body(MAX_ROBOTS_SIZE)
         except Unreachable as error:
             return _unread(error.why)
+        return await asyncio.to_thread(RobotsRules, body.decode("utf-8", "replace"))  # a second or two for a large one
     if 400 <= answer.status < 500 and answer.status != HTTPStatus.TOO_MANY_REQUESTS:
-        return RobotsRules()
+        return None
     return _unread(_status_text(answer.status))
 
 
@@ -274,9 +275,9 @@ def keep_text(folder: Path, name: str, text: str) -> None:
 
 
 class RobotsRules:
-    """The rules of one host's robots.txt; an empty text allows everything."""
+    """The rules of one host's robots.txt."""
 
-    def __init__(self, text: str = ""):
+    def __init__(self, text: str):
         from protego import Protego
 
         lines = text.removeprefix("\ufeff").splitlines()
