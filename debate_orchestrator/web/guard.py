@@ -141,10 +141,13 @@ class Guard:
         try:
             limit = self._check(scope, headers)
             with self._counted(limit.counted_by, is_form=scope["method"] == "POST"):
-                body, may_be_dropped = b"", True
-                if scope["method"] == "POST":
-                    body, may_be_dropped = await self._whole(receive, headers, limit), limit.may_be_dropped
-                await self._answer(scope, receive, body, send_with_headers, lambda: begun or not may_be_dropped)
+                is_form = scope["method"] == "POST"
+                body = await self._whole(receive, headers, limit) if is_form else b""
+
+                def must_go_on() -> bool:
+                    return is_form and (begun or not limit.may_be_dropped)
+
+                await self._answer(scope, receive, body, send_with_headers, must_go_on)
         except HttpError as error:
             await _send_error(send_with_headers, error)
 
