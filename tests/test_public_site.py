@@ -362,6 +362,7 @@ def test_a_debate_that_is_not_tried_again_says_so(here: Path, monkeypatch: pytes
         shown = visitor.until(path, "is not tried again by itself. Try: start the debate again later")
         assert "Not finished" in shown and "A model did not answer in time" in shown
         assert "need not" not in shown and "goes on by itself" not in shown
+        assert 'http-equiv="refresh"' not in visitor.get(path).text  # nothing would be new, and a reader be interrupted
 
 
 GOOD: dict[str, Any] = {"offers": {"one": REHEARSAL}}

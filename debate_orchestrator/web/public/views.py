@@ -160,7 +160,7 @@ class Views:
             sides={side: format.name_of(side) for side in format.sides},
             state=state,
             live=waits and not state.complete,
-            reloads=not waits and not state.complete,
+            reloads=not waits and not state.complete and not page_state.given_up,
             status=page_state.run.status(state) if page_state.run else _status(page_state, complete=state.complete),
             outcome=outcome,
             described=one_line(described)[:300],
