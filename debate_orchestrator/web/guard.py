@@ -14,7 +14,6 @@ import secrets
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager, suppress
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 from debate_orchestrator.providers.servers import is_loopback
@@ -179,14 +178,14 @@ class Guard:
     def _end_slowest(self, senders: Collection[str]) -> bool:
         """Ends the form of these senders that is furthest behind, of those that have not come whole. Whether there was
         one."""
-        now = asyncio.get_running_loop().time()
-        found = [(upload.lead(now), left) for left, upload in self._uploads.items() if upload.sender in senders]
+        found = [left for left, upload in self._uploads.items() if upload.sender in senders]
         if not found:
             return False
-        _, left = min(found, key=itemgetter(0))
-        del self._uploads[left]
-        if not left.expired():
-            left.reschedule(now)
+        now = asyncio.get_running_loop().time()
+        slowest = min(found, key=lambda left: self._uploads[left].lead(now))
+        del self._uploads[slowest]
+        if not slowest.expired():
+            slowest.reschedule(now)
         return True
 
     async def _whole(self, receive: Receive, headers: Headers, limit: RequestLimit) -> bytes:
