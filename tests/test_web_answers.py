@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from test_public_guard import opened
 from test_web_server import LARGE, answering, serving
+from test_web_server import opened as connected
 from test_web_work import answer
 from web_visitor import HOST, TOKENS
 
@@ -48,21 +49,30 @@ def test_an_answer_that_is_not_read_takes_little_memory() -> None:
     serving(visit, OneLink(answering(LARGE), hosts=[], admit=lambda *_: RequestLimit(0)), send_buffer=4096)
 
 
-def test_a_long_event_of_a_stream_is_sent_in_slices() -> None:
-    """A stream begins with the whole debate, which may be long: a viewer who reads has time for each slice."""
-    sent: list[bytes] = []
+def test_a_stream_ends_with_its_viewer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One who leaves, and one who stops reading, take no place from others; what is sent to them is sent in slices."""
+    monkeypatch.setattr(guard, "UNREAD_SECONDS", 0.3)
 
-    async def run() -> None:
-        async def receive() -> Any:
-            await asyncio.sleep(3600)
+    async def visit(port: int) -> None:
+        request = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+        reader = await connected(port, request)
+        assert await reader.readline() == b"HTTP/1.1 200 OK\r\n" and live._open["seat"] == 1
+        reader.kept.close()  # type: ignore[attr-defined]
+        while live._open:
+            await asyncio.sleep(0.01)
+        begins.append(b"x" * LARGE)
+        await connected(port, request)
+        while not live._open:
+            await asyncio.sleep(0.01)
+        (connection,) = connections._open
+        while live._open:
+            assert connection.transport.get_write_buffer_size() < 300_000
+            await asyncio.sleep(0.01)
+        assert not viewers._viewers
 
-        async def send(message: Any) -> None:
-            sent.append(message.get("body", b""))
-
-        await live.EventStream(None, lambda: [b"x" * 1_000_000])({}, receive, send)
-
-    asyncio.run(run())
-    assert sum(map(len, sent)) == 1_000_000 and max(map(len, sent)) == 65_536
+    viewers, begins = live.Viewers(), list[bytes]()
+    stream = live.EventStream(viewers, lambda: begins or [b": begun\n\n"], "seat")
+    serving(visit, OneLink(stream, hosts=[], admit=lambda *_: RequestLimit(0)), send_buffer=4096)
 
 
 def test_answers_share_the_bytes_of_a_page() -> None:

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import debates
+import journals
 import pytest
 from web_visitor import Visitor, plain, visiting
 
@@ -331,3 +333,13 @@ def test_journals_that_can_not_be_shown(visitor: Visitor) -> None:
     assert visitor.get(address).status_code == 200
     assert visitor.get("/debates/%ff").status_code == 404
     assert visitor.get("/compare?debate=%ff&debate=%ff").status_code == 404
+
+
+def test_a_long_topic_leaves_room_for_the_rest_of_a_list(visitor: Visitor) -> None:
+    """A journal from elsewhere may have a topic of any length: the list and a search show its beginning."""
+    events = debates.played(debates.saying(_1_opening_a="A rare word."), topic="Is it so " * 5_000, rounds=1)
+    journals.written(Path("long.journal.jsonl"), events)
+    for page in ("/", "/search?q=rare"):
+        text = visitor.text(page)
+        assert "Is it so Is it so" in text and "…" in text and len(text) < 2_000, page
+    assert "Is it so " * 4_999 in visitor.text("/debates/long")

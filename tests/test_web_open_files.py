@@ -11,17 +11,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
 import uvicorn
 from public_site import visiting_public
+from test_web_server import HALF, opened, serving
 
 from debate_orchestrator.storage import journal
 from debate_orchestrator.util.errors import BadJournal
-from debate_orchestrator.web import connections
-from debate_orchestrator.web.open_files import bounds_for, is_out_of_files
+from debate_orchestrator.web import connections, guard
+from debate_orchestrator.web.open_files import bounds, bounds_for, is_out_of_files
 
 PATIENCE = 90.0
 
@@ -96,8 +97,8 @@ def test_the_bounds_follow_from_the_files() -> None:
     """All connections, and what is accepted before they are counted, leave room for debates."""
     for files in range(64, 5_000):
         bounds = bounds_for(files)
-        assert bounds.unfinished > 0 and bounds.unfinished + bounds.viewers < bounds.connections <= 1_500
-        assert bounds.connections + 8 * bounds.accepted < files and 4 * bounds.accepted < max(bounds.unfinished, 5)
+        assert bounds.waiting > 0 and bounds.waiting + bounds.viewers < bounds.connections <= 1_500
+        assert bounds.connections + 8 * bounds.accepted < files and 4 * bounds.accepted < max(bounds.waiting, 5)
 
 
 def test_the_soft_limit_is_raised(tmp_path: Path) -> None:
@@ -134,6 +135,40 @@ def test_an_accept_that_fails_ends_a_connection_and_is_told_seldom(
         server._failed(loop, no_files)
     loop.close()
     assert len(ended) == 11 and capfd.readouterr().err.count("\n") == 1
+
+
+def test_strangers_end_no_form_that_is_let_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The form of a link that comes slowly is answered, however many connections are opened meanwhile. The form of a
+    stranger, which is refused, is ended with the others of its kind; so is the connection of the link, once it waits
+    for another request."""
+    monkeypatch.setattr(connections, "bounds", lambda: bounds()._replace(waiting=5))
+
+    async def app(scope: guard.Scope, receive: guard.Receive, send: guard.Send) -> None:
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body"})
+
+    def admit(scope: guard.Scope, headers: guard.Headers) -> guard.RequestLimit:
+        if scope["path"] != "/link":
+            raise guard.HttpError(404, "There is no such page.")
+        return guard.RequestLimit(100, "/link")
+
+    async def visit(port: int) -> None:
+        head = "POST /%s HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+        begun = f"{head}Content-Length: 4\r\n\r\nte"
+        honest, stranger = await opened(port, (begun % "link").encode()), await opened(port, (begun % "other").encode())
+        assert await stranger.readline() == b"HTTP/1.1 404 Not Found\r\n"
+        for _ in range(20):
+            await opened(port, HALF)
+        with suppress(ConnectionError):
+            await stranger.read()
+        honest.kept.write(b"xt")  # type: ignore[attr-defined]
+        assert await honest.readline() == b"HTTP/1.1 204 No Content\r\n"
+        for _ in range(20):
+            await opened(port, HALF)
+        with suppress(ConnectionError):
+            await honest.read()
+
+    serving(visit, guard.Guard(app, hosts=["x"], admit=admit))
 
 
 @pytest.mark.parametrize(

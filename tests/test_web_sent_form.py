@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from leap import Leap
 from public_site import rules
 from test_web_dashboard import visitor  # noqa: F401
 from test_web_seats import begun, state, turn_of
@@ -179,8 +180,8 @@ def test_one_link_has_few_forms_at_once() -> None:
 
 @pytest.mark.parametrize("kind", ["dashboard", "review", "seat", "public site"])
 def test_forms_that_never_end_keep_no_other_out(here: Path, kind: str) -> None:
-    """However many of one sender are held, a form that comes whole is answered. The one that has sent nothing for
-    longest ends for it, and no more of them than a sender has places are kept."""
+    """However many of one sender are held, a form that comes whole is answered. The one that is furthest behind ends
+    for it, and no more of them than a sender has places are kept."""
     link = review_link()
     seat = TOKENS.seat(LinkedDebate("debate-report", read_journal(JOURNAL).entries[0].hash), "a")
     paths = {"dashboard": f"/dashboard/{TOKENS.dashboard}/new", "review": link, "seat": f"/seat/debate-report/a/{seat}"}
@@ -210,3 +211,36 @@ def test_forms_that_never_end_keep_no_other_out(here: Path, kind: str) -> None:
         await site.shutdown()
 
     asyncio.run(run())
+
+
+def test_a_form_that_comes_steadily_is_not_ended_for_drips(here: Path) -> None:
+    """Forty forms of one link that send a byte at a time, and begin again when they are ended, keep out none that comes
+    faster, though each of them has sent something more lately."""
+    link = review_link()
+
+    async def run() -> None:
+        app = create_app(TOKENS, [HOST])
+        drips: list[Sending] = []
+
+        async def drip() -> None:
+            drips[:] = [form for form in drips if not form.answered.done()]
+            drips.extend(Sending(app, link) for _ in range(40 - len(drips)))
+            await heard()
+            for form in drips:
+                form.come.put_nowait((b"a", True))
+            await asyncio.sleep(0.1)
+
+        for _ in range(5):
+            await drip()
+        honest = Sending(app, link)
+        for _ in range(4):
+            honest.come.put_nowait((b"a" * 20_000, True))
+            await heard()
+            await drip()
+        honest.part(more=False)
+        assert await honest.status() == 403  # by the view: the form has another token
+        for form in drips:
+            form.answered.cancel()
+
+    with asyncio.Runner(loop_factory=Leap) as runner:
+        runner.run(run())

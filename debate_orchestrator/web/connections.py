@@ -33,18 +33,18 @@ _TOLD_SECONDS = 60.0
 
 _open: dict[Connection, None] = {}
 """All connections, the oldest first."""
-_unfinished: dict[Connection, None] = {}
-"""Those on which no whole request has come, the oldest first. For one more than the bound the oldest is closed, so that
-a browser gets through however many are opened. They are not counted by address: all that come by a proxy have the
-same."""
+_waiting: dict[Connection, None] = {}
+"""Those on which no request is let in yet, the one that has waited longest first. For one more than the bound the first
+is closed, so that a browser gets through however many are opened. They are not counted by address: all that come by a
+proxy have the same."""
 _unread: dict[Connection, None] = {}
 """Those on which an answer waits to be read, the one that has waited longest first."""
 
 
 def _end_oldest() -> None:
-    """Ends the connection that has stood still for longest: one whose answer is not read, or else one on which no whole
-    request has come. The latter are few, and one that has just come may be among them."""
-    for connections in (_unread, _unfinished, _open):
+    """Ends the connection that has stood still for longest: one whose answer is not read, or else one on which no
+    request is let in. The latter are few, and one that has just come may be among them."""
+    for connections in (_unread, _waiting, _open):
         if connections:
             next(iter(connections)).abort()
             return
@@ -134,11 +134,25 @@ class WholeRequests(h11.Connection):
 
 class Connection(H11Protocol):
     """Closes a connection on which no head comes in time, and ends one whose answers are not read: either would be held
-    for ever. The time for the rest of a request is kept by the guard."""
+    for ever.
+
+    It waits for a request until the guard has let one in, and again once that is answered. In between the guard keeps
+    the time, and no other connection ends this one to be let in."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.conn = WholeRequests(h11.SERVER, _MAX_HEAD_SIZE)
+        app = self.app
+
+        async def let_in(scope: Any, receive: Any, send: Any) -> None:
+            async def receive_rest() -> Any:
+                # The guard asks for the rest of a request that it lets in, and of no other.
+                _waiting.pop(self, None)
+                return await receive()
+
+            await app(scope, receive_rest, send)
+
+        self.app = let_in
 
     def send_400_response(self, msg: str) -> None:
         super().send_400_response(f"The request can't be read. {_HEAD} {_CHUNKED}\n")
@@ -149,17 +163,18 @@ class Connection(H11Protocol):
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         _open[self] = None
-        self._watch()
+        self._wait()
         if len(_open) > bounds().connections:
             _end_oldest()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        self._watch()
+        if self._answering:
+            self._stop()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        self._watch()
+        self._wait()
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -184,24 +199,21 @@ class Connection(H11Protocol):
         self.transport.abort()
 
     def _forget(self) -> None:
-        for connections in (_open, _unfinished, _unread):
+        for connections in (_open, _waiting, _unread):
             connections.pop(self, None)
 
     @property
     def _answering(self) -> bool:
         return self.cycle is not None and not self.cycle.response_complete
 
-    def _watch(self) -> None:
-        if self._answering:
-            self._stop()
-        elif self._timer is None:
+    def _wait(self) -> None:
+        """Begins to wait for a request, a part of which may be there."""
+        if not self._answering:
             self._timer = self.loop.call_later(HEAD_SECONDS, self._close)
-        if self._answering and not self.cycle.more_body:
-            _unfinished.pop(self, None)
-            return
-        _unfinished.setdefault(self)
-        if len(_unfinished) > bounds().unfinished:
-            next(iter(_unfinished)).abort()
+        _waiting.pop(self, None)
+        _waiting[self] = None
+        if len(_waiting) > bounds().waiting:
+            next(iter(_waiting)).abort()
 
     def _stop(self) -> None:
         if self._timer is not None:

@@ -16,6 +16,7 @@ from debate_orchestrator.core import speech_rules
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports.announcements import decided_line
+from debate_orchestrator.reports.html.page import shortened
 from debate_orchestrator.storage.journal import JournalContents, read, stated_first_hash
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.storage.stored_state import stored_state
@@ -34,6 +35,8 @@ _MAX_FOUND = 100
 """Places that a search lists."""
 _KEPT = 40_000_000
 """Bytes of journals whose states are kept in memory, where each takes several times as many."""
+_MAX_TOPIC = 300
+"""Characters of a topic in a list."""
 _SLUG = 48
 """Characters of a topic in the name of its report."""
 
@@ -175,7 +178,7 @@ def _row(name: str, changed: int, size: int) -> Listed:
     contents, debate = load(f"{name}{JOURNAL}")
     return Listed(
         name=name,
-        topic=one_line(debate.opened.settings.topic),
+        topic=_topic(debate),
         format=debate.format.title,
         opened=contents.entries[0].at[:16].replace("T", " "),
         outcome=outcome(debate),
@@ -183,6 +186,11 @@ def _row(name: str, changed: int, size: int) -> Listed:
         badges=tuple(_badges(debate)),
         complete=debate.complete,
     )
+
+
+def _topic(debate: DebateState) -> str:
+    """The topic in a list. One of thousands of words, which a journal from elsewhere may have, would hide the rest."""
+    return shortened(one_line(debate.opened.settings.topic), _MAX_TOPIC)
 
 
 def _badges(debate: DebateState) -> Iterator[str]:
@@ -210,7 +218,7 @@ def search(words: str) -> tuple[list[SearchHit], bool]:
             _, debate = load(f"{name}{JOURNAL}")
         except (DebateError, OSError):
             continue
-        topic, badges = one_line(debate.opened.settings.topic), tuple(_badges(debate))
+        topic, badges = _topic(debate), tuple(_badges(debate))
         for turn, heading, text in _searched(debate):
             if (place := _place(words, text)) is None:
                 continue

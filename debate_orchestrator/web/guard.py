@@ -54,6 +54,8 @@ _SLICE = 65_536
 """Bytes of an answer that are handed to a connection at once."""
 BODY_SECONDS = 20.0
 """Seconds in which a request has to arrive whole."""
+_PACE = 10_000
+"""Bytes a second by which forms that come are compared: where there are too many, the one furthest behind ends."""
 UNREAD_SECONDS = 10.0
 """Seconds after which a connection is ended whose browser has stopped reading what is sent to it."""
 _SECRET_SIZE = 32
@@ -89,6 +91,20 @@ class HttpError(Exception):
         """Seconds after which the same request may be let in; None where it never is."""
 
 
+class _Upload(NamedTuple):
+    """A form that has not come whole."""
+
+    sender: str
+    """What it is counted by."""
+    began: float
+    """By the clock of the loop, in seconds."""
+    body: bytearray
+
+    def lead(self, now: float) -> float:
+        """How many bytes it is ahead of the pace; below 0 if it is behind."""
+        return len(self.body) - _PACE * (now - self.began)
+
+
 class Guard:
     """Lets requests through to the app if they are for this server and `admit` raises no error for them."""
 
@@ -98,9 +114,9 @@ class Guard:
         self._app, self._admit = app, admit
         self._forms, self._reads = Counter[str](), Counter[str]()
         """Forms that are read or worked on, and other requests that are answered, by what they are counted by."""
-        self._coming: dict[asyncio.Timeout, str] = {}
-        """What is left of the time of forms of which a part has come, with what they are counted by; first the one that
-        has sent nothing for longest. They give their places to others: a sender could hold them as long as it likes."""
+        self._uploads: dict[asyncio.Timeout, _Upload] = {}
+        """By the timeout of each, forms that come. They give their places to others: a sender could hold them as long
+        as it likes."""
         self._origins = {host: _origin(host) for host in map(str.lower, hosts)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -124,10 +140,13 @@ class Guard:
         try:
             limit = self._check(scope, headers)
             with self._counted(limit.counted_by, is_form=scope["method"] == "POST"):
-                body, may_be_dropped = b"", True
-                if scope["method"] == "POST":
-                    body, may_be_dropped = await self._whole(receive, headers, limit), limit.may_be_dropped
-                await self._answer(scope, receive, body, send_with_headers, lambda: begun or not may_be_dropped)
+                is_form = scope["method"] == "POST"
+                body = await self._whole(receive, headers, limit) if is_form else b""
+
+                def must_go_on() -> bool:
+                    return is_form and (begun or not limit.may_be_dropped)
+
+                await self._answer(scope, receive, body, send_with_headers, must_go_on)
         except HttpError as error:
             await _send_error(send_with_headers, error)
 
@@ -141,10 +160,10 @@ class Guard:
             return
         counted, most = (self._forms, MAX_FORMS) if is_form else (self._reads, MAX_READS)
         again = _SEND_AGAIN if is_form else "the same again in some seconds"
-        if counted[sender] >= most and not (is_form and self._end_coming({sender})):
+        if counted[sender] >= most and not (is_form and self._end_slowest({sender})):
             sentence = f"{most} requests of yours are not answered yet.{' Nothing was saved.' if is_form else ''}"
             raise HttpError(429, with_hint(sentence, again), retry_after=5)
-        if is_form and counted.total() >= bounds().connections // 2 and not self._end_coming(counted):
+        if is_form and counted.total() >= bounds().connections // 2 and not self._end_slowest(counted):
             raise HttpError(
                 503, with_hint("Too many forms come at the moment. Nothing was saved.", again), retry_after=5
             )
@@ -156,16 +175,18 @@ class Guard:
             if not counted[sender]:
                 del counted[sender]
 
-    def _end_coming(self, senders: Collection[str]) -> bool:
-        """Ends the form of these senders that has sent nothing for longest, of those that have not come whole. Whether
-        there was one."""
-        for left, sender in self._coming.items():
-            if sender in senders:
-                del self._coming[left]
-                if not left.expired():
-                    left.reschedule(asyncio.get_running_loop().time())
-                return True
-        return False
+    def _end_slowest(self, senders: Collection[str]) -> bool:
+        """Ends the form of these senders that is furthest behind, of those that have not come whole. Whether there was
+        one."""
+        found = [left for left, upload in self._uploads.items() if upload.sender in senders]
+        if not found:
+            return False
+        now = asyncio.get_running_loop().time()
+        slowest = min(found, key=lambda left: self._uploads[left].lead(now))
+        del self._uploads[slowest]
+        if not slowest.expired():
+            slowest.reschedule(now)
+        return True
 
     async def _whole(self, receive: Receive, headers: Headers, limit: RequestLimit) -> bytes:
         """The body of a form. Raises HttpError where it is too large, takes too long, or gives its place to another."""
@@ -176,12 +197,13 @@ class Guard:
         if length.isdigit() and int(length[:12]) > limit.size:
             raise too_large
         body, more = bytearray(), True
+        upload = _Upload(limit.counted_by, asyncio.get_running_loop().time(), body)
         try:
             async with asyncio.timeout(BODY_SECONDS) as left:
+                self._uploads[left] = upload
                 while more:
-                    self._coming[left] = limit.counted_by
                     message = await receive()
-                    if self._coming.pop(left, None) is None:
+                    if left not in self._uploads:  # it was ended, and its last part came at the same moment
                         raise TimeoutError
                     if message["type"] == "http.disconnect":
                         raise HttpError(400, "The request ended before all of it arrived.")
@@ -193,7 +215,7 @@ class Guard:
             sentence = f"The form did not arrive within {BODY_SECONDS:.0f} s, or too many came at once."
             raise HttpError(408, with_hint(f"{sentence} Nothing was saved.", _SEND_AGAIN)) from None
         finally:
-            self._coming.pop(left, None)
+            self._uploads.pop(left, None)
         return bytes(body)
 
     async def _answer(

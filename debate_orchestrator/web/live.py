@@ -6,10 +6,8 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from typing import Any
 
-from debate_orchestrator.web import guard
 from debate_orchestrator.web.guard import Receive, Scope, Send
 from debate_orchestrator.web.open_files import bounds
 
@@ -94,23 +92,16 @@ class EventStream:
             await send({"type": "http.response.body", "body": b""})
             return
         _open[visitor] += 1
-        gone = asyncio.ensure_future(guard.disconnected(receive))
-        sending = asyncio.ensure_future(self._send(send))
         try:
-            await asyncio.wait({gone, sending}, return_when=asyncio.FIRST_COMPLETED)
+            await self._send(send)  # until the guard cancels it, when the viewer is gone or has stopped reading
         finally:
             _open[visitor] -= 1
             if not _open[visitor]:
                 del _open[visitor]
-            for task in (gone, sending):
-                task.cancel()
-            with suppress(asyncio.CancelledError, TimeoutError, OSError):
-                await sending
 
     async def _send(self, send: Send) -> None:
         async def write(body: bytes, *, more: bool = True) -> None:
-            for part in guard.slices({"type": "http.response.body", "body": body, "more_body": more}):
-                await asyncio.wait_for(send(part), guard.UNREAD_SECONDS)
+            await send({"type": "http.response.body", "body": body, "more_body": more})
 
         viewer = self._all_viewers.join() if self._all_viewers else None
         try:

@@ -20,13 +20,13 @@ class Bounds(NamedTuple):
     """What the server has open at once."""
 
     connections: int
-    unfinished: int
-    """Connections on which no whole request has come."""
+    waiting: int
+    """Connections on which no request is let in yet."""
     viewers: int
     """Streams."""
     accepted: int
     """Connections that are accepted in one turn of the event loop. They are open for some turns before they are
-    counted. They are so few that each is read before it can be the oldest unfinished one."""
+    counted. They are so few that each is read before it can be the one that has waited longest."""
 
 
 def bounds_for(files: int) -> Bounds:

@@ -4,22 +4,17 @@ There is no dashboard behind it."""
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import partial
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.reports import report_files
-from debate_orchestrator.reports.model import build_report
-from debate_orchestrator.reports.reviews import gather_reviews
-from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
-from debate_orchestrator.util import model_spec
+from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util.errors import DebateError, with_hint
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.web import blocks, card, folder, live, pages
@@ -27,6 +22,7 @@ from debate_orchestrator.web.cache import Key
 from debate_orchestrator.web.guard import Guard, is_https
 from debate_orchestrator.web.pages import go_to, html_response, png, standalone_page
 from debate_orchestrator.web.public import visitors
+from debate_orchestrator.web.public.report import report_html
 from debate_orchestrator.web.public.site import MAX_TOPIC_LENGTH, Site
 from debate_orchestrator.web.public.visitors import FormError, RequestLimiter, not_started
 from debate_orchestrator.web.renderings import Renderings
@@ -164,7 +160,7 @@ class Views:
             sides={side: format.name_of(side) for side in format.sides},
             state=state,
             live=waits and not state.complete,
-            reloads=not waits and not state.complete,
+            reloads=not waits and not state.complete and not page_state.given_up,
             status=page_state.run.status(state) if page_state.run else _status(page_state, complete=state.complete),
             outcome=outcome,
             described=one_line(described)[:300],
@@ -253,45 +249,6 @@ def _card(path: str, site: str) -> bytes:
     ]
     result = _result(path, folder.outcome(debate)) if debate.complete else "Not decided yet"
     return card.draw(one_line(debate.opened.settings.topic), positions, result, site)
-
-
-def report_html(path: str) -> str:
-    """The report of a journal as HTML. It is the one that `debate report` writes, but for the addresses of the owner's
-    model servers, which it leaves out."""
-    contents, debate = folder.load(path)
-    reviews = gather_reviews(DebateFiles.of_journal(path).ballots, contents.entries)
-    return report_files.rendered(
-        _replaced(build_report(contents.entries, reviews, journal=path), _without_addresses(debate)), ".html"
-    )
-
-
-def _without_addresses(debate: DebateState) -> dict[str, str]:
-    """Every spec of a debate that has an address, the longest first, to what stands before that."""
-    specs = [*model_spec.specs_of(debate.opened.cast), *model_spec.specs_of(debate.cast)]
-    specs += [reply_event.reply.by for reply_event in debate.replies.values()]
-    addressed = {}
-    for spec in sorted({model_spec.unrehearsed(spec) for spec in specs}, key=len, reverse=True):
-        model, address = model_spec.split_address(model_spec.rest(spec))
-        if address is not None:
-            addressed[spec] = f"{model_spec.kind(spec)}:{model}"
-    return addressed
-
-
-def _replaced(part: Any, replacements: Mapping[str, str]) -> Any:
-    """A part of a report's model with other words for some in every text."""
-    if isinstance(part, str):
-        for words, others in replacements.items():
-            part = part.replace(words, others)
-        return part
-    if isinstance(part, BaseModel):
-        fields = {name: _replaced(getattr(part, name), replacements) for name in type(part).model_fields}
-        return part.model_copy(update=fields)
-    if isinstance(part, Mapping):
-        return {_replaced(key, replacements): _replaced(value, replacements) for key, value in part.items()}
-    if isinstance(part, list | tuple):
-        items = [_replaced(item, replacements) for item in part]
-        return part._make(items) if hasattr(part, "_make") else type(part)(items)
-    return part
 
 
 def create_app(site: Site, hosts: Iterable[str]) -> Guard:

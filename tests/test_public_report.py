@@ -1,0 +1,74 @@
+"""What a public page shows of the owner's models, servers, programs and files: their names, and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import chat_server
+import debates
+import journals
+import pytest
+from public_site import rules, visiting_public
+from web_visitor import plain
+
+from debate_orchestrator.core.events import Noted, Spoke, StructuredReplyGiven
+from debate_orchestrator.core.fold import fold
+from debate_orchestrator.core.state import spec_in
+from debate_orchestrator.reports.report_files import read_checksum
+
+
+def test_visitors_are_not_told_where_the_owners_servers_are(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No page and no report of a debate has the address of a model server; the report names its model, and carries the
+    checksum of what it says."""
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    speech = chat_server.chunks([{"content": "A reason is given here, and another one. " * 10}])
+    with chat_server.answering(lambda body: speech) as server:
+        address = server.url.removesuffix("/v1")
+        other = f"openai:small@{server.url}/"
+        cast = {"a": f"openai:small@{server.url}", "b": other, "judge": "rehearse"}
+        about = {"about": "A server", "cast": cast, "issues": False, "brief": False, "free": True}
+        with visiting_public(rules(offers={"own": about})) as visitor:
+            path = visitor.started()
+            visitor.until(path, "Complete")
+            report = visitor.get(f"{path}/report").text
+            shown = [visitor.get(page).text for page in ("/", path, f"{path}/stream")] + [report]
+
+    assert address not in "".join(shown) and "Researcher A: openai:small; Researcher B: openai:small; " in report
+    checksum = read_checksum(report.encode(), ".html")
+    assert checksum is not None and checksum.fits
+
+
+def test_a_public_page_shows_nothing_that_is_the_owners(here: Path) -> None:
+    """Of a debate by private servers and programs, no page has an address, a path, an argument, or what a server calls
+    its model, which may be a file; it still tells that a judge is the model of a side. What was said stays."""
+    file, server = "/srv/owner/small-q4.gguf", "http://10.0.0.5:8000/v1"
+    cast = {
+        "a": (f"openai:small@{server}",),
+        "b": ("command:/home/owner/prog --key sk-owner",),
+        "judge": (f"openai:large@{server}", "command:/home/owner/judge.sh", "ollama:tiny"),
+    }
+    said = "The file /srv/public/list.txt lists what holds: every server of 10.1.2.3 is old."
+    events = debates.played(debates.saying(_1_opening_a=said), cast=cast, rounds=1, judges=3)
+    debate = fold(events)
+    for n, event in enumerate(events):
+        if isinstance(event, Spoke | StructuredReplyGiven):
+            spec = spec_in(debate, debate.turns[event.turn].seat)
+            model = None if spec.startswith("command:") else file
+            reply = event.reply.model_copy(update={"by": spec, "model": model, "called": True})
+            events[n] = event.model_copy(update={"reply": reply})
+    events.insert(1, Noted(note="estimate", detail=f"3 calls of {cast['a'][0]}"))
+    journals.written(Path("x.public.journal.jsonl"), events)
+
+    with visiting_public() as visitor:
+        pages = {page: visitor.get(page).text for page in ("/", "/d/x", "/d/x/stream", "/d/x/report")}
+
+    for page, text in pages.items():
+        for private in ("/srv/owner", "small-q4", "10.0.0.5", "8000", "/home", "sk-owner"):
+            assert private not in text, (page, private)
+    report = plain(pages["/d/x/report"])
+    assert (
+        "Researcher A: openai:small; Researcher B: command:prog; Judge: openai:large, command:judge.sh, ollama"
+        in report
+    )
+    assert "Judge 1 is the same model as Researcher A: openai:small." in report
+    assert "/srv/public/list.txt" in report and "10.1.2.3" in plain(pages["/d/x"])
