@@ -164,6 +164,7 @@ def test_modules_say_what_they_are_for() -> None:
 _CLOCK = re.compile(r"(monotonic|perf_counter|process_time|thread_time|time)(_ns)?|timeit|default_timer")
 _CALENDAR = re.compile(r".*\b(datetime\.(now|utcnow|today)|date\.today)")
 CLOCKS = {
+    "batch_vendor.py": "a server states when a batch was made",
     "chat_batches.py": "a server states when a batch was made",
     "linear.py": "which long texts are tried",
     "messages_server.py": "what a server states of its own time",

@@ -7,6 +7,7 @@ import gzip
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from typing import Any, cast
@@ -18,8 +19,7 @@ from counting import calls_without_a_turn
 
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.reply import Reply, Usage
-from debate_orchestrator.providers import api, batch_answers
-from debate_orchestrator.providers.batch_answers import ResultFile
+from debate_orchestrator.providers import batch_answers
 from debate_orchestrator.providers.casting import make_provider
 from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.providers.openai import CompletionsReply
@@ -114,13 +114,20 @@ def test_a_list_of_batches_that_never_ends(here: Path, monkeypatch: pytest.Monke
     assert next(pages) <= 4
 
 
+def batch(kind: str, id: str, size: int = 3, created: int = 2**35, **more: Any) -> dict[str, Any]:
+    """A batch of either API that has ended, and whose name is its id."""
+    if kind == "anthropic":
+        counts = dict.fromkeys(("processing", "errored", "canceled", "expired"), 0) | {"succeeded": size}
+        told = {"created_at": datetime.fromtimestamp(created, UTC).isoformat(), "processing_status": "ended"}
+    else:
+        counts = {"total": size, "completed": size, "failed": 0}
+        told = {"created_at": created, "status": "completed", "metadata": {"name": id}, "output_file_id": "f"}
+    return {"id": id, **told, "request_counts": counts, **more}
+
+
 def list_page(kind: str, numbers: range, *, more: bool) -> bytes:
-    """A page of a list of batches of one call each, whose names are their ids."""
-    batches = [
-        {"id": f"b{n}", "created_at": "2999-01-01T00:00:00Z" if kind == "anthropic" else 2**35,
-         "metadata": {"name": f"b{n}"}, "request_counts": {"processing": n}}
-        for n in numbers
-    ]  # fmt: skip
+    """A page of a list of batches, of which each has one call more than its number."""
+    batches = [batch(kind, f"b{n}", n + 1) for n in numbers]
     return json.dumps({"data": batches, "has_more": more, "last_id": batches[-1]["id"]}).encode()
 
 
@@ -133,25 +140,26 @@ def test_a_batch_on_a_later_page(here: Path, monkeypatch: pytest.MonkeyPatch, ki
         return 200, JSON, [second if "after" in http.path else list_page(kind, range(2), more=True)]
 
     with answering(monkeypatch, kind, page) as ask:
-        assert ask(lambda provider: provider.find_batches("b3", 3, 0)) == ["b3"]
-        assert ask(lambda provider: provider.find_batches("b4", 4, 0)) == []
+        assert ask(lambda provider: provider.find_batches("b3", 4, 0)) == ["b3"]
+        assert ask(lambda provider: provider.find_batches("b4", 5, 0)) == []
         for cut in (second[:-5], b"", ERROR, PAGE):
             second = cut
             with pytest.raises(TransientError):
-                ask(lambda provider: provider.find_batches("b4", 4, 0))
+                ask(lambda provider: provider.find_batches("b4", 5, 0))
 
 
-@pytest.mark.parametrize(("text", "stop"), [("half", None), ("x" * (LIMITS.answer + 1), "stop")], ids=["cut", "long"])
-def test_what_came_of_an_answer_that_is_not_whole(text: str, stop: str | None) -> None:
+def test_what_came_of_an_answer_that_is_too_long() -> None:
     """The text and the tokens of a result that can't be used are kept with its failure, since they were paid for."""
     answer = CompletionsReply()
     usage = {"prompt_tokens": 7, "completion_tokens": 9}
-    answer.take({"choices": [{"message": {"content": text}, "finish_reason": stop}], "usage": usage})
-    line = json.dumps({"custom_id": "c"}).encode()
-    failure = asyncio.run(batch_answers.batch_replies("openai:x", [ResultFile(line, 1)], {"c"}, lambda _: answer))["c"]
+    answer.take(
+        {"choices": [{"message": {"content": "x" * (LIMITS.answer + 1)}, "finish_reason": "stop"}], "usage": usage}
+    )
+    lines = {"c": batch_answers.ResultLine(custom_id="c")}
+    failure = asyncio.run(batch_answers.batch_replies("openai:x", lines, {"c"}, lambda _: answer, whole=False))["c"]
 
     assert isinstance(failure, TransientError) and isinstance(failure.partial, Reply)
-    assert failure.partial.text == text[: LIMITS.answer] and failure.partial.usage == Usage(fresh=7, output=9)
+    assert failure.partial.text == "x" * LIMITS.answer and failure.partial.usage == Usage(fresh=7, output=9)
 
 
 def result_line(call: str, text: str) -> dict[str, Any]:
@@ -164,40 +172,31 @@ def result_line(call: str, text: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_results_that_were_not_asked_for(here: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    """Of a batch's results only those of the calls that are asked for are made replies, each from its first line; the
-    event loop has its turn while the others are passed over, and there may be so many of them."""
-    made = count()
-    foreign = [result_line(f"{n:048x}", "x") for n in range(5_000)]
-    lines = [result_line("c", "first"), result_line("c", "second"), *foreign, result_line("d", "last")]
-    data = "\n".join(map(json.dumps, lines)).encode()
-
-    class Counted(Reply):
-        def __init__(self, **fields: Any) -> None:
-            next(made)
-            super().__init__(**fields)
-
-    monkeypatch.setattr(api, "Reply", Counted)
-    with answering(monkeypatch, kind, lambda http: results_of(http, data, 5_002)) as ask:
+def test_results_of_another_batch(here: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """Results of other calls say nothing of ours, and are never a part of our results. The event loop has its turn
+    while they are read, and there may be so many of them."""
+    foreign = [json.dumps(result_line(f"{n:048x}", "x")).encode() for n in range(5_000)]
+    data = b"\n".join(foreign)
+    with answering(monkeypatch, kind, lambda http: results_of(kind, http, data)) as ask:
 
         def request(provider: BatchApi) -> Any:
             return provider.batch_results("b", {"c", "d", "e"})
 
-        found = ask(request)
-        assert {call: getattr(reply, "text", None) for call, reply in found.items()} == {"c": "first", "d": "last"}
-        assert next(made) == 2
+        assert ask(request) == {}
         assert calls_without_a_turn(lambda: asked(kind, request)) < 80_000
-        data += b"\n{}" * 50_000
+        for wrong in (WHOLE + foreign[0], WHOLE[: WHOLE.rfind(b"\n", 0, -1) + 1] + foreign[0]):
+            data = wrong
+            with pytest.raises(TransientError, match="results of a batch, and 1 others"):
+                ask(request)
+        data = WHOLE + b"\n{}" * 50_000
         with pytest.raises(TransientError, match="more than 50,000"):
             ask(request)
 
 
-def results_of(http: local_http.Asked, data: bytes, completed: int, **batch: Any) -> local_http.Answer:
+def results_of(kind: str, http: local_http.Asked, data: bytes, **more: Any) -> local_http.Answer:
     """What a server answers on a batch of either API that has ended: itself, and its results."""
     whole = http.path.endswith(("/results", "/content"))
-    counts = {"total": completed, "completed": completed, "failed": 0}
-    told = {"id": "b", "status": "completed", "output_file_id": "f", "error_file_id": None, "request_counts": counts}
-    return 200, JSON, [data if whole else json.dumps(told | batch).encode()]
+    return 200, JSON, [data if whole else json.dumps(batch(kind, "b", **more)).encode()]
 
 
 WHOLE = b"".join(json.dumps(result_line(call, call * 20)).encode() + b"\n" for call in "cde")
@@ -210,6 +209,26 @@ DAMAGES = {
     "cut at a line": WHOLE[: WHOLE.rfind(b"\n", 0, -1) + 1],
     "a line twice": WHOLE.splitlines(keepends=True)[0] * 3,
     "a page behind": WHOLE.splitlines(keepends=True)[0] + PAGE,
+    "a line more": WHOLE + WHOLE.splitlines()[0],
+    "a line without a result": WHOLE + b'{"custom_id": "f"}',
+    **{
+        f"lines with {what}": b"\n".join(json.dumps({"custom_id": call} | line).encode() for call in "cde")
+        for what, line in {
+            "ids alone": {},
+            "what is no result": {"result": {"type": "processing"}, "response": None, "error": None},
+            "no message": {"result": {"type": "succeeded"}, "response": {"status_code": 200, "body": None}},
+            "a text": {"result": "{}", "response": {"status_code": 200, "body": "{}"}},
+            "an empty answer": {
+                "result": {"type": "succeeded", "message": {}},
+                "response": {"status_code": 200, "body": {}},
+            },
+            "an answer and an error": {
+                "result": None,
+                "response": {"status_code": 200, "body": {}},
+                "error": {},
+            },
+        }.items()
+    },
 }
 
 
@@ -219,7 +238,7 @@ def test_results_that_are_not_whole(here: Path, monkeypatch: pytest.MonkeyPatch,
     """What comes in place of the results of a batch, or a part of them, is an outage: none of the calls is said to have
     no result, since it would be made and paid for again. White space around the lines is no damage."""
     data = DAMAGES[damage]
-    with answering(monkeypatch, kind, lambda http: results_of(http, data, 3)) as ask:
+    with answering(monkeypatch, kind, lambda http: results_of(kind, http, data)) as ask:
         with pytest.raises(TransientError, match="no complete answer"):
             ask(lambda provider: provider.batch_results("b", {"c", "d", "e"}))
         for whole in (WHOLE, WHOLE.rstrip(), b"\n" + WHOLE.replace(b"\n", b"\r\n\n")):
@@ -234,58 +253,142 @@ def test_packed_results_that_break_off(here: Path, monkeypatch: pytest.MonkeyPat
     packed = gzip.compress(WHOLE)
 
     def answer(http: local_http.Asked) -> local_http.Answer:
-        status, headers, pieces = results_of(http, packed[:left], 2)
+        status, headers, pieces = results_of(kind, http, packed[:left])
         of_results = http.path.endswith(("/results", "/content"))
         return status, {**headers, **({"content-encoding": "gzip"} if of_results else {})}, pieces
 
     with answering(monkeypatch, kind, answer) as ask:
         with pytest.raises(TransientError, match="compressed data that breaks off"):
-            ask(lambda provider: provider.batch_results("b", {"c", "d"}))
+            ask(lambda provider: provider.batch_results("b", {"c", "d", "e"}))
         left = len(packed)
-        assert ask(lambda provider: provider.batch_results("b", {"c", "d"})).keys() == {"c", "d"}
+        assert ask(lambda provider: provider.batch_results("b", {"c", "d", "e"})).keys() == {"c", "d", "e"}
+
+
+PART = WHOLE[: WHOLE.rfind(b"\n", 0, -1) + 1]
+
+
+def counts(total: int, completed: int, failed: int) -> dict[str, Any]:
+    return {"request_counts": {"total": total, "completed": completed, "failed": failed}}
 
 
 @pytest.mark.parametrize(
-    ("batch", "data", "found"),
+    ("told", "data", "found"),
     [
         ({"output_file_id": None}, WHOLE, None),
         ({"status": "in_progress"}, WHOLE, None),
+        ({"status": "gone"}, WHOLE, None),
+        ({"id": "another"}, WHOLE, None),
+        (counts(3, 0, 3) | {"output_file_id": None}, b"", None),
+        (counts(2, -2, 4) | {"output_file_id": None}, b"", None),
         ({"request_counts": {"total": 3, "completed": None, "failed": 0}}, WHOLE, None),
         ({"request_counts": None}, WHOLE, "cde"),
-        ({"request_counts": None}, WHOLE[: WHOLE.rfind(b"\n", 0, -1) + 1], None),
-        ({"request_counts": {"total": 0, "completed": 0, "failed": 0}}, b"", None),
-        ({"request_counts": {"total": 3, "completed": 0, "failed": 0}}, b"", None),
-        ({"request_counts": None, "status": "failed", "output_file_id": None}, b"", ""),
-        ({"request_counts": None, "status": "cancelled", "output_file_id": None}, b"", ""),
+        ({"request_counts": None}, PART, None),
+        (counts(0, 0, 0), b"", None),
+        (counts(3, 0, 3), b"", None),
+        (counts(3, 2, 0) | {"status": "expired"}, PART, "cd"),
+        (counts(3, 2, 1) | {"status": "cancelled"}, PART, "cd"),
+        (counts(3, 3, 0) | {"status": "expired"}, PART, None),
+        (counts(3, 1, 0) | {"status": "expired"}, PART, None),
+        (counts(2, 2, 0) | {"status": "expired"}, PART, None),
+        ({"request_counts": None, "status": "expired"}, PART, None),
+        ({"request_counts": None, "status": "expired", "output_file_id": None}, b"", None),
+        (counts(0, 0, 0) | {"status": "failed", "output_file_id": None}, b"", ""),
+        (counts(3, 0, 0) | {"status": "cancelled", "output_file_id": None}, b"", ""),
     ],
 )
-def test_counts_of_openai(
-    here: Path, monkeypatch: pytest.MonkeyPatch, batch: dict[str, Any], data: bytes, found: str | None
+def test_what_openai_counts(
+    here: Path, monkeypatch: pytest.MonkeyPatch, told: dict[str, Any], data: bytes, found: str | None
 ) -> None:
-    """A batch of OpenAI's says how many results it has. One that does not has a result of each call if it was
-    completed; one that was refused as a whole, or cancelled before it began, has none."""
-    with answering(monkeypatch, "openai", lambda http: results_of(http, data, 3, **batch)) as ask:
+    """Each call of a batch that was completed has a result. In one that ended early a call has none only where the
+    counts say that no more were answered than have a result."""
+    with answering(monkeypatch, "openai", lambda http: results_of("openai", http, data, **told)) as ask:
         if found is None:
             with pytest.raises(TransientError):
                 ask(lambda provider: provider.batch_results("b", {"c", "d", "e"}))
         else:
-            assert ask(lambda provider: provider.batch_results("b", {"c", "d", "e"})).keys() == {*found}
+            results = ask(lambda provider: provider.batch_results("b", {"c", "d", "e"}))
+            assert {call for call, result in results.items() if isinstance(result, Reply)} == {*found}
+            assert results.keys() == {"c", "d", "e"}
 
 
-@pytest.mark.parametrize("errors", [b"", WHOLE[:-20], PAGE])
+@pytest.mark.parametrize("errors", [b"", WHOLE[:-20], PAGE, WHOLE + json.dumps(result_line("x", "x")).encode()])
 def test_the_errors_of_a_batch_that_are_not_whole(here: Path, monkeypatch: pytest.MonkeyPatch, errors: bytes) -> None:
-    """The file of errors of a batch of OpenAI's has to be whole as the one of its results."""
-    counts: dict[str, int] | None = {"total": 4, "completed": 1, "failed": 3}
+    """The file of errors of a batch of OpenAI's has to be whole as the one of its results, and has none of them."""
     output = json.dumps(result_line("x", "x")).encode()
 
     def answer(http: local_http.Asked) -> local_http.Answer:
         data = errors if "/errors/" in http.path else output
-        return results_of(http, data, 4, error_file_id="errors", request_counts=counts)
+        return results_of("openai", http, data, error_file_id="errors", **counts(4, 1, 3))
 
     with answering(monkeypatch, "openai", answer) as ask:
-        for known in (counts, None):
-            counts = known
-            with pytest.raises(TransientError, match="no complete answer"):
-                ask(lambda provider: provider.batch_results("b", {"x", "c", "d", "e"}))
+        with pytest.raises(TransientError, match="no complete answer"):
+            ask(lambda provider: provider.batch_results("b", {"x", "c", "d", "e"}))
         errors = WHOLE
         assert ask(lambda provider: provider.batch_results("b", {"x", "c", "d", "e"})).keys() == {*"xcde"}
+
+
+DAY = 86_400
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("pages", "asked_for"),
+    [
+        ([[30], [20], [10]], 2),
+        ([[30, 20], [10]], 1),
+        ([[10, 20], [30]], 2),
+        ([[20], [10, 30]], 2),
+        ([[20, 20], [30]], 2),
+    ],
+    ids=str,
+)
+def test_the_order_of_a_list(
+    here: Path, monkeypatch: pytest.MonkeyPatch, kind: str, pages: list[list[int]], asked_for: int
+) -> None:
+    """The older batches of a list are left out only if it has shown that the newest come first."""
+    requests, made = count(), []
+    for number, days in enumerate(pages):
+        data = [batch(kind, f"b{day}-{number}{n}", created=day * DAY) for n, day in enumerate(days)]
+        made.append(json.dumps({"data": data, "has_more": number < len(pages) - 1}).encode())
+
+    with answering(monkeypatch, kind, lambda http: (200, JSON, [made[next(requests)]])) as ask:
+        found = ask(lambda provider: provider.find_batches("another", 3, 25 * DAY))
+        assert next(requests) == asked_for
+        assert len(found) == (kind == "anthropic")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("wrong", [{}, {"processing": 0}, {"total": -3}, None, "no"], ids=str)
+def test_a_list_with_wrong_counts(here: Path, monkeypatch: pytest.MonkeyPatch, kind: str, wrong: Any) -> None:
+    """A batch without counts, or with those of no calls, may be ours: the list is not whole. Where the vendor keeps
+    names, it may come without counts."""
+    listed = batch(kind, "b", request_counts=wrong)
+    if kind == "anthropic" and wrong is None:
+        listed = batch(kind, "b", 0)
+    page = json.dumps({"data": [listed], "has_more": False}).encode()
+    with answering(monkeypatch, kind, lambda http: (200, JSON, [page])) as ask:
+        if kind == "openai" and wrong is None:
+            assert ask(lambda provider: provider.find_batches("b", 3, 0)) == ["b"]
+        else:
+            with pytest.raises(TransientError, match="documented shape"):
+                ask(lambda provider: provider.find_batches("b", 3, 0))
+
+
+def test_a_batch_that_comes_without_its_name(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A batch of OpenAI's that a gateway lists without a name may be ours if it has our size, or none yet."""
+    sizes = {"b1": counts(3, 0, 0), "b2": counts(2, 0, 0), "b3": counts(0, 0, 0), "b4": {"request_counts": None}}
+    data = [batch("openai", id, metadata=None, **told) for id, told in sizes.items()]
+    data.append(batch("openai", "b5"))
+    page = json.dumps({"data": data, "has_more": False}).encode()
+    with answering(monkeypatch, "openai", lambda http: (200, JSON, [page])) as ask:
+        assert ask(lambda provider: provider.find_batches("b6", 3, 0)) == ["b1", "b3", "b4"]
+        assert ask(lambda provider: provider.find_batches("b5", 3, 0)) == ["b5"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_created_batch_that_is_another(here: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """What is told of another batch than the one that was to be created does not say that it was created."""
+    with answering(monkeypatch, kind, lambda http: (200, JSON, [json.dumps(batch(kind, "b")).encode()])) as ask:
+        with pytest.raises(TransientError, match="than the one that was to be created"):
+            ask(lambda provider: provider.create_batch("n", {"c": {}}))
+        assert ask(lambda provider: provider.create_batch("b", {"c": {}, "d": {}, "e": {}})) == "b"

@@ -39,7 +39,7 @@ CALLS = 8
 
 
 def batches(held: Tournament, **options: Any) -> Batches:
-    return Batches(held.folder, quiet=0.08, first_look=0.02, **options)
+    return Batches(held.folder, quiet=0.08, first_look=0.02, settle=0.05, **options)
 
 
 def ran(held: Tournament, **options: Any) -> TournamentRun:
@@ -81,7 +81,7 @@ def test_a_tournament_runs_in_waves(server: Server) -> None:
     """Every call of every debate is in a batch with those of other debates to the same model, and none is made
     alone."""
     held = contests.tournament(topics=2, rehearse=False)
-    run = contests.ran(held, batches=Batches(held.folder, quiet=0.2, first_look=0.02))
+    run = contests.ran(held, batches=Batches(held.folder, quiet=0.2, first_look=0.02, settle=0.05))
     models = [{request["params"]["model"] for request in requests} for requests in server.batches.values()]
 
     assert set(statuses(run)) == {"complete"} and server.requests == []
@@ -221,7 +221,9 @@ def test_a_batch_is_found_that_was_never_confirmed(server: Server) -> None:
     path = Path(held.folder, "batches.jsonl")
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(line for line in lines if '"id"' not in line) + '{"batch": "half')
-    others = [{"custom_id": f"of another program {n}"} for n in range(len(server.batches.pop("msgbatch_0")))]
+    result = {"type": "succeeded", "message": {"content": []}}
+    size = len(server.batches.pop("msgbatch_0"))
+    others = [{"custom_id": f"of another program {n}", "result": result} for n in range(size)]
     for answer in server.answers_of.pop("msgbatch_0"):
         server.batch_paid.remove(answer["custom_id"])
     server.batches["of another program"] = server.answers_of["of another program"] = others

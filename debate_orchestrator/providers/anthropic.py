@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
+
+from pydantic import AwareDatetime, Field, model_validator
 
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.reply import FoundPage, Reply, Usage
@@ -19,6 +21,7 @@ from debate_orchestrator.util.data import strict_json
 from debate_orchestrator.util.errors import ExternalError, ProviderFailed, TransientError
 
 problem = servers.spec_problem
+_BATCHES = "/v1/messages/batches"
 _MAX_TOKENS = 32_000
 """Tokens that an answer may have, with thinking."""
 _MAX_UNKNOWN = 8_192
@@ -77,51 +80,35 @@ class Messages(api.ApiModel):
 
     async def create_batch(self, name: str, bodies: Mapping[str, dict[str, Any]]) -> str:
         requests = [{"custom_id": call, "params": body} for call, body in bodies.items()]
-
-        async def create(client: Any) -> str:
-            return batch_answers.usable_id(await client.messages.batches.create(requests=requests))
-
-        return await self.about_batches(create)
+        data = await self.about_batches("post", _BATCHES, body={"requests": requests})
+        batch = batch_answers.read(self.name, _Batch, data)
+        if batch.request_counts.total != len(bodies):
+            raise call_errors.broken(self.name, "a batch of another size than the one that was to be created")
+        return batch.id
 
     async def find_batches(self, name: str, size: int, since: float) -> list[str]:
-        """As `BatchApi` says. The API keeps no name of a batch, so size and time have to do."""
+        """As `BatchApi` says. The API keeps no name of a batch, so size and time have to do. Of a batch that is
+        archived there are no results."""
 
-        async def found(client: Any) -> list[str]:
-            batches = []
-            pages = client.messages.batches.list(limit=batch_answers.LISTED)  # the newest first
-            async for batch in batch_answers.listed_batches(self.name, pages):
-                if batch.created_at.timestamp() < since:
-                    break
-                if sum(batch.request_counts.to_dict().values()) == size:
-                    batches.append(batch_answers.usable_id(batch))
-            return batches
+        async def fetch(query: dict[str, Any]) -> bytes:
+            return await self.about_batches("get", _BATCHES, options={"params": dict(query)})
 
-        return await self.about_batches(found)
+        listed = batch_answers.listed_batches(self.name, _Page, fetch, "after_id", since)
+        return [
+            batch.id
+            async for batch in listed
+            if batch.created >= since and batch.request_counts.total == size and batch.archived_at is None
+        ]
 
     async def batch_ended(self, batch: str) -> bool:
-        async def ended(client: Any) -> bool:
-            state = (await client.messages.batches.retrieve(batch)).processing_status
-            return batch_answers.has_ended(state, ["ended"])
-
-        return await self.about_batches(ended)
+        data = await self.about_batches("get", f"{_BATCHES}/{quote(batch, safe='')}")
+        return batch_answers.read_batch(self.name, _Batch, data, batch).processing_status == "ended"
 
     async def batch_results(self, batch: str, calls: Collection[str]) -> dict[str, Reply | TransientError]:
-        path = f"/v1/messages/batches/{quote(batch, safe='')}/results"
-
-        results: bytes = await self.about_batches(lambda client: client.get(path, cast_to=bytes))
-        whole = batch_answers.ResultFile(results, len(calls))  # each call has a line, whatever became of it
-        return await batch_answers.batch_replies(self.name, [whole], calls, self._batched)
-
-    def _batched(self, line: dict[str, Any]) -> MessagesReply | str:
-        """The answer in the line of one call; why there is none."""
-        result = line.get("result")
-        result = result if isinstance(result, dict) else {}
-        if result.get("type") != "succeeded" or not isinstance(result.get("message"), dict):
-            error = result.get("error")
-            return f"{result.get('type')} {error if error is not None else ''}".strip()
-        answer = MessagesReply()
-        answer.take_whole(result["message"])
-        return answer
+        """As `BatchApi` says. Each call has a line, whatever became of it."""
+        data = await self.about_batches("get", f"{_BATCHES}/{quote(batch, safe='')}/results")
+        lines = await batch_answers.result_lines(self.name, data, _Line)
+        return await batch_answers.batch_replies(self.name, lines, calls, _batched, whole=False)
 
     def sdk(self) -> Any:
         import anthropic
@@ -164,6 +151,66 @@ class Messages(api.ApiModel):
             status = f" (HTTP {error.status_code})" if error.status_code else ""
             return call_errors.broken(self.name, f"no token: {type(error).__name__}{status}")
         return None
+
+
+class _Counts(batch_answers.Shape):
+    """The calls of a batch by what has become of them; they never add up to none."""
+
+    processing: batch_answers.Count
+    succeeded: batch_answers.Count
+    errored: batch_answers.Count
+    canceled: batch_answers.Count
+    expired: batch_answers.Count
+
+    @property
+    def total(self) -> int:
+        return self.processing + self.succeeded + self.errored + self.canceled + self.expired
+
+
+class _Batch(batch_answers.VendorBatch):
+    created_at: Annotated[AwareDatetime, Field(strict=False)]
+    archived_at: str | None = None
+    processing_status: Literal["in_progress", "canceling", "ended"]
+    request_counts: _Counts
+
+    @model_validator(mode="after")
+    def _counted(self) -> _Batch:
+        if not self.request_counts.total or (self.processing_status == "ended" and self.request_counts.processing):
+            raise ValueError("counts that can't be right")
+        return self
+
+    @property
+    def created(self) -> float:
+        return self.created_at.timestamp()
+
+
+_Page = batch_answers.Page[_Batch]
+
+
+class _Result(batch_answers.Shape):
+    type: Literal["succeeded", "errored", "canceled", "expired"]
+    message: dict[str, Any] | None = None
+    error: Any = None
+
+    @model_validator(mode="after")
+    def _answered(self) -> _Result:
+        if self.type == "succeeded" and self.message is None:
+            raise ValueError("no message")
+        return self
+
+
+class _Line(batch_answers.ResultLine):
+    result: _Result
+
+
+def _batched(line: _Line) -> MessagesReply | str:
+    """The answer in the line of one call; why there is none."""
+    result = line.result
+    if result.type != "succeeded" or result.message is None:
+        return f"{result.type} {result.error if result.error is not None else ''}".strip()
+    answer = MessagesReply()
+    answer.take_whole(result.message)
+    return answer
 
 
 def request(brief: Brief, spec: str, breakpoints: Iterable[int] = (), *, hour: bool = False) -> dict[str, Any]:

@@ -236,26 +236,24 @@ class ApiModel(Provider):
             raise call_errors.broken(self.name, problem, answer.partial(self.name))
         self._reached = True
 
-    async def about_batches(self, call: Callable[[Any], Awaitable[_Result]]) -> _Result:
-        """What a call of the SDK returns that streams no answer. Errors are those of a call for an answer. The SDKs
-        take any JSON for what they asked for, so `call` finds out what is none of it: its AttributeError and TypeError
-        are an answer that can't be used."""
+    async def about_batches(self, method: Literal["get", "post"], path: str, **options: Any) -> bytes:
+        """The body of the answer to a request about batches. Errors are those of a call for an answer. The SDKs' own
+        models are not used: they take any JSON for what they asked for."""
+        import httpx2
+
         await _imported(self.imports)
         clock = call_errors.SilenceClock(self.current.state.retry_for)
         try:
             client = self.client()
             async with clock.listening():
-                result = await call(client)
+                response = await getattr(client, method)(path, cast_to=httpx2.Response, **options)
+                data: bytes = await response.aread()
         except ExternalError:
             raise
         except Exception as error:
-            failure = self._error_for(error, ApiReply(), clock)
-            if isinstance(failure, AttributeError | TypeError):
-                what = f"an answer that is not about batches ({call_errors.quote(str(failure))})"
-                failure = call_errors.broken(self.name, what)
-            raise failure from None
+            raise self._error_for(error, ApiReply(), clock) from None
         self._reached = True
-        return result
+        return data
 
     def _lacks_option(self, error: Exception, options: Sequence[Option]) -> bool:
         """Whether an exception of the SDK says that an option is not supported, and another form of it is left."""

@@ -1,13 +1,17 @@
-"""What a vendor says of batches: their lists, and their results, of which those of the calls asked for are taken.
+"""What a vendor says of batches, read strictly: their lists, and their results.
 
-A gateway may answer with a page or an error of its own, or with a part of the answer, and the status may be 200.
+A gateway may answer with a page or an error of its own, with a part of the answer or with another one, and the status
+may be 200. What has not the documented shape says nothing: neither that a batch is not there, nor that a call has no
+result, since the call would be made and paid for again.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable
-from typing import Any, NamedTuple
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from typing import Annotated, Any, Generic, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.providers import call_errors
@@ -22,106 +26,154 @@ LISTED = 20
 MAX_ID_LENGTH = 200
 """Characters of the id of a batch or a file: those of vendors have about 40."""
 _QUOTED = 80
-"""Characters that are shown of a line that is no result."""
+"""Characters that are shown of an answer that has not the documented shape."""
 MAX_LISTED = 5_000
 """Batches of all pages of a list that are looked at."""
 
 
-def usable_id(holder: Any) -> str:
-    """The id of a batch or a file. AttributeError or TypeError if it is none. It is written into the record of batches
-    and shown as it is, so it is one short line, in which there is nothing to redact."""
-    id = holder.id
-    if not (isinstance(id, str) and 0 < len(id) <= MAX_ID_LENGTH and id.isprintable() and redact(id) == id):
-        raise TypeError("no id that can be used")
+def _usable(id: str) -> str:
+    """An id is written into the record of batches and shown as it is, so it is one short line, in which there is
+    nothing to redact."""
+    if not (0 < len(id) <= MAX_ID_LENGTH and id.isprintable() and redact(id) == id):
+        raise ValueError("no id that can be used")
     return id
 
 
-def has_ended(state: Any, ended: Collection[str]) -> bool:
-    """Whether the state of a batch is one of these. TypeError if it is none: the SDKs leave out what does not come."""
-    if not isinstance(state, str):
-        raise TypeError("a batch without a state")
-    return state in ended
+Id = Annotated[str, AfterValidator(_usable)]
+Count = Annotated[int, Field(ge=0)]
 
 
-async def listed_batches(name: str, first_page: Awaitable[Any]) -> AsyncIterator[Any]:
-    """The batches of a list whose pages are fetched as they are needed. Only a whole list tells that a batch was not
-    created, and none must be paid for twice. Raises AttributeError or TypeError if a page is not valid, does not say
-    whether it is the last, or repeats a batch, and TransientError after `MAX_LISTED`."""
-    seen = set[str]()
-    page = await first_page
+class Shape(BaseModel):
+    """A documented shape; fields that are not used are left out."""
+
+    model_config = ConfigDict(strict=True, frozen=True)
+
+
+class HasId(Shape):
+    """A file, or any other thing with an id."""
+
+    id: Id
+
+
+class VendorBatch(HasId):
+    """A batch as its vendor tells of it."""
+
+    @property
+    def created(self) -> float:
+        """When it was created, in seconds since the epoch."""
+        raise NotImplementedError
+
+
+class ResultLine(Shape):
+    """A line of results."""
+
+    custom_id: str
+
+
+_Shape = TypeVar("_Shape", bound=Shape)
+_Batch = TypeVar("_Batch", bound=VendorBatch)
+_Line = TypeVar("_Line", bound=ResultLine)
+
+
+class Page(Shape, Generic[_Batch]):
+    """A page of a list of batches."""
+
+    data: list[_Batch]
+    has_more: bool
+
+
+def read(name: str, shape: type[_Shape], data: bytes) -> _Shape:
+    """The answer of the server of the model `name`. TransientError if it has another shape."""
+    text = data.decode("utf-8", "replace")
+    try:
+        return shape.model_validate(strict_json(clean(text)))
+    except ValueError:
+        what = call_errors.quote(text, _QUOTED)
+        raise call_errors.broken(name, f"an answer about batches that has not the documented shape ({what})") from None
+
+
+def read_batch(name: str, shape: type[_Batch], data: bytes, id: str) -> _Batch:
+    """The batch of that id. TransientError if the answer is none, or is another batch."""
+    batch = read(name, shape, data)
+    if batch.id != id:
+        raise call_errors.broken(name, "another batch than the one that was asked for")
+    return batch
+
+
+async def listed_batches(
+    name: str, page: type[Page[_Batch]], fetch: Callable[[dict[str, Any]], Awaitable[bytes]], cursor: str, since: float
+) -> AsyncIterator[_Batch]:
+    """The batches of a list, whose pages are fetched as they are needed with parameters of the address, among them the
+    `cursor`, which is the last id of the page before. Those before `since` are left out only if the list has shown that
+    the newest come first. TransientError if a page has another shape, does not lead on or repeats a batch, and after
+    `MAX_LISTED`: only a whole list tells that a batch was not created."""
+    times: dict[str, float] = {}
+    query: dict[str, Any] = {"limit": LISTED}
     while True:
-        if not isinstance(page.data, list) or not isinstance(page.has_more, bool):
-            raise TypeError("a page that is not whole")
-        for batch in page.data:
-            if (id := usable_id(batch)) in seen:
-                raise TypeError("a list that has a batch twice")
-            if len(seen) == MAX_LISTED:
+        answer = read(name, page, await fetch(query))
+        for batch in answer.data:
+            if batch.id in times:
+                raise call_errors.broken(name, "a list that has a batch twice")
+            if len(times) == MAX_LISTED:
                 problem = f"{name} lists more than {MAX_LISTED:,} batches, and no more are looked at."
                 raise TransientError(problem, tries=1)
-            seen.add(id)
+            times[batch.id] = batch.created
             yield batch
-        if not page.has_more:
+        created = list(times.values())
+        newest_first = created == sorted(created, reverse=True) and created[:1] > created[-1:]
+        if not answer.has_more or (newest_first and created[-1] < since):
             return
-        if not page.has_next_page():
-            raise TypeError("a page that does not lead to the next")
-        page = await page.get_next_page()
+        if not answer.data:
+            raise call_errors.broken(name, "a page of a list that does not lead to the next")
+        query[cursor] = answer.data[-1].id
 
 
-class ResultFile(NamedTuple):
-    """A file of results, as it came."""
-
-    lines: bytes
-    least: int
-    """Results that it has if it is whole."""
+async def result_lines(name: str, data: bytes, shape: type[_Line]) -> dict[str, _Line]:
+    """The lines of a file of results by the id of each call. TransientError for a line of another shape, since it was
+    cut, or what came is an error or the page of a gateway, and for a second line of a call. The event loop has its turn
+    after each line."""
+    lines: dict[str, _Line] = {}
+    begin = 0
+    while begin < len(data):
+        end = data.find(b"\n", begin)
+        end = len(data) if end < 0 else end
+        text, begin = data[begin:end], end + 1
+        await asyncio.sleep(0)
+        if not text.strip():
+            continue
+        line = read(name, shape, text)
+        if line.custom_id in lines:
+            raise call_errors.broken(name, "results of a batch with two of one call")
+        lines[line.custom_id] = line
+    return lines
 
 
 async def batch_replies(
     name: str,
-    files: Iterable[ResultFile],
+    lines: Mapping[str, _Line],
     calls: Collection[str],
-    read: Callable[[dict[str, Any]], ApiReply | str],
+    read: Callable[[_Line], ApiReply | str],
+    *,
+    whole: bool,
 ) -> dict[str, Reply | TransientError]:
-    """The replies of a batch of the model `name` by the id of each call, from its files of results. Only `calls` are
-    looked at, and of two lines of a call the first counts. `read` makes of a line an answer, or tells why there is
-    none. A call has no reply only where the files are whole; if they are not, TransientError: they may be asked for
-    again, and the call would be paid for again. The event loop has its turn after each line."""
-    replies: dict[str, Reply | TransientError] = {}
-    lacking = ""
-    for file in files:
-        found = set[str]()
-        async for call, line in _results(name, file.lines):
-            found.add(call)
-            if call in calls and call not in replies:
-                replies[call] = _result(name, read(line))
-                if len(replies) == len(calls):
-                    return replies
-        if len(found) < file.least:
-            lacking = f"{len(found):,} of {file.least:,} results of a batch"
-    if lacking:
-        raise call_errors.broken(name, lacking)
-    return replies
-
-
-async def _results(name: str, lines: bytes) -> AsyncIterator[tuple[str, dict[str, Any]]]:
-    """The results in these lines, each with the id of its call. TransientError for a line that is none: it was cut, or
-    what came is an error or the page of a gateway."""
-    begin = 0
-    while begin < len(lines):
-        end = lines.find(b"\n", begin)
-        end = len(lines) if end < 0 else end
-        line, begin = lines[begin:end], end + 1
+    """The replies of a batch of the model `name` by the id of each call; none at all if the lines are of other calls.
+    `read` makes of a line an answer, or tells why there is none. Unless they are `whole` each of `calls` has a line.
+    TransientError if they have not, if some lines are of other calls, or if an answer breaks off."""
+    calls = set(calls)
+    ours = len(lines.keys() & calls)
+    if lines and not ours:
+        return {}
+    if ours < len(lines) or (ours < len(calls) and not whole):
+        raise call_errors.broken(
+            name, f"{ours:,} of {len(calls):,} results of a batch, and {len(lines) - ours:,} others"
+        )
+    replies: dict[str, Reply | TransientError] = {
+        call: TransientError(f"{name} gave no answer in its batch: no result.") for call in calls - lines.keys()
+    }
+    for call, line in lines.items():
         await asyncio.sleep(0)
-        if not line.strip():
-            continue
-        try:
-            data = strict_json(clean(line.decode("utf-8", "replace")))
-        except ValueError:
-            data = None
-        call = data.get("custom_id") if isinstance(data, dict) else None
-        if not isinstance(call, str):
-            what = call_errors.quote(line.decode("utf-8", "replace"), _QUOTED)
-            raise call_errors.broken(name, f"results of a batch with a line that is none ({what})")
-        yield call, data
+        replies[call] = _result(name, read(line))
+    return replies
 
 
 def _result(name: str, answer: ApiReply | str) -> Reply | TransientError:
@@ -130,5 +182,5 @@ def _result(name: str, answer: ApiReply | str) -> Reply | TransientError:
     if answer.length > LIMITS.answer:
         return call_errors.oversized(name, f"more than {LIMITS.answer:,} characters", answer.partial(name))
     if incomplete := answer.incomplete():
-        return call_errors.broken(name, incomplete, answer.partial(name))
+        raise call_errors.broken(name, f"results of a batch with {incomplete}")
     return answer.reply(name, batch=True)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping
 from importlib.util import find_spec
-from operator import index
 from typing import Any, Literal
+from urllib.parse import quote
+
+from pydantic import model_validator
 
 from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.prompting.briefs import Brief
@@ -28,6 +30,8 @@ _SIGNS = {
 """Option to words of the errors with which OpenAI, vLLM, SGLang, llama.cpp, LM Studio, Ollama, Groq and OpenRouter
 refuse it, in lower case."""
 _ENDPOINT = "/v1/chat/completions"
+_BATCHES = "/batches"
+_FORM = {"Content-Type": "multipart/form-data"}
 _ENDED = ("completed", "expired", "cancelled", "failed")
 """The states in which a batch stays as it is."""
 _NO_PACKAGE = 'The openai package is not installed. Try: pip install "debate-orchestrator[openai]".'
@@ -57,61 +61,57 @@ class Completions(api.ApiModel):
             for call, body in bodies.items()
         ]
 
-        async def create(client: Any) -> str:
-            file = await client.files.create(file=(f"{name}.jsonl", "".join(lines).encode()), purpose="batch")
-            batch = await client.batches.create(
-                input_file_id=batch_answers.usable_id(file),
-                endpoint=_ENDPOINT,
-                completion_window="24h",
-                metadata={"name": name},
-            )
-            return batch_answers.usable_id(batch)
-
-        return await self.about_batches(create)
+        file = {"file": (f"{name}.jsonl", "".join(lines).encode())}
+        form = {"body": {"purpose": "batch"}, "files": file, "options": {"headers": _FORM}}
+        data = await self.about_batches("post", "/files", **form)
+        uploaded = batch_answers.read(self.name, batch_answers.HasId, data)
+        asked = {"input_file_id": uploaded.id, "endpoint": _ENDPOINT, "completion_window": "24h"}
+        data = await self.about_batches("post", _BATCHES, body=asked | {"metadata": {"name": name}})
+        batch = batch_answers.read(self.name, _Batch, data)
+        if batch.given_name != name:
+            raise call_errors.broken(self.name, "a batch of another name than the one that was to be created")
+        return batch.id
 
     async def find_batches(self, name: str, size: int, since: float) -> list[str]:
-        async def found(client: Any) -> list[str]:
-            pages = client.batches.list(limit=batch_answers.LISTED)  # the newest first
-            async for batch in batch_answers.listed_batches(self.name, pages):
-                if batch.created_at < since:
-                    break
-                if (batch.metadata or {}).get("name") == name:
-                    return [batch_answers.usable_id(batch)]
-            return []
+        """As `BatchApi` says. Where a batch has come without a name, its size has to do."""
 
-        return await self.about_batches(found)
+        async def fetch(query: dict[str, Any]) -> bytes:
+            return await self.about_batches("get", _BATCHES, options={"params": dict(query)})
+
+        nameless = []
+        async for batch in batch_answers.listed_batches(self.name, _Page, fetch, "after", since):
+            if batch.given_name == name:
+                return [batch.id]
+            counts = batch.request_counts
+            if not batch.metadata and batch.created >= since and (counts is None or counts.total in (0, size)):
+                nameless.append(batch.id)
+        return nameless
 
     async def batch_ended(self, batch: str) -> bool:
-        async def ended(client: Any) -> bool:
-            return batch_answers.has_ended((await client.batches.retrieve(batch)).status, _ENDED)
-
-        return await self.about_batches(ended)
+        return (await self._batch(batch)).status in _ENDED
 
     async def batch_results(self, batch: str, calls: Collection[str]) -> dict[str, Reply | TransientError]:
         """As `BatchApi` says. Calls that failed have a file of their own; a batch that was refused as a whole has
         no file."""
+        found = await self._batch(batch)
+        if found.status not in _ENDED:
+            raise call_errors.broken(self.name, "results of a batch that has not ended")
+        output, errors = [await self._lines(file) for file in (found.output_file_id, found.error_file_id)]
+        if output.keys() & errors.keys():
+            raise call_errors.broken(self.name, "results of a batch with two of one call")
+        whole = found.has_no_more_than(len(output), len(calls))
+        return await batch_answers.batch_replies(self.name, output | errors, calls, _batched, whole=whole)
 
-        async def files(client: Any) -> list[batch_answers.ResultFile]:
-            found = await client.batches.retrieve(batch)
-            completed, failed = _counts(found, len(calls))
-            files = [(found.output_file_id, completed), (found.error_file_id, failed if found.error_file_id else 0)]
-            return [
-                batch_answers.ResultFile((await client.files.content(file)).content if file else b"", least)
-                for file, least in files
-            ]
+    async def _batch(self, id: str) -> _Batch:
+        data = await self.about_batches("get", f"{_BATCHES}/{quote(id, safe='')}")
+        return batch_answers.read_batch(self.name, _Batch, data, id)
 
-        results = await self.about_batches(files)
-        return await batch_answers.batch_replies(self.name, results, calls, self._batched)
-
-    def _batched(self, line: dict[str, Any]) -> CompletionsReply | str:
-        """The answer in the line of one call; why there is none."""
-        response = line.get("response")
-        response = response if isinstance(response, dict) else {}
-        if response.get("status_code") != 200 or not isinstance(response.get("body"), dict):
-            return str(line.get("error") or response.get("body") or "no response")
-        answer = CompletionsReply()
-        answer.take(response["body"])
-        return answer
+    async def _lines(self, file: str | None) -> dict[str, _Line]:
+        """The lines of a file of results by the id of each call; none where there is no file."""
+        if file is None:
+            return {}
+        data = await self.about_batches("get", f"/files/{quote(file, safe='')}/content")
+        return await batch_answers.result_lines(self.name, data, _Line)
 
     def _options(self, brief: Brief) -> list[Option]:
         """What is asked of the server besides an answer, with the words in which servers refuse it."""
@@ -260,17 +260,73 @@ class CompletionsReply(api.ApiReply):
         return "refused" if self._refusal else super().ended()
 
 
-def _counts(batch: Any, size: int) -> tuple[int, int]:
-    """How many results a batch of that size that has ended has in its two files: of calls that were completed, and of
-    those that failed. AttributeError or TypeError if that is not told. Where a server does not count all calls of a
-    batch that was completed, each has a result in one of the files."""
-    if not batch_answers.has_ended(batch.status, _ENDED):
-        raise TypeError("a batch that has not ended")
-    counts, completed = batch.request_counts, batch.status == "completed"
-    if counts is None or (completed and not 0 < counts.total <= counts.completed + counts.failed):
-        least = size if completed else 0
-        return least, least
-    return index(counts.completed), index(counts.failed)
+class _Counts(batch_answers.Shape):
+    total: batch_answers.Count
+    completed: batch_answers.Count
+    failed: batch_answers.Count
+
+
+class _Batch(batch_answers.VendorBatch):
+    created_at: int
+    status: Literal[
+        "validating", "failed", "in_progress", "finalizing", "completed", "expired", "cancelling", "cancelled"
+    ]
+    metadata: dict[str, str] | None = None
+    output_file_id: batch_answers.Id | None = None
+    error_file_id: batch_answers.Id | None = None
+    request_counts: _Counts | None = None
+
+    @property
+    def created(self) -> float:
+        return float(self.created_at)
+
+    @property
+    def given_name(self) -> str | None:
+        return (self.metadata or {}).get("name")
+
+    def has_no_more_than(self, answers: int, size: int) -> bool:
+        """Whether the counts of a batch that ended early say that so many of its calls were answered, and no more. In
+        one that was completed each call has a line. One that was never begun counts no calls."""
+        counts = self.request_counts
+        if counts is None or self.status == "completed" or counts.total not in (0, size):
+            return False
+        return counts.completed == answers and counts.completed + counts.failed <= counts.total
+
+
+_Page = batch_answers.Page[_Batch]
+
+
+class _Response(batch_answers.Shape):
+    status_code: int
+    body: Any
+
+    @model_validator(mode="after")
+    def _answered(self) -> _Response:
+        if self.status_code == 200 and not isinstance(self.body, dict):
+            raise ValueError("no answer")
+        return self
+
+
+class _Line(batch_answers.ResultLine):
+    response: _Response | None = None
+    error: dict[str, Any] | None = None
+
+    @model_validator(mode="after")
+    def _answered(self) -> _Line:
+        answered = self.response is not None and self.response.status_code == 200
+        if (self.error is None and self.response is None) or (self.error is not None and answered):
+            raise ValueError("neither or both of an answer and an error")
+        return self
+
+
+def _batched(line: _Line) -> CompletionsReply | str:
+    """The answer in the line of one call; why there is none."""
+    response = line.response
+    if line.error is not None or response is None or response.status_code != 200:
+        return str(line.error or (response and response.body) or "no response")
+    answer = CompletionsReply()
+    answer.take(response.body)
+    return answer
 
 
 def _message(body: object) -> str:

@@ -107,9 +107,9 @@ class BatchApi(Protocol):
         ...
 
     async def batch_results(self, batch: str, calls: Collection[str]) -> dict[str, Reply | TransientError]:
-        """The replies of a batch that has ended, by the id of each call. An error stands for a call that was not
-        answered. `calls` are all those that the batch has if it is ours; one of others has as many. A call has no reply
-        only if all results have come and it is not among them."""
+        """The replies of a batch that has ended, by the id of each of `calls`, which are all those that the batch has
+        if it is ours. An error stands for a call of which the provider says that it has no answer. Empty if the results
+        are those of another batch. TransientError unless they are whole."""
         ...
 
     async def close(self) -> None:

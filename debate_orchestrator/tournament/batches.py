@@ -36,7 +36,6 @@ from debate_orchestrator.tournament.batch_file import BATCHES, Batch, BatchFile
 from debate_orchestrator.util.errors import (
     BadFile,
     ExternalError,
-    JournalWriteError,
     Paused,
     ReplyPending,
     TransientError,
@@ -50,8 +49,11 @@ QUIET = 2.0
 """Seconds without a new call after which a batch is created of those that have come."""
 FIRST_LOOK, LAST_LOOK = 2.0, 60.0
 """Seconds between two looks at a batch, at first and in the end."""
-_CLOCK_SKEW = 3600.0
-"""Seconds by which the provider's clock may be behind."""
+SETTLE = 30.0
+"""Seconds between the two looks that tell that a batch was not created: a server may be at it still that has not
+answered, and a list may lag behind."""
+_CLOCK_SKEW = 7 * 86_400.0
+"""Seconds by which this machine's clock may have been ahead of the provider's."""
 _LAST_CREATIONS = 10.0
 """Seconds for which batches that are being created are awaited when a run ends."""
 
@@ -79,11 +81,12 @@ class Batches:
         on_note: Callable[[str], None] = lambda note: None,
         quiet: float = QUIET,
         first_look: float = FIRST_LOOK,
+        settle: float = SETTLE,
     ):
         """Without `collects` no new batch is created, and only results of earlier ones are taken. Raises as
         `BatchFile`."""
         self.collects, self._permissions, self._on_note = collects, permissions, on_note
-        self._quiet, self._first_look = quiet, first_look
+        self._quiet, self._first_look, self._settle_for = quiet, first_look, settle
         self._file = BatchFile(folder)
         self._apis: dict[str, BatchApi] = {}
         self._calls: dict[str, _Call] = {}
@@ -164,7 +167,7 @@ class Batches:
             return
         try:
             batch = self._file.plan(model, {call: self._calls[call].code for call in calls})
-        except JournalWriteError as error:
+        except ExternalError as error:
             self._settle(calls, error)
             return
         self._creating.add(batch.name)
@@ -187,14 +190,14 @@ class Batches:
         except ExternalError as error:
             if self.knows(batch.calls[0]):
                 hint = "resume later, with the key that created the batch"
-                error = ReplyPending([*error.problems, f"A batch of {batch.model} is under way."], hint=hint)
+                which = "is under way" if batch.id else "may have been created"
+                error = ReplyPending([*error.problems, f"A batch of {batch.model} {which}."], hint=hint)
             self._settle(batch.calls, error)
         except Exception as error:
             self._settle(batch.calls, error)
         else:
             for call in batch.calls:
-                lost = TransientError(f"{batch.model} gave no answer in its batch: no result.")
-                result = results.get(call, lost)
+                result = results[call]
                 if isinstance(result, Reply):
                     result = result.model_copy(update={"asked_code": batch.codes.get(call)})
                 self._settle([call], result)
@@ -206,8 +209,8 @@ class Batches:
         not create it; its calls then go into the next batch, or fail where no new one is created, to be made alone."""
         try:
             id = await (self._found(api, batch) if bodies is None else self._created(api, batch, bodies))
-        except TransientError:
-            raise  # it may have been created
+        except (TransientError, ReplyPending):
+            raise  # it may have been created, or a later run may create it
         except ExternalError:
             if bodies is not None:
                 self._file.created(batch, None)
@@ -227,24 +230,39 @@ class Batches:
             self._on_note(f"Batch {id} has {plural(len(batch.calls), 'call')} of {batch.model}.")
         return True
 
-    async def _created(self, api: BatchApi, batch: Batch, bodies: Mapping[str, dict[str, Any]]) -> str | None:
-        """Creates a batch. A request that broke off may have created it, so it is looked for before the next one."""
-        tried = False
+    async def _created(self, api: BatchApi, batch: Batch, bodies: Mapping[str, dict[str, Any]]) -> str:
+        """Creates a batch. A request that failed may have created it, whatever the answer was, so the batch is looked
+        for before the next one: ReplyPending if that fails. Any other error says that it was not created."""
 
         async def create() -> str:
-            nonlocal tried
-            found = await self._found(api, batch) if tried else None
-            tried = True
-            return found or await api.create_batch(batch.name, bodies)
+            try:
+                return await api.create_batch(batch.name, bodies)
+            except ExternalError as error:
+                try:
+                    found = await self._found(api, batch)
+                except ExternalError as unknown:
+                    raise ReplyPending([*error.problems, *unknown.problems]) from None
+                if found is None:
+                    raise
+                return found
 
         return await _with_retries(create)
 
     async def _found(self, api: BatchApi, batch: Batch) -> str | None:
-        """The id of a batch whose creation was not confirmed; None if there is none.
+        """The id of a batch whose creation was not confirmed; None if two looks say that there is none."""
+        found = await self._look(api, batch)
+        if found is None:
+            await asyncio.sleep(self._settle_for)
+            found = await self._look(api, batch)
+        return found
 
-        Where the provider keeps no names, batches of other programs may have the same size, and only the results tell
-        whose they are. The first to end is looked at first, so that none of them holds up one that has ended."""
-        since = batch.at - _CLOCK_SKEW
+    async def _look(self, api: BatchApi, batch: Batch) -> str | None:
+        """The id of a batch whose creation was not confirmed; None if there is none by now.
+
+        Where the provider keeps no names, batches of other programs may have the same size, and only the answers tell
+        whose they are. The first to end is looked at first, so that none of them holds up one that has ended. A time
+        of creation that is still to come tells nothing of when that was."""
+        since = batch.at - _CLOCK_SKEW if batch.at <= time.time() else 0.0
         found = await _with_retries(lambda: api.find_batches(batch.name, len(batch.calls), since))
         candidates = [id for id in found if not self._file.is_known(id)]
         seconds, noted = self._first_look, False
@@ -252,7 +270,8 @@ class Batches:
             for id in tuple(candidates):
                 if await _with_retries(partial(api.batch_ended, id)):
                     candidates.remove(id)
-                    if await _with_retries(partial(api.batch_results, id, frozenset(batch.calls))):
+                    results = await _with_retries(partial(api.batch_results, id, frozenset(batch.calls)))
+                    if any(isinstance(result, Reply) or result.maybe_billed for result in results.values()):
                         return id
             if candidates and not noted:
                 noted = True
@@ -271,7 +290,13 @@ class Batches:
         while not await _with_retries(lambda: api.batch_ended(id)):
             await asyncio.sleep(seconds)
             seconds = min(seconds * 1.5, LAST_LOOK)
-        return await _with_retries(lambda: api.batch_results(id, calls))
+
+        async def results() -> Mapping[str, Reply | TransientError]:
+            if found := await api.batch_results(id, calls):
+                return found
+            raise TransientError(f"{api.name} gave no complete answer: the results of another batch.")
+
+        return await _with_retries(results)
 
     def _settle(self, calls: Iterable[str], result: Reply | Exception) -> None:
         for call in calls:

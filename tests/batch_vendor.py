@@ -1,0 +1,171 @@
+"""A vendor of batches for tests, as either API has it: what it answers may be wrong in one way at each request."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import local_http
+
+Json = dict[str, Any]
+DAY = 86_400
+JSON = {"content-type": "application/json"}
+
+
+class Kept(NamedTuple):
+    """A batch: the ids of its calls, and when it was created."""
+
+    name: str
+    calls: tuple[str, ...]
+    created: float
+
+
+class Vendor:
+    """`faults` are what goes wrong with the next requests, one after another; see `FAULTS`."""
+
+    def __init__(self, kind: str, faults: list[str]):
+        self.kind, self.faults = kind, iter(faults)
+        now = datetime.now(UTC).timestamp()
+        self.batches = {f"old{n}": Kept(f"n{n}", (f"o{n}",) * 3, now - (60 + n) * DAY) for n in range(30)}
+        self.batches["others"] = Kept("another", ("x0", "x1", "x2"), now - 60)
+        self.paid = Counter[str]()
+        self._uploaded = b""
+
+    def answer(self, http: local_http.Asked) -> local_http.Answer:
+        fault, post = next(self.faults, ""), http.method == "POST"
+        if fault.startswith("refused "):
+            return int(fault.removeprefix("refused ")), JSON, [b'{"error": {"message": "no"}}']
+        data = (
+            self._post(http) if post else self._get(http.path, (FAULTS | ONCE).get(fault, lambda what, told: told))
+        ).encode()
+        if fault.startswith("then "):
+            return int(fault.removeprefix("then ")), JSON, [b'{"error": {"message": "no"}}']
+        broken = {"a page": b"<html>down</html>", "nothing": b"", "cut": data[: len(data) // 2], "another": b"{}"}
+        return 200, JSON, [broken.get(fault, data)]
+
+    def _post(self, http: local_http.Asked) -> str:
+        if http.path.endswith("/files"):
+            self._uploaded = http.body
+            return json.dumps({"id": "file"})
+        asked = json.loads(http.body)
+        lines = [line for line in self._uploaded.splitlines() if line.startswith(b"{")]
+        requests = asked["requests"] if self.kind == "anthropic" else list(map(json.loads, lines))
+        calls = tuple(request["custom_id"] for request in requests)
+        self.paid.update(calls)
+        id = f"batch{len(self.batches)}"
+        self.batches[id] = Kept(asked.get("metadata", {}).get("name", ""), calls, datetime.now(UTC).timestamp())
+        return json.dumps(self._told(id))
+
+    def _get(self, path: str, spoiled: Callable[[str, Any], Any]) -> str:
+        path, _, query = path.partition("?")
+        parts = path.removeprefix("/v1").removeprefix("/messages").split("/")[1:]
+        if parts[-1] in ("results", "content"):
+            lines = [self._line(call) for call in self.batches[parts[1]].calls]
+            return "".join(json.dumps(line) + "\n" for line in spoiled("results", lines))
+        if len(parts) == 2:
+            return json.dumps(spoiled("batch", self._told(parts[1])))
+        listed = spoiled("list", sorted(map(self._told, self.batches), key=self._created, reverse=True))
+        after = dict(pair.split("=") for pair in query.split("&"))
+        last = after.get("after") or after.get("after_id")
+        begin = [batch["id"] for batch in listed].index(last) + 1 if last else 0
+        page = {"data": listed[begin : begin + 20], "has_more": begin + 20 < len(listed)}
+        return json.dumps(spoiled("page", page))
+
+    def _created(self, told: Json) -> float:
+        return self.batches[told["id"]].created
+
+    def _told(self, id: str) -> Json:
+        kept = self.batches[id]
+        size = len(kept.calls)
+        if self.kind == "anthropic":
+            counts = dict.fromkeys(("processing", "errored", "canceled", "expired"), 0) | {"succeeded": size}
+            created = datetime.fromtimestamp(kept.created, UTC).isoformat()
+            return {"id": id, "created_at": created, "processing_status": "ended", "request_counts": counts}
+        counts = {"total": size, "completed": size, "failed": 0}
+        told = {"id": id, "created_at": int(kept.created), "status": "completed", "request_counts": counts}
+        return {**told, "metadata": {"name": kept.name}, "output_file_id": id, "error_file_id": None}
+
+    def _line(self, call: str) -> Json:
+        if self.kind == "anthropic":
+            message = {"content": [{"type": "text", "text": call}], "stop_reason": "end_turn"}
+            return {"custom_id": call, "result": {"type": "succeeded", "message": message}}
+        body = {"choices": [{"message": {"content": call}, "finish_reason": "stop"}]}
+        return {"custom_id": call, "response": {"status_code": 200, "body": body}, "error": None}
+
+
+def _results(change: Callable[[list[Json]], list[Json]]) -> Callable[[str, Any], Any]:
+    return lambda what, told: change(told) if what == "results" else told
+
+
+def _foreign(line: Json) -> Json:
+    return line | {"custom_id": "y" + line["custom_id"]}
+
+
+def _is_earlier(batch: Json) -> bool:
+    return not batch["id"].startswith("batch")
+
+
+def _batches(change: Callable[[Json], Json]) -> Callable[[str, Any], Any]:
+    def spoiled(what: str, told: Any) -> Any:
+        return [change(one) for one in told] if what == "list" else change(told) if what == "batch" else told
+
+    return spoiled
+
+
+def _counts(change: Callable[[int], Any]) -> Callable[[str, Any], Any]:
+    def changed(batch: Json) -> Json:
+        return batch | {"request_counts": {name: change(count) for name, count in batch["request_counts"].items()}}
+
+    return _batches(changed)
+
+
+def _page(**changed: Any) -> Callable[[str, Any], Any]:
+    return lambda what, told: told | changed if what == "page" else told
+
+
+FAULTS: dict[str, Callable[[str, Any], Any]] = {
+    "lines of others": _results(lambda lines: [lines[0], *map(_foreign, lines[1:])]),
+    "a line less": _results(lambda lines: lines[:-1]),
+    "no lines": _results(lambda lines: []),
+    "a line twice": _results(lambda lines: [*lines[:-1], lines[0]]),
+    "ids alone": _results(lambda lines: [{"custom_id": line["custom_id"]} for line in lines]),
+    "empty answers": _results(
+        lambda lines: [
+            line | {"result": {"type": "succeeded", "message": {}}, "response": {"status_code": 200, "body": {}}}
+            for line in lines
+        ]
+    ),
+    "unknown results": _results(
+        lambda lines: [line | {"result": {"type": "processing"}, "response": None} for line in lines]
+    ),
+    "no counts": _batches(lambda batch: batch | {"request_counts": {}}),
+    "negative counts": _counts(lambda count: -count),
+    "counts of nothing": _counts(lambda count: 0),
+    "no files": _batches(lambda batch: {name: None if name.endswith("file_id") else batch[name] for name in batch}),
+    "ended early": _batches(lambda batch: batch | ({"status": "expired"} if "status" in batch else {})),
+    "no name": _batches(lambda batch: batch | {"metadata": None}),
+    "another id": _batches(lambda batch: batch | {"id": "y" + batch["id"]}),
+    "oldest first": lambda what, told: told[::-1] if what == "list" else told,
+    "an old one first": lambda what, told: [told[-1], *told[:-1]] if what == "list" else told,
+    "no end": _page(has_more=None),
+    "an empty page": _page(data=[], has_more=True),
+}  # fmt: skip
+"""What is changed, by its kind (`results`, `list`, `page` or `batch`), and what it was to what it becomes."""
+
+ONCE: dict[str, Callable[[str, Any], Any]] = {
+    "results of others": _results(lambda lines: [*map(_foreign, lines)]),
+    "a list that lags": lambda what, told: [*filter(_is_earlier, told)] if what == "list" else told,
+}
+"""The same for answers in which nothing is wrong but that they are others: two looks see through one of them."""
+
+
+def faults() -> Iterator[str]:
+    """All that may go wrong with a request any number of times."""
+    yield from FAULTS
+    yield from ("a page", "nothing", "cut", "another", "")
+    for status in (400, 401, 402, 403, 404, 429, 500, 504, 529):
+        yield f"refused {status}"
+        yield f"then {status}"
