@@ -21,7 +21,10 @@ MIN_LENGTH = 8
 """Characters from which on something decoded, or half of something, is looked for."""
 _DEPTH = 4
 """How often a text is decoded; escapes that were escaped again in the same way are decoded at once."""
-_UNSEEN = f"[{HIDDEN}\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]|{JOINER}"
+_UNSEEN = f"[{HIDDEN}\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u2400-\u2406\u2408-\u241a\u241c-\u241f\u2421]|{JOINER}"
+"""Characters that can't be seen, and what `sanitize` shows them as, but for what may be of markup."""
+_PICTURES = re.compile("[\u2407\u241b\ufffd]")
+"""The rest of what it shows them as: with markup, they can't be told from the controls that begin and end it."""
 _HEX = "[0-9a-fA-F]"
 _BACKSLASH = r"\\{1,8}+"
 """One that may be escaped again. None is given back: what follows it is never one."""
@@ -124,6 +127,7 @@ _CLEANED: dict[str, tuple[_Change, ...]] = {
     "": ((re.compile(rf"(?:\s|{_UNSEEN})+"), lambda _: ""),),
     " ": ((re.compile(rf"(?:{_UNSEEN})+"), lambda _: ""), (_SPACE, lambda _: " ")),
 }
+_AS_IT_IS: _Change = (_PICTURES, lambda _: "")
 _BARE: _Change = (_MARKUP, lambda _: "")
 
 
@@ -199,10 +203,8 @@ def readings(text: str, space: str, *, bare: bool = False, goes_on: bool = False
 
 def _cleaned(reading: Reading, space: str, bare: bool, goes_on: bool) -> Iterator[Reading]:
     for whole in _before_markup(reading) if bare and goes_on else (reading,):
-        if bare:
-            yield Reading(clean(_MARKUP.sub("", whole.text), space), whole, (_BARE, *_CLEANED[space]))
-        else:
-            yield Reading(clean(whole.text, space), whole, _CLEANED[space])
+        first = _BARE if bare else _AS_IT_IS
+        yield Reading(clean(first[0].sub("", whole.text), space), whole, (first, *_CLEANED[space]))
 
 
 def _before_markup(reading: Reading) -> Iterator[Reading]:
