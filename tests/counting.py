@@ -6,6 +6,7 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
@@ -67,7 +68,7 @@ class Redaction(NamedTuple):
 def redaction() -> Iterator[Redaction]:
     """Counts the work of looking for secrets."""
     work = Redaction([], [])
-    spans, begun, made, places = Search.spans, Search.begun, Reading.__init__, Reading.places
+    spans, begun, made, changed = Search.spans, Search.begun, Reading.__init__, vars(Reading)["_changed"].func
 
     def count_spans(self: Search, text: str) -> Iterator[tuple[int, int]]:
         work.searched.append(len(text))
@@ -81,12 +82,15 @@ def redaction() -> Iterator[Redaction]:
         work.read.append(len(text))
         made(self, text, *terms)
 
-    def count_places(self: Reading) -> tuple[list[int], list[int]]:
+    def count_changed(self: Reading) -> object:
         work.read.append(len(self.text))
-        return places(self)
+        return changed(self)
+
+    counted = cached_property(count_changed)
+    counted.__set_name__(Reading, "_changed")
 
     with (
         patch.multiple(Search, spans=count_spans, begun=count_begun),
-        patch.multiple(Reading, __init__=count_made, places=count_places),
+        patch.multiple(Reading, __init__=count_made, _changed=counted),
     ):
         yield work

@@ -16,6 +16,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from journals import START, every_kind, line, opened, said, sealed, written
 
+from debate_orchestrator import __version__
 from debate_orchestrator.core.events import (
     NONCE_PATTERN,
     BriefSent,
@@ -31,7 +32,14 @@ from debate_orchestrator.core.events import (
 from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.storage.journal import JournalWriter, read
-from debate_orchestrator.util.errors import BadJournal, DamagedJournal, DebateError, LockedJournal
+from debate_orchestrator.util.errors import (
+    BadJournal,
+    DamagedJournal,
+    DebateError,
+    LockedJournal,
+    NewerJournal,
+    UnknownEvent,
+)
 
 # Round trips
 
@@ -242,14 +250,35 @@ def test_a_newer_journal_asks_for_an_upgrade(tmp_path: Path, more: dict[str, Any
 
 
 @pytest.mark.parametrize("event", [{"kind": "applauded", "turn": "t"}, {"kind": "noted", "note": "new"}, {}, 7, None])
-def test_an_unknown_event_asks_for_an_upgrade(tmp_path: Path, event: object) -> None:
-    """A well-sealed line with an event this version does not know is named by its number, and called newer."""
+@pytest.mark.parametrize(
+    ("version", "newer"),
+    [("999.0", True), (f"{__version__}.1", True), (__version__, False), ("0.0.9", False), ("x", False), ("", False)],
+)
+def test_an_unknown_event_is_called_newer_where_its_journal_says_so(
+    tmp_path: Path, event: object, version: str, newer: bool
+) -> None:
+    """A well-sealed line with an event this version does not know is named by its number. That a newer version wrote it
+    is said only where one opened the journal."""
     path = tmp_path / "j.jsonl"
-    data = written(path, [opened()])
+    data = written(path, [opened().model_copy(update={"version": version})])
     path.write_bytes(data + line(2, read(path).entries[-1].hash, event))
-    with pytest.raises(BadJournal, match=r"line 2 holds an event this version does not know.*upgrade") as refused:
+    with pytest.raises(BadJournal, match=r"line 2 holds an event this version does not know") as refused:
         read(path)
-    assert not isinstance(refused.value, DamagedJournal)
+    assert isinstance(refused.value, NewerJournal if newer else UnknownEvent)
+    assert ("upgrade" in str(refused.value)) == ("newer" in str(refused.value)) == newer
+
+
+@pytest.mark.parametrize("changed", [{"mood": "new"}, {"version": 7}, {"schema_version": "x"}, {"schema_version": 0}])
+def test_an_opening_that_is_damaged_is_not_called_newer(tmp_path: Path, changed: dict[str, Any]) -> None:
+    """A key that is wrong or unknown in the first line of this version's journal asks for no upgrade; one of a newer
+    version's does."""
+    path, data = tmp_path / "j.jsonl", opened().model_dump(mode="json") | {"version": __version__}
+    path.write_bytes(line(1, START, data | changed))
+    with pytest.raises(UnknownEvent, match=r"read it with the version that wrote it, or restore it from a copy"):
+        read(path)
+    path.write_bytes(line(1, START, data | {"version": "999.0", "mood": "new"}))
+    with pytest.raises(NewerJournal, match="upgrade"):
+        read(path)
 
 
 def test_a_journal_begins_with_its_opening(tmp_path: Path) -> None:

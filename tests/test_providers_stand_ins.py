@@ -201,6 +201,11 @@ def test_why_a_recording_can_not_be_replayed_is_told_without_its_words(recording
     data = opening().model_dump(mode="json")
     files = {
         "it holds what this version does not know. Try: upgrade debate-orchestrator: a newer version wrote it.": (
+            line(1, "0" * 64, data | {"schema_version": 2, "nonce": "hunter2"}),
+            line(1, "0" * 64, data | {"version": "99.0", "hunter2": 1}),
+        ),
+        "it holds what this version does not know. Try: read it with the version that wrote it, or restore it from a "
+        "copy.": (
             line(1, "0" * 64, data | {"schema_version": "hunter2"}),
             whole[: whole.index(b"\n") + 1] + line(2, read(recording).entries[0].hash, {"kind": "hunter2"}),
         ),

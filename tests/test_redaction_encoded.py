@@ -16,6 +16,7 @@ from debates import opening
 from hypothesis import given
 from hypothesis import strategies as st
 
+from debate_orchestrator.cli import output
 from debate_orchestrator.core.events import Spoke
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.private_text import without_private
@@ -24,7 +25,7 @@ from debate_orchestrator.providers import servers
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.terminal.speeches import SpeechView
 from debate_orchestrator.util.redact import StreamRedactor, redact, secrets
-from debate_orchestrator.util.sanitize import sanitize
+from debate_orchestrator.util.sanitize import one_line, sanitize
 
 KEY = "q7/Zk+Lw3/Rt9PxV1&mBc5+Jd8HsY2aT4="
 HIDDEN = ["\u200b", "\u00ad", "\ufeff", "\u200d", "\u2060", "\U000e0041", "\u00ad\u200c", "", "", ""]
@@ -277,3 +278,24 @@ def test_a_key_from_a_ballot_in_the_report(debate: Run, here: Path) -> None:
     taken += "".join(path.read_text("utf-8") for path in here.rglob("*.brief.md"))
     assert "[key]" in taken
     assert KEY not in sanitize(taken) and escaped[:90] not in taken
+
+
+CONTROLS = [*map(chr, (*range(0x09), *range(0x0B, 0x0D), *range(0x0E, 0x20), *range(0x7F, 0x85), *range(0x86, 0xA0)))]
+CONTROLS += ["\ud800", "\ufdd0", "\uffff", "\U0001ffff"]
+"""All that is shown as a picture, and one of each kind that is shown as U+FFFD."""
+
+
+@pytest.mark.parametrize("char", CONTROLS)
+def test_a_key_with_controls_in_it_after_they_were_made_visible(char: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What was sanitized before secrets are looked for hides no key: not in what the program says, nor where each of
+    a key's characters is followed by a control, nor where that is escaped in JSON."""
+    text = f"It is {KEY[:9]}{char}{KEY[9:]}."
+    within = f"It is {char.join(KEY)}."
+
+    for shown in (text, within):
+        assert redact(sanitize(shown)) == redact(json.dumps(sanitize(shown))[1:-1]) == "It is [key]."
+        assert redact(one_line(shown)) == "It is [key]."
+    output.say(text)
+    output.remark(f"debate: {text}")
+    output.print_problems([text])
+    assert capsys.readouterr() == ("It is [key].\n", "debate: It is [key].\ndebate: It is [key].\n")

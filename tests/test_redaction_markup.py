@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import re._parser as regex_parser
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -16,7 +17,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from debate_orchestrator.util import decoding
-from debate_orchestrator.util.redact import Redactor, StreamRedactor, redact
+from debate_orchestrator.util.redact import Redactor, StreamRedactor, redact, spellings
 from debate_orchestrator.util.sanitize import sanitize
 
 KEY = "sk-proj-Ab3dEf6hIj9lMn2pQr5tUv8xYz01"
@@ -168,6 +169,26 @@ def test_the_beginnings_of_many_sequences(opener: str) -> None:
     lengths = [len(found[0]) for at in range(len(text)) if (found := sequence.match(text, at))]
 
     assert 500 <= sum(lengths) <= 2 * len(text)
+
+
+def test_a_run_of_backslashes_is_read_once() -> None:
+    """No pattern gives backslashes back to try an escape with fewer of them: each place of a long run would be read as
+    often as a run may be long, for each kind of escape."""
+    patterns = [decoding._MARKUP, decoding._OPEN_MARKUP, decoding._INCOMPLETE, *decoding._ESCAPES.values()]
+    tree = "".join(str(regex_parser.parse(pattern.pattern)) for pattern in patterns)
+
+    assert tree.count("(POSSESSIVE_REPEAT, (1, 8, [(LITERAL, 92)]))") > 20
+    assert "(MAX_REPEAT, (1, 8, [(LITERAL, 92)]))" not in tree
+
+
+@pytest.mark.parametrize(("unit", "most"), [("\\%25", 60), ("%25", 36), ("\x9b%25", 32)])
+def test_readings_of_one_text_share_what_was_worked_out(unit: str, most: int) -> None:
+    """What a change to a text replaced is worked out once, for all readings that were made of it."""
+    redactor, text = Redactor(spellings(KEY)), unit * 2_000
+    with redaction() as work:
+        redactor.split(text)
+
+    assert len(text) <= sum(work.read) <= most * len(text)
 
 
 def pictured(said: str) -> Iterator[str]:

@@ -17,10 +17,17 @@ from contextlib import contextmanager, suppress
 def main(argv: list[str] | None = None) -> None:
     """Runs one verb and exits: 0 done, 2 the user's mistake, 3 stopped with work left, 4 a provider failed for good,
     130 interrupted."""
-    from debate_orchestrator.cli.output import all_written, print_problems, print_unsearched, redact_streams
+    from debate_orchestrator.cli.output import (
+        lost_output,
+        open_streams,
+        print_problems,
+        print_unsearched,
+        redact_streams,
+    )
     from debate_orchestrator.util.errors import RedactionFailed
     from debate_orchestrator.util.redact import search_failure
 
+    open_streams()
     redact_streams()
     code = _run(argv)
     if cause := search_failure():
@@ -28,14 +35,14 @@ def main(argv: list[str] | None = None) -> None:
         with suppress(OSError):  # the exit code says it too
             print_unsearched(f"debate: {failed}")
         code = exit_code(failed)
-    if not all_written() and code == 0:
-        print_problems([_NO_ROOM.format("no space is left")])
+    if (why := lost_output()) and code == 0:
+        print_problems([_LOST.format(why)])
         code = 4
-        all_written()
+        lost_output()
     sys.exit(code)
 
 
-_NO_ROOM = "Can't write the output ({}). Try: make room on the disk."
+_LOST = "Can't write the output ({}). Try: send it to a file on a disk that has room."
 
 
 def _run(argv: list[str] | None) -> int:
@@ -79,12 +86,12 @@ def _sigterm_as_interrupt() -> Iterator[None]:
 
 def _report_failure(error: Exception, *, as_json: bool) -> int:
     """Prints an error of this program and returns its exit code. Any other error is a bug and is raised again."""
-    from debate_orchestrator.cli.output import print_json, print_problems
+    from debate_orchestrator.cli.output import OutputClosed, print_json, print_problems
     from debate_orchestrator.storage.files import DISK_ERRORS
     from debate_orchestrator.util.errors import DebateError, RedactionFailed
 
-    if isinstance(error, OSError) and error.errno in DISK_ERRORS:
-        print_problems([_NO_ROOM.format(error.strerror or "unknown error")])
+    if isinstance(error, OutputClosed) or (isinstance(error, OSError) and error.errno in DISK_ERRORS):
+        print_problems([_LOST.format(error.strerror or "unknown error")])
         return 4
     if not isinstance(error, DebateError):
         raise error

@@ -171,9 +171,9 @@ def _read_answers(path: str | None) -> dict[str, Any]:
 def read_standard_input() -> dict[str, Any]:
     """The mapping, as YAML or JSON, on standard input. Raises BadFile."""
     try:
-        if sys.stdin is not None and sys.stdin.isatty():
+        if sys.stdin.isatty():
             remark("reading from the terminal: end with Ctrl-D.")
-        data = sys.stdin.buffer.read(MAX_SIZE + 1) if sys.stdin is not None else b""
+        data = sys.stdin.buffer.read(MAX_SIZE + 1)
     except OSError as error:
         raise BadFile(f"{STDIN} can't be read: {error_text(error)}.") from None
     if len(data) > MAX_SIZE:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -29,13 +30,18 @@ _flags_of_verb: set[str] = set()
 """The flags of the verb that runs, by their names in the arguments."""
 
 
+class OutputClosed(OSError):
+    """The process was begun without the stream that something was printed to."""
+
+
 class _Redacted:
     """A text stream that redacts what is written to it, and escapes characters that its encoding lacks."""
 
     def __init__(self, stream: TextIO, *, talk: bool):
         """What a stream of `talk` has no room for is left out: no work ends for it."""
         self._stream = self.unsearched = stream
-        self._talk, self.no_room = talk, False
+        self._talk, self.lost = talk, ""
+        """Why something could not be written; empty while all could."""
 
     def write(self, text: str) -> int:
         name = self._stream.encoding or "utf-8"
@@ -49,14 +55,17 @@ class _Redacted:
 
     @contextmanager
     def _noted(self) -> Iterator[None]:
-        """Notes that something could not be written since the disk is full or fails."""
+        """Notes that something could not be written since the disk is full or fails, or the stream was closed."""
         try:
             yield
         except OSError as error:
-            full = error.errno in DISK_ERRORS
-            self.no_room = self.no_room or full
-            if not (full and self._talk):
+            if error.errno == errno.EBADF:
+                error = OutputClosed(error.errno, f"standard {'error' if self._talk else 'output'} is closed")
+            elif error.errno not in DISK_ERRORS:
                 raise
+            self.lost = self.lost or str(error.strerror)
+            if not self._talk:
+                raise error from None
 
     def writelines(self, lines: Iterable[str]) -> None:
         self.write("".join(lines))
@@ -67,6 +76,19 @@ class _Redacted:
         return getattr(self._stream, name)
 
 
+def open_streams() -> None:
+    """Opens the null device in place of each of the three standard streams that the process was begun without: a file
+    that is opened later takes the place of none. It can only be read, so that what is printed there fails."""
+    while (descriptor := os.open(os.devnull, os.O_RDONLY)) <= 2:  # the lowest that is free
+        os.set_inheritable(descriptor, True)
+    os.close(descriptor)
+    sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            descriptor = os.open(os.devnull, os.O_RDONLY)
+            setattr(sys, name, open(descriptor, "w", encoding="utf-8"))  # noqa: SIM115
+
+
 def redact_streams() -> None:
     """From here on this process prints no secret of the environment: not in results, errors, usage messages, logs of
     libraries or tracebacks. Warnings of libraries are hidden, unless Python is told to show them: they may quote a part
@@ -75,27 +97,28 @@ def redact_streams() -> None:
         warnings.simplefilter("ignore")
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
-        if stream is not None and not isinstance(stream, _Redacted):
+        if not isinstance(stream, _Redacted):
             setattr(sys, name, _Redacted(stream, talk=name == "stderr"))
 
 
-def all_written() -> bool:
-    """Writes out what standard output and standard error still hold. False if the disk under one of them had no room
-    for all that this process printed."""
-    for stream in filter(None, (sys.stdout, sys.stderr)):
+def lost_output() -> str:
+    """Writes out what standard output and standard error still hold. Why something that this process printed could not
+    be written, where the disk under one of them had no room for it or one was closed; empty elsewhere."""
+    for stream in (sys.stdout, sys.stderr):
         with suppress(ValueError):  # it was closed
             try:
                 stream.flush()
             except OSError:
                 # Python flushes once more at exit: it would tell the same fault again, and end with code 120.
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-    return not any(isinstance(stream, _Redacted) and stream.no_room for stream in (sys.stdout, sys.stderr))
+    streams = (stream for stream in (sys.stdout, sys.stderr) if isinstance(stream, _Redacted))
+    return next((stream.lost for stream in streams if stream.lost), "")
 
 
-def at_terminal(shown: TextIO | None) -> bool:
+def at_terminal(shown: TextIO) -> bool:
     """Whether a person can be asked: standard input, and the stream on which questions are shown, are terminals."""
     try:
-        return all(stream is not None and stream.isatty() for stream in (sys.stdin, shown))
+        return sys.stdin.isatty() and shown.isatty()
     except ValueError:  # one of them is closed
         return False
 
@@ -119,9 +142,8 @@ def page(text: str) -> None:
 def remark(*lines: str) -> None:
     """Prints progress or advice, each of the lines as one, on stderr, behind the results before it where both go into
     one pipe."""
-    if sys.stdout is not None:
-        with suppress(OSError, ValueError):  # a pipe that was closed is told where results are printed
-            sys.stdout.flush()
+    with suppress(OSError, ValueError):  # a pipe that was closed is told where results are printed
+        sys.stdout.flush()
     _write(lines, sys.stderr)
 
 

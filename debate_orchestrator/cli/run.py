@@ -75,7 +75,7 @@ def _piped_topic() -> str | None:
         # A pipe may be held open by a program that writes no more.
         while len(data) < _MAX_PIPED and select.select([stdin], [], [], 2.0)[0] and (piece := os.read(stdin, 65_536)):
             data += piece
-    except (AttributeError, OSError, ValueError):
+    except (OSError, ValueError):
         return None
     text = data.decode(errors="surrogateescape")
     lines = [line.strip() for line in text.splitlines() if line.strip()]

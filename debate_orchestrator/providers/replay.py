@@ -16,6 +16,7 @@ from debate_orchestrator.util.errors import (
     DamagedJournal,
     NewerJournal,
     ProviderFailed,
+    UnknownEvent,
 )
 from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.sanitize import sanitize
@@ -62,8 +63,8 @@ def _events(path: str) -> list[Event]:
     try:
         events = journal.parse(path, data).events
         stored_state(path, events)  # a journal that says what can't be is refused, as by every verb
-    except NewerJournal:
-        raise NewerJournal(f"{start}it holds what this version does not know.") from None
+    except (NewerJournal, UnknownEvent) as error:
+        raise type(error)(f"{start}it holds what this version does not know.") from None
     except DamagedJournal:
         hint = f"`{command('check', path)}` tells what is wrong with it"
         raise DamagedJournal(f"{start}it is a damaged journal.", hint=hint) from None

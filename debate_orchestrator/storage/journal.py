@@ -30,6 +30,7 @@ from weakref import WeakValueDictionary
 
 from pydantic import ValidationError
 
+from debate_orchestrator import __version__
 from debate_orchestrator.core.events import EVENT, Event, Opened
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.private_text import without_private
@@ -43,9 +44,11 @@ from debate_orchestrator.util.errors import (
     LockedJournal,
     NewerJournal,
     ProviderFailed,
+    UnknownEvent,
     short_repr,
 )
 from debate_orchestrator.util.messages import command
+from debate_orchestrator.util.numbers import numbers_of
 from debate_orchestrator.util.redact import Redactor, redactor, truncate
 from debate_orchestrator.util.sanitize import sanitize
 
@@ -55,9 +58,9 @@ _SUFFIX_LENGTH = len(',"hash":""}') + 64
 _FIRST_PREV = "0" * 64
 """The `prev` of the first line."""
 BEGINNING = b'{"n":1,"at":"'
+"""How every journal begins."""
 NAME_ONE = f"name a file that ends in {JOURNAL}"
 """What to try where a name is no journal's."""
-"""How every journal begins."""
 _AT = re.compile(r"[0-9A-Za-z:.+ -]{1,40}")
 """What says when a line was written: reports show a part of it as it is, so it may hold no markup and no controls."""
 
@@ -87,8 +90,8 @@ class JournalContents(NamedTuple):
 def read(path: str | os.PathLike[str]) -> JournalContents:
     """The journal at `path`.
 
-    Raises BadJournal if the file is not a journal, NewerJournal if a newer version wrote it, and DamagedJournal if a
-    line was changed, is missing, or follows a bad one.
+    Raises BadJournal if the file is not a journal, NewerJournal if a newer version wrote it, UnknownEvent if this one
+    can't read an event, and DamagedJournal if a line was changed, is missing, or follows a bad one.
     """
     return parse(str(path), read_bytes(path))
 
@@ -155,7 +158,7 @@ def parse(path: str, data: bytes) -> JournalContents:
     end = data.rfind(b"\n") + 1
     entries: list[Entry] = []
     for n, line in enumerate(data[:end].split(b"\n")[:-1], start=1):
-        entries.append(_entry(path, n, line, entries[-1].hash if entries else _FIRST_PREV))
+        entries.append(_entry(path, n, line, entries))
     if not entries:
         raise BadJournal(f"{path} has no complete line, so it holds no debate.", hint="open the debate again")
     if not isinstance(entries[0].event, Opened):
@@ -163,9 +166,9 @@ def parse(path: str, data: bytes) -> JournalContents:
     return JournalContents(entries, len(data) - end)
 
 
-def _entry(path: str, n: int, line: bytes, prev: str) -> Entry:
+def _entry(path: str, n: int, line: bytes, earlier: list[Entry]) -> Entry:
     """The entry that line `n` holds, verified: its own hash, then its place in the chain, then the event."""
-    where = f"{path}: line {n}"
+    where, prev = f"{path}: line {n}", earlier[-1].hash if earlier else _FIRST_PREV
     body, suffix = line[:-_SUFFIX_LENGTH] + b"}", line[-_SUFFIX_LENGTH:]
     digest = hashlib.sha256(body).hexdigest()
     if suffix != _hash_suffix(digest):
@@ -179,17 +182,19 @@ def _entry(path: str, n: int, line: bytes, prev: str) -> Entry:
             f"{where} is entry {number} and follows {short_repr(before)}, which is not the line before it: "
             "a line is missing, or lines were moved."
         )
-    if n == 1 and isinstance(data, dict) and data.get("schema_version", SCHEMA) != SCHEMA:
-        found = short_repr(data["schema_version"])
-        raise NewerJournal(f"{path} has journal version {found}, and this program reads version {SCHEMA}.")
+    if n == 1 and isinstance(data, dict) and (version := data.get("schema_version", SCHEMA)) != SCHEMA:
+        kind = NewerJournal if type(version) is int and version > SCHEMA else UnknownEvent
+        raise kind(f"{path} has journal version {short_repr(version)}, and this program reads version {SCHEMA}.")
     try:
         return Entry(number, at, EVENT.validate_python(data), digest)
     except (ValidationError, RecursionError) as error:
+        mistake = _first_mistake(error)
         if isinstance(error, ValidationError) and {item["type"] for item in error.errors()} == {NOT_A_LINE}:
-            raise DamagedJournal(
-                f"{where} holds a text that is not allowed in its place{_first_mistake(error)}."
-            ) from None
-        raise NewerJournal(f"{where} holds an event this version does not know{_first_mistake(error)}.") from None
+            raise DamagedJournal(f"{where} holds a text that is not allowed in its place{mistake}.") from None
+        opened = earlier[0].event.model_dump() if earlier else data
+        version = opened.get("version") if isinstance(opened, dict) else None
+        kind = NewerJournal if numbers_of(version) > numbers_of(__version__) else UnknownEvent
+        raise kind(f"{where} holds an event this version does not know{mistake}.") from None
 
 
 def _fields(where: str, body: bytes) -> tuple[int, str, str, object]:

@@ -8,11 +8,12 @@ sequences with which terminals are told of colours, tags of HTML, and a line bre
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator
-from functools import partial
+from functools import cached_property, partial
 from html.entities import html5
 from itertools import islice, takewhile
+from operator import itemgetter
 
 from debate_orchestrator.util.sanitize import HIDDEN, JOINER
 
@@ -20,9 +21,13 @@ MIN_LENGTH = 8
 """Characters from which on something decoded, or half of something, is looked for."""
 _DEPTH = 4
 """How often a text is decoded; escapes that were escaped again in the same way are decoded at once."""
-_UNSEEN = f"[{HIDDEN}\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]|{JOINER}"
+_UNSEEN = f"[{HIDDEN}\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u2400-\u2406\u2408-\u241a\u241c-\u241f\u2421]|{JOINER}"
+"""Characters that can't be seen, and what `sanitize` shows them as, but for what may be of markup."""
+_PICTURES = re.compile("[\u2407\u241b\ufffd]")
+"""The rest of what it shows them as: with markup, they can't be told from the controls that begin and end it."""
 _HEX = "[0-9a-fA-F]"
-_BACKSLASH = r"\\{1,8}"
+_BACKSLASH = r"\\{1,8}+"
+"""One that may be escaped again. None is given back: what follows it is never one."""
 _ESCAPES_BEGIN = "\\%&"
 """What escapes begin with."""
 _ESC_NAMED = "(?:u001[bB]|x1[bB]|033|e)"
@@ -41,7 +46,8 @@ _STRING_END = (
     rf"|(?P<doubled>{_BACKSLASH}){_ESC_NAMED}(?P=doubled){{1,2}}"
 )
 _MARKUP = re.compile(
-    r"(?=[\x1b\u241b\x90\x98\x9b\x9d-\x9f\ufffd<=\\])(?:"  # most characters begin none of these
+    # Most characters begin none of these.
+    rf"(?=[\x1b\u241b\x90\x98\x9b\x9d-\x9f\ufffd<=]|{_BACKSLASH}[uxe0 \t\r\n])(?:"
     rf"{_CSI}[@-~]|{_STRING}(?:[\x07\u2407\x9c]|{_BACKSLASH}(?:u0007|u2407|u009[cC]|x07|007|a)|{_STRING_END})"
     rf"|{_ESC}[ -/]{{0,9}}[0-OQ-WYZ`-~]"
     r"|<[A-Za-z/!?][^<>]{0,1000}>"
@@ -69,7 +75,7 @@ _BEGINNINGS = "|".join(sorted({name[:size] for name in _NAMES for size in range(
 def _escapes(octal: str) -> re.Pattern[str]:
     """What finds escapes, of which those in octal have such digits."""
     return re.compile(
-        rf"(?=[\\%&])(?:(?P<pair>{_BACKSLASH}u[dD][89abAB]{_HEX}{{2}}{_BACKSLASH}u[dD][c-fC-F]{_HEX}{{2}})"
+        rf"(?=[%&]|{_BACKSLASH}[^\\])(?:(?P<pair>{_BACKSLASH}u[dD][89abAB]{_HEX}{{2}}{_BACKSLASH}u[dD][c-fC-F]{_HEX}{{2}})"
         rf"|(?:{_BACKSLASH}|{_PERCENT})(?:u(?P<four>{_HEX}{{4}})|[ux]\{{0{{0,9}}(?P<any>{_HEX}{{1,6}})\}}|U(?P<eight>{_HEX}{{8}}))"
         rf"|(?P<bytes>{_BYTE}[c-fC-F]{_HEX}(?:{_BYTE}[89abAB]{_HEX}){{1,3}})|{_BYTE}(?P<byte>{_HEX}{{2}})"
         rf"|{_BACKSLASH}(?:(?P<octal>{octal})|(?P<control>[abfnrtv])|(?P<char>[^\\]))"
@@ -121,6 +127,7 @@ _CLEANED: dict[str, tuple[_Change, ...]] = {
     "": ((re.compile(rf"(?:\s|{_UNSEEN})+"), lambda _: ""),),
     " ": ((re.compile(rf"(?:{_UNSEEN})+"), lambda _: ""), (_SPACE, lambda _: " ")),
 }
+_AS_IT_IS: _Change = (_PICTURES, lambda _: "")
 _BARE: _Change = (_MARKUP, lambda _: "")
 
 
@@ -146,26 +153,40 @@ class Reading:
         """Its beginning."""
         return self if at >= len(self.text) else Reading(self.text[:at], self)
 
-    def places(self) -> tuple[list[int], list[int]]:
-        """Where each of its characters begins and ends in the first text. Most readings are never asked."""
-        if self._source is None:
-            return list(range(len(self.text))), list(range(1, len(self.text) + 1))
-        text = self._source.text
-        begins, ends = (places[: len(text)] for places in self._source.places())
+    def begin(self, at: int) -> int:
+        """Where in the first text begins what one of its characters stands for."""
+        return self._place(at, first=True)
+
+    def end(self, at: int) -> int:
+        """Where in the first text ends what the characters before this place, of which there are some, stand for."""
+        return self._place(at - 1, first=False) + 1
+
+    def _place(self, at: int, *, first: bool) -> int:
+        """The first or the last of the characters of the first text that a character stands for."""
+        for changed in reversed(self._changed):
+            n = bisect_right(changed, at, key=itemgetter(0)) - 1
+            if n >= 0:
+                _, end, before, after = changed[n]
+                at += after - end
+                if at < after:
+                    at = before if first else after - 1
+        return self._source._place(at, first=first) if self._source else at
+
+    @cached_property
+    def _changed(self) -> list[list[tuple[int, int, int, int]]]:
+        """What each change replaced: where it begins and ends after the change, and before. Most readings are never
+        asked."""
+        text, changed = self._source.text if self._source else "", list[list[tuple[int, int, int, int]]]()
         for pattern, change in self._changes:
-            at, pieces, first, last = 0, list[str](), list[int](), list[int]()
+            at, pieces, length, spans = 0, list[str](), 0, list[tuple[int, int, int, int]]()
             for found in pattern.finditer(text):
-                start, end = found.span()
-                changed = change(found)
-                pieces += [text[at:start], changed]
-                first += begins[at:start]
-                first += [begins[start]] * len(changed)
-                last += ends[at:start]
-                last += [ends[end - 1]] * len(changed)
-                at = end
+                pieces += [text[at : found.start()], change(found)]
+                length += found.start() - at
+                spans.append((length, length := length + len(pieces[-1]), *found.span()))
+                at = found.end()
             text = "".join(pieces) + text[at:]
-            begins, ends = first + begins[at:], last + ends[at:]
-        return begins, ends
+            changed.append(spans)
+        return changed
 
 
 def readings(text: str, space: str, *, bare: bool = False, goes_on: bool = False) -> Iterator[Reading]:
@@ -182,10 +203,8 @@ def readings(text: str, space: str, *, bare: bool = False, goes_on: bool = False
 
 def _cleaned(reading: Reading, space: str, bare: bool, goes_on: bool) -> Iterator[Reading]:
     for whole in _before_markup(reading) if bare and goes_on else (reading,):
-        if bare:
-            yield Reading(clean(_MARKUP.sub("", whole.text), space), whole, (_BARE, *_CLEANED[space]))
-        else:
-            yield Reading(clean(whole.text, space), whole, _CLEANED[space])
+        first = _BARE if bare else _AS_IT_IS
+        yield Reading(clean(first[0].sub("", whole.text), space), whole, (first, *_CLEANED[space]))
 
 
 def _before_markup(reading: Reading) -> Iterator[Reading]:
@@ -278,13 +297,11 @@ class Search:
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
         """Where any of them begins and ends."""
         for reading in self._readings(text):
-            found = [spelling for spelling in self._spellings if spelling in reading.text]
-            begins, ends = reading.places() if found else ([], [])
-            for spelling in found:
+            for spelling in (each for each in self._spellings if each in reading.text):
                 at = reading.text.find(spelling)
                 while at >= 0:
                     after = at + len(spelling)
-                    yield _with(text, begins[at], {self._lost.get(spelling, "")}), ends[after - 1]
+                    yield _with(text, reading.begin(at), {self._lost.get(spelling, "")}), reading.end(after)
                     at = reading.text.find(spelling, after)
 
     def begun(self, text: str, half: bool) -> Iterator[int]:
@@ -293,7 +310,7 @@ class Search:
             certain = incomplete(reading.text)
             at = self._begun(reading.text[:certain], half)
             if at < (certain if half else len(reading.text)):
-                yield _with(text, reading.places()[0][at], self._lost.values())
+                yield _with(text, reading.begin(at), self._lost.values())
 
     def _readings(self, text: str, *, goes_on: bool = False) -> Iterator[Reading]:
         return _all_readings(text, self._space, goes_on=goes_on) if self._spellings else iter(())
@@ -318,10 +335,9 @@ class FragmentSearch:
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
         """Where any of them begins and ends. It takes time that grows with the text, however many there are."""
         for reading in _all_readings(text, "") if self._fragments else ():
-            starts = range(len(reading.text) - self._length + 1)
-            found = [at for at in starts if reading.text[at : at + self._length] in self._fragments]
-            begins, ends = reading.places() if found else ([], [])
-            yield from ((begins[at], ends[at + self._length - 1]) for at in found)
+            for at in range(len(reading.text) - self._length + 1):
+                if reading.text[at : at + self._length] in self._fragments:
+                    yield reading.begin(at), reading.end(at + self._length)
 
 
 def _goes_on(begun: str, spelling: str) -> bool:

@@ -9,6 +9,7 @@
     │   ├── OutOfTurn           that turn is not due now
     │   └── BadJournal          not a journal that this version can continue
     │       ├── DamagedJournal  a line was changed, or one is missing or does not fit those before it
+    │       ├── UnknownEvent    this version can't read one of its events, and nothing says that a newer one wrote it
     │       ├── NewerJournal    a newer version wrote it
     │       └── LockedJournal   another process is writing it
     ├── RedactionFailed         a mistake in this program: a text could not be searched for keys
@@ -102,6 +103,11 @@ class BadJournal(UserError): ...
 
 
 class DamagedJournal(BadJournal): ...
+
+
+class UnknownEvent(BadJournal):
+    def __init__(self, problem: str):
+        super().__init__(problem, hint="read it with the version that wrote it, or restore it from a copy")
 
 
 class NewerJournal(BadJournal):

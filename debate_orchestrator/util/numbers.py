@@ -1,8 +1,9 @@
-"""Numbers and counts as they are shown, and the interval of a rate."""
+"""Numbers and counts as they are shown, the interval of a rate, and the numbers of a version."""
 
 from __future__ import annotations
 
 import math
+import re
 from fractions import Fraction
 
 _NORMAL_95 = 1.9599639845400536
@@ -45,3 +46,9 @@ def wilson_interval(successes: int, trials: int) -> tuple[float, float]:
     half = _NORMAL_95 * math.sqrt((rate * (1 - rate) + weight / 4) / trials) / (1 + weight)
     # At the ends the exact bounds are 0 and 1, which floating point misses by a little.
     return center - half if successes else 0.0, center + half if successes < trials else 1.0
+
+
+def numbers_of(version: object) -> tuple[int, ...]:
+    """The numbers with which the version of a package begins, to be compared; none for what is no version."""
+    found = re.match(r"\d{1,6}(?:\.\d{1,6}){0,3}", version, re.ASCII) if isinstance(version, str) else None
+    return tuple(map(int, found[0].split("."))) if found else ()
