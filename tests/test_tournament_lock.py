@@ -45,8 +45,8 @@ def until_asked(server: Server) -> None:
 
 @pytest.mark.slow
 def test_a_second_process_is_refused(debate: Run, spec: Server) -> None:
-    """While one process runs a folder, no other runs it, changes its cap or adds a model to it. It can be read
-    meanwhile. A process that was killed leaves no lock."""
+    """While one process runs a folder, no other runs it, changes its cap or adds a model to it. A process that
+    was killed leaves no lock."""
     spec.held = 1
     with started(*RUN) as first:
         until_asked(spec)
@@ -57,7 +57,6 @@ def test_a_second_process_is_refused(debate: Run, spec: Server) -> None:
             debate("tournament", "add", "held", "anthropic:claude-opus-4-1"),
             debate(*RESUME, *CLUSTER),
         ]
-        read = [debate("tournament", "plan", "spec.json"), debate("tournament", "rate", "held")]
         assert first.look() is None
         first.signal(signal.SIGKILL)
         first.end()
@@ -67,8 +66,17 @@ def test_a_second_process_is_refused(debate: Run, spec: Server) -> None:
     assert [one.code for one in refused] == [2, 2, 2, 2], [one.err for one in refused]
     assert all(one.err.count(HELD) == 1 and "`debate worker URL`" in one.err for one in refused)
     assert Path("held/tournament.json").read_bytes() == before
-    assert [one.code for one in read] == [0, 0], [one.err for one in read]
     assert after.code == 0 and "6 debates complete" in after.out, after.err
+
+
+def test_what_is_there_is_told_meanwhile(debate: Run, here: Path) -> None:
+    """A folder that another process runs is rated and reported on as any other."""
+    Path("spec.json").write_text(json.dumps(contests.given(1)), encoding="utf-8")
+    contests.ran(contests.tournament(topics=1))
+    with folder.locked("held"):
+        ran = [debate("tournament", *verb) for verb in (("plan", "spec.json"), ("rate", "held"), ("report", "held"))]
+
+    assert [one.code for one in ran] == [0, 0, 0], [one.err for one in ran]
 
 
 def test_a_run_in_batches_is_refused_too(debate: Run, spec: Server) -> None:
