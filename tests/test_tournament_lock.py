@@ -93,16 +93,14 @@ def test_workers_and_a_process_exclude_each_other(debate: Run, here: Path, postg
     """While workers run a folder's debates for one process, others may have them run too, and none runs them itself."""
     Path("spec.json").write_text(json.dumps(contests.given(1)), encoding="utf-8")
     url = postgres_server.url(postgres_server.database())
-    with (
-        started(*RUN, "--rehearse", "--cluster", url) as first,
-        started(*RUN, "--rehearse", "--cluster", url) as second,
-    ):
-        for one in (first, second):
-            one.hear("Workers take the debates")
-        alone = debate(*RESUME)
-        added = debate("tournament", "add", "held", "openai:gpt-5.1", "--rehearse")
-        worker = debate("worker", url, "--until-done", "--quiet")
-        ends = [one.end() for one in (first, second)]
+    with started(*RUN, "--rehearse", "--cluster", url) as first:
+        first.hear("Workers take the debates")
+        with started(*RESUME, "--cluster", url) as second:
+            second.hear("Workers take the debates")
+            alone = debate(*RESUME)
+            added = debate("tournament", "add", "held", "openai:gpt-5.1", "--rehearse")
+            worker = debate("worker", url, "--until-done", "--quiet")
+            ends = [one.end() for one in (first, second)]
 
     assert [alone.code, added.code] == [2, 2] and HELD in alone.err and HELD in added.err
     assert worker.code == 0 and [one.code for one in ends] == [0, 0], ends
