@@ -155,7 +155,7 @@ def _take(handle: int, folder: str, *, shared: bool) -> None:
         take_lock(handle, shared=shared)
     except BlockingIOError:
         problem = f"Another process runs the tournament in {name_of(folder)}, or changes it."
-        hint = "wait for it, in its own terminal; several processes run a tournament as workers (`debate worker URL`)"
+        hint = "wait for it, as it may run in another terminal; or let workers run the debates (`debate worker URL`)"
         raise BadFile(problem, hint=hint) from None
     except OSError as error:
         problem = f"{name_of(folder)} is in a place without file locks ({error_text(error)})."
