@@ -18,9 +18,11 @@ from test_cluster_database import CALL, asked, brought, registered
 
 from debate_orchestrator.core.events import Event, Spoke
 from debate_orchestrator.engine.retry import UnsavedEvents
+from debate_orchestrator.tournament.cluster import database as database_module
 from debate_orchestrator.tournament.cluster import journals as journals_module
+from debate_orchestrator.tournament.cluster import queue
 from debate_orchestrator.tournament.cluster.database import opened
-from debate_orchestrator.tournament.cluster.journals import DatabaseJournals
+from debate_orchestrator.tournament.cluster.journals import DatabaseJournals, FolderSync
 from debate_orchestrator.tournament.cluster.limits import SharedLimiters
 from debate_orchestrator.util.errors import LockedJournal
 
@@ -262,3 +264,38 @@ def test_a_debate_of_a_locked_tournament_begins_later(here: Path, url: str) -> N
             assert (await store.take(new))[1] == 1
 
     asyncio.run(play())
+
+
+@pytest.mark.parametrize("code", ["40P01", "40001"])
+@pytest.mark.parametrize("table", ["tournaments", "procrastinate_jobs"])
+def test_a_transaction_that_was_undone_is_made_again(
+    here: Path, url: str, code: str, table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the database undoes a transaction that was in another's way, it is made again. It is told once, and not as
+    a database that can't be reached: debates of dead workers are taken over meanwhile."""
+    monkeypatch.setattr(database_module, "RETRY", 0.01)
+    held, told = contests.tournament(topics=1), list[str]()
+    refuse = f"""
+        CREATE SEQUENCE refused;
+        CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            IF nextval('refused') <= 3 THEN
+                RAISE EXCEPTION USING errcode = '{code}', message = 'in the way of another';
+            END IF;
+            RETURN new;
+        END $$;
+        CREATE TRIGGER refuse BEFORE INSERT ON {table} FOR EACH ROW EXECUTE FUNCTION refuse()
+    """
+
+    async def play() -> list[tuple[int]]:
+        async with opened(url, told.append) as database:
+            async with database.transaction() as connection:
+                await connection.execute(refuse.encode())
+            sync = FolderSync(database, held)
+            debates = [(debate.id, False) for debate in held.schedule]
+            await database.retried_until_reached(lambda: sync.register(retry_failed=False))
+            await database.retried_until_reached(lambda: queue.enqueue(database, sync.id, debates))
+            assert not database.away
+            return await database.rows("SELECT count(*) FROM procrastinate_jobs")
+
+    assert asyncio.run(asyncio.wait_for(play(), 60)) == [(len(held.schedule),)]
+    assert len(told) == 1 and "in the way of another" in told[0] and "reached" not in told[0], told

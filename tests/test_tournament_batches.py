@@ -32,7 +32,7 @@ from debate_orchestrator.tournament import folder
 from debate_orchestrator.tournament.batches import Batches
 from debate_orchestrator.tournament.folder import Tournament
 from debate_orchestrator.tournament.run import TournamentRun
-from debate_orchestrator.util.errors import BadFile, LockedJournal
+from debate_orchestrator.util.errors import BadFile
 
 CALLS = 8
 """Of a debate in the panel format with two judges."""
@@ -279,15 +279,6 @@ def test_a_batch_of_others_holds_up_none(server: Server) -> None:
 
     assert set(statuses(run)) == {"complete"}
     assert len(server.batch_paid) == len(set(server.batch_paid)) == len(held.schedule) * CALLS == calls_of(held)
-
-
-def test_one_run_has_the_record(server: Server) -> None:
-    """A second run in batches is refused while the first holds the record."""
-    held = contests.tournament(topics=1, rehearse=False)
-    first = batches(held)
-    with pytest.raises(LockedJournal, match="another process"):
-        batches(held)
-    asyncio.run(first.close())
 
 
 @pytest.mark.parametrize("text", ["{}\n", "{}", "my notes", '{"batch": "x", "id": "y"}\n{"bat', "\nmine\n{"])

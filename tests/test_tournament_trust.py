@@ -14,7 +14,7 @@ import pytest
 from conftest import Run
 from contests import imported, row
 
-from debate_orchestrator.cli.consent import not_agreed, of_file
+from debate_orchestrator.cli.consent import not_agreed, of_tournament
 from debate_orchestrator.cli.tournament.specs import folder_risks
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.storage.journal import JournalWriter, now, read
@@ -185,9 +185,10 @@ def test_an_unknown_price_is_asked_about(debate: Run, here: Path) -> None:
     assert trusted.code == 0
 
 
-def contents(folder: str | Path) -> dict[str, bytes]:
-    """The files of a folder, by their names in it."""
-    return {str(path.relative_to(folder)): path.read_bytes() for path in Path(folder).rglob("*") if path.is_file()}
+def contents(where: str | Path) -> dict[str, bytes]:
+    """The files of a folder, by their names in it, without that of its lock, which holds nothing."""
+    files = (path for path in Path(where).rglob("*") if path.is_file() and path.name != folder.LOCK)
+    return {str(path.relative_to(where)): path.read_bytes() for path in files}
 
 
 @pytest.mark.parametrize("file", ["schedule.json", "debates/notes.txt", "main.c"])
@@ -317,11 +318,31 @@ def test_journals_of_debates_that_come_with_a_model_are_asked_about(debate: Run,
     assert len(before) > 2 and contents("gift") == before
 
 
+def test_a_folder_in_the_place_of_another_is_asked_about(debate: Run, here: Path) -> None:
+    """What was agreed to of one tournament is not agreed to of another, which takes its place under the same path; a
+    cap that changes makes no other tournament."""
+    Path("claims.yaml").write_text(to_yaml(contests.given(1, format="claim")), encoding="utf-8")
+    own = debate("tournament", "run", "claims.yaml", "--to", "out", "--rehearse", "--no-reports")
+    again = debate("tournament", "resume", "out", "--no-reports", "--max-cost", "40")
+    spec = Path("out/tournament.json")
+    gift = contests.tournament("gift", topics=1, format="claim", tag="gift")
+    for scheduled in gift.schedule:
+        JournalWriter.create(gift.journal(scheduled), gift.make_opened(scheduled)).close()
+    shutil.rmtree("out")
+    shutil.move("gift", "out")
+    ran = debate("tournament", "resume", "out", "--no-reports")
+
+    assert (own.code, again.code) == (0, 0) and spec.exists(), own.err + again.err
+    assert ran.code == 2 and "every address that its journals cite" in ran.err, ran.err
+
+
 def test_adding_a_model_agrees_to_that_model_alone(debate: Run, here: Path) -> None:
     """`add` runs no debate: what comes into the folder after it is asked about, and the model that was typed is not."""
     folders = claim_folders("gift")
     added = debate("tournament", "add", "gift", "command:true")
-    lacking = not_agreed(of_file("gift/tournament.json"), folder_risks(folder.load("gift"), begun=True))
+    gift = folder.load("gift")
+    origin = of_tournament("gift/tournament.json", folder.identity(gift.spec))
+    lacking = not_agreed(origin, folder_risks(gift, begun=True))
     assert [risk.kind for risk in lacking] == ["pages"]
     shutil.copytree(folders["own"] / "debates", folders["gift"] / "debates", dirs_exist_ok=True)
     ran = debate("tournament", "resume", "gift", "--no-reports")

@@ -14,10 +14,12 @@ from pathlib import Path
 import debates
 import journals
 import pytest
+from messages_server import Server
 from web_visitor import Visitor, plain, visiting
 
 from debate_orchestrator import fold, read_journal, render
 from debate_orchestrator.engine.api import find_risks
+from debate_orchestrator.engine.estimate import estimate
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.web import dashboard, folder
@@ -81,6 +83,25 @@ def test_a_judging_that_is_sent_twice_begins_once(visitor: Visitor) -> None:
     assert len({answer.headers["location"] for answer in answers}) == 1
     assert visitor.send(f"{address}/judge", judging()).headers["location"] != answers[0].headers["location"]
     assert len(list(Path().glob("*.journal.jsonl"))) == 3
+
+
+def test_a_judging_says_what_it_takes_before_a_model_is_called(visitor: Visitor, server: Server) -> None:
+    """*Judge again* by a model shows what `debate judge` shows before it begins, and calls no model until then."""
+    address = started(visitor)
+    judges, before = "anthropic:claude-opus-5-5", len(server.requests)
+    unknown = visitor.send(f"{address}/judge", {"judges": "nothing:x"})
+    shown = visitor.send(f"{address}/judge", {"judges": judges})
+    fields = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', shown.text))
+    journals = len(list(Path().glob("*.journal.jsonl")))
+    asked = len(server.requests) - before
+
+    assert unknown.status_code == 409 and "nothing:x" in plain(unknown.text)
+    assert (shown.status_code, journals, asked) == (200, 1, 0)
+    judged = visitor.send(f"{address}/judge", fields).headers["location"]
+    visitor.until(judged, "Complete")
+    opened = read_journal(f"{judged.rpartition('/')[2]}.journal.jsonl").events[0]
+    assert estimate(opened).sentence() in plain(shown.text) and judges in plain(shown.text)
+    assert {request["model"] for request in server.requests[before:]} == {"claude-opus-5-5"}
 
 
 def test_a_debate_from_the_form_to_its_report(visitor: Visitor) -> None:

@@ -1,8 +1,8 @@
 """The user's consent to what a file does besides the debate: asked for at a terminal, given elsewhere by --trust.
 
-`setup.risks` says what needs consent. What was agreed to is remembered in the user's state folder, for one answers file
-or journal. A record holds digests of the risks: a file that asks for something else later is asked about again. A verb
-gets a debate that may take turns from `new_debate` or `existing_debate`.
+`setup.risks` says what needs consent. What was agreed to is remembered in the user's state folder, for one answers
+file, journal or tournament. A record holds digests of the risks: a file that asks for something else later is asked
+about again. A verb gets a debate that may take turns from `new_debate` or `existing_debate`.
 """
 
 from __future__ import annotations
@@ -47,6 +47,12 @@ class Origin(NamedTuple):
 def of_file(path: str) -> Origin:
     """An answers file, identified by its path."""
     return Origin(STDIN, "") if path == STANDARD_INPUT else Origin(name_of(path), _key("answers", path))
+
+
+def of_tournament(path: str, identity: str) -> Origin:
+    """The spec in a tournament's folder, identified by its tournament and its path: the folder of another one may take
+    its place, and bring journals along."""
+    return Origin(name_of(path), _key(f"tournament {identity}", path))
 
 
 def of_journal(journal: JournalWriter) -> Origin:

@@ -478,9 +478,10 @@ def append_line(handle: int, line: bytes, size: int, name: str, *, synced: bool 
     return size + len(line)
 
 
-def take_lock(handle: int) -> None:
-    """Locks an open file for this process. BlockingIOError if another process has it."""
-    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+def take_lock(handle: int, *, shared: bool = False) -> None:
+    """Locks an open file for this process, or with `shared` for all that ask so. BlockingIOError if another process has
+    it, OSError where the file system has no locks."""
+    fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
 
 
 def sync_folder(path: str) -> None:

@@ -16,9 +16,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from debate_orchestrator.storage.journal import append_line, sync_folder, take_lock
+from debate_orchestrator.storage.journal import append_line, sync_folder
 from debate_orchestrator.util.data import error_text, must_fit, name_of, regular_file, strict_json
-from debate_orchestrator.util.errors import BadFile, LockedJournal, ProviderFailed
+from debate_orchestrator.util.errors import BadFile, ProviderFailed
 
 BATCHES = "batches.jsonl"
 _BEGINNING = b'{"batch": "'
@@ -44,10 +44,10 @@ class Batch:
 
 
 class BatchFile:
-    """The batches of a folder. One process holds the file at a time."""
+    """The batches of a folder, which one process has (`folder.locked`)."""
 
     def __init__(self, folder: str):
-        """Opens or begins the file. BadFile if it can't be used; LockedJournal if another process holds it."""
+        """Opens or begins the file. BadFile if it can't be used."""
         self.path = os.path.join(folder, BATCHES)
         self._batches: dict[str, Batch] = {}
         self._of: dict[str, Batch] = {}
@@ -55,7 +55,6 @@ class BatchFile:
         try:
             self._handle = regular_file(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC)
             try:
-                self._lock()
                 self._read()
                 sync_folder(folder)
             except BaseException:
@@ -63,13 +62,6 @@ class BatchFile:
                 raise
         except OSError as error:
             raise BadFile(f"Can't use {name_of(self.path)} ({error_text(error)}).") from None
-
-    def _lock(self) -> None:
-        try:
-            take_lock(self._handle)
-        except OSError:
-            problem = f"{name_of(self.path)} is locked, because another process runs this tournament in batches."
-            raise LockedJournal(problem, hint="wait for that process, or end it") from None
 
     def _read(self) -> None:
         must_fit(self._handle)
@@ -147,5 +139,5 @@ class BatchFile:
             raise ProviderFailed(problem, hint="restore the file from a copy, and resume")
 
     def close(self) -> None:
-        """Ends the lock."""
+        """Closes the file."""
         os.close(self._handle)

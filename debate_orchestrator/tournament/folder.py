@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, NamedTuple
 
 from debate_orchestrator import __version__
@@ -15,7 +15,7 @@ from debate_orchestrator.core.events import Event, Opened, Reassigned
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.formats import loader
 from debate_orchestrator.storage.files import make_folder, write_atomic, write_new
-from debate_orchestrator.storage.journal import JournalWriter
+from debate_orchestrator.storage.journal import JournalWriter, take_lock
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.tournament.plan import (
     ScheduledDebate,
@@ -44,7 +44,9 @@ SPEC, SCHEDULE, DEBATES = "tournament.json", "schedule.json", "debates"
 """The files of a tournament's folder, and the folder of its journals."""
 PAGE, RATINGS, TABLES, PLOTS, CHECKSUMS = "index.html", "ratings.json", "csv", "plots", "SHA256SUMS"
 """What the report of a tournament adds to its folder."""
-_PARTS = (SPEC, SCHEDULE, DEBATES, ROWS, PAGE, RATINGS, TABLES, PLOTS, CHECKSUMS)
+LOCK = ".lock"
+"""The file by which a process keeps a folder. Its name is hidden, so it does not count among what a folder holds."""
+_PARTS = (SPEC, SCHEDULE, DEBATES, ROWS, PAGE, RATINGS, TABLES, PLOTS, CHECKSUMS, LOCK)
 SCHEDULE_BEGINS = b'[\n{"id": "'
 """How every file with a schedule begins."""
 SCHEMA = 1
@@ -122,6 +124,42 @@ def is_begun(path: str) -> bool:
             return b"\n" in file.readline()
     except OSError as error:
         raise BadJournal(f"Can't read the journal {path} ({error_text(error)}).") from None
+
+
+@contextmanager
+def locked(folder: str, *, is_new: bool = False, shared: bool = False) -> Iterator[None]:
+    """Keeps a tournament's folder for this process, which runs it or changes its schedule: a second one would hold the
+    cap for its own calls alone. With `shared`, others may keep it so too, since workers share the cap. With `is_new`
+    the folder may be new or empty. The lock ends with the process. BadFile if another process has it, or the folder
+    can't be used."""
+    must_hold_no_link(folder)
+    if not os.path.lexists(os.path.join(folder, SPEC)):
+        if not is_new:
+            raise _no_tournament(folder)
+        must_be_new(folder)
+        make_folder(os.path.realpath(folder))
+    try:
+        handle = regular_file(os.path.join(folder, LOCK), os.O_RDWR | os.O_CREAT)
+    except OSError as error:
+        problem = f"Can't write to the folder {name_of(folder)} ({error_text(error)})."
+        raise BadFile(problem, hint="make it writable, or use a copy") from None
+    try:
+        _take(handle, folder, shared=shared)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _take(handle: int, folder: str, *, shared: bool) -> None:
+    try:
+        take_lock(handle, shared=shared)
+    except BlockingIOError:
+        problem = f"Another process runs the tournament in {name_of(folder)}, or changes it."
+        hint = "wait for it, as it may run in another terminal; or let workers run the debates (`debate worker URL`)"
+        raise BadFile(problem, hint=hint) from None
+    except OSError as error:
+        problem = f"{name_of(folder)} is in a place without file locks ({error_text(error)})."
+        raise BadFile(problem, hint="a local file system") from None
 
 
 def create(folder: str, spec: TournamentSpec) -> Tournament:
@@ -204,7 +242,7 @@ def load(folder: str) -> Tournament:
     must_hold_no_link(folder)
     path = os.path.join(folder, SPEC)
     if not os.path.exists(path):
-        raise BadFile(f"{name_of(folder)} holds no {SPEC}.", hint="`debate tournament run SPEC --to DIR` makes one")
+        raise _no_tournament(folder)
     data = read_json(path)
     if isinstance(data, dict) and "imported" in data:
         raise BadFile(f"{name_of(folder)} holds imported results, and no debates can be run in it.")
@@ -216,6 +254,10 @@ def load(folder: str) -> Tournament:
         problem = f"{name_of(written)} is not the schedule that {SPEC} makes."
         raise BadFile(problem, hint="remove it, or restore both files from a copy")
     return tournament
+
+
+def _no_tournament(folder: str) -> BadFile:
+    return BadFile(f"{name_of(folder)} holds no {SPEC}.", hint="`debate tournament run SPEC --to DIR` makes one")
 
 
 def frozen(spec: TournamentSpec) -> dict[str, Any]:

@@ -287,16 +287,21 @@ class Dashboard:
         return self._page("consent.html.j2", address=address, **shown, tried="risk" in sent, kept=kept or {})
 
     async def _judge(self, path: str, sent: Mapping[str, str]) -> Response:
-        """Judges a finished debate again, by the models that were named."""
+        """Judges a finished debate again, by the models that were named, once what it takes was shown."""
         judges = [line.strip() for line in sent.get("judges", "").splitlines() if line.strip()]
         if not judges:
             raise BadSettings("judges: name a model, such as anthropic:claude-opus-5-5, or several, a line each.")
         contents, _ = await self._work(lambda: folder.load(path))
         risks = risks_module.of_judging([entry.event for entry in contents.entries])
         risks = (*risks, *find_risks({"topic": "", "cast": {"judge": judges}}))
+        kept = {"judges": "\n".join(judges), "form_key": sent.get("form_key", "")}
         if not _agreed(sent, risks):
-            kept = {"judges": "\n".join(judges), "form_key": sent.get("form_key", "")}
             return self._consent(f"{self._address_of(path)}/judge", risks, sent, kept)
+        if any(map(model_spec.is_called, judges)) and sent.get("shown") != "yes":
+            expected = await self._work(lambda: expected_judging(path, judges))  # made of prompts that were agreed to
+            kept |= {name: sent[name] for name in ("agree", "risk") if name in sent}
+            address = f"{self._address_of(path)}/judge"
+            return self._page("judging.html.j2", address=address, judges=judges, expected=expected, kept=kept)
 
         def write_journal() -> DebateFiles:
             start.must_be_callable({JUDGE: tuple(judges)})
@@ -454,6 +459,13 @@ def expected_cost(prepared: Prepared) -> str:
         return "nothing: no model is called"
     found = start.estimate_before_positions(settings) or estimate(start.make_opened(settings)).sentence()
     return f"nothing: it is a rehearsal. The real debate: {found}" if prepared.rehearsal else found
+
+
+def expected_judging(path: str, judges: list[str]) -> str:
+    """What judging a debate again is expected to take, in a sentence. BadSettings if the judges can't be used."""
+    start.must_be_callable({JUDGE: tuple(judges)})
+    judging = rejudge.of_source(path, judges)
+    return estimate(judging.opened, judging.speeches).sentence()
 
 
 def by_field(problems: list[str], known: Callable[[str], bool]) -> dict[str, list[str]]:

@@ -168,8 +168,6 @@ def add(arguments: argparse.Namespace) -> int:
     from debate_orchestrator.tournament import folder
     from debate_orchestrator.tournament.spec import model_of, stand_in
 
-    tournament = folder.load(arguments.folder)
-    specs.agree_to_folder(tournament, trusted=arguments.trust)
     given: dict[str, Any] = {"spec": arguments.model}
     if arguments.name is not None:
         given["name"] = arguments.name
@@ -178,9 +176,12 @@ def add(arguments: argparse.Namespace) -> int:
     model = model_of(given)
     if arguments.rehearse:
         model = stand_in(model)
-    before = len(tournament.schedule)
-    tournament = folder.add_model(tournament, model)
-    specs.remember_model(tournament, model)
+    with folder.locked(arguments.folder):
+        tournament = folder.load(arguments.folder)
+        specs.agree_to_folder(tournament, trusted=arguments.trust)
+        before = len(tournament.schedule)
+        tournament = folder.add_model(tournament, model)
+        specs.remember_model(tournament, model)
     say(f"{model.name} is added: {len(tournament.schedule) - before:,} more debates.")
     remark(f"Run them: `{command('tournament resume', arguments.folder)}`.")
     return 0

@@ -72,11 +72,12 @@ def run(arguments: argparse.Namespace) -> int:
     where = arguments.to or folder.default_folder(spec)
     if not os.path.lexists(os.path.join(where, folder.SPEC)):
         _must_be_callable(spec, options)  # before anything is written
-    tournament = folder.create(where, spec)
-    if tournament.spec.added or specs.has_begun(tournament):  # what the file does not name
-        specs.agree_to_folder(tournament, trusted=arguments.trust)
-    specs.remember_run(tournament)
-    return run_tournament(tournament, options)
+    with folder.locked(where, is_new=True, shared=options.cluster is not None):
+        tournament = folder.create(where, spec)
+        if tournament.spec.added or specs.has_begun(tournament):  # what the file does not name
+            specs.agree_to_folder(tournament, trusted=arguments.trust)
+        specs.remember_run(tournament)
+        return run_tournament(tournament, options)
 
 
 def resume_arguments(parser: argparse.ArgumentParser) -> None:
@@ -92,15 +93,16 @@ def resume(arguments: argparse.Namespace) -> int:
     from debate_orchestrator.tournament.spec import check
 
     options = Options.of(arguments)
-    tournament = folder.load(arguments.folder)
-    specs.agree_to_folder(tournament, trusted=arguments.trust)
-    specs.remember_run(tournament)
-    if arguments.max_cost is not None:
-        spec = tournament.spec.model_copy(update={"max_cost": cap(arguments.max_cost)})
-        if problems := check(spec):
-            raise BadSettings(problems)
-        tournament = folder.write(tournament.folder, spec)
-    return run_tournament(tournament, options)
+    with folder.locked(arguments.folder, shared=options.cluster is not None):
+        tournament = folder.load(arguments.folder)
+        specs.agree_to_folder(tournament, trusted=arguments.trust)
+        specs.remember_run(tournament)
+        if arguments.max_cost is not None:
+            spec = tournament.spec.model_copy(update={"max_cost": cap(arguments.max_cost)})
+            if problems := check(spec):
+                raise BadSettings(problems)
+            tournament = folder.write(tournament.folder, spec)
+        return run_tournament(tournament, options)
 
 
 class Options(NamedTuple):

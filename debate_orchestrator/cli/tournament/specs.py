@@ -164,9 +164,9 @@ def _cast_risks(
 
 
 def _origin(tournament: Tournament) -> consent.Origin:
-    from debate_orchestrator.tournament.folder import SPEC
+    from debate_orchestrator.tournament.folder import SPEC, identity
 
-    return consent.of_file(os.path.join(tournament.folder, SPEC))
+    return consent.of_tournament(os.path.join(tournament.folder, SPEC), identity(tournament.spec))
 
 
 def lease(text: str) -> float:

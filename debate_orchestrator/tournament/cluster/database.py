@@ -255,7 +255,7 @@ class Database:
                 try:
                     result = await work()
                 except out_of_reach() as error:
-                    if not is_blocked(error):
+                    if not _passes(error):
                         self._waiting.add(waits)
                     self.lost(error)
                     await asyncio.sleep(RETRY)
@@ -284,9 +284,9 @@ class Database:
         connector.pool.timeout = _LAST_TIMEOUT
 
     def lost(self, error: Exception) -> None:
-        """Takes note that the database can't be reached, and says so the first time. One that has something locked, or
-        is slow, can be reached; that is said once."""
-        if is_blocked(error):
+        """Takes note that the database can't be reached, and says so the first time. One that has something locked, is
+        slow, or undoes a transaction that was in another's way, can be reached; that is said once."""
+        if _passes(error):
             if not self._told_of_locks:
                 self._tell(f"{self.where} keeps something waiting ({_reason(error)}). It is tried again and again.")
             self._told_of_locks = True
@@ -371,12 +371,15 @@ async def _prepare(conninfo: str, where: str) -> None:
 
 
 def _unreachable(where: str, error: Exception) -> Paused:
+    if _passes(error):
+        return Paused(f"{where} did not take it ({_reason(error)}).", hint="run the same command again")
     hint = "start it, or check address, user and password (PGPASSWORD or ~/.pgpass)"
     return Paused(f"{where} can't be reached ({_reason(error)}).", hint=hint)
 
 
 def _reason(error: Exception) -> str:
     """Why, in one line. The library names every address that it tried, one a line: the last is told."""
+    error = _cause(error)
     said = getattr(getattr(error, "diag", None), "message_primary", None)
     lines = (said or str(error)).strip().splitlines() or [type(error).__name__]
     return redact_fragments(one_line(lines[-1].strip().removeprefix("- "))).rstrip(".")
@@ -389,6 +392,9 @@ _MAY_BE_ALONE = re.compile("53(?!100|300)...|58...")
 """Those of them that a statement's own size or data may cause too."""
 _BLOCKED = ("55P03", "57014")
 """SQLSTATEs of a statement that waited too long for a lock, or took too long. Both pass."""
+_UNDONE = ("40001", "40P01")
+"""Those of a transaction that was in another's way, by a deadlock for instance: nothing of it is kept, and it is made
+again."""
 
 
 def refusal(error: Exception, where: str) -> BadFile:
@@ -396,9 +402,20 @@ def refusal(error: Exception, where: str) -> BadFile:
     return BadFile(f"{where} did not take it ({_reason(error)}).", hint="see what its log says, and resume")
 
 
+def _cause(error: Exception) -> Exception:
+    """The error of the database itself, which is the cause of one of Procrastinate's."""
+    cause = error.__cause__
+    return cause if isinstance(cause, Exception) and hasattr(cause, "sqlstate") else error
+
+
 def is_blocked(error: Exception) -> bool:
     """Whether a statement waited too long, and may be taken when it is tried again."""
-    return getattr(error, "sqlstate", None) in _BLOCKED
+    return getattr(_cause(error), "sqlstate", None) in _BLOCKED
+
+
+def _passes(error: Exception) -> bool:
+    """Whether the database can be reached, and takes when it is tried again what it did not take."""
+    return is_blocked(error) or getattr(_cause(error), "sqlstate", None) in _UNDONE
 
 
 def may_be_alone(error: Exception) -> bool:

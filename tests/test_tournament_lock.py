@@ -1,0 +1,161 @@
+"""One process at a time runs a tournament's folder, or changes what is scheduled in it."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import signal
+import time
+from pathlib import Path
+
+import contests
+import pytest
+from conftest import Run
+from messages_server import Server
+from postgres import Postgres
+from started import PATIENCE, started
+
+from debate_orchestrator.storage import journal
+from debate_orchestrator.tournament import folder
+
+pytestmark = pytest.mark.usefixtures("few_draws")
+RUN = ("tournament", "run", "spec.json", "--to", "held", "--no-reports")
+RESUME = ("tournament", "resume", "held", "--no-reports")
+CLUSTER = ("--cluster", "postgresql://nobody@127.0.0.1:1/none")
+HELD = "Another process runs the tournament in held"
+
+
+@pytest.fixture
+def spec(here: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
+    """A spec file of three models and one topic, and the server that answers for the models."""
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
+    server.say = contests.replied
+    Path("spec.json").write_text(json.dumps(contests.given(1, max_cost=5)), encoding="utf-8")
+    return server
+
+
+def until_asked(server: Server) -> None:
+    until = time.monotonic() + PATIENCE
+    while not server.requests:
+        assert time.monotonic() < until, "no model was asked"
+        time.sleep(0.01)
+
+
+@pytest.mark.slow
+def test_a_second_process_is_refused(debate: Run, spec: Server) -> None:
+    """While one process runs a folder, no other runs it, changes its cap or adds a model to it. A process that
+    was killed leaves no lock."""
+    spec.held = 1
+    with started(*RUN) as first:
+        until_asked(spec)
+        before = Path("held/tournament.json").read_bytes()
+        refused = [
+            debate(*RUN),
+            debate(*RESUME, "--max-cost", "9"),
+            debate("tournament", "add", "held", "anthropic:claude-opus-4-1"),
+            debate(*RESUME, *CLUSTER),
+        ]
+        assert first.look() is None
+        first.signal(signal.SIGKILL)
+        first.end()
+    spec.held = 0
+    after = debate(*RESUME)
+
+    assert [one.code for one in refused] == [2, 2, 2, 2], [one.err for one in refused]
+    assert all(one.err.count(HELD) == 1 and "`debate worker URL`" in one.err for one in refused)
+    assert Path("held/tournament.json").read_bytes() == before
+    assert after.code == 0 and "6 debates complete" in after.out, after.err
+
+
+def test_what_is_there_is_told_meanwhile(debate: Run, here: Path) -> None:
+    """A folder that another process runs is rated and reported on as any other."""
+    Path("spec.json").write_text(json.dumps(contests.given(1)), encoding="utf-8")
+    contests.ran(contests.tournament(topics=1))
+    with folder.locked("held"):
+        ran = [debate("tournament", *verb) for verb in (("plan", "spec.json"), ("rate", "held"), ("report", "held"))]
+
+    assert [one.code for one in ran] == [0, 0, 0], [one.err for one in ran]
+
+
+def test_a_run_in_batches_is_refused_too(debate: Run, spec: Server) -> None:
+    """The lock of the folder is that of its batches: a second run in batches reads and writes none of them."""
+    contests.tournament(topics=1, rehearse=False)
+    with folder.locked("held"):
+        ran = debate(*RESUME, "--batch")
+
+    assert ran.code == 2 and HELD in ran.err and not Path("held/batches.jsonl").exists()
+
+
+@pytest.mark.slow
+def test_workers_and_a_process_exclude_each_other(debate: Run, here: Path, postgres_server: Postgres) -> None:
+    """While workers run a folder's debates for one process, others may have them run too, and none runs them itself."""
+    Path("spec.json").write_text(json.dumps(contests.given(1)), encoding="utf-8")
+    url = postgres_server.url(postgres_server.database())
+    with started(*RUN, "--rehearse", "--cluster", url) as first:
+        first.hear("Workers take the debates")
+        with started(*RESUME, "--cluster", url) as second:
+            second.hear("Workers take the debates")
+            alone = debate(*RESUME)
+            added = debate("tournament", "add", "held", "openai:gpt-5.1", "--rehearse")
+            worker = debate("worker", url, "--until-done", "--quiet")
+            ends = [one.end() for one in (first, second)]
+
+    assert [alone.code, added.code] == [2, 2] and HELD in alone.err and HELD in added.err
+    assert worker.code == 0 and [one.code for one in ends] == [0, 0], ends
+    assert debate(*RESUME).code == 0
+
+
+def test_no_lock_is_left_where_no_tournament_is(debate: Run, here: Path) -> None:
+    """What is refused because it holds no tournament, and what is not there, stays as it was."""
+    Path("spec.json").write_text(json.dumps(contests.given(1)), encoding="utf-8")
+    Path("notes").mkdir()
+    Path("notes/mine.txt").write_text("mine")
+    ran = [
+        debate("tournament", "run", "spec.json", "--to", "notes", "--rehearse"),
+        debate("tournament", "resume", "notes"),
+        debate("tournament", "resume", "nowhere"),
+        debate("tournament", "add", "nowhere", "rehearse"),
+    ]
+
+    assert [one.code for one in ran] == [2, 2, 2, 2] and "mine.txt" in ran[0].err
+    assert all("holds no tournament.json" in one.err for one in ran[1:]), [one.err for one in ran]
+    assert sorted(path.name for path in Path().rglob("*")) == ["mine.txt", "notes", "spec.json"]
+
+
+def test_a_lock_that_is_a_link_is_refused(debate: Run, here: Path, outside: Path) -> None:
+    """A folder from elsewhere can't have a file made where its lock leads."""
+    contests.tournament(topics=1)
+    Path("held/.lock").symlink_to(outside / "made")
+    ran = debate(*RESUME)
+
+    assert ran.code == 2 and ".lock is a symbolic link" in ran.err and not (outside / "made").exists()
+
+
+def test_a_folder_that_takes_no_file(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder that can't be written is refused by a run, and can be read."""
+    contests.tournament(topics=1)
+
+    def read_only(path: str, flags: int) -> int:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(folder, "regular_file", read_only)
+        ran = debate(*RESUME)
+
+    assert ran.code == 2 and "Can't write to the folder held (Read-only file system)" in ran.err
+
+
+def test_a_place_without_locks(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the file system has no locks, a run says so and does not go on alone."""
+    contests.tournament(topics=1)
+
+    def without(handle: int, how: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(journal.fcntl, "flock", without)
+    ran = debate(*RESUME)
+
+    assert fcntl.flock is without
+    assert ran.code == 2 and "held is in a place without file locks (No locks available)" in ran.err
