@@ -149,9 +149,14 @@ NO_CASTS = [
 
 
 def test_what_is_no_cast() -> None:
-    """A debater is one name, a panel up to nine, and no other seat can be filled."""
+    """A debater is one name, a panel up to nine, and no other seat can be filled; all that is wrong is told at once."""
     for cast, named in NO_CASTS:
         assert problems(BASE | {"cast": cast}) == [named], cast
+    several = {"c": "x", "a": ["x", "y"], "b": [["x"]], "judge": ["x", 5], "rapporteur": []}
+    shipped = loader.load("adversarial")
+    assert [one.partition(":")[0] for one in refused(shipped, cast=several)] == [
+        "cast", "cast.a", "cast.b", "cast.judge", "cast.rapporteur",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("context", "files"), [(None, ()), ([], ()), ("a.md", ("a.md",)), (["a", "b"], ("a", "b"))])

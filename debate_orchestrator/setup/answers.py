@@ -18,12 +18,14 @@ from debate_orchestrator.core.settings import (
     DEFAULT_FORMAT,
     FORMER_NAMES,
     MAX_JUDGES,
-    MODERATOR,
     SETTINGS_WITH_SOURCE,
     Settings,
+    cast_problems,
     default_of,
     line_problems,
-    model_problems,
+    models_of_seat,
+    named_models,
+    seats_of_cast,
     value_problem,
 )
 from debate_orchestrator.util import sanitize
@@ -169,7 +171,7 @@ def make_settings(
     chosen = {name for name in (ISSUES, DECISION_BRIEF) if values[name] is True}
     needed = set(format.seats_taken(chosen)) - {RAPPORTEUR}  # who follows the others
     unfilled: list[str] = []
-    values["cast"] = _seated(values.get("cast"), format, needed, default_model, problems, unfilled)
+    values["cast"] = _seated(values.get("cast"), format, needed, default_model, unfilled)
     _seat_rapporteur(values, format)
     noted = values.get("sources") or {}
     if isinstance(noted, dict):
@@ -231,23 +233,19 @@ def _seated(
     format: Format,
     needed: Container[str],
     default_model: Callable[[str], str],
-    problems: list[str],
     unfilled: list[str],
 ) -> Any:
-    """The cast with a tuple of models for each seat; anything else is returned as it is. What names no model is added
-    to the problems, and the reason why a seat that is needed can't be filled to `unfilled`."""
-    if isinstance(cast, str):
-        cast = {seat: cast for seat in DEBATING_SEATS if seat in needed}
-    if not (cast is None or isinstance(cast, dict)):
+    """The cast with a tuple of models for each seat that has one; anything else is returned as it is. The reason why a
+    seat that is needed can't be filled is added to `unfilled`."""
+    cast = {} if cast is None else cast_by_seat(cast, format)
+    if not isinstance(cast, dict):
         return cast
-    seated = {seat: tuple(who) if isinstance(who, list) else (who,) for seat, who in (cast or {}).items()}
-    order = (*format.seats_taken(format.optional_phases), MODERATOR)
+    seated = {seat: models_of_seat(given) for seat, given in cast.items()}
+    order = seats_of_cast(format)
     if not seated.keys() <= set(order):
         return seated
     for seat in order:
-        if seat in seated and not all(isinstance(model, str) for model in seated[seat]):
-            problems += model_problems(seat, seated.pop(seat))
-        elif seat not in seated and seat in needed:
+        if seat not in seated and seat in needed:
             try:
                 model = FETCH if seat == CLERK else default_model(seat)
             except BadSettings as error:
@@ -255,6 +253,38 @@ def _seated(
                 continue
             seated[seat] = (model,) * (format.panel if seat == JUDGE else 1)
     return {seat: seated[seat] for seat in order if seat in seated}
+
+
+def seats_needed(format: Format) -> tuple[str, ...]:
+    """The seats of a format that debate or judge, all of which must be filled."""
+    return tuple(seat for seat in format.seated if seat in DEBATING_SEATS)
+
+
+def filled(format: Format, who: Callable[[str], str]) -> dict[str, Any]:
+    """The cast in which `who` tells who fills each seat that is needed, with as many judges as the format has."""
+    panel = format.panel if format.panel > 1 else 0
+    return {seat: [who(seat)] * panel if seat == JUDGE and panel else who(seat) for seat in seats_needed(format)}
+
+
+def cast_by_seat(cast: Any, format: Format) -> Any:
+    """The cast seat by seat, where one model was given for all; any other value as it is."""
+    if not isinstance(cast, str):
+        return cast
+    return dict.fromkeys(seats_needed(format), cast)
+
+
+def usable_cast(cast: Any, format: Format) -> tuple[Any, list[str]]:
+    """What names a model in the cast of a file, seat by seat, and a sentence on all that is wrong with the cast. A seat
+    keeps the models that it names, also if they are too many: which to take is the user's choice. None where no seat
+    has any."""
+    cast = cast_by_seat(cast, format)
+    if not isinstance(cast, dict):
+        return None, [] if cast is None else [value_problem("cast", cast, format)]
+    usable: dict[str, Any] = {}
+    for seat in filter(cast.__contains__, seats_of_cast(format)):
+        if models := named_models(cast[seat]):
+            usable[seat] = list(models) if len(models) > 1 else models[0]
+    return usable or None, list(cast_problems(cast, format))
 
 
 def _seat_rapporteur(values: dict[str, Any], format: Format) -> None:
@@ -278,7 +308,7 @@ def _seat_rapporteur(values: dict[str, Any], format: Format) -> None:
 def without_stand_in_rapporteur(cast: Mapping[str, tuple[Any, ...]], chosen_phases: Iterable[str]) -> dict[str, bool]:
     """What to change of the settings `issues` and `brief`: both are off where a stand-in is the rapporteur, unless
     stand-ins have every seat. Filler would stand on the first page of a debate that people held."""
-    stands_in = is_stand_in(str(cast.get(RAPPORTEUR, ("",))[0]))
+    stands_in = any(is_stand_in(str(spec)) for spec in cast.get(RAPPORTEUR, ()))
     return dict.fromkeys(chosen_phases, False) if stands_in and not is_rehearsal(cast) else {}
 
 

@@ -15,7 +15,7 @@ from debate_orchestrator.core.phases import RAPPORTEUR
 from debate_orchestrator.core.settings import ESTIMATED, MODERATOR, Settings
 from debate_orchestrator.engine import rejudge
 from debate_orchestrator.setup import kept_answers
-from debate_orchestrator.setup.answers import rapporteur_note, typed
+from debate_orchestrator.setup.answers import rapporteur_note, seats_needed, typed
 from debate_orchestrator.setup.kept_answers import KeptAnswers
 from debate_orchestrator.setup.plain_positions import worded_positions
 from debate_orchestrator.setup.risks import Risk, risk_lines
@@ -30,7 +30,6 @@ from debate_orchestrator.terminal.setup_base import (
     paid_calls,
     rehearsal_cast,
     rehearsed,
-    seats,
     shown,
     stated_cast,
 )
@@ -77,7 +76,7 @@ class SetupConversation(SetupBase):
         fresh = (kept_answers.new_file(), SetupState())
         kept, state = kept_answers.from_file(path) if path else (None if topic else self._left(agreed)) or fresh
         self.stated_cast = state.given.get(_CAST)
-        state = stated = rehearsed(state) if self.rehearse else state
+        stated = rehearsed(state) if self.rehearse else state
         if format_name:
             state = with_answers(state, "flag", format=format_name)
         if moderator:
@@ -152,7 +151,7 @@ class SetupConversation(SetupBase):
         """The next question that is not answered and has no default."""
         if not self.state.progress.topics:
             return "topic"
-        if not {*seats(self.setup_questions.format)} <= set(self.state.given.get(_CAST, ())):
+        if not {*seats_needed(self.setup_questions.format)} <= set(self.state.given.get(_CAST, ())):
             return _CAST
         while isinstance(now := self.setup_questions.next(self.state), SetupQuestion | Propose):
             if isinstance(now, Propose):
@@ -406,11 +405,11 @@ class SetupConversation(SetupBase):
     def _rapporteur(self) -> str:
         """Who would be the rapporteur, as it is shown."""
         try:
-            seated = self.settings().cast.get(RAPPORTEUR)
+            cast, unseated = self.settings().cast, "none"
         except DebateError:  # a file that was changed by hand
-            seated = self.state.given[_CAST].get(RAPPORTEUR)
-            return shown(seated) if seated else "none yet"
-        return shown(seated[0]) if seated else "none"
+            cast, unseated = self.state.given[_CAST], "none yet"
+        specs = model_spec.specs_of({RAPPORTEUR: cast[RAPPORTEUR]}) if RAPPORTEUR in cast else []
+        return " and ".join(map(shown, specs)) or unseated
 
     def _which(self) -> str:
         """The question whose answer is to be changed."""
