@@ -84,9 +84,9 @@ def test_what_is_no_number_of_rounds() -> None:
 
 @for_each(["topik", "Topic", "round", "", "judge", 5, None, True, "x\ny\x1b"])
 def test_unknown_keys(key: Any) -> None:
-    """A key that is none is named, with the one that was probably meant, or else with all of them."""
+    """A key that is none is named, with the one that was probably meant or its place, or else with all of them."""
     assert problems(BASE | {key: 1}) == ["answers"]
-    with pytest.raises(BadSettings, match=f"Did you mean '|The keys are {', '.join(KEYS)}"):
+    with pytest.raises(BadSettings, match=f"Did you mean '|indent it|The keys are {', '.join(KEYS)}"):
         answers.make_settings(BASE | {key: 1}, RULES, "x.md")
 
 
@@ -280,7 +280,7 @@ def test_a_quorum_is_more_than_half_unless_it_is_set(panel: int, quorum: int) ->
 def test_what_is_no_quorum(quorum: Any) -> None:
     """A quorum is from one judge to the whole panel."""
     (said,) = refused(RULES, quorum=quorum, cast={"judge": ["host"] * 3})
-    assert said.endswith("is not a whole number from 1 to the size of the panel.")
+    assert "is not a whole number from 1 to the size of the panel." in said
 
 
 @pytest.mark.parametrize("panel", [1, 3])

@@ -9,8 +9,9 @@ without one, since it may have been written under other limits. Code reads a set
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
@@ -21,7 +22,7 @@ from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, JUDGE
 from debate_orchestrator.core.values import FREE_TEXT, FrozenModel, Text
 from debate_orchestrator.util import sanitize
-from debate_orchestrator.util.errors import short_repr, suggest, with_hint
+from debate_orchestrator.util.errors import short_repr, with_hint
 from debate_orchestrator.util.numbers import plural
 
 Source = Literal["user", "file", "flag", "default", "derived"]
@@ -362,13 +363,21 @@ def cast_problems(cast: Mapping[Any, Any], format: Format) -> Iterator[str]:
     seats = seats_of_cast(format)
     if unseated := [seat for seat in cast if seat not in seats]:
         sentence = f"cast: the format {format.name} has no seat {short_repr(unseated)[1:-1]}, only {', '.join(seats)}."
-        yield f"{sentence} {suggest(unseated[0], seats)}".strip()
+        meant = [seat for word in unseated[:MAX_JUDGES] if (seat := _seat_meant(word, seats, format))]
+        yield f"{sentence} Did you mean {short_repr(meant)[1:-1]}?" if meant else sentence
     for seat in filter(cast.__contains__, seats):
         given = cast[seat]
         models, most = models_of_seat(given), MAX_JUDGES if seat == JUDGE else 1
         if named_models(given) != models or not 1 <= len(models) <= most:
             number = "one model" if most == 1 else f"1 to {most} models"
             yield f"cast.{seat}: {short_repr(given)} is not {number}; a model is named like host or KIND:MODEL."
+
+
+def _seat_meant(named: object, seats: Sequence[str], format: Format) -> str:
+    """The seat that a key names nearly, or by what its side is called; empty if it is like none."""
+    word = str(named).strip().lower()[:100]
+    sides = {format.seats[side].side.lower(): side for side in format.sides}
+    return sides.get(word) or "".join(difflib.get_close_matches(word, seats, 1))
 
 
 def models_of_seat(given: Any) -> tuple[Any, ...]:

@@ -12,12 +12,13 @@ from typing import Any, get_args, get_origin
 import pydantic
 
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import CLERK, DEBATING_SEATS, DECISION_BRIEF, ISSUES, JUDGE, RAPPORTEUR
+from debate_orchestrator.core.phases import CLERK, DEBATING_SEATS, DECISION_BRIEF, ISSUES, JUDGE, RAPPORTEUR, SEATS
 from debate_orchestrator.core.settings import (
     DECLARED,
     DEFAULT_FORMAT,
     FORMER_NAMES,
     MAX_JUDGES,
+    MODERATOR,
     SETTINGS_WITH_SOURCE,
     Settings,
     cast_problems,
@@ -205,8 +206,18 @@ def _validated(values: Mapping[str, Any], format: Format, problems: list[str], u
 
 
 def _hint(name: str, values: Mapping[str, Any], format: Format) -> str:
-    """What to try where a side has no position, or a judge was named for a format without one; empty for the rest."""
+    """What to try where a value was written as a text, a side was called by its name or has no position, or a judge was
+    named for a format without one; empty for the rest."""
     given = values.get(name)
+    if name in DECLARED and isinstance(given, str) and not isinstance(value := from_text(name, given), str | list):
+        text = str(value).lower().removesuffix(".0")
+        return "" if _problems_of(name, value, format) else f"{name}: {text}, without quotes"
+    if name == ISSUES and isinstance(given, str):
+        return f"{name}: {[given]}"
+    named = given if isinstance(given, dict) else [given] if name == "first" else []
+    called = {side: format.seats[side].side for side in format.sides if format.seats[side].side}
+    if name in ("first", "positions") and any(str(word).lower() in map(str.lower, called.values()) for word in named):
+        return and_joined([f"`{side}` for {called[side]}" for side in called])
     if name == "positions" and isinstance(given, dict) and given.keys() < set(format.sides):
         lacking = [side for side in format.sides if side not in given]
         return f"give {and_joined([f'`positions.{side}`' for side in lacking])} too"
@@ -223,6 +234,7 @@ def unknown_keys(given: Iterable[object], where: Callable[[str], str]) -> list[s
 def _unknown_key(key: object, where: str) -> str:
     new_name = FORMER_NAMES.get(str(key))
     hint = f"Did you mean {new_name!r}?" if new_name else suggest(key, KEYS)
+    hint = "Try: indent it with blanks below positions or cast." if key in (*SEATS, MODERATOR) else hint
     return (
         f"{where}: {short_repr(key)} is not a key of an answers file. {hint or 'The keys are ' + ', '.join(KEYS) + '.'}"
     )

@@ -290,8 +290,8 @@ class SetupQuestions:
             problem = f"{key}: {short_repr(value)} is not an answer that a person gave."
             raise BadSettings(problem, hint="ask the user, and pass on what they say")
         if key not in self.words.questions:
-            known = ", ".join(self.words.questions)
-            raise BadSettings(f"{short_repr(key)} is not a question of the setup. The questions are {known}.")
+            known = suggest(key, self.words.questions) or f"The questions are {', '.join(self.words.questions)}."
+            raise BadSettings(f"{short_repr(key)} is not a question of the setup. {known}")
         if key in _CONFIRMED and state.progress.asked.get(key) != self.question(state, key).text:
             if not self._is_confirmed(state, key):
                 problem = f"{key}: this answer came before its question was put."
