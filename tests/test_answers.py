@@ -154,6 +154,9 @@ def test_what_is_no_cast() -> None:
         assert problems(BASE | {"cast": cast}) == [named], cast
     several = {"c": "x", "a": ["x", "y"], "b": [["x"]], "judge": ["x", 5], "rapporteur": []}
     shipped = loader.load("adversarial")
+    for who in ([], ["x", "y"], None, 5):
+        (problem,) = refused(shipped, cast={"rapporteur": who}, issues=False, brief=False)
+        assert problem.startswith("cast.rapporteur: ")
     assert [one.partition(":")[0] for one in refused(shipped, cast=several)] == [
         "cast", "cast.a", "cast.b", "cast.judge", "cast.rapporteur",
     ]  # fmt: skip

@@ -313,8 +313,9 @@ def _seat_rapporteur(values: dict[str, Any], format: Format) -> None:
         cast[RAPPORTEUR] = (next(called, next(stand_in, HUMAN)),)
     values |= without_stand_in_rapporteur(cast, chosen_phases)
     wanted = format.seats_taken({name for name in chosen_phases if values[name] is True})
-    if RAPPORTEUR not in wanted and RAPPORTEUR in format.seats_taken(format.optional_phases):
-        cast.pop(RAPPORTEUR, None)
+    named = {RAPPORTEUR: cast[RAPPORTEUR]} if RAPPORTEUR in cast and RAPPORTEUR not in wanted else {}
+    if named and not list(cast_problems(named, format)):
+        del cast[RAPPORTEUR]
 
 
 def without_stand_in_rapporteur(cast: Mapping[str, tuple[Any, ...]], chosen_phases: Iterable[str]) -> dict[str, bool]:
