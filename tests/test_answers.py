@@ -154,6 +154,7 @@ def test_what_is_no_cast() -> None:
         assert problems(BASE | {"cast": cast}) == [named], cast
     several = {"c": "x", "a": ["x", "y"], "b": [["x"]], "judge": ["x", 5], "rapporteur": []}
     shipped = loader.load("adversarial")
+    assert len(refused(shipped, cast={"a": None, "judge": [5]})) == 2
     for who in ([], ["x", "y"], None, 5):
         (problem,) = refused(shipped, cast={"rapporteur": who}, issues=False, brief=False)
         assert problem.startswith("cast.rapporteur: ")

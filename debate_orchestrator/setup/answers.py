@@ -173,7 +173,8 @@ def make_settings(
     needed = set(format.seats_taken(chosen)) - {RAPPORTEUR}  # who follows the others
     unfilled: list[str] = []
     values["cast"] = _seated(values.get("cast"), format, needed, default_model, unfilled)
-    _seat_rapporteur(values, format)
+    if isinstance(values["cast"], dict) and not any(cast_problems(values["cast"], format)):
+        _seat_rapporteur(values, format)
     noted = values.get("sources") or {}
     if isinstance(noted, dict):
         noted = {key: noted.get(key, "file" if key in given else "default") for key in SETTINGS_WITH_SOURCE}
@@ -304,8 +305,6 @@ def _seat_rapporteur(values: dict[str, Any], format: Format) -> None:
     or a stand-in, a side's model. Where only a stand-in is left beside people, there are no issues and no brief. A
     rapporteur that has nothing to do is left out."""
     cast, chosen_phases = values["cast"], {name for name in (ISSUES, DECISION_BRIEF) if values[name] is True}
-    if not isinstance(cast, dict):
-        return
     if RAPPORTEUR in format.seats_taken(chosen_phases) and RAPPORTEUR not in cast and cast:
         seated = [cast[seat][0] for seat in (JUDGE, *format.sides) if cast.get(seat)]
         called = (model for model in seated if model != HUMAN and not is_stand_in(model))
@@ -313,15 +312,14 @@ def _seat_rapporteur(values: dict[str, Any], format: Format) -> None:
         cast[RAPPORTEUR] = (next(called, next(stand_in, HUMAN)),)
     values |= without_stand_in_rapporteur(cast, chosen_phases)
     wanted = format.seats_taken({name for name in chosen_phases if values[name] is True})
-    named = {RAPPORTEUR: cast[RAPPORTEUR]} if RAPPORTEUR in cast and RAPPORTEUR not in wanted else {}
-    if named and not list(cast_problems(named, format)):
-        del cast[RAPPORTEUR]
+    if RAPPORTEUR not in wanted:
+        cast.pop(RAPPORTEUR, None)
 
 
 def without_stand_in_rapporteur(cast: Mapping[str, tuple[Any, ...]], chosen_phases: Iterable[str]) -> dict[str, bool]:
     """What to change of the settings `issues` and `brief`: both are off where a stand-in is the rapporteur, unless
     stand-ins have every seat. Filler would stand on the first page of a debate that people held."""
-    stands_in = any(is_stand_in(str(spec)) for spec in cast.get(RAPPORTEUR, ()))
+    stands_in = any(map(is_stand_in, cast.get(RAPPORTEUR, ())))
     return dict.fromkeys(chosen_phases, False) if stands_in and not is_rehearsal(cast) else {}
 
 

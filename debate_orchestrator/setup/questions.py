@@ -239,15 +239,21 @@ class SetupQuestions:
         """The state without its invalid answers, such as a user may have written into its file; and their problems. A
         cast keeps the models that are valid, seat by seat."""
         cast, problems = answers.usable_cast(state.given.get("cast"), self.format)
-        asked = [key for key in ("topic", "positions", "rounds", "context", *self.plain_settings) if key in state.given]
-        unset = [
-            key for key in asked if state.given[key] is None or (key, state.given[key]) == ("positions", answers.AUTO)
+        answered = [
+            key for key in ("topic", "positions", "rounds", "context", *self.plain_settings) if key in state.given
         ]
-        wrong = [key for key in asked if key not in unset and not self._has_type(key, state.given[key])]
+        unset = [
+            key
+            for key in answered
+            if state.given[key] is None or (key, state.given[key]) == ("positions", answers.AUTO)
+        ]
+        wrong = [key for key in answered if key not in unset and not self._has_type(key, state.given[key])]
         problems += [value_problem(key, state.given[key], self.format) for key in wrong]
         state = without_answers(state, *unset, *wrong, *(["cast"] if cast is None else []))
-        if cast is not None:
-            state = state.model_copy(update={"given": state.given | {"cast": cast}})
+        context = state.given.get("context")
+        valid = {"cast": cast} if cast is not None else {}
+        valid |= {"context": [context]} if isinstance(context, str) else {}
+        state = state.model_copy(update={"given": state.given | valid})
         state = with_valid_progress(state, self.format.sides)
         proposal = state.progress.proposal
         if proposal is not None and check(self.words.shapes["topic"], proposal, _NO_CONTEXT):

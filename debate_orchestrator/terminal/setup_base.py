@@ -89,7 +89,7 @@ def in_words(cast: Mapping[str, Any]) -> str:
         if seat != MODERATOR:
             named = " and ".join(map(shown, model_spec.specs_of({seat: who})))
             seats_of.setdefault(named, []).append(seat)
-    return ", ".join(f"{' and '.join(taken)} {named}" for named, taken in seats_of.items())
+    return ", ".join(f"{' and '.join(seats)} {named}" for named, seats in seats_of.items())
 
 
 def shown(spec: str) -> str:
@@ -216,13 +216,9 @@ class SetupBase:
 
     def has_rapporteur(self) -> bool:
         """Whether the debate has a rapporteur, who draws up the list of issues or writes the decision brief."""
-        format = self.setup_questions.format
-        wanted = [
-            name
-            for name in (ISSUES, DECISION_BRIEF)
-            if self.state.given.get(name, self.setup_questions.default(name)) is True
-        ]
-        return RAPPORTEUR in format.seats_taken(wanted)
+        given, questions = self.state.given, self.setup_questions
+        wanted = [name for name in (ISSUES, DECISION_BRIEF) if given.get(name, questions.default(name)) is True]
+        return RAPPORTEUR in questions.format.seats_taken(wanted)
 
     # Putting one question
 

@@ -118,9 +118,9 @@ class SetupConversation(SetupBase):
 
     def agrees(self, name: str, risks: Sequence[Risk]) -> bool:
         """Shows what a file does besides the debate, and asks whether that is wanted. Enter alone means no."""
-        asked = "call" if all(risk.kind == "calls" for risk in risks) else "trust"
+        question = "call" if all(risk.kind == "calls" for risk in risks) else "trust"
         try:
-            return self.choice(asked, "no", file=one_line(name), what="\n".join(risk_lines(risks))) == "yes"
+            return self.choice(question, "no", file=one_line(name), what="\n".join(risk_lines(risks))) == "yes"
         except Back:
             return False
 
@@ -359,27 +359,15 @@ class SetupConversation(SetupBase):
         """Shows the answers, and has them confirmed. Raises _Change where an answer is to be changed first."""
         given = self.state.given
         while True:
-            files, wrong = self._checked()
-            shown = given | ({"output": files.report} if files else {})
-            block, _, countdown = self.setup_questions.confirmed(shown).rpartition("\n\n")
-            _, _, settings_lines = block.partition("\n")  # nothing is confirmed yet
-            context = (
-                [f"Context: {', '.join(given[_CONTEXT])}"]
-                if isinstance(given.get(_CONTEXT), list | tuple) and given[_CONTEXT]
-                else []
-            )
-            note = rapporteur_note(self.settings(), self.setup_questions.format) if files else ""
-            if note:
-                note = f"{note} Or choose `more`, then `{RAPPORTEUR}`."
-            self.prompter.tell(
-                "",
-                *f"{self.words.said['confirm']}\n{settings_lines}".split("\n"),
-                *context,
-                *([note] if note else []),
-                *([""] if wrong else []),
-                *wrong,
-            )
-            answer = self._begin(possible=not wrong)
+            files, problems = self._checked()
+            output = {"output": files.report} if files else {}
+            block, _, countdown = self.setup_questions.confirmed(given | output).rpartition("\n\n")
+            lines = ["", self.words.said["confirm"], *block.split("\n")[1:]]  # nothing is confirmed yet
+            lines += [f"Context: {', '.join(given[_CONTEXT])}"] if given.get(_CONTEXT) else []
+            if files and (note := rapporteur_note(self.settings(), self.setup_questions.format)):
+                lines.append(f"{note} Or choose `more`, then `{RAPPORTEUR}`.")
+            self.prompter.tell(*lines, *([""] if problems else []), *problems)
+            answer = self._begin(possible=not problems)
             if answer == "later":
                 raise Later
             if answer == "more":
