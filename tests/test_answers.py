@@ -157,7 +157,7 @@ def test_what_is_no_cast() -> None:
     assert len(refused(shipped, cast={"a": None, "judge": [5]})) == 2
     for who in ([], ["x", "y"], None, 5):
         (problem,) = refused(shipped, cast={"rapporteur": who}, issues=False, brief=False)
-        assert problem.startswith("cast.rapporteur: ")
+        assert problem.startswith("cast.rapporteur: [")
     assert [one.partition(":")[0] for one in refused(shipped, cast=several)] == [
         "cast", "cast.a", "cast.b", "cast.judge", "cast.rapporteur",
     ]  # fmt: skip

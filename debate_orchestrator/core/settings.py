@@ -370,7 +370,8 @@ def cast_problems(cast: Mapping[Any, Any], format: Format) -> Iterator[str]:
         models, most = models_of_seat(given), MAX_JUDGES if seat == JUDGE else 1
         if named_models(given) != models or not 1 <= len(models) <= most:
             number = "one model" if most == 1 else f"1 to {most} models"
-            yield f"cast.{seat}: {short_repr(given)} is not {number}; a model is named like host or KIND:MODEL."
+            written = list(given) if isinstance(given, tuple) else given
+            yield f"cast.{seat}: {short_repr(written)} is not {number}; a model is named like host or KIND:MODEL."
 
 
 def _seat_meant(named: object, seats: Sequence[str], format: Format) -> str:
