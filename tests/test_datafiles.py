@@ -143,7 +143,8 @@ def test_what_is_no_yaml(refused: Any, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "kind"), [("", "is empty"), ("# x\n", "is empty"), ("- a", "a list"), ("word", "a str"), ("7", "a int")]
+    ("text", "kind"),
+    [("", "is empty"), ("# x\n", "is empty"), ("- a", "a list"), ("word", "a text"), ("7", "a number")],
 )
 def test_only_a_mapping_will_do(refused: Any, text: str, kind: str) -> None:
     """A file of anything but keys and values is refused."""

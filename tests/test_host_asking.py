@@ -113,11 +113,33 @@ def test_answers_written_by_hand_are_checked_too(debate: Run, here: Path) -> Non
     [("strictness: [[]]", ()), ("cast: [[]]", ("rapporteur=host",)), ("cast: 5", ("rapporteur=host",))],
 )
 def test_values_of_no_kind_are_asked_for_again(debate: Run, here: Path, given: str, more: tuple[str, ...]) -> None:
-    """A list of lists, or a number for a cast, in a file that a person wrote ends no conversation."""
+    """A list of lists, or a number for a cast, in a file that a person wrote is told, and ends no conversation."""
     progress = "setup: {topics: [x], topic_ok: true}"
     (here / "d.yaml").write_text(f"topic: Is it so?\n{given}\n{progress}\n", encoding="utf-8")
     code, out, err = debate("ask", "d.yaml", *more, "--json")
-    assert (code, json.loads(out)["status"]) == (0, "ask"), err
+    assert (code, json.loads(out)["status"]) == (2, "ask"), err
+    assert [one.partition(":")[0] for one in json.loads(out)["complaints"]] == [given.partition(":")[0]]
+
+
+def test_good_models_stay_beside_a_bad_one(debate: Run, here: Path) -> None:
+    """What is wrong with a cast is told seat by seat, all at once; the models beside it stay, and a file of which
+    something was left out is kept."""
+    cast = "{a: host, b: [[host]], judge: [host, 5, [x], human], rapporteur: [host, human], jugde: host}"
+    (here / "d.yaml").write_text(f"topic: Is it so?\ncast: {cast}\nsetup: {{topics: [x]}}\n", encoding="utf-8")
+    ran = debate("ask", "d.yaml")
+
+    assert ran.code == 2
+    assert ran.json["settled"]["cast"] == {"a": "host", "judge": ["host", "human"], "rapporteur": ["host", "human"]}
+    assert [one.partition(":")[0] for one in ran.json["complaints"]] == [
+        "cast",
+        "cast.b",
+        "cast.judge",
+        "cast.rapporteur",
+    ]
+    assert "no seat 'jugde'" in ran.json["complaints"][0] and "Did you mean 'judge'?" in ran.json["complaints"][0]
+    assert (here / "d.edited.yaml").exists()
+    opened = debate("open", "--answers", "d.edited.yaml")
+    assert (opened.code, opened.err.count("debate: cast")) == (2, 4)
 
 
 def test_a_file_that_a_person_wrote_is_confirmed_too(debate: Run, here: Path) -> None:

@@ -108,7 +108,7 @@ def test_points_vary_and_agree(tmp_path: Path) -> None:
     ("spec", "said"),
     [
         ("rehearse:oracle:x", "cast: a: 'oracle:x' is not a model spec"),
-        ("rehearse:anthropic:", "cast: a: '' is not the name of a model"),
+        ("rehearse:anthropic:", "cast: a: 'anthropic:' names no model"),
         ("rehearse:rehearse:host", "cast: a: 'rehearse:host' is a rehearsal already"),
     ],
 )

@@ -228,9 +228,11 @@ class TestRefusals:
             setup_questions.answer(SetupState(), key, text)
 
     def test_unknown_keys(self, setup_questions: SetupQuestions) -> None:
-        """A misspelt key is told the keys there are."""
-        with pytest.raises(BadSettings, match="The questions are topic, framing, topic_ok"):
+        """A misspelt key is told the one that was meant, and any other the keys there are."""
+        with pytest.raises(BadSettings, match="Did you mean 'topic'"):
             setup_questions.answer(SetupState(), "topik", "x")
+        with pytest.raises(BadSettings, match="The questions are topic, framing, topic_ok"):
+            setup_questions.answer(SetupState(), "zzz", "x")
 
     @pytest.mark.parametrize(
         "work",

@@ -21,7 +21,8 @@ from debate_orchestrator.engine import start
 from debate_orchestrator.formats import loader
 from debate_orchestrator.setup import answers
 from debate_orchestrator.setup.plain_positions import of_should, plain_positions
-from debate_orchestrator.setup.state import SetupProgress, SetupState, checked_state, with_progress, without_answers
+from debate_orchestrator.setup.questions import SetupQuestions, question_texts
+from debate_orchestrator.setup.state import SetupProgress, SetupState, with_progress, without_answers
 from debate_orchestrator.storage.journal import SCHEMA
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadSettings
@@ -334,16 +335,17 @@ def test_no_position_rather_than_a_wrong_one(topic: str) -> None:
     assert plain_positions(topic, ("a", "b")) == {}
 
 
-SIDES = ("a", "b")
+QUESTIONS = SetupQuestions(question_texts(), RULES, "debate-report.md")
 GOOD = SetupState(
     given={"topic": "T", "positions": {"a": "x", "b": "y"}, "output": "o.md"},
+    sources={"output": "file"},
     progress=SetupProgress(topics=("T",), topic_ok=True, positions="own", positions_ok=True),
 )
 
 
 def test_what_is_sound_stays() -> None:
     """A draft that a conversation kept is as it was."""
-    assert checked_state(GOOD, SIDES) == GOOD
+    assert QUESTIONS.checked(GOOD) == (GOOD, [])
 
 
 @pytest.mark.parametrize(
@@ -358,18 +360,19 @@ def test_what_is_sound_stays() -> None:
     ],
 )
 def test_what_is_of_no_kind_goes(changes: dict[str, object], gone: str) -> None:
-    """An answer of the wrong kind is as if it had not been given, and no confirmation of it stands."""
-    made = checked_state(GOOD.model_copy(update={"given": GOOD.given | changes}), SIDES)
+    """An answer of the wrong kind is told and left out, and no confirmation of it stands. A null is no answer."""
+    made, problems = QUESTIONS.checked(GOOD.model_copy(update={"given": GOOD.given | changes}))
 
     assert set(GOOD.given) - set(made.given) == {gone}
+    assert [problem.partition(":")[0] for problem in problems] == ([] if changes[gone] is None else [gone])
     assert made.progress.topic_ok == (gone != "topic")
     assert made.progress.positions_ok == (gone != "positions")
 
 
 def test_a_confirmation_needs_what_it_confirms() -> None:
     """A confirmation of what is not there does not count."""
-    assert not checked_state(without_answers(GOOD, "topic"), SIDES).progress.topic_ok
-    assert not checked_state(without_answers(GOOD, "positions"), SIDES).progress.positions_ok
+    assert not QUESTIONS.checked(without_answers(GOOD, "topic"))[0].progress.topic_ok
+    assert not QUESTIONS.checked(without_answers(GOOD, "positions"))[0].progress.positions_ok
 
 
 KEYS = st.sampled_from(["topic", "positions", "output", "x"])
@@ -378,8 +381,8 @@ KEYS = st.sampled_from(["topic", "positions", "output", "x"])
 @given(st.dictionaries(KEYS, st.none() | st.text() | st.lists(st.text())))
 def test_anything_becomes_sound(given_: dict[str, object]) -> None:
     """Whatever a file holds, what is left is of the kinds that the conversation keeps."""
-    made = checked_state(with_progress(GOOD.model_copy(update={"given": given_}), asked="topic"), SIDES)
+    made, _ = QUESTIONS.checked(with_progress(GOOD.model_copy(update={"given": given_}), asked="topic"))
 
     assert isinstance(made.given.get("topic", ""), str)
     assert isinstance(made.given.get("positions", {}), dict)
-    assert checked_state(made, SIDES) == made
+    assert QUESTIONS.checked(made) == (made, [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -210,3 +211,28 @@ def test_no_answer_puts_a_model_into_a_rehearsal(here: Path) -> None:
 
     assert held.ended == "confirmed"
     assert held.conversation.settings().cast["rapporteur"] == ("rehearse:ollama:llama3",)
+
+
+@pytest.mark.parametrize(
+    ("who", "named"),
+    [
+        ("[human, host]", "human and host"),
+        ("[[host]]", "host"),
+        ("{x: host}", "host"),
+        ("[host, 5]", "host"),
+        ("5", "host"),
+    ],
+)
+@pytest.mark.parametrize("rehearse", [False, True])
+def test_a_rapporteur_of_any_value_in_a_file(here: Path, who: str, named: str, rehearse: bool) -> None:
+    """Whatever a file gives for the rapporteur, it is told as it is written, shown, and can be changed."""
+    cast = f"{{a: host, b: host, judge: host, rapporteur: {who}}}"
+    positions = "{a: Tabs are better., b: Spaces are better.}"
+    Path("a.yaml").write_text(f"topic: {TOPIC}\npositions: {positions}\noutput: r.md\ncast: {cast}\n", encoding="utf-8")
+    held = hold("", "", "more", "rapporteur", "host", "yes", file="a.yaml", rehearse=rehearse)
+
+    quoted = re.sub(r"([a-z]+)", r"'\1'", who)
+    assert f"cast.rapporteur: {quoted} is not one model" in held.text
+    assert held.ended == "confirmed" and held.conversation.settings().cast["rapporteur"][-1].endswith("host")
+    shown = " and ".join(f"rehearse:{name}" if rehearse and name != "human" else name for name in named.split(" and "))
+    assert f"rapporteur {shown}" in held.text

@@ -113,3 +113,15 @@ def test_an_answer_from_an_editor(here: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("VISUAL", in_editor("bob", here))
     with standing("ada" + EDIT, "by" + ENTER) as (terminal, _):
         assert run(ask_name(terminal, review_texts())) == "bobby"
+
+
+def test_one_file_of_context_is_shown_whole(here: Path) -> None:
+    """A file that is named as a text, and not in a list, is one file, where it is shown and where it is changed."""
+    Path("notes.md").write_text("Notes.", encoding="utf-8")
+    positions = "{a: Tabs are better., b: Spaces are better.}"
+    text = f"topic: {TOPIC}\npositions: {positions}\noutput: r.md\ncontext: notes.md\ncast: host\n"
+    Path("a.yaml").write_text(text, encoding="utf-8")
+    held = hold("", "more", "context", "", "yes", file="a.yaml")
+
+    assert held.ended == "confirmed" and held.state.given["context"] == ["notes.md"]
+    assert held.text.count("Context: notes.md") == 2 and "n, o, t" not in held.text

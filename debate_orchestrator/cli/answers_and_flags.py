@@ -17,7 +17,7 @@ from debate_orchestrator.cli.flags import given_settings
 from debate_orchestrator.cli.output import remark
 from debate_orchestrator.core.events import BudgetChanged, Event
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import DEBATING_SEATS, JUDGE
+from debate_orchestrator.core.phases import DEBATING_SEATS
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.settings import DECLARED, DEFAULT_FORMAT, MAX_COST, SETTINGS_WITH_SOURCE, Settings
 from debate_orchestrator.core.state import DebateState
@@ -27,7 +27,7 @@ from debate_orchestrator.formats.source import is_path
 from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.provider import Permissions
 from debate_orchestrator.setup import risks
-from debate_orchestrator.setup.answers import format_of, make_settings, number, rapporteur_note
+from debate_orchestrator.setup.answers import cast_by_seat, filled, format_of, make_settings, number, rapporteur_note
 from debate_orchestrator.setup.questions import SetupQuestions, question_texts
 from debate_orchestrator.setup.state import Propose, Ready, load, read_file
 from debate_orchestrator.storage.paths import REPORT, DebateFiles, free_report
@@ -101,13 +101,12 @@ def settings_from_arguments(
         problems += error.problems
         format = loader.load(DEFAULT_FORMAT)  # to find the other problems too
     if model is not None:
-        flags = flags | {"cast": every_seat(model, format) | flags.get("cast", {})}
+        flags = flags | {"cast": filled(format, lambda seat: model) | flags.get("cast", {})}
     whole = {**given, **flags}
     if isinstance(given.get("positions"), dict) and "positions" in flags:
         whole["positions"] = given["positions"] | flags["positions"]
     if "cast" in flags:
-        seats = [seat for seat in DEBATING_SEATS if seat in format.seats_taken(format.optional_phases)]
-        cast = _by_seat(given.get("cast"), seats)
+        cast = cast_by_seat(given.get("cast"), format)
         whole["cast"] = (cast if isinstance(cast, dict) else {}) | flags["cast"]
     sources = given.get("sources")
     if flags and isinstance(sources, dict | None):
@@ -246,8 +245,8 @@ def cast_line(settings: Settings) -> str:
 
 def file_cast(given: Mapping[str, Any]) -> dict[str, list[Any]]:
     """Seat to what an answers file names for it."""
-    cast = _by_seat(given.get("cast"), DEBATING_SEATS)
-    seats = cast if isinstance(cast, dict) else {}
+    cast = given.get("cast")
+    seats = dict.fromkeys(DEBATING_SEATS, cast) if isinstance(cast, str) else cast if isinstance(cast, dict) else {}
     return {seat: specs if isinstance(specs, list) else [specs] for seat, specs in seats.items()}
 
 
@@ -257,14 +256,6 @@ def _taken(in_file: Mapping[str, list[Any]], settings: Settings, typed: str | No
         seat: [spec for spec in specs if spec in settings.cast.get(seat, ()) and spec != typed]
         for seat, specs in in_file.items()
     }
-
-
-def every_seat(model: str, format: Format) -> dict[str, Any]:
-    """The cast of one model, with as many judges as the format has. Seats that act only if an option is chosen are
-    filled too."""
-    taken = format.seats_taken(format.optional_phases)
-    cast: dict[str, Any] = {seat: model for seat in DEBATING_SEATS if seat in taken}
-    return cast | ({JUDGE: [model] * format.panel} if JUDGE in cast and format.panel > 1 else {})
 
 
 def _for_named_seats(problems: list[str], unfilled: list[str], cast: dict[str, Any], format: Format) -> list[str]:
@@ -281,11 +272,6 @@ def _for_named_seats(problems: list[str], unfilled: list[str], cast: dict[str, A
     model = next(iter(named.values()))[0]
     problem = f"cast: there is no model for {' and '.join(left)}."
     return [with_hint(problem, f'--model "{model}" for every seat, or {flags}'), *others]
-
-
-def _by_seat(cast: Any, seats: tuple[str, ...] | list[str]) -> Any:
-    """The cast by seat, where one model was given for all; anything else as it is."""
-    return dict.fromkeys(seats, cast) if isinstance(cast, str) else cast
 
 
 def _check_finished(path: str, format_name: str) -> None:

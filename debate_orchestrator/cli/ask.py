@@ -26,7 +26,7 @@ EXAMPLE = 'debate ask debate.yaml topic="Should we move to gRPC?"'
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="the answers file to fill")
     about = "an answer to a question that was asked; KEY=- reads standard input"
-    parser.add_argument("given", nargs="*", metavar="KEY=VALUE", help=about)
+    parser.add_argument("given", nargs="*", default=[], metavar="KEY=VALUE", help=about)
     flags.add_waiting(parser, "the moderator's reply")
     flags.add_schemas(parser)
     about = "print only `questions`, in the form a host's question tool takes"

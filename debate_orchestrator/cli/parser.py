@@ -167,11 +167,11 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         if found := re.match(r"argument VERB: invalid choice: (.*) \(choose from (.*)\)\Z", message, re.DOTALL):
-            word = found[1].strip("'\"")
-            if near := _suggestion(word, list(VERBS)):
+            word, *verbs = (name.strip("'\" ") for name in (found[1], *found[2].split(",")))
+            if near := _suggestion(word, verbs):
                 self.exit(2, f"{self.prog}: there is no verb {word}{near}\n")
-            hint = f'. A topic is quoted: `debate "{word} ..."`'
-            message = f"there is no verb {word}; expected one of {', '.join(VERBS)}{hint}"
+            hint = f'. A topic is quoted: `debate "{word} ..."`' if self.prog == "debate" else ""
+            message = f"there is no verb {word}; expected one of {', '.join(verbs)}{hint}"
         verb = self.prog.removeprefix("debate").strip()
         self.exit(2, f"debate: {message}\nTry: `debate {verb + ' ' if verb else ''}--help`.\n")
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.answers_and_flags import cap_change, every_seat, seconds
+from debate_orchestrator.cli.answers_and_flags import cap_change, seconds
 from debate_orchestrator.cli.consent import existing_debate
 from debate_orchestrator.cli.driving import drive_to_report, events_problems
 from debate_orchestrator.cli.flags import given_settings
@@ -24,6 +24,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import start
 from debate_orchestrator.engine.debate import reopening
 from debate_orchestrator.providers import casting
+from debate_orchestrator.setup.answers import filled
 from debate_orchestrator.util.errors import BadSettings, OutOfTurn
 
 EXAMPLE = "debate resume debate-report.journal.jsonl"
@@ -51,7 +52,7 @@ def _changes(arguments: argparse.Namespace, state: DebateState) -> list[Event]:
     """The events that the flags ask for. Raises BadSettings with every problem."""
     models = given_settings(arguments, "cast").get("cast", {})
     if arguments.model:
-        everywhere = every_seat(arguments.model, state.format)
+        everywhere = filled(state.format, lambda seat: arguments.model)
         models = {seat: specs for seat, specs in everywhere.items() if seat in state.cast} | models
     typed = {seat: tuple(specs) if isinstance(specs, list) else (specs,) for seat, specs in models.items()}
     problems = casting.cast_problems(typed)

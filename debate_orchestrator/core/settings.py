@@ -9,8 +9,9 @@ without one, since it may have been written under other limits. Code reads a set
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
@@ -215,6 +216,8 @@ class Settings(FrozenModel):
         format, name = info.context, str(info.field_name)
         if format is None:
             return validate(given)
+        if name == "cast" and isinstance(given, dict) and (problems := list(cast_problems(given, format))):
+            raise ValueError(*problems)
         if name == "quorum" and given is None:
             given = len(info.data.get("cast", {}).get(JUDGE, ())) // 2 + 1
         try:
@@ -324,8 +327,6 @@ def _problems(name: str, value: Any, others: Mapping[str, Any], format: Format) 
         case "max_cost":
             if value is not None and not 0 < value < MAX_COST:
                 yield value_problem(name, value, format)
-        case "cast":
-            yield from _cast_problems(value, format)
         case "quorum":
             if "cast" in others and value > (panel := max(1, len(others["cast"].get(JUDGE, ())))):
                 yield f"quorum: {value} votes are more than the panel has: {plural(panel, 'judge')}."
@@ -352,21 +353,42 @@ def _position_problems(positions: Mapping[str, str], format: Format) -> Iterator
             yield from line_problems(f"positions.{side}", positions[side])
 
 
-def _cast_problems(cast: Mapping[str, tuple[str, ...]], format: Format) -> Iterator[str]:
-    seats = (*format.seats_taken(format.optional_phases), MODERATOR)
+def seats_of_cast(format: Format) -> tuple[str, ...]:
+    """The seats that a cast may name, in the order of the format."""
+    return (*format.seats_taken(format.optional_phases), MODERATOR)
+
+
+def cast_problems(cast: Mapping[Any, Any], format: Format) -> Iterator[str]:
+    """What is wrong with a cast of any values: seats that the format does not have, and what names no model."""
+    seats = seats_of_cast(format)
     if unseated := [seat for seat in cast if seat not in seats]:
-        yield f"cast: the format {format.name} has no seat {short_repr(unseated)[1:-1]}, only {', '.join(seats)}."
-        return
-    for seat, models in cast.items():
-        yield from model_problems(seat, models)
+        sentence = f"cast: the format {format.name} has no seat {short_repr(unseated)[1:-1]}, only {', '.join(seats)}."
+        meant = [seat for word in unseated[:MAX_JUDGES] if (seat := _seat_meant(word, seats, format))]
+        yield f"{sentence} Did you mean {short_repr(meant)[1:-1]}?" if meant else sentence
+    for seat in filter(cast.__contains__, seats):
+        given = cast[seat]
+        models, most = models_of_seat(given), MAX_JUDGES if seat == JUDGE else 1
+        if named_models(given) != models or not 1 <= len(models) <= most:
+            number = "one model" if most == 1 else f"1 to {most} models"
+            written = list(given) if isinstance(given, tuple) else given
+            yield f"cast.{seat}: {short_repr(written)} is not {number}; a model is named like host or KIND:MODEL."
 
 
-def model_problems(seat: str, models: tuple[Any, ...]) -> Iterator[str]:
-    """What is wrong with the models of a seat."""
-    most = MAX_JUDGES if seat == JUDGE else 1
-    if not 1 <= len(models) <= most or not all(isinstance(model, str) and model.strip() for model in models):
-        number = "one model" if most == 1 else f"1 to {most} models"
-        yield f"cast.{seat}: {short_repr(list(models))} is not {number}; a model is named like host or KIND:MODEL."
+def _seat_meant(named: object, seats: Sequence[str], format: Format) -> str:
+    """The seat that a key names nearly, or by what its side is called; empty if it is like none."""
+    word = str(named).strip().lower()[:100]
+    sides = {format.seats[side].side.lower(): side for side in format.sides}
+    return sides.get(word) or "".join(difflib.get_close_matches(word, seats, 1))
+
+
+def models_of_seat(given: Any) -> tuple[Any, ...]:
+    """What a cast gives for a seat: one value, or each of a list."""
+    return tuple(given) if isinstance(given, list | tuple) else (given,)
+
+
+def named_models(given: Any) -> tuple[str, ...]:
+    """What may name a model of all that a cast gives for a seat."""
+    return tuple(model for model in models_of_seat(given) if isinstance(model, str) and model.strip())
 
 
 def _voting_problems(name: str, value: bool, format: Format) -> Iterator[str]:

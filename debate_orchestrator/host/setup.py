@@ -27,6 +27,7 @@ from debate_orchestrator.setup.state import (
     Ready,
     SetupQuestion,
     SetupState,
+    is_whole,
     load,
     save,
     with_progress,
@@ -71,10 +72,10 @@ def ask(
 
     Raises BadSettings if the debate of the file is open already, and no new topic is given."""
     state = _begun(path, agreed, fresh="topic" in given)
-    read_keys = state.given.keys()
-    state, problems = questions.checked(state)
+    before = state
+    state, problems = questions.checked(before)
+    whole = is_whole(state, before)
     state = _with_free_output(state, agreed, problems)
-    whole = read_keys <= state.given.keys() | {"output"}
     folder = TurnsFolder(f"{os.path.splitext(path)[0]}.setup", tell)
     if wait and isinstance(now := questions.next(state), Propose) and now.turn not in given:
         wait_for_replies([folder.turn_files(now.turn, "json")], wait)

@@ -102,7 +102,9 @@ def spec_problem(spec: str) -> str | None:
     others = api is not None and api.other_servers
     model, url = model_spec.split_address(model_spec.rest(spec))
     hint = f"Try: {kind}:MODEL or {kind}:MODEL@URL." if others else f"Try: {kind}:MODEL."
-    if not model or not model.isprintable() or " " in model:
+    if not model:
+        return f"{short_repr(spec)} names no model. {hint}"
+    if not model.isprintable() or " " in model:
         return f"{short_repr(model)} is not the name of a model. {hint}"
     if url is None and re.search(r"@[\w.-]+(:\d+|\.\w+)(/|$)", model):
         return f"{short_repr(model)} is an address without a scheme. Try: http:// or https:// before the host."

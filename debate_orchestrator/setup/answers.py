@@ -12,7 +12,7 @@ from typing import Any, get_args, get_origin
 import pydantic
 
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import CLERK, DEBATING_SEATS, DECISION_BRIEF, ISSUES, JUDGE, RAPPORTEUR
+from debate_orchestrator.core.phases import CLERK, DEBATING_SEATS, DECISION_BRIEF, ISSUES, JUDGE, RAPPORTEUR, SEATS
 from debate_orchestrator.core.settings import (
     DECLARED,
     DEFAULT_FORMAT,
@@ -21,9 +21,12 @@ from debate_orchestrator.core.settings import (
     MODERATOR,
     SETTINGS_WITH_SOURCE,
     Settings,
+    cast_problems,
     default_of,
     line_problems,
-    model_problems,
+    models_of_seat,
+    named_models,
+    seats_of_cast,
     value_problem,
 )
 from debate_orchestrator.util import sanitize
@@ -169,8 +172,9 @@ def make_settings(
     chosen = {name for name in (ISSUES, DECISION_BRIEF) if values[name] is True}
     needed = set(format.seats_taken(chosen)) - {RAPPORTEUR}  # who follows the others
     unfilled: list[str] = []
-    values["cast"] = _seated(values.get("cast"), format, needed, default_model, problems, unfilled)
-    _seat_rapporteur(values, format)
+    values["cast"] = _seated(values.get("cast"), format, needed, default_model, unfilled)
+    if isinstance(values["cast"], dict) and not any(cast_problems(values["cast"], format)):
+        _seat_rapporteur(values, format)
     noted = values.get("sources") or {}
     if isinstance(noted, dict):
         noted = {key: noted.get(key, "file" if key in given else "default") for key in SETTINGS_WITH_SOURCE}
@@ -203,8 +207,18 @@ def _validated(values: Mapping[str, Any], format: Format, problems: list[str], u
 
 
 def _hint(name: str, values: Mapping[str, Any], format: Format) -> str:
-    """What to try where a side has no position, or a judge was named for a format without one; empty for the rest."""
+    """What to try where a value was written as a text, a side was called by its name or has no position, or a judge was
+    named for a format without one; empty for the rest."""
     given = values.get(name)
+    if name in DECLARED and isinstance(given, str) and not isinstance(value := from_text(name, given), str | list):
+        text = str(value).lower().removesuffix(".0")
+        return "" if _problems_of(name, value, format) else f"{name}: {text}, without quotes"
+    if name == ISSUES and isinstance(given, str):
+        return f"{name}: {[given]}"
+    named = given if isinstance(given, dict) else [given] if name == "first" else []
+    called = {side: format.seats[side].side for side in format.sides if format.seats[side].side}
+    if name in ("first", "positions") and any(str(word).lower() in map(str.lower, called.values()) for word in named):
+        return and_joined([f"`{side}` for {called[side]}" for side in called])
     if name == "positions" and isinstance(given, dict) and given.keys() < set(format.sides):
         lacking = [side for side in format.sides if side not in given]
         return f"give {and_joined([f'`positions.{side}`' for side in lacking])} too"
@@ -221,6 +235,7 @@ def unknown_keys(given: Iterable[object], where: Callable[[str], str]) -> list[s
 def _unknown_key(key: object, where: str) -> str:
     new_name = FORMER_NAMES.get(str(key))
     hint = f"Did you mean {new_name!r}?" if new_name else suggest(key, KEYS)
+    hint = "Try: indent it with blanks below positions or cast." if key in (*SEATS, MODERATOR) else hint
     return (
         f"{where}: {short_repr(key)} is not a key of an answers file. {hint or 'The keys are ' + ', '.join(KEYS) + '.'}"
     )
@@ -231,23 +246,19 @@ def _seated(
     format: Format,
     needed: Container[str],
     default_model: Callable[[str], str],
-    problems: list[str],
     unfilled: list[str],
 ) -> Any:
-    """The cast with a tuple of models for each seat; anything else is returned as it is. What names no model is added
-    to the problems, and the reason why a seat that is needed can't be filled to `unfilled`."""
-    if isinstance(cast, str):
-        cast = {seat: cast for seat in DEBATING_SEATS if seat in needed}
-    if not (cast is None or isinstance(cast, dict)):
+    """The cast with a tuple of models for each seat that has one; anything else is returned as it is. The reason why a
+    seat that is needed can't be filled is added to `unfilled`."""
+    cast = {} if cast is None else cast_by_seat(cast, format)
+    if not isinstance(cast, dict):
         return cast
-    seated = {seat: tuple(who) if isinstance(who, list) else (who,) for seat, who in (cast or {}).items()}
-    order = (*format.seats_taken(format.optional_phases), MODERATOR)
+    seated = {seat: models_of_seat(given) for seat, given in cast.items()}
+    order = seats_of_cast(format)
     if not seated.keys() <= set(order):
         return seated
     for seat in order:
-        if seat in seated and not all(isinstance(model, str) for model in seated[seat]):
-            problems += model_problems(seat, seated.pop(seat))
-        elif seat not in seated and seat in needed:
+        if seat not in seated and seat in needed:
             try:
                 model = FETCH if seat == CLERK else default_model(seat)
             except BadSettings as error:
@@ -257,13 +268,43 @@ def _seated(
     return {seat: seated[seat] for seat in order if seat in seated}
 
 
+def seats_needed(format: Format) -> tuple[str, ...]:
+    """The seats of a format that debate or judge, all of which must be filled."""
+    return tuple(seat for seat in format.seated if seat in DEBATING_SEATS)
+
+
+def filled(format: Format, who: Callable[[str], str]) -> dict[str, Any]:
+    """The cast in which `who` tells who fills each seat that is needed, with as many judges as the format has."""
+    panel = format.panel if format.panel > 1 else 0
+    return {seat: [who(seat)] * panel if seat == JUDGE and panel else who(seat) for seat in seats_needed(format)}
+
+
+def cast_by_seat(cast: Any, format: Format) -> Any:
+    """The cast seat by seat, where one model was given for all; any other value as it is."""
+    if not isinstance(cast, str):
+        return cast
+    return dict.fromkeys(seats_needed(format), cast)
+
+
+def usable_cast(cast: Any, format: Format) -> tuple[Any, list[str]]:
+    """What names a model in the cast of a file, seat by seat, and a sentence on all that is wrong with the cast. A seat
+    keeps the models that it names, also if they are too many: which to take is the user's choice. None where no seat
+    has any."""
+    cast = cast_by_seat(cast, format)
+    if not isinstance(cast, dict):
+        return None, [] if cast is None else [value_problem("cast", cast, format)]
+    usable: dict[str, Any] = {}
+    for seat in filter(cast.__contains__, seats_of_cast(format)):
+        if models := named_models(cast[seat]):
+            usable[seat] = list(models) if len(models) > 1 else models[0]
+    return usable or None, list(cast_problems(cast, format))
+
+
 def _seat_rapporteur(values: dict[str, Any], format: Format) -> None:
     """Seats the first judge's model as rapporteur where one is needed and none is named; where that judge is a person
     or a stand-in, a side's model. Where only a stand-in is left beside people, there are no issues and no brief. A
     rapporteur that has nothing to do is left out."""
     cast, chosen_phases = values["cast"], {name for name in (ISSUES, DECISION_BRIEF) if values[name] is True}
-    if not isinstance(cast, dict):
-        return
     if RAPPORTEUR in format.seats_taken(chosen_phases) and RAPPORTEUR not in cast and cast:
         seated = [cast[seat][0] for seat in (JUDGE, *format.sides) if cast.get(seat)]
         called = (model for model in seated if model != HUMAN and not is_stand_in(model))
@@ -271,14 +312,14 @@ def _seat_rapporteur(values: dict[str, Any], format: Format) -> None:
         cast[RAPPORTEUR] = (next(called, next(stand_in, HUMAN)),)
     values |= without_stand_in_rapporteur(cast, chosen_phases)
     wanted = format.seats_taken({name for name in chosen_phases if values[name] is True})
-    if RAPPORTEUR not in wanted and RAPPORTEUR in format.seats_taken(format.optional_phases):
+    if RAPPORTEUR not in wanted:
         cast.pop(RAPPORTEUR, None)
 
 
 def without_stand_in_rapporteur(cast: Mapping[str, tuple[Any, ...]], chosen_phases: Iterable[str]) -> dict[str, bool]:
     """What to change of the settings `issues` and `brief`: both are off where a stand-in is the rapporteur, unless
     stand-ins have every seat. Filler would stand on the first page of a debate that people held."""
-    stands_in = is_stand_in(str(cast.get(RAPPORTEUR, ("",))[0]))
+    stands_in = any(map(is_stand_in, cast.get(RAPPORTEUR, ())))
     return dict.fromkeys(chosen_phases, False) if stands_in and not is_rehearsal(cast) else {}
 
 

@@ -34,9 +34,9 @@ from debate_orchestrator.setup.state import (
     Ready,
     SetupQuestion,
     SetupState,
-    checked_state,
     with_answers,
     with_progress,
+    with_valid_progress,
     without_answers,
 )
 from debate_orchestrator.util import resources, sanitize
@@ -236,9 +236,25 @@ class SetupQuestions:
         return json_schema(self.words.shapes[name], _NO_CONTEXT)
 
     def checked(self, state: SetupState) -> tuple[SetupState, list[str]]:
-        """The state without its invalid answers, such as a user may have written into its file; and their problems."""
-        problems: list[str] = []
-        state = checked_state(state, self.format.sides)
+        """The state without its invalid answers, such as a user may have written into its file; and their problems. A
+        cast keeps the models that are valid, seat by seat."""
+        cast, problems = answers.usable_cast(state.given.get("cast"), self.format)
+        answered = [
+            key for key in ("topic", "positions", "rounds", "context", *self.plain_settings) if key in state.given
+        ]
+        unset = [
+            key
+            for key in answered
+            if state.given[key] is None or (key, state.given[key]) == ("positions", answers.AUTO)
+        ]
+        wrong = [key for key in answered if key not in unset and not self._has_type(key, state.given[key])]
+        problems += [value_problem(key, state.given[key], self.format) for key in wrong]
+        state = without_answers(state, *unset, *wrong, *(["cast"] if cast is None else []))
+        context = state.given.get("context")
+        valid = {"cast": cast} if cast is not None else {}
+        valid |= {"context": [context]} if isinstance(context, str) else {}
+        state = state.model_copy(update={"given": state.given | valid})
+        state = with_valid_progress(state, self.format.sides)
         proposal = state.progress.proposal
         if proposal is not None and check(self.words.shapes["topic"], proposal, _NO_CONTEXT):
             state = with_progress(state, proposal=None)
@@ -250,6 +266,17 @@ class SetupQuestions:
                     problems += error.problems
                     state = without_answers(state, key)
         return state, problems
+
+    def _has_type(self, key: str, value: Any) -> bool:
+        """Whether a value has a type that its setting may have in a file; what else it must be is checked later."""
+        if key == "positions":
+            return isinstance(value, dict) and all(
+                side in self.format.sides and isinstance(value[side], str) for side in value
+            )
+        types = answers.types_of(key)
+        if isinstance(value, list):
+            return tuple in types and all(isinstance(item, str) for item in value)
+        return isinstance(value, str) or (not isinstance(value, dict) and bool(types & {bool, int, float}))
 
     def unasked_problems(self, state: SetupState) -> list[str]:
         """What is wrong with the answers that no question asks for, and that `checked` leaves as they are."""
@@ -269,8 +296,8 @@ class SetupQuestions:
             problem = f"{key}: {short_repr(value)} is not an answer that a person gave."
             raise BadSettings(problem, hint="ask the user, and pass on what they say")
         if key not in self.words.questions:
-            known = ", ".join(self.words.questions)
-            raise BadSettings(f"{short_repr(key)} is not a question of the setup. The questions are {known}.")
+            known = suggest(key, self.words.questions) or f"The questions are {', '.join(self.words.questions)}."
+            raise BadSettings(f"{short_repr(key)} is not a question of the setup. {known}")
         if key in _CONFIRMED and state.progress.asked.get(key) != self.question(state, key).text:
             if not self._is_confirmed(state, key):
                 problem = f"{key}: this answer came before its question was put."
@@ -416,8 +443,7 @@ class SetupQuestions:
         format = self.format
         if RAPPORTEUR not in format.seats_taken(format.optional_phases):
             raise BadSettings(f"{RAPPORTEUR}: the format {format.name} has no such seat.")
-        cast = state.given.get("cast") or {}
-        cast = dict.fromkeys(format.seated, cast) if isinstance(cast, str) else dict(cast)
+        cast = dict(state.given.get("cast") or {})
         cast.pop(RAPPORTEUR, None)
         return with_answers(state, source, cast=cast if text.lower() == JUDGE else {**cast, RAPPORTEUR: text})
 

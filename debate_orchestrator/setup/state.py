@@ -19,6 +19,7 @@ from debate_orchestrator.storage.journal import begins_like_one
 from debate_orchestrator.util.data import name_of, parse_mapping, read_mapping, to_yaml
 from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.util.messages import Tell, command, ignore
+from debate_orchestrator.util.model_spec import specs_of
 from debate_orchestrator.util.redact import redact_values
 
 MAX_KEPT = 20
@@ -48,12 +49,12 @@ def load(path: str) -> SetupState:
             if _too_long(state.progress):
                 raise BadFile(f"{path} holds more than a setup conversation keeps.", hint="begin a new file")
             return state
-        topic, positions = data.pop("topic", None), data.get("positions")
-        topics = (topic,) if isinstance(topic, str) else ()
+        topic, positions = data.get("topic"), data.get("positions")
+        topics = (data.pop("topic"),) if isinstance(topic, str) else ()
         own = isinstance(positions, dict)
-        if not own:
-            data.pop("positions", None)
         kind = "own" if own else "auto" if positions == "auto" else None
+        if kind == "auto":
+            del data["positions"]
         return SetupState(
             given=data, sources=dict.fromkeys(data, "file"), progress=SetupProgress(topics=topics, positions=kind)
         )
@@ -213,17 +214,15 @@ def without_answers(state: SetupState, *keys: str) -> SetupState:
     return state.model_copy(update={"given": {key: value for key, value in state.given.items() if key not in keys}})
 
 
-def checked_state(state: SetupState, sides: tuple[str, ...]) -> SetupState:
-    """The state without values of a wrong type, such as a user may have written into its file. They are asked for
-    again."""
-    given, positions = state.given, state.given.get("positions", {})
-    types = {"cast": str | dict | None, "topic": str, "output": str, "context": str | list | tuple | None}
-    wrong = [key for key, kind in types.items() if key in given and not isinstance(given[key], kind)]
-    lists = ((key, value) for key, value in given.items() if isinstance(value, list))
-    wrong += [key for key, items in lists if not all(isinstance(item, str) for item in items)]
-    state = without_answers(state, *wrong)
-    if not (isinstance(positions, dict) and all(key in sides and isinstance(positions[key], str) for key in positions)):
-        state = with_progress(without_answers(state, "positions"), positions_ok=False)
+def is_whole(state: SetupState, before: SetupState) -> bool:
+    """Whether a state still has every answer of the one `before`, and every model of its cast."""
+    casts = [given["cast"] if isinstance(given.get("cast"), dict) else {} for given in (before.given, state.given)]
+    stated, kept = (len(specs_of(cast)) for cast in casts)
+    return stated <= kept and before.given.keys() <= state.given.keys()
+
+
+def with_valid_progress(state: SetupState, sides: tuple[str, ...]) -> SetupState:
+    """The state without confirmations of what it does not hold, such as a user may have taken out of its file."""
     if state.progress.topic_ok and "topic" not in state.given:
         state = with_progress(state, topic_ok=False)
     if state.progress.positions_ok and set(state.given.get("positions", {})) != set(sides):

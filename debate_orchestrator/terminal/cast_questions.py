@@ -6,9 +6,9 @@ from debate_orchestrator.core.phases import JUDGE, RAPPORTEUR
 from debate_orchestrator.core.settings import MAX_JUDGES
 from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.discovery import FoundModels
-from debate_orchestrator.setup.answers import host_problem
+from debate_orchestrator.setup.answers import filled, host_problem, seats_needed
 from debate_orchestrator.terminal.prompt import Question
-from debate_orchestrator.terminal.setup_base import Cast, SetupBase, filled, in_words, rehearsal_cast, seats, shown
+from debate_orchestrator.terminal.setup_base import Cast, SetupBase, in_words, rehearsal_cast, shown
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.util.terminal_text import Back
@@ -61,7 +61,7 @@ class CastQuestions:
         """Name, meaning and cast of every choice for all seats at once, what was found first."""
         format = self._session.setup_questions.format
         offered: list[tuple[str, str, Cast | None]] = []
-        if standing and {*seats(format)} <= set(standing):
+        if standing and {*seats_needed(format)} <= set(standing):
             offered.append(("keep", in_words(standing), standing))
         if found.default:
             usual = filled(format, lambda seat: found.default[seat])
@@ -93,7 +93,7 @@ class CastQuestions:
         """One seat after the other; back returns to the one before."""
         cast: Cast = {}
         setup_questions = self._session.setup_questions
-        asked = (*seats(setup_questions.format), *([RAPPORTEUR] if self._session.has_rapporteur() else []))
+        asked = (*seats_needed(setup_questions.format), *([RAPPORTEUR] if self._session.has_rapporteur() else []))
         at = 0
         while at < len(asked):
             seat = asked[at]

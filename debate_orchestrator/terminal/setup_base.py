@@ -14,7 +14,7 @@ from typing import Any
 
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import CLERK, DECISION_BRIEF, ISSUES, JUDGE, RAPPORTEUR
+from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, JUDGE, RAPPORTEUR
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.settings import ESTIMATED, MODERATOR, Settings
 from debate_orchestrator.core.values import FrozenModel
@@ -24,11 +24,18 @@ from debate_orchestrator.providers import casting, pricing
 from debate_orchestrator.providers.discovery import FoundModels
 from debate_orchestrator.providers.provider import Provider
 from debate_orchestrator.setup import risks
-from debate_orchestrator.setup.answers import format_of, make_settings
+from debate_orchestrator.setup.answers import filled, format_of, make_settings, seats_needed
 from debate_orchestrator.setup.kept_answers import KeptAnswers, RecentAnswers
 from debate_orchestrator.setup.questions import SetupQuestions
 from debate_orchestrator.setup.risks import Risk
-from debate_orchestrator.setup.state import QuestionText, SetupState, with_answers, with_progress, without_answers
+from debate_orchestrator.setup.state import (
+    QuestionText,
+    SetupState,
+    is_whole,
+    with_answers,
+    with_progress,
+    without_answers,
+)
 from debate_orchestrator.storage.paths import REPORT, DebateFiles
 from debate_orchestrator.terminal.prompt import Leave, Prompter, Question, Status, unknown_choice
 from debate_orchestrator.util import model_spec, resources
@@ -53,18 +60,6 @@ Check = Callable[[SetupState], DebateFiles]
 Cast = dict[str, Any]
 """Seat to who fills it, or to a list of judges, as an answers file has it."""
 _PLACEHOLDER = "What is debated, in a sentence of about this length that is still to be written."
-
-
-def seats(format: Format) -> tuple[str, ...]:
-    """The seats of a format for which a person chooses who fills them."""
-    return tuple(seat for seat in format.seated if seat != CLERK)
-
-
-def filled(format: Format, who: Callable[[str], str]) -> Cast:
-    """The cast in which `who` tells who fills each seat, with as many judges as the format has."""
-    return {
-        seat: [who(seat)] * format.panel if seat == JUDGE and format.panel > 1 else who(seat) for seat in seats(format)
-    }
 
 
 def rehearsal_cast(found: FoundModels, format: Format) -> Cast:
@@ -92,9 +87,9 @@ def in_words(cast: Mapping[str, Any]) -> str:
     seats_of: dict[str, list[str]] = {}
     for seat, who in cast.items():
         if seat != MODERATOR:
-            named = " and ".join(shown(str(spec)) for spec in (who if isinstance(who, list) else [who]))
+            named = " and ".join(map(shown, model_spec.specs_of({seat: who})))
             seats_of.setdefault(named, []).append(seat)
-    return ", ".join(f"{' and '.join(taken)} {named}" for named, taken in seats_of.items())
+    return ", ".join(f"{' and '.join(seats)} {named}" for named, seats in seats_of.items())
 
 
 def shown(spec: str) -> str:
@@ -193,8 +188,8 @@ class SetupBase:
         if problems := setup_questions.unasked_problems(state):
             raise BadSettings(problems)
         self.kept, self.setup_questions = kept, setup_questions
-        self.state, wrong = self.setup_questions.checked(_cast_by_seat(state, self.setup_questions.format))
-        kept.whole = state.given.keys() <= self.state.given.keys()
+        self.state, wrong = self.setup_questions.checked(state)
+        kept.whole = is_whole(self.state, state)
         return wrong
 
     def settings(self) -> Settings:
@@ -221,13 +216,9 @@ class SetupBase:
 
     def has_rapporteur(self) -> bool:
         """Whether the debate has a rapporteur, who draws up the list of issues or writes the decision brief."""
-        format = self.setup_questions.format
-        wanted = [
-            name
-            for name in (ISSUES, DECISION_BRIEF)
-            if self.state.given.get(name, self.setup_questions.default(name)) is True
-        ]
-        return RAPPORTEUR in format.seats_taken(wanted)
+        given, questions = self.state.given, self.setup_questions
+        wanted = [name for name in (ISSUES, DECISION_BRIEF) if given.get(name, questions.default(name)) is True]
+        return RAPPORTEUR in questions.format.seats_taken(wanted)
 
     # Putting one question
 
@@ -336,7 +327,7 @@ class SetupBase:
     def _cost_of(self, given: Mapping[str, Any]) -> str:
         """The status line: what the debate would take; the last known until that is worked out."""
         cast = given.get(_CAST)
-        if not isinstance(cast, dict) or not {*seats(self.setup_questions.format)} <= set(cast):
+        if not isinstance(cast, dict) or not {*seats_needed(self.setup_questions.format)} <= set(cast):
             return ""
         coming = self._estimates.of(given, self.setup_questions.format, self.prompter.refresh)
         if coming.done() or not self.prompter.moves:
@@ -381,16 +372,3 @@ def rehearsed(state: SetupState) -> SetupState:
     cast = state.given.get(_CAST)
     cast = {seat: replaced(who) for seat, who in cast.items()} if isinstance(cast, dict) else replaced(cast)
     return state if cast is None else state.model_copy(update={"given": state.given | {_CAST: cast}})
-
-
-def _cast_by_seat(state: SetupState, format: Format) -> SetupState:
-    """The state with its cast seat by seat, without seats that the format does not have."""
-    cast = state.given.get(_CAST)
-    if isinstance(cast, str):
-        cast = dict.fromkeys(seats(format), cast)
-    if not isinstance(cast, dict):
-        return without_answers(state, _CAST)
-    known = {
-        seat: who for seat, who in cast.items() if seat in (*format.seats_taken(format.optional_phases), MODERATOR)
-    }
-    return state.model_copy(update={"given": state.given | {_CAST: known}})

@@ -15,7 +15,7 @@ from debate_orchestrator.core.phases import RAPPORTEUR
 from debate_orchestrator.core.settings import ESTIMATED, MODERATOR, Settings
 from debate_orchestrator.engine import rejudge
 from debate_orchestrator.setup import kept_answers
-from debate_orchestrator.setup.answers import rapporteur_note, typed
+from debate_orchestrator.setup.answers import rapporteur_note, seats_needed, typed
 from debate_orchestrator.setup.kept_answers import KeptAnswers
 from debate_orchestrator.setup.plain_positions import worded_positions
 from debate_orchestrator.setup.risks import Risk, risk_lines
@@ -30,7 +30,6 @@ from debate_orchestrator.terminal.setup_base import (
     paid_calls,
     rehearsal_cast,
     rehearsed,
-    seats,
     shown,
     stated_cast,
 )
@@ -77,7 +76,7 @@ class SetupConversation(SetupBase):
         fresh = (kept_answers.new_file(), SetupState())
         kept, state = kept_answers.from_file(path) if path else (None if topic else self._left(agreed)) or fresh
         self.stated_cast = state.given.get(_CAST)
-        state = stated = rehearsed(state) if self.rehearse else state
+        stated = rehearsed(state) if self.rehearse else state
         if format_name:
             state = with_answers(state, "flag", format=format_name)
         if moderator:
@@ -119,9 +118,9 @@ class SetupConversation(SetupBase):
 
     def agrees(self, name: str, risks: Sequence[Risk]) -> bool:
         """Shows what a file does besides the debate, and asks whether that is wanted. Enter alone means no."""
-        asked = "call" if all(risk.kind == "calls" for risk in risks) else "trust"
+        question = "call" if all(risk.kind == "calls" for risk in risks) else "trust"
         try:
-            return self.choice(asked, "no", file=one_line(name), what="\n".join(risk_lines(risks))) == "yes"
+            return self.choice(question, "no", file=one_line(name), what="\n".join(risk_lines(risks))) == "yes"
         except Back:
             return False
 
@@ -152,7 +151,7 @@ class SetupConversation(SetupBase):
         """The next question that is not answered and has no default."""
         if not self.state.progress.topics:
             return "topic"
-        if not {*seats(self.setup_questions.format)} <= set(self.state.given.get(_CAST, ())):
+        if not {*seats_needed(self.setup_questions.format)} <= set(self.state.given.get(_CAST, ())):
             return _CAST
         while isinstance(now := self.setup_questions.next(self.state), SetupQuestion | Propose):
             if isinstance(now, Propose):
@@ -360,27 +359,15 @@ class SetupConversation(SetupBase):
         """Shows the answers, and has them confirmed. Raises _Change where an answer is to be changed first."""
         given = self.state.given
         while True:
-            files, wrong = self._checked()
-            shown = given | ({"output": files.report} if files else {})
-            block, _, countdown = self.setup_questions.confirmed(shown).rpartition("\n\n")
-            _, _, settings_lines = block.partition("\n")  # nothing is confirmed yet
-            context = (
-                [f"Context: {', '.join(given[_CONTEXT])}"]
-                if isinstance(given.get(_CONTEXT), list | tuple) and given[_CONTEXT]
-                else []
-            )
-            note = rapporteur_note(self.settings(), self.setup_questions.format) if files else ""
-            if note:
-                note = f"{note} Or choose `more`, then `{RAPPORTEUR}`."
-            self.prompter.tell(
-                "",
-                *f"{self.words.said['confirm']}\n{settings_lines}".split("\n"),
-                *context,
-                *([note] if note else []),
-                *([""] if wrong else []),
-                *wrong,
-            )
-            answer = self._begin(possible=not wrong)
+            files, problems = self._checked()
+            output = {"output": files.report} if files else {}
+            block, _, countdown = self.setup_questions.confirmed(given | output).rpartition("\n\n")
+            lines = ["", self.words.said["confirm"], *block.split("\n")[1:]]  # nothing is confirmed yet
+            lines += [f"Context: {', '.join(given[_CONTEXT])}"] if given.get(_CONTEXT) else []
+            if files and (note := rapporteur_note(self.settings(), self.setup_questions.format)):
+                lines.append(f"{note} Or choose `more`, then `{RAPPORTEUR}`.")
+            self.prompter.tell(*lines, *([""] if problems else []), *problems)
+            answer = self._begin(possible=not problems)
             if answer == "later":
                 raise Later
             if answer == "more":
@@ -406,11 +393,11 @@ class SetupConversation(SetupBase):
     def _rapporteur(self) -> str:
         """Who would be the rapporteur, as it is shown."""
         try:
-            seated = self.settings().cast.get(RAPPORTEUR)
+            cast, unseated = self.settings().cast, "none"
         except DebateError:  # a file that was changed by hand
-            seated = self.state.given[_CAST].get(RAPPORTEUR)
-            return shown(seated) if seated else "none yet"
-        return shown(seated[0]) if seated else "none"
+            cast, unseated = self.state.given[_CAST], "none yet"
+        specs = model_spec.specs_of({RAPPORTEUR: cast[RAPPORTEUR]}) if RAPPORTEUR in cast else []
+        return " and ".join(map(shown, specs)) or unseated
 
     def _which(self) -> str:
         """The question whose answer is to be changed."""

@@ -125,7 +125,9 @@ def _read_map(path: str) -> ColumnMap:
     if isinstance(scores, dict) and len(scores) > rows.MAX_DIMENSIONS:
         found = f"{len(scores):,} dimensions, and at most {rows.MAX_DIMENSIONS} are allowed"
         raise BadFile(f"{name_of(path)}: `scores` has {found}.")
-    columns, problems = validate(ColumnMap, given, lambda keys: f"{name_of(path)}: {key_path(keys)}")
+    columns, problems = validate(
+        ColumnMap, given, lambda keys: ": ".join(filter(None, (name_of(path), key_path(keys))))
+    )
     if columns is None:
         raise BadFile(problems)
     for name in columns.columns():

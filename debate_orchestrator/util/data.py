@@ -27,6 +27,14 @@ MAX_FILE_SIZE = 268_435_456
 _MAX_DEPTH = 32
 _MAX_LINKS = 40
 """Links that may be followed on the way to a file, as many as the kernel follows."""
+_YAML_HINTS = {
+    "mapping values are not allowed": 'put quotes around a text that has a colon, as in topic: "Should we: adopt?"',
+    r"character '\t'": "indent with blanks, not with tabs",
+    "could not find expected ':'": "write every line as `key: value`; a colon may be missing on the line before",
+    "unexpected end of stream": "end every quoted text with its quote",
+}
+"""Words of the YAML parser, and what usually helps."""
+_KINDS = {str: "a text", list: "a list", bool: "true or false", int: "a number", float: "a number"}
 _HALVES = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 
 
@@ -61,8 +69,7 @@ def parse_mapping_with_lines(text: str, where: str) -> tuple[dict[str, Any], dic
         return _mapping(_whole(deepcopy(value)), f"{where}:1"), dict(lines)
     except (ValueError, RecursionError) as error:
         reason = _reason(error)
-        unquoted = "mapping values are not allowed" in reason
-        hint = 'put quotes around a text that has a colon, as in topic: "Should we: adopt?"' if unquoted else ""
+        hint = next((hint for words, hint in _YAML_HINTS.items() if words in reason), "")
         problem = f"{where}:{getattr(error, 'line', None) or 1}: not valid YAML: {reason}."
         raise BadFile(problem, hint=hint) from None
 
@@ -87,7 +94,7 @@ def parse_mapping(text: str, where: str) -> dict[str, Any]:
 def _mapping(value: Any, where: str) -> dict[str, Any]:
     """`value` with its keys as text; BadFile if it is not a mapping."""
     if not isinstance(value, dict):
-        kind = "the file is empty" if value is None else f"the file holds a {type(value).__name__}"
+        kind = "the file is empty" if value is None else f"the file holds {_KINDS[type(value)]}"
         raise BadFile(f"{where}: {kind}, not a mapping of keys to values.", hint="write it as `key: value`")
     return {str(key): item for key, item in value.items()}
 

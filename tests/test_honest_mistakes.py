@@ -1,0 +1,68 @@
+"""Mistakes that people make in their first files and commands: each gets one sentence that says what to try."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import Run
+
+T = "topic: Tabs are good.\n"
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        ("topic: Tabs\npositions:\n\ta: x\n", "a.yaml:3: not valid YAML: found character '\\t' that"),
+        ("topic: Tabs\n\trounds: 1\n", "Try: indent with blanks, not with tabs."),
+        ("topic: Tabs\nrounds 3\n", "Try: write every line as `key: value`; a colon may be missing on"),
+        ('topic: "Tabs\nrounds: 3\n', "Try: end every quoted text with its quote."),
+        ("topic Tabs\n", "a.yaml:1: the file holds a text, not a mapping of keys to values."),
+        ("5\n", "a.yaml:1: the file holds a number, not a mapping"),
+        (T + "positions:\na: x\nb: y\n", "a.yaml:3: 'a' is not a key of an answers file. Try: indent it with"),
+        (T + "search: yes\n", "search: 'yes' is not true or false. Try: search: true, without quotes."),
+        (T + "brief: 'false'\n", "brief: 'false' is not true or false. Try: brief: false, without quotes."),
+        (T + "max_cost: '2'\n", "or null for no cap. Try: max_cost: 2, without quotes."),
+        (T + "issues: Is it fast?\n", "is not true, false or a list of questions. Try: issues: ['Is it fast?']."),
+        (T + "cast: {A: host, jugde: host, pro: host}\n", "moderator. Did you mean 'a', 'judge', 'a'?"),
+        (T + "positions: {pro: x y., con: y z.}\n", "for a and b. Try: `a` for Pro and `b` for Con."),
+        (T + "first: con\n", "first: 'con' is not a or b. Try: `a` for Pro and `b` for Con."),
+        (T + "cast: {a: anthropic}\n", "cast: a: 'anthropic' names no model. Try: anthropic:MODEL or"),
+    ],
+)  # fmt: skip
+@pytest.mark.usefixtures("no_models")
+def test_in_an_answers_file(debate: Run, here: Path, file: str, expected: str) -> None:
+    """What is wrong stands with its line or key, and with what to write instead; nothing is written."""
+    (here / "a.yaml").write_text(file, encoding="utf-8")
+
+    ran = debate("open", "--answers", "a.yaml")
+
+    assert ran.code == 2 and expected in ran.err, ran.err
+    assert [path.name for path in here.iterdir()] == ["a.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        (("tournament", "nw"), "debate tournament: there is no verb nw, did you mean new?"),
+        (("tournament", "zzzz"), "there is no verb zzzz; expected one of new, plan, run"),
+        (("ask",), "debate: the following arguments are required: FILE\n"),
+        (("ask", "a.yaml", "tpic=Tabs are good."), "'tpic' is not a question of the setup. Did you mean 'topic'?"),
+    ],
+)
+def test_on_the_command_line(debate: Run, command: tuple[str, ...], expected: str) -> None:
+    """A verb, an argument or a key that is misspelled or missing is named, with the right one."""
+    ran = debate(*command)
+
+    assert ran.code == 2 and expected in ran.err, ran.err
+    assert "A topic is quoted" not in ran.err
+
+
+def test_in_an_import_map(debate: Run, here: Path) -> None:
+    """A key that a map lacks is named after the file."""
+    (here / "rows.csv").write_text("debate,pro\n1,x\n", encoding="utf-8")
+    (here / "map.yaml").write_text("debate: debate\npro: pro\n", encoding="utf-8")
+
+    assert "debate: map.yaml: the key 'judge' is missing." in (
+        debate("tournament", "import", "rows.csv", "--map", "map.yaml", "--to", "t").err
+    )
