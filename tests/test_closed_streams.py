@@ -70,6 +70,7 @@ def test_every_verb_has_a_line() -> None:
     assert LINES.keys() == VERBS.keys()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", LINES)
 def test_streams_that_are_closed(verb: str, there: Path) -> None:
     """Each verb ends by itself, and without a traceback: it says nothing, since it can't, and its code says so."""
@@ -80,6 +81,7 @@ def test_streams_that_are_closed(verb: str, there: Path) -> None:
         journal.read(name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", LINES)
 def test_output_that_is_closed(verb: str, there: Path) -> None:
     """Each verb says on stderr, once, why nothing is shown."""
