@@ -213,6 +213,7 @@ def test_a_full_disk_under_stdout_is_told_once(here: Path, line: str, code: int,
     assert ran.stderr.count("debate: ") == 1 and "Traceback" not in ran.stderr and "ignored" not in ran.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("full", ["stdout", "stderr", "both"])

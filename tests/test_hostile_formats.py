@@ -175,7 +175,10 @@ def assert_dead(made: dict[str, str], plain: dict[str, str], where: str) -> None
             json.loads(text)
 
 
-@pytest.mark.parametrize("name", resources.format_names())
+@pytest.mark.parametrize(
+    "name",
+    [name if name == "claim" else pytest.param(name, marks=pytest.mark.slow) for name in resources.format_names()],
+)
 def test_no_word_of_a_format_is_live(name: str, here: Path, debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A format with hostile words in the place of any of its own is refused, or shows them as words."""
     own = rules(name)
