@@ -21,7 +21,7 @@ from debate_orchestrator.core.schema import Field
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.storage.journal import BEGINNING, JournalWriter, must_be_new, read, stated_first_hash
-from debate_orchestrator.util.errors import BadJournal, ProviderFailed
+from debate_orchestrator.util.errors import BadJournal, PermanentFailure
 
 RECORDING: dict[str, Any] = {"source": "x", "digest": "0" * 64}
 FLOOR = {"kind": "raised", "question": "Why?", "to": ["a"]}
@@ -320,7 +320,7 @@ def test_a_journal_that_is_gone_is_not_written_on(here: Path, replaced: bool) ->
             os.replace("copy", "moved.jsonl")
         else:
             os.unlink("moved.jsonl")
-        with pytest.raises(ProviderFailed, match="deleted or replaced"):
+        with pytest.raises(PermanentFailure, match="deleted or replaced"):
             writer.append(Noted(note="one agent"))
 
 

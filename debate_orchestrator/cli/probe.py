@@ -34,7 +34,7 @@ from debate_orchestrator.util.errors import (
     BadSettings,
     ExternalError,
     Paused,
-    ProviderFailed,
+    PermanentFailure,
     UserError,
     short_repr,
 )
@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
             remark(f"{name_of(path)} held something else, which is kept as {name_of(kept)}.")
     if failures:
         problems = dict.fromkeys(problem for error in failures for problem in error.problems)
-        ending = Paused if all(isinstance(error, Paused | UserError) for error in failures) else ProviderFailed
+        ending = Paused if all(isinstance(error, Paused | UserError) for error in failures) else PermanentFailure
         raise ending([*problems, f"{_saved(run)} The scorecard so far is {report}."])
     if arguments.json:
         print_json({**card, "scorecard": report, "data": report.removesuffix(".md") + ".json"})

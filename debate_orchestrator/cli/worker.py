@@ -13,7 +13,7 @@ from debate_orchestrator.cli.interrupts import graceful_stop
 from debate_orchestrator.cli.output import print_json, print_problems, remark, say
 from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.engine.retry import UnsavedEvents
-from debate_orchestrator.util.errors import ProviderFailed
+from debate_orchestrator.util.errors import PermanentFailure
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
 
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise KeyboardInterrupt(ended.left)
     if ended.problems:
         print_problems(ended.problems)
-        return exit_code(ProviderFailed(ended.problems))
+        return exit_code(PermanentFailure(ended.problems))
     return 0
 
 

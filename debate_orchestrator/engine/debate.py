@@ -86,7 +86,7 @@ class OpenDebate:
 
 def create_debate(opened: Opened, files: DebateFiles, following: Sequence[Event] = ()) -> OpenDebate:
     """Begins the journal of a debate: its opening, and the events that follow at once. Raises BadJournal if there is a
-    journal already, and ProviderFailed if it can't be written."""
+    journal already, and PermanentFailure if it can't be written."""
     return _opened(JournalWriter.create(files.journal, opened), files, following)
 
 

@@ -99,7 +99,7 @@ def step(
     Raises:
         BadSettings: the journal needs your consent, or a person has a seat.
         BadJournal: the file is not a journal, was changed or is in use.
-        Paused, ProviderFailed: a seat with a model failed. What was answered is saved.
+        Paused, PermanentFailure: a seat with a model failed. What was answered is saved.
 
     Example:
         result = step("debate-report.journal.jsonl", {"1.opening.a": "I say tabs, because ..."})

@@ -23,7 +23,7 @@ from debate_orchestrator.prompting import templates
 from debate_orchestrator.prompting.template_worker import READY
 from debate_orchestrator.prompting.templates import EntryTemplate, FunctionContext, Sandbox
 from debate_orchestrator.util import confine, resources
-from debate_orchestrator.util.errors import BadFormat, ProviderFailed
+from debate_orchestrator.util.errors import BadFormat, PermanentFailure
 from debate_orchestrator.util.sanitize import one_line
 
 _stopped: set[tuple[str, int]] = set()
@@ -119,7 +119,7 @@ class _Worker:
     """The process that renders templates from outside, one task at a time."""
 
     def __init__(self, root: str):
-        """Starts the process. Raises ProviderFailed if it can't be started."""
+        """Starts the process. Raises PermanentFailure if it can't be started."""
         words = [*confine.command("debate_orchestrator.prompting.template_worker"), root]
         pipe = subprocess.PIPE
         self._lock = threading.Lock()
@@ -137,7 +137,7 @@ class _Worker:
             _, stderr = self._process.communicate()
             why = (stderr.decode("utf-8", "replace").strip().splitlines() or ["no reason was given"])[-1]
             problem = f"The process that renders templates can't be started: {one_line(why)}."
-            raise ProviderFailed(problem, hint="install again")
+            raise PermanentFailure(problem, hint="install again")
 
     def do(self, task: dict[str, Any]) -> dict[str, Any] | None:
         """The answer to a task; None if the process died or was killed over it."""

@@ -18,7 +18,8 @@
         │   ├── OverBudget      a call would take the cost over its cap
         │   ├── ReplyPending   a call goes on at the provider, and a later run takes its answer
         │   └── TransientError  a call got no answer, and another attempt may get one: it is retried for a while
-        └── ProviderFailed      it will fail again until the cause is removed
+        └── PermanentFailure    it will fail again until the cause is removed
+            ├── ProviderFailed  a model, a program or a person gave no reply that can be used
             ├── JournalWriteError the disk is full or the journal can't be written for now
             └── DiskFull        the same of any other file; also a BadFile, for what goes on without the file
 
@@ -170,10 +171,13 @@ class TransientError(Paused):
         """The Reply (core/reply.py) of what came before the answer broke off; it may have cost money."""
 
 
-class ProviderFailed(ExternalError): ...
+class PermanentFailure(ExternalError): ...
 
 
-class JournalWriteError(ProviderFailed):
+class ProviderFailed(PermanentFailure): ...
+
+
+class JournalWriteError(PermanentFailure):
     """The journal can't be written now, but may be once there is room on the disk."""
 
     def __init__(self, problems: str | Iterable[str], why: str = "", *, hint: str = ""):
@@ -182,5 +186,5 @@ class JournalWriteError(ProviderFailed):
         """The cause, in a few words."""
 
 
-class DiskFull(ProviderFailed, BadFile):
+class DiskFull(PermanentFailure, BadFile):
     """A file can't be written since the disk is full or fails. The same name will do once there is room."""
