@@ -206,7 +206,7 @@ def _blind(debate: DebateState, verdict: Verdict | None) -> dict[str, Any] | Non
     if not (votes := tally.blind_votes(debate)):
         return None
     return {
-        "votes": wording.count(votes),
+        "votes": wording.votes_by_winner(votes),
         "labels": [vote.label for vote in votes] if wording.is_labelled(votes) else None,
         "swing": verdict.swing if verdict else None,
     }

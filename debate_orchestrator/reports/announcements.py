@@ -272,7 +272,7 @@ def _round(debate: DebateState, n: int) -> Iterator[Announcement]:
         score = f", {scales.of(result.score)}" if label and result.score is not None else ""
         text = f"Round {n}: {one_line(label or NO_DECISION)}{score}"
     else:
-        counts = f" ({wording.tally(wording.count(votes))})" if len(votes) > 1 else ""
+        counts = f" ({wording.tally(wording.votes_by_winner(votes))})" if len(votes) > 1 else ""
         text = f"Round {n}: {wording.winner_word(result.winner)}{counts}"
     yield Announcement("scores", text)
     yield from _reasons(debate, tally.ballots(debate, n))

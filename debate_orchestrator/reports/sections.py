@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from debate_orchestrator.core.phases import CLERK, MIRRORED
-from debate_orchestrator.core.verdict import Vote, valid_votes
+from debate_orchestrator.core.verdict import Vote, decided_votes
 from debate_orchestrator.reports import decision_brief, markup, reviewers, verdict_text, wording
 from debate_orchestrator.reports.citations import VERIFIED
 from debate_orchestrator.reports.decision_brief import IssueReport
@@ -172,7 +172,7 @@ def _counts(report: ReportModel) -> Iterator[str]:
     panel, judging = report.judging.panel, report.judging
     if len(panel) > 1:
         what = "Labels" if judging.labelled else "Votes"
-        n = sum(vote.label is not None for vote in panel) if judging.labelled else len(valid_votes(panel))
+        n = sum(vote.label is not None for vote in panel) if judging.labelled else len(decided_votes(panel))
         least = max(1, judging.quorum)
         yield f"{what} that count: {n} of {len(panel)}; at least {least} must, for anything to be decided."
     if judging.mirrored:

@@ -15,7 +15,7 @@ from debate_orchestrator.core.phases import CONSENSUS, DECISION_BRIEF, ISSUES, N
 from debate_orchestrator.core.schema import Field
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.core.verdict import BallotReading, RoundResult, Verdict, Vote, valid_votes
+from debate_orchestrator.core.verdict import BallotReading, RoundResult, Verdict, Vote, decided_votes
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.messages import and_joined, command
 from debate_orchestrator.util.numbers import decimals, percent, plural
@@ -119,9 +119,9 @@ def votes_sentence(verdict: Verdict) -> str:
     return f"{most} of {len(verdict.panel)} judges voted for {first}{more}."
 
 
-def count(votes: Sequence[Vote]) -> dict[str, int]:
+def votes_by_winner(votes: Sequence[Vote]) -> dict[str, int]:
     """Winner to the votes for it; abstentions are not among them."""
-    return dict(Counter(vote.winner for vote in valid_votes(votes)))
+    return dict(Counter(vote.winner for vote in decided_votes(votes)))
 
 
 def is_labelled(votes: Sequence[Vote]) -> bool:
@@ -189,7 +189,7 @@ def outcome_line(verdict: Verdict, format: Format) -> str:
 def shortfall(votes: Sequence[Vote], quorum: int, name: Callable[[str], str]) -> str:
     """Why votes do not add up to a decision, in a sentence; empty where enough of them count. Where judges give
     labels every label counts, whatever winner it stands for."""
-    counting = [vote for vote in votes if vote.label is not None] if is_labelled(votes) else valid_votes(votes)
+    counting = [vote for vote in votes if vote.label is not None] if is_labelled(votes) else decided_votes(votes)
     enough, n = max(1, quorum), len(counting)
     if n >= enough:
         return ""
