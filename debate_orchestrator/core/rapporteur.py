@@ -79,7 +79,7 @@ def _numbered(questions: Sequence[str]) -> dict[str, str]:
 
 def _replies(debate: DebateState, option: str) -> Iterator[StructuredReplyGiven]:
     """The rapporteur's replies in the phases with this option, in order."""
-    for slot in debate.layout.slots_by_round.get(None, ()):
+    for slot in debate.plan.slots_by_round.get(None, ()):
         if slot.phase.option == option and JUDGE not in slot.phase.seats:
             for seat in slot.phase.seats:
                 if (reply := debate.structured_reply(slot.turn_id(seat))) is not None:
@@ -143,7 +143,7 @@ def dissent_rows(debate: DebateState) -> list[Mapping[str, Any]]:
 def _dissent_by_turn(debate: DebateState) -> list[tuple[str, Mapping[str, Any]]]:
     """The rows of the dissent record, each with the turn that wrote it."""
     places = [
-        slot for slot in debate.layout.slots_by_round.get(None, ()) if slot.after_rounds and JUDGE in slot.phase.seats
+        slot for slot in debate.plan.slots_by_round.get(None, ()) if slot.after_rounds and JUDGE in slot.phase.seats
     ]
     ballots = [debate.structured_reply(slot.turn_id(judge)) for slot in places for judge in debate.judges]
     return [(ballot.turn, row) for ballot in ballots if ballot is not None for row in ballot.data.get("rows") or ()]

@@ -36,7 +36,7 @@ def visible_text(debate: DebateState, text: str, phase: Phase | None = None, *, 
         quotes=format.quotes,
         material=material,
         known=debate.knows_thinking_tags,
-        texts=parts * debate.layout.quoting_turns,
+        texts=parts * debate.plan.quoting_turns,
     )
 
 

@@ -43,7 +43,7 @@ class JudgeTurns(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class DebateLayout:
+class DebatePlan:
     """What the event `Opened` alone decides, and no later event changes. A slot id is the id of its turns without a
     seat. All states of a debate share one."""
 
@@ -96,7 +96,7 @@ class DebateState:
     """One debate after the events so far. Its mappings are read-only and its sequences are tuples."""
 
     opened: Opened
-    layout: DebateLayout = field(compare=False)
+    plan: DebatePlan = field(compare=False)
     cast: Mapping[str, tuple[str, ...]]
     """Who fills the seats now."""
     max_cost: float | None
@@ -172,17 +172,17 @@ class DebateState:
     @property
     def judges(self) -> tuple[str, ...]:
         """The judges' seats; empty if the format has none."""
-        return self.layout.judges
+        return self.plan.judges
 
     @property
     def weights(self) -> Mapping[str, Fraction]:
         """The criteria that apply in this debate, with how much each counts."""
-        return self.layout.weights
+        return self.plan.weights
 
     @property
     def criteria(self) -> tuple[str, ...]:
         """The criteria that apply in this debate."""
-        return tuple(self.layout.weights)
+        return tuple(self.plan.weights)
 
     @property
     def askable(self) -> tuple[str, ...]:
@@ -196,7 +196,7 @@ class DebateState:
 
     @property
     def mirror(self) -> Mirror:
-        return self.layout.mirror
+        return self.plan.mirror
 
     def reply(self, turn: Turn) -> Reply:
         """The reply of a turn that is taken."""
@@ -219,7 +219,7 @@ class DebateState:
         """Whether an early end has left out that phase."""
         if slot.after_rounds or self.ended_after is None:
             return False
-        slot_numbers = self.layout.slot_numbers
+        slot_numbers = self.plan.slot_numbers
         return slot_numbers[slot.turn_id("")] > slot_numbers.get(self.ended_after, len(slot_numbers))
 
 
@@ -229,7 +229,7 @@ def spec_in(debate: DebateState, seat: str) -> str:
     return debate.cast[role][int(number) - 1 if number else 0]
 
 
-def make_layout(opened: Opened) -> DebateLayout:
+def make_plan(opened: Opened) -> DebatePlan:
     """What the event `Opened` decides for the whole debate."""
     settings, format = opened.settings, opened.format
     slots = tuple(opened.slots)
@@ -249,7 +249,7 @@ def make_layout(opened: Opened) -> DebateLayout:
         if criterion.when.holds(rounds=settings.rounds, strictness=settings.strictness)
     }
     first = (settings.first,) if settings.first in format.sides else ()
-    return DebateLayout(
+    return DebatePlan(
         slots=slots,
         slot_numbers=MappingProxyType({slot.turn_id(""): n for n, slot in enumerate(slots)}),
         slots_by_round=MappingProxyType({round: tuple(group) for round, group in by_round.items()}),

@@ -30,7 +30,7 @@ from debate_orchestrator.core.phases import JUDGE, ReservedLines, Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.schema import Condition
 from debate_orchestrator.core.settings import CALL_SETTINGS, MAX_JUDGES, VOTE_SETTINGS, Settings, line_problems
-from debate_orchestrator.core.state import DebateState, make_layout
+from debate_orchestrator.core.state import DebateState, make_plan
 from debate_orchestrator.engine import transcript_file
 from debate_orchestrator.engine.start import new_opening
 from debate_orchestrator.engine.transcript_file import ARGUMENT, Transcript, TranscriptSpeech
@@ -182,7 +182,7 @@ def of_journal(
         earlier_debate=earlier,
         speech_rules=old.speech_rules,
     )
-    asked = _earlier_questions(debate, make_layout(opened).slot_numbers)
+    asked = _earlier_questions(debate, make_plan(opened).slot_numbers)
     return opened.model_copy(update={"earlier_debate": earlier.model_copy(update={"questions": asked})}), []
 
 

@@ -214,7 +214,7 @@ class Stepper:
             return []
         left_out = {
             slot.turn_id(seat)
-            for slot in debate.layout.slots
+            for slot in debate.plan.slots
             if debate.is_skipped(slot)
             for role in slot.phase.seats
             for seat in (debate.judges if role == JUDGE else (role,))

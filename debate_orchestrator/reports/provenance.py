@@ -165,7 +165,7 @@ def _by_seat(debate: DebateState, said: Callable[[Reply], Iterable[str | None]])
 
 def arguing_sides(debate: DebateState) -> tuple[str, ...]:
     """The sides that have a turn in this debate."""
-    seats = {seat for slot in debate.layout.slots for seat in slot.phase.seats}
+    seats = {seat for slot in debate.plan.slots for seat in slot.phase.seats}
     return tuple(side for side in debate.format.sides if side in seats)
 
 
@@ -184,7 +184,7 @@ def _order(debate: DebateState) -> str:
 def _at_once(debate: DebateState) -> bool:
     """Whether both sides speak at once in every phase that they share."""
     sides = set(arguing_sides(debate))
-    together = [slot.phase for slot in debate.layout.slots if sides <= set(slot.phase.seats)]
+    together = [slot.phase for slot in debate.plan.slots if sides <= set(slot.phase.seats)]
     return bool(together) and all(phase.order == "at once" for phase in together)
 
 
@@ -199,7 +199,7 @@ def _material(debate: DebateState) -> str:
 
 def _advises(debate: DebateState) -> bool:
     """Whether judges advise the debaters in this format."""
-    slots = [slot for slot in debate.layout.slots if slot.round is not None and debate.format.is_vote(slot.phase)]
+    slots = [slot for slot in debate.plan.slots if slot.round is not None and debate.format.is_vote(slot.phase)]
     return any("feedback" in debate.format.shapes[slot.phase.reply] for slot in slots)
 
 

@@ -91,7 +91,7 @@ class ReviewForm:
             scales={name: format.rubric.scale(name) for name in debate.criteria},
         )
         reached = {turn.round for turn in schedule.turns_taken(debate)}
-        slots = [slot for slot in debate.layout.slots if format.is_vote(slot.phase)]
+        slots = [slot for slot in debate.plan.slots if format.is_vote(slot.phase)]
         self.rounds: dict[int, Shape] = {}
         """Round to what is asked about it; only rounds that were held and that judges vote on."""
         for n in sorted(n for n in reached if n is not None):

@@ -227,7 +227,7 @@ def announced(debate: DebateState, event: Event) -> str | None:
 
 def ended_early(debate: DebateState) -> str | None:
     """The sentence that says after what a debate was ended early; None if it was not."""
-    slot = next((slot for slot in debate.layout.slots if slot.turn_id("") == debate.ended_after), None)
+    slot = next((slot for slot in debate.plan.slots if slot.turn_id("") == debate.ended_after), None)
     if slot is None:
         return None
     where = f" of round {slot.round}" if slot.round else ""
@@ -305,7 +305,7 @@ def left_unheard(debate: DebateState) -> Iterator[str]:
 def _unscored(debate: DebateState) -> Iterator[str]:
     """The rounds of an early end in which sides spoke, and which were not voted on."""
     spoken = {turn.round for turn in schedule.turns_taken(debate) if turn.speaking and turn.round}
-    voting = [slot for slot in debate.layout.slots if debate.format.is_vote(slot.phase) and slot.round in spoken]
+    voting = [slot for slot in debate.plan.slots if debate.format.is_vote(slot.phase) and slot.round in spoken]
     for slot in voting:
         if debate.is_skipped(slot):
             yield f"What was said in round {slot.round} was not voted on by itself."
