@@ -379,9 +379,9 @@ def _advanced(debate: DebateState) -> DebateState:
 def _with_earlier_questions(debate: DebateState) -> DebateState:
     """The same with the questions from the floor that the earlier debate had before the stage that was reached last."""
     earlier, slot_numbers = debate.opened.earlier_debate, debate.plan.slot_numbers
-    left = earlier.questions[debate.carried :] if earlier else ()
+    left = earlier.questions[debate.earlier_question_count :] if earlier else ()
     reached = (debate.position.slot, debate.position.stage - 1)
     due = [*takewhile(lambda one: (slot_numbers[one.before], one.stage) <= reached, left)]
     for one in due:
         _append(debate.questions, one.asked)
-    return replace(debate, carried=debate.carried + len(due)) if due else debate
+    return replace(debate, earlier_question_count=debate.earlier_question_count + len(due)) if due else debate

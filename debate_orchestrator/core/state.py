@@ -119,7 +119,7 @@ class DebateState:
     notes: Sequence[Noted] = ()
     questions: Sequence[QuestionAsked] = ()
     """The questions from the floor."""
-    carried: int = 0
+    earlier_question_count: int = 0
     """How many of them were put in the earlier debate that is judged again."""
     issues: tuple[str, ...] | None = None
     """The list of issues as the user changed it; None if they left the rapporteur's as it is."""
