@@ -278,9 +278,9 @@ def test_a_cap_counts_every_call_of_any_debate(data: st.DataObject, name: str) -
     """Whatever happens in a debate, with calls that are lost, phases that are left out and turns that are reopened, a
     cap counts each reply and each call that is lost or under way, and forgets none."""
     format = loader.load(name)
-    judges = {"judge": [OPUS] * data.draw(st.integers(1, 3))} if JUDGE in format.seated else {}
+    judges = {"judge": [OPUS] * data.draw(st.integers(1, 3))} if JUDGE in format.active_seats() else {}
     setup: dict[str, Any] = {"topic": "Tabs?", "positions": {"a": "Tabs.", "b": "Spaces."}, "rounds": 1}
-    setup["cast"] = dict.fromkeys(format.seated, OPUS) | judges
+    setup["cast"] = dict.fromkeys(format.active_seats(), OPUS) | judges
     book = Bookkeeping(fold([start.make_opened(make_settings(setup, format, "o.md"))]), data)
     for _ in range(80):
         if not book.go_on():

@@ -241,7 +241,7 @@ class Opened(JournaledModel):
     @model_validator(mode="after")
     def _covers_the_seats(self) -> Opened:
         missing = [side for side in self.format.sides if side not in self.settings.positions]
-        missing += [seat for seat in self.format.seats_taken(self.settings.chosen_phases) if not self.cast.get(seat)]
+        missing += [seat for seat in self.format.active_seats(self.settings.chosen_phases) if not self.cast.get(seat)]
         if missing:
             raise ValueError(f"no position or no model in the seat: {', '.join(dict.fromkeys(missing))}")
         crowded = [seat for seat, who in self.cast.items() if len(who) > (MAX_JUDGES if seat == JUDGE else 1)]

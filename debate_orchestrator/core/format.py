@@ -133,17 +133,12 @@ class Format(FrozenModel):
         """The debaters, in the order of the format."""
         return tuple(seat for seat in self.seats if seat not in (JUDGE, CLERK, RAPPORTEUR))
 
-    @property
-    def seated(self) -> tuple[str, ...]:
-        """The seats that must be filled: those that take a turn, whether or not the setup asks for the list of issues
-        and the decision brief."""
-        return self.seats_taken()
-
-    def seats_taken(self, chosen_phases: Collection[str] = ()) -> tuple[str, ...]:
-        """The seats that must be filled in a debate with these optional phases."""
+    def active_seats(self, chosen_phases: Collection[str] = ()) -> tuple[str, ...]:
+        """The seats that take a turn, and so must be filled, in a debate with these optional phases. Without any, the
+        rapporteur is among them only where it takes a turn besides the list of issues and the decision brief."""
         phases = [phase for phase in self.phases() if phase.option not in {ISSUES, DECISION_BRIEF} - set(chosen_phases)]
-        taken = {seat for phase in phases for seat in phase.seats}
-        return tuple(seat for seat in self.seats if seat in taken)
+        active = {seat for phase in phases for seat in phase.seats}
+        return tuple(seat for seat in self.seats if seat in active)
 
     @property
     def optional_phases(self) -> set[str]:
@@ -243,7 +238,7 @@ class Format(FrozenModel):
         if self.decided_by == "swing" and not any(phase.option == "blind" for phase in self.before):
             problem = "a debate decided by swing needs a vote before it: a phase in `before` with the option blind"
             yield ("decided_by",), problem
-        if CLERK in self.seated and not any(CLERK in phase.heard_by for phase in self.phases()):
+        if CLERK in self.active_seats() and not any(CLERK in phase.heard_by for phase in self.phases()):
             yield ("seats", CLERK), "the clerk hears nothing: no phase is heard by it"
         if self.mirror and not self.can_be_mirrored:
             yield ("mirror",), "a mirrored debate needs two sides that speak alike, and judges who vote on them"

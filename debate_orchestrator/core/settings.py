@@ -355,7 +355,7 @@ def _position_problems(positions: Mapping[str, str], format: Format) -> Iterator
 
 def seats_of_cast(format: Format) -> tuple[str, ...]:
     """The seats that a cast may name, in the order of the format."""
-    return (*format.seats_taken(format.optional_phases), MODERATOR)
+    return (*format.active_seats(format.optional_phases), MODERATOR)
 
 
 def cast_problems(cast: Mapping[Any, Any], format: Format) -> Iterator[str]:

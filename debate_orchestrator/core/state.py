@@ -161,9 +161,9 @@ class DebateState:
         return self.opened.format
 
     @property
-    def seated(self) -> tuple[str, ...]:
+    def active_seats(self) -> tuple[str, ...]:
         """The seats that take a turn in this debate."""
-        return self.format.seats_taken(self.opened.settings.chosen_phases)
+        return self.format.active_seats(self.opened.settings.chosen_phases)
 
     @property
     def rounds(self) -> int:
@@ -236,7 +236,7 @@ def make_plan(opened: Opened) -> DebatePlan:
     by_round: dict[int | None, list[Slot]] = {}
     for slot in slots:
         by_round.setdefault(slot.round, []).append(slot)
-    judges = judge_seats(len(opened.cast.get(JUDGE, ()))) if JUDGE in format.seated else ()
+    judges = judge_seats(len(opened.cast.get(JUDGE, ()))) if JUDGE in format.active_seats() else ()
     voting = {slot.turn_id(""): _judge_turns(opened, slot, judges) for slot in slots if format.is_vote(slot.phase)}
     round_votes: dict[int, tuple[str, ...]] = {}
     for slot in slots:

@@ -64,7 +64,7 @@ def opened(
 ) -> Opened:
     """The opening of a debate by a format, with stand-ins in all seats."""
     sides = format.sides
-    cast: dict[str, tuple[str, ...]] = dict.fromkeys(format.seats_taken(format.optional_phases), (rehearse.KIND,))
+    cast: dict[str, tuple[str, ...]] = dict.fromkeys(format.active_seats(format.optional_phases), (rehearse.KIND,))
     cast |= {JUDGE: (rehearse.KIND,) * 2} if scenario.eventful and JUDGE in cast else {}
     context = (ContextFile(name="material.md", text="Something to draw on."),) if scenario.eventful else ()
     settings = Settings(

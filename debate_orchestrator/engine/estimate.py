@@ -190,7 +190,7 @@ def estimate(opened: Opened, given: Iterable[Event] = (), *, rehearsal: bool | N
     if rehearsal is None:
         rehearsal = model_spec.is_rehearsal({seat: who for seat, who in opened.settings.cast.items() if seat != CLERK})
     debate = fold(map(_with_real_cast, [opened, *given]) if rehearsal else [opened, *given])
-    seated = [spec for seat in debate.seated for spec in debate.cast[seat]]
+    seated = [spec for seat in debate.active_seats for spec in debate.cast[seat]]
     persons = model_spec.HUMAN in seated
     waits = persons or model_spec.HOST in seated
     searches = opened.settings.search

@@ -170,7 +170,7 @@ def of_journal(
         raise BadSettings(problems)
     replayed = (f"replay:{path}",)
     settings = settings.model_copy(update={"brief": False})  # a brief is on a verdict, and this one is still to come
-    seated = old.format.seats_taken(settings.chosen_phases)
+    seated = old.format.active_seats(settings.chosen_phases)
     cast = {**{seat: replayed for seat in seated if seat != JUDGE}, JUDGE: tuple(judges)}
     calls = {name: Settings.model_fields[name].default for name in CALL_SETTINGS}
     earlier = _earlier_debate(debate, os.path.basename(path), digest)

@@ -73,7 +73,7 @@ class TurnRunner:
     def debate(self) -> DebateState:
         return self.current.state
 
-    def start_stage(self, seated: Sequence[tuple[Turn, Provider]]) -> list[Awaitable[None]]:
+    def start_stage(self, turn_providers: Sequence[tuple[Turn, Provider]]) -> list[Awaitable[None]]:
         """One awaitable for each turn, which returns when the turn has its reply.
 
         With `share_cache`, turns that share a cached prefix wait until the first of them begins to answer: only then
@@ -81,7 +81,7 @@ class TurnRunner:
         """
         cache_writers: dict[tuple[str, str, bool], asyncio.Event] = {}
         running: list[Awaitable[None]] = []
-        for turn, provider in seated:
+        for turn, provider in turn_providers:
             begun, cache_writer = asyncio.Event(), None
             if self.debate.opened.settings.share_cache and provider.caches:
                 prefix = (provider.name, turn.phase.reply, turn.mirrored)

@@ -24,7 +24,7 @@ from debate_orchestrator.util.terminal_text import chosen
 
 def human_seats(debate: DebateState) -> list[str]:
     """The seats that people have now, every judge of a panel apart."""
-    seats = (seat for role in debate.seated for seat in (debate.judges if role == JUDGE else (role,)))
+    seats = (seat for role in debate.active_seats for seat in (debate.judges if role == JUDGE else (role,)))
     return [seat for seat in seats if spec_in(debate, seat) == model_spec.HUMAN]
 
 

@@ -243,7 +243,7 @@ def _specs(debate: DebateState, cast: Mapping[str, tuple[str, ...]]) -> dict[str
     """Seat to who fills it, every judge of a panel apart."""
     return {
         seat: spec
-        for role in debate.seated
+        for role in debate.active_seats
         for seat, spec in zip(judge_seats(len(cast[role])) if role == JUDGE else (role,), cast[role], strict=True)
     }
 
@@ -270,7 +270,7 @@ def _people(debate: DebateState) -> Iterator[str]:
 
 def _cast(debate: DebateState) -> str:
     """Who fills the seats. Who looks things up is said with the findings."""
-    cast = {seat: specs for seat, specs in debate.cast.items() if seat in debate.seated and seat != CLERK}
+    cast = {seat: specs for seat, specs in debate.cast.items() if seat in debate.active_seats and seat != CLERK}
     if debate.opened.earlier_debate is not None:
         return f"Judge: {public_cast(cast[JUDGE])}; the speeches are those on record."
     if all(spec == model_spec.HOST for specs in cast.values() for spec in specs):
@@ -323,7 +323,7 @@ def run_report(debate: DebateState) -> RunReport:
         in_part=rehearsed_in_part(debate, opened.cast, debate.cast),
         cast={seat: tuple(map(model_spec.public_name, specs)) for seat, specs in debate.cast.items()},
         models=_by_seat(debate, lambda reply: (reply.model,)),
-        role_names={role: debate.format.name_of(role) for role in debate.seated},
+        role_names={role: debate.format.name_of(role) for role in debate.active_seats},
         settings=dict(_settings(debate)),
         context=tuple(file.name for file in opened.context),
         prompts=dict(sorted(opened.prompts.items())),
@@ -369,7 +369,7 @@ def _kind(debate: DebateState) -> RunKind:
     """What all who have a seat, or have spoken, have in common. A clerk only looks things up, and the speakers of a
     recorded debate were not called."""
     again = debate.opened.earlier_debate is not None
-    seats = [seat for seat in debate.seated if (seat == JUDGE if again else seat != CLERK)]
+    seats = [seat for seat in debate.active_seats if (seat == JUDGE if again else seat != CLERK)]
     specs = {spec for cast in (debate.opened.cast, debate.cast) for seat in seats for spec in cast.get(seat, ())}
     specs |= {debate.reply(turn).by for turn in schedule.turns_taken(debate) if turn.role in seats}
     kinds = {_KINDS.get(model_spec.kind(spec), "called") for spec in specs}

@@ -170,7 +170,7 @@ def make_settings(
     context = values.get("context")
     values["context"] = [context] if isinstance(context, str) else () if context is None else context
     chosen = {name for name in (ISSUES, DECISION_BRIEF) if values[name] is True}
-    needed = set(format.seats_taken(chosen)) - {RAPPORTEUR}  # who follows the others
+    needed = set(format.active_seats(chosen)) - {RAPPORTEUR}  # who follows the others
     unfilled: list[str] = []
     values["cast"] = _seated(values.get("cast"), format, needed, default_model, unfilled)
     if isinstance(values["cast"], dict) and not any(cast_problems(values["cast"], format)):
@@ -222,7 +222,7 @@ def _hint(name: str, values: Mapping[str, Any], format: Format) -> str:
     if name == "positions" and isinstance(given, dict) and given.keys() < set(format.sides):
         lacking = [side for side in format.sides if side not in given]
         return f"give {and_joined([f'`positions.{side}`' for side in lacking])} too"
-    if name == "cast" and isinstance(given, dict) and JUDGE in given and JUDGE not in format.seated:
+    if name == "cast" and isinstance(given, dict) and JUDGE in given and JUDGE not in format.active_seats():
         return "`debate judge` to judge a debate that is over"
     return ""
 
@@ -270,7 +270,7 @@ def _seated(
 
 def seats_needed(format: Format) -> tuple[str, ...]:
     """The seats of a format that debate or judge, all of which must be filled."""
-    return tuple(seat for seat in format.seated if seat in DEBATING_SEATS)
+    return tuple(seat for seat in format.active_seats() if seat in DEBATING_SEATS)
 
 
 def filled(format: Format, who: Callable[[str], str]) -> dict[str, Any]:
@@ -305,13 +305,13 @@ def _seat_rapporteur(values: dict[str, Any], format: Format) -> None:
     or a stand-in, a side's model. Where only a stand-in is left beside people, there are no issues and no brief. A
     rapporteur that has nothing to do is left out."""
     cast, chosen_phases = values["cast"], {name for name in (ISSUES, DECISION_BRIEF) if values[name] is True}
-    if RAPPORTEUR in format.seats_taken(chosen_phases) and RAPPORTEUR not in cast and cast:
+    if RAPPORTEUR in format.active_seats(chosen_phases) and RAPPORTEUR not in cast and cast:
         seated = [cast[seat][0] for seat in (JUDGE, *format.sides) if cast.get(seat)]
         called = (model for model in seated if model != HUMAN and not is_stand_in(model))
         stand_in = (model for model in seated if model != HUMAN)
         cast[RAPPORTEUR] = (next(called, next(stand_in, HUMAN)),)
     values |= without_stand_in_rapporteur(cast, chosen_phases)
-    wanted = format.seats_taken({name for name in chosen_phases if values[name] is True})
+    wanted = format.active_seats({name for name in chosen_phases if values[name] is True})
     if RAPPORTEUR not in wanted:
         cast.pop(RAPPORTEUR, None)
 
@@ -347,7 +347,7 @@ def host_problem(cast: Mapping[str, Any]) -> str:
 def judging_settings(given: Mapping[str, Any], format: Format, panel: int) -> Settings:
     """The settings of a debate of which only these are known, and that its panel has that size. Raises BadSettings with
     every problem."""
-    cast = {JUDGE: [HOST] * max(1, min(panel, MAX_JUDGES))} if JUDGE in format.seated else {}
+    cast = {JUDGE: [HOST] * max(1, min(panel, MAX_JUDGES))} if JUDGE in format.active_seats() else {}
     return make_settings({"topic": "Any.", "cast": cast, **given}, format, "any.md")
 
 

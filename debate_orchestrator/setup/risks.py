@@ -206,7 +206,7 @@ def _fetches_for_recordings(cast: object, format: object) -> bool:
     if not isinstance(cast, Mapping):
         return False
     if CLERK not in cast and format in resources.format_names():
-        clerk = CLERK in loader.load(str(format)).seated
+        clerk = CLERK in loader.load(str(format)).active_seats()
     elif CLERK not in cast:
         clerk = isinstance(format, str) and source.is_path(format)
     else:

@@ -218,7 +218,7 @@ class SetupBase:
         """Whether the debate has a rapporteur, who draws up the list of issues or writes the decision brief."""
         given, questions = self.state.given, self.setup_questions
         wanted = [name for name in (ISSUES, DECISION_BRIEF) if given.get(name, questions.default(name)) is True]
-        return RAPPORTEUR in questions.format.seats_taken(wanted)
+        return RAPPORTEUR in questions.format.active_seats(wanted)
 
     # Putting one question
 

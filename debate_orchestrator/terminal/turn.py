@@ -370,8 +370,8 @@ class Person:
 
     async def _call(self, at: PersonTurn) -> None:
         """Calls the person of a seat to the keyboard, if several share it; nothing that another wrote is seen."""
-        seated = human_seats(at.debate)
-        if len(seated) > 1 and at.turn.seat != self._seat:
+        people = human_seats(at.debate)
+        if len(people) > 1 and at.turn.seat != self._seat:
             if self._private:
                 self._prompter.clear()
             name = at.debate.format.name_of(at.turn.seat)

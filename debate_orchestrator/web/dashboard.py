@@ -357,7 +357,7 @@ def chosen_format(sent: Mapping[str, str]) -> Format:
 
 def seats_to_fill(format: Format) -> tuple[str, ...]:
     """The seats for which a person chooses who fills them."""
-    return tuple(seat for seat in format.seats_taken(format.optional_phases) if seat != CLERK)
+    return tuple(seat for seat in format.active_seats(format.optional_phases) if seat != CLERK)
 
 
 def cast_options(seat: str, found: FoundModels) -> tuple[tuple[str, str], ...]:
