@@ -90,7 +90,7 @@ def test_the_toy_is_discovered(toy: Callable[..., Any], debate: Run, monkeypatch
 
     assert (found["ready"], found["models"], keys) == (True, ["small"], [f"Bearer {KEY}"])
     assert (without.ready, without.about) == (False, "no key: set TOY_API_KEY")
-    assert "TOY_API_KEY" in casting.missing({"a": ("toy:small",)})[0]
+    assert "TOY_API_KEY" in casting.key_problems({"a": ("toy:small",)})[0]
 
 
 def test_the_toy_is_priced(toy: Callable[..., Any]) -> None:

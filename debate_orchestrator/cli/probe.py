@@ -134,7 +134,7 @@ def _checked(arguments: argparse.Namespace) -> tuple[list[str], int, float | Non
     if not judges:
         problems.append("--judge is missing. `debate models` lists who can be asked.")
     cast = {"judge": reachable}
-    problems += casting.cast_problems(cast) or casting.missing(cast, flags.permitted(arguments))
+    problems += casting.cast_problems(cast) or casting.key_problems(cast, flags.permitted(arguments))
     if times not in map(str, range(1, MAX_REPEATS + 1)):
         problems.append(f"--times must be a number from 1 to {MAX_REPEATS}, and not {short_repr(times)}.")
     try:

@@ -55,7 +55,7 @@ def check_cast(
 ) -> list[str]:
     """Why a cast can't be called from here, one sentence for each reason: a spec that can't be used, people who can't
     be asked, a key that is missing. `people` says whether people can be asked."""
-    return casting.cast_problems(cast) + people_problems(cast, people) + casting.missing(cast, permissions)
+    return casting.cast_problems(cast) + people_problems(cast, people) + casting.key_problems(cast, permissions)
 
 
 def people_problems(cast: Mapping[str, tuple[str, ...]], people: bool) -> list[str]:

@@ -191,7 +191,9 @@ class Stepper:
             show=(*(line.shown_alone(self.debate) for line in show), *self._unused()),
             accepted=tuple(self.accepted),
             problems=tuple(self.problems),
-            missing=tuple(self.folder.missing(TurnFiles(turn.turn, turn.brief, turn.reply) for turn in missing)),
+            missing=tuple(
+                self.folder.missing_replies(TurnFiles(turn.turn, turn.brief, turn.reply) for turn in missing)
+            ),
             turns=turns,
         )
 

@@ -184,7 +184,7 @@ def run_tournament(tournament: Tournament, options: Options) -> int:
 
 def _must_be_callable(spec: TournamentSpec, options: Options) -> None:
     """BadSettings where a key or a library is missing in this process, which calls the models unless workers do."""
-    if options.cluster is None and (missing := casting.missing(spec.everyone, options.permissions)):
+    if options.cluster is None and (missing := casting.key_problems(spec.everyone, options.permissions)):
         raise BadSettings(missing)
 
 
