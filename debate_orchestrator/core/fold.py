@@ -67,7 +67,7 @@ def fold(events: Iterable[Event]) -> DebateState:
         raise OutOfTurn("The first event does not open a debate.")
     debate = _initial_state(opened)
     for event in rest:
-        if check_event(debate, event):
+        if would_change(debate, event):
             debate = _changed(debate, event)
     return _read_only(debate)
 
@@ -77,7 +77,7 @@ def apply(debate: DebateState, event: Event) -> DebateState:
 
     Raises OutOfTurn for an event that is not due, or that is not what its brief asks for.
     """
-    return _after(debate, event) if check_event(debate, event) else debate
+    return _after(debate, event) if would_change(debate, event) else debate
 
 
 def _after(debate: DebateState, event: Event) -> DebateState:
@@ -97,7 +97,7 @@ class CurrentState:
         self.state = _after(self.state, event) if checked else apply(self.state, event)
 
 
-def check_event(debate: DebateState, event: Event) -> bool:
+def would_change(debate: DebateState, event: Event) -> bool:
     """Whether an event would change anything. Raises OutOfTurn as `apply` does."""
     if isinstance(event, Opened):
         raise OutOfTurn("The debate is open already; a journal holds one debate.")
@@ -168,7 +168,7 @@ def _check_issues(debate: DebateState, event: IssuesChanged) -> bool:
 def can_end_early(debate: DebateState) -> bool:
     """Whether the debate can be ended before all of its rounds."""
     try:
-        return debate.ended_after is None and check_event(debate, schedule.early_end(debate))
+        return debate.ended_after is None and would_change(debate, schedule.early_end(debate))
     except OutOfTurn:
         return False
 

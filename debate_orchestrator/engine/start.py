@@ -50,7 +50,7 @@ def rehearsed(settings: Settings, *, people: bool = False) -> Settings:
     return settings.model_copy(update={"cast": cast, **left_out})
 
 
-def check_cast(
+def call_problems(
     cast: Mapping[str, tuple[str, ...]], *, people: bool, permissions: Permissions = NO_PERMISSIONS
 ) -> list[str]:
     """Why a cast can't be called from here, one sentence for each reason: a spec that can't be used, people who can't
@@ -73,7 +73,7 @@ def people_problems(cast: Mapping[str, tuple[str, ...]], people: bool) -> list[s
 
 def must_be_callable(cast: Mapping[str, tuple[str, ...]], *, people: bool = False) -> None:
     """BadSettings, with every problem, if a cast can't be called from here."""
-    if problems := check_cast(cast, people=people):
+    if problems := call_problems(cast, people=people):
         raise BadSettings(problems)
 
 
@@ -87,10 +87,10 @@ def check_settings(
 ) -> None:
     """Raises if the debate could not be opened, or its cap not be held: before anything is written or paid.
 
-    BadSettings with every problem of `check_cast`, and with `more`, which the caller found. BadFile or BadJournal if
+    BadSettings with every problem of `call_problems`, and with `more`, which the caller found. BadFile or BadJournal if
     one of the files is there already or a recording can't be read.
     """
-    problems = [*check_cast(settings.cast, people=people, permissions=permissions), *more]
+    problems = [*call_problems(settings.cast, people=people, permissions=permissions), *more]
     problems += budget.unpriced_seats(settings.cast) if settings.max_cost is not None else []
     if problems:
         raise BadSettings(problems)

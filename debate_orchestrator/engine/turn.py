@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import BriefSent, CallFailed, Event, Rejected, ReplyEvent
-from debate_orchestrator.core.fold import CurrentState, check_event
+from debate_orchestrator.core.fold import CurrentState, would_change
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState, spec_in
@@ -297,7 +297,7 @@ def record_event(journal: JournalWriter, current: CurrentState, event: Event, on
     OutOfTurn if the event does not fit, JournalWriteError if it can't be written. In both cases journal and state
     are unchanged.
     """
-    if not check_event(current.state, event):
+    if not would_change(current.state, event):
         return False
     written = journal.append(event).event
     current.apply(written, checked=written is event)

@@ -70,7 +70,7 @@ def render(
     raise BadFormat(f"{place}: the template can't be rendered: {reason}.{why}")
 
 
-def check_templates(own: Mapping[str, str], roots: Mapping[str, EntryTemplate]) -> list[str]:
+def template_problems(own: Mapping[str, str], roots: Mapping[str, EntryTemplate]) -> list[str]:
     """As `templates.find_problems`, for templates that may come from a stranger."""
     answer = _worker().do({"own": dict(own), "roots": {name: _listed(root) for name, root in roots.items()}})
     if answer is None:
