@@ -269,7 +269,7 @@ def _round(debate: DebateState, n: int) -> Iterator[Announcement]:
     elif wording.is_labelled(votes):
         scales = wording.scales(debate.format)
         label = wording.label_by_quorum(result.label, votes, debate.opened.settings.quorum)
-        score = f", {scales.of(result.score)}" if label and result.score is not None else ""
+        score = f", {scales.with_scale(result.score)}" if label and result.score is not None else ""
         text = f"Round {n}: {one_line(label or NO_DECISION)}{score}"
     else:
         counts = f" ({wording.tally(wording.votes_by_winner(votes))})" if len(votes) > 1 else ""

@@ -138,7 +138,7 @@ def _sure(report: ReportModel) -> Iterator[str]:
         return
     if report.judging.labelled:
         if verdict.label is not None:
-            score = "" if verdict.score is None else f", {report.judging.scales.of(verdict.score, ' of ')}"
+            score = "" if verdict.score is None else f", {report.judging.scales.with_scale(verdict.score, ' of ')}"
             yield f"Judged {verdict.label}{score}."
     elif verdict.strength is not None:
         yield f"{verdict.strength.capitalize()}: {_argued(report, verdict)}."

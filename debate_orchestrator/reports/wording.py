@@ -45,7 +45,7 @@ class Scales(FrozenModel):
 
     model_config = {**FrozenModel.model_config, "arbitrary_types_allowed": True}
 
-    def of(self, score: Fraction | None, between: str = "/") -> str:
+    def with_scale(self, score: Fraction | None, between: str = "/") -> str:
         """A score with the most that there is: `7/10`."""
         if score is None:
             return "none"
@@ -54,7 +54,7 @@ class Scales(FrozenModel):
     def labelled(self, label: str | None, score: Fraction | None) -> str:
         """A label with its score: `misleading (4/10)`."""
         text = one_line(label) if label else NO_DECISION
-        return text if score is None else f"{text} ({self.of(score)})"
+        return text if score is None else f"{text} ({self.with_scale(score)})"
 
     def likely(self, probability: Fraction) -> str:
         """A probability: `85%`."""

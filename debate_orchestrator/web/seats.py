@@ -77,7 +77,7 @@ class Seats:
     async def seat(self, request: Request) -> Response:
         """What a person in a seat sees: the turn that waits for them, or that none does."""
         path, state, run = await self._debate(request)
-        awaited = run.people.of(request.path_params["seat"]) if run else None
+        awaited = run.people.awaited_turn(request.path_params["seat"]) if run else None
         visit = Visit(request, state, run, awaited)
         token = request.path_params["token"]
         if request.method != "POST":
