@@ -265,7 +265,7 @@ def _is_plain(part: str) -> bool:
 
 def _found(searched: Iterable[Iterable[_Found]], everything: _Found) -> list[_Found]:
     """What was found by all searches. If one fails, by a mistake in this program, that is `everything`: the text is
-    hidden whole, and `search_failure` says so from then on."""
+    hidden whole, and `redaction_failure` says so from then on."""
     try:
         return [found for by_one in searched for found in by_one]
     except Exception as error:
@@ -273,7 +273,7 @@ def _found(searched: Iterable[Iterable[_Found]], everything: _Found) -> list[_Fo
         return [everything]
 
 
-def search_failure() -> str:
+def redaction_failure() -> str:
     """The kind of the first error with which a search for secrets failed in this process; empty while none has."""
     return _failures[0] if _failures else ""
 
