@@ -49,7 +49,7 @@ def pieces(brief: Brief, nonce: str, form: str = ALL_ASKED) -> list[Piece]:
     return found
 
 
-def limits(turn: Turn) -> str:
+def length_hint(turn: Turn) -> str:
     """How long the speech of a turn should be, and how long it may be; empty where the format sets none."""
     phase = turn.phase
     parts = [f"about {phase.words:,} words are asked for"] if phase.words else []
