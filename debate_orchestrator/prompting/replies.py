@@ -19,7 +19,7 @@ from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.schema import Shape, check, fields_asked
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.json_object import Found, OnlyPrivateWorking, find_object, find_with_code
-from debate_orchestrator.prompting.normalize import Reading, normalize, unwrapped
+from debate_orchestrator.prompting.normalize import NormalizedReply, normalize, unwrapped
 from debate_orchestrator.prompting.reply_code import Code, needs_code, phrase
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadReply, short_repr
@@ -100,11 +100,11 @@ def parse_reply(
     return StructuredReplyGiven(turn=turn.id, data=reading.value, reply=reply, changes=tuple(reading.changes))
 
 
-def _read(debate: DebateState, turn: Turn, shape: Shape, objects: list[Found], code: Code | None) -> Reading:
+def _read(debate: DebateState, turn: Turn, shape: Shape, objects: list[Found], code: Code | None) -> NormalizedReply:
     """The reading of a structured reply from the objects that are it, which must not differ."""
     shape_context, sides = schedule.shape_context(debate, turn), _sides(debate, turn)
     names, called = fields_asked(shape, shape_context), (turn.phase.reply, turn.phase.name)
-    readings: list[Reading] = []
+    readings: list[NormalizedReply] = []
     for found, changes in objects:
         bare, wrapped = unwrapped(found, names, called)
         reading = normalize(shape, bare, shape_context, sides, code)
@@ -115,7 +115,7 @@ def _read(debate: DebateState, turn: Turn, shape: Shape, objects: list[Found], c
     return readings[0]
 
 
-def _may_end_early(text: str, reading: Reading, code: Code | None) -> bool:
+def _may_end_early(text: str, reading: NormalizedReply, code: Code | None) -> bool:
     """Whether a text of the reply may have ended at a quotation mark that should be escaped: an unknown key stands
     right behind a text."""
     if code is None:
