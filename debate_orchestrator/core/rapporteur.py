@@ -92,11 +92,11 @@ def issue_standings(debate: DebateState) -> dict[str, str]:
     rounds = [n for n in sorted(debate.judged) if _issue_rulings(tally.ballots(debate, n))]
     if not rounds or (issues := issue_list(debate)) is None:
         return {}
-    cast = _issue_rulings(tally.ballots(debate, rounds[-1]))
+    rulings_by_ballot = _issue_rulings(tally.ballots(debate, rounds[-1]))
     found = {}
     for issue in issues.issues:
-        rulings = Counter(ballot[issue] for ballot in cast if isinstance(ballot.get(issue, 0), str | None))
-        (first, most), *others = rulings.most_common() or [("", 0)]
+        given = (rulings[issue] for rulings in rulings_by_ballot if isinstance(rulings.get(issue, 0), str | None))
+        (first, most), *others = Counter(given).most_common() or [("", 0)]
         if first:
             found[issue] = "even" if others and others[0][1] == most else first
     return found

@@ -111,10 +111,10 @@ def judge_round(debate: DebateState, round: int) -> JudgedRound:
         else round_result(round, round_votes, format.sides, debate.opened.settings.quorum, debate.plan.winner_of_label)
     )
     answering = [slot for slot in debate.plan.slots_by_round[round] if slot.phase.on == "convergence"]
-    calls = found.detected and any(not debate.is_skipped(slot) for slot in answering)
+    wants_intervention = found.detected and any(not debate.is_skipped(slot) for slot in answering)
     before = range(round - format.intervention.most_in_a_row, round)
     intervened = (
-        calls
+        wants_intervention
         and not majority_concession(ballots(debate, round))
         and not all(n in debate.judged and debate.judged[n].intervened for n in before)
     )
