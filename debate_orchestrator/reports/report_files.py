@@ -235,21 +235,17 @@ def endings() -> str:
 
 
 State = Literal[
-    "unchanged",
-    "earlier",
-    "longer",
-    "another",
-    "changed",
+    "unchanged",  # made of this journal as it is
+    "earlier",  # made of this journal when it had fewer lines
+    "longer",  # made of a journal with more lines than this one
+    "another",  # made of another journal
+    "changed",  # changed after it was written
     "no checksum",
-    "not a report",
-    "contradicts",
-    "reviewed",
-    "other version",
+    "not a report",  # no checksum, and it does not begin as a report does
+    "contradicts",  # has a checksum, and does not say what the journal says
+    "reviewed",  # as `contradicts` or `no checksum`, but perhaps made before one of the reviewers' ballots
+    "other version",  # names another version of this program, and only that one can tell
 ]
-"""Made of this journal as it is; of this journal some lines ago; of a journal with more lines; of another; changed
-after it was written; without a checksum; without one and without the beginning of a report; with one, and not saying
-what the journal says; the same, or without a checksum, where there are reviewers' ballots, so that it may have been
-made before one of them; or naming another version of this program, so that only that version can tell."""
 Remade = Literal["same", "different", "not compared"]
 _ONLY = "Only that version can tell whether it says what the journal says: anyone can give a report a new checksum."
 _FILED_SINCE = "Reviewers have filed ballots since, which it does not include: `debate report` makes it with them."
@@ -276,7 +272,7 @@ class Verification(NamedTuple):
 
     @property
     def undecided(self) -> bool:
-        """Whether it may be as well as not, and something is left to do before that can be told."""
+        """Whether `well` is not decidable yet, since something has to be done first."""
         return self.state in ("reviewed", "other version")
 
     @property
