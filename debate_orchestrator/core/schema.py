@@ -89,7 +89,7 @@ class Field(FrozenModel):
     """What a person's form calls the field; where it is empty, its name."""
     about: Text = ""
     empty: Text = ""
-    """When the field is null, after what it is about: `unless detected`. A person reads no word on null."""
+    """When the field is null, as in `unless detected`: appended to `about` for models, and not shown to people."""
     of: tuple[ShownKey, ...] = ()
     """The options of a choice; empty means the sides."""
     fields: dict[ShownKey, Field] = {}
