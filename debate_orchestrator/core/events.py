@@ -225,7 +225,7 @@ class Opened(JournaledModel):
         return self.settings.cast
 
     def with_settings(self, **changes: Any) -> Opened:
-        """The same opening with changes of its settings."""
+        """The same event with changes of its settings."""
         return self.model_copy(update={"settings": self.settings.model_copy(update=changes)})
 
     def mirrors(self, phase: Phase) -> bool:

@@ -188,7 +188,7 @@ class Format(FrozenModel):
 
     @model_validator(mode="after")
     def _check(self) -> Format:
-        if _checked.get(id(self)) is self:  # every opening that is made with it checks it once more
+        if _checked.get(id(self)) is self:  # every event `Opened` that is made with it checks it once more
             return self
         problems = [*self._seat_problems(), *self._phase_problems(), *self._shape_problems(), *self._rubric_problems()]
         if problems:

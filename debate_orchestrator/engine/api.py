@@ -347,7 +347,7 @@ async def _create(settings: Settings, *, rehearse: bool = False, people: bool = 
     settings, derived = await start.settle_positions(settings)
     opened = start.make_opened(settings, derived)
     expected = estimate(opened).sentence() if rehearse else ""
-    return await create_paid_debate(opened, files, start.opening_notes(settings, expected))
+    return await create_paid_debate(opened, files, start.notes_after_opened(settings, expected))
 
 
 async def _run(debate: OpenDebate, on_event: OnEvent | None, on_text: OnText | None) -> DebateResult:

@@ -182,7 +182,7 @@ class _PlannedCall(NamedTuple):
 
 
 def estimate(opened: Opened, given: Iterable[Event] = (), *, rehearsal: bool | None = None) -> CostEstimate:
-    """What the calls still to be made will take, from the opening and the events since then.
+    """What the calls still to be made will take, from the first event and those since then.
 
     In a `rehearsal` a stand-in counts as the model it stands for; elsewhere it costs nothing. None means that it is one
     where stand-ins speak and judge alone.

@@ -184,7 +184,7 @@ def make_opened(
     # Bare names, since a journal may be passed on, and folder names are private.
     names = {"context": tuple(file.name for file in context), "format": format.name}
     names["output"] = os.path.basename(DebateFiles.named_by(settings.output).report)
-    return new_opening(
+    return new_opened(
         format,
         templates,
         settings=settings.model_copy(update=names),
@@ -195,14 +195,14 @@ def make_opened(
     )
 
 
-def opening_notes(settings: Settings, estimate: str = "") -> list[Noted]:
-    """The notes that follow an opening: that one agent takes every turn, and in a rehearsal the `estimate` of what the
-    real debate takes."""
+def notes_after_opened(settings: Settings, estimate: str = "") -> list[Noted]:
+    """The notes that follow the first event: that one agent takes every turn, and in a rehearsal the `estimate` of
+    what the real debate takes."""
     notes = [Noted(note="one agent")] if settings.one_agent else []
     return [*notes, Noted(note="estimate", detail=estimate)] if estimate else notes
 
 
-def new_opening(format: Format, templates: Mapping[str, str], **given: Any) -> Opened:
+def new_opened(format: Format, templates: Mapping[str, str], **given: Any) -> Opened:
     """The first event, made now: version, digests of the prompts, nonce and, unless it is given, seed are of today."""
     return Opened(
         schema_version=SCHEMA,

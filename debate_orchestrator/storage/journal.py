@@ -443,8 +443,8 @@ def _line_body(n: int, at: str, prev: str, event: Event) -> bytes:
 
 
 _readable: WeakValueDictionary[int, Format] = WeakValueDictionary()
-"""Formats that were read back from a line as they are, by their identity. They are most of an opening, and the debates
-of a tournament share one."""
+"""Formats that were read back from a line as they are, by their identity. They are most of a first event, and the
+debates of a tournament share one."""
 
 
 def _read_back(event: Event, data: str) -> Event:

@@ -307,8 +307,8 @@ class Dashboard:
             start.must_be_callable({JUDGE: tuple(judges)})
             files = DebateFiles.of_output(rejudge.output_path(path))
             judging = rejudge.of_source(path, judges)
-            opening = rejudge.with_output(judging, files, lambda found: must_be_among(risks, found)).opened
-            with create_debate(opening, files, judging.speeches):
+            opened = rejudge.with_output(judging, files, lambda found: must_be_among(risks, found)).opened
+            with create_debate(opened, files, judging.speeches):
                 return files
 
         async def run() -> str:
