@@ -11,7 +11,7 @@ from typing import Any
 import puppets
 import pytest
 from conftest import Run, hold
-from debates import entries, opening, played
+from debates import entries, opened_event, played
 from journals import every_kind, line, sealed, ten_lines, written
 from journals import opened as small_opening
 from pydantic import ValidationError
@@ -34,7 +34,7 @@ VOTES = [PHASE | {"name": "v", "seats": ["judge"], "reply": "ballot"}]
 
 def opened(**changes: Any) -> dict[str, Any]:
     """An opening as plain data, with changes by the path that leads to them, as in `setup.rounds`."""
-    made = opening().model_dump(mode="json")
+    made = opened_event().model_dump(mode="json")
     for path, value in changes.items():
         *keys, last = path.split("__")
         place = made
@@ -156,7 +156,7 @@ def test_numbers_of_a_ballot_are_finite(debate: Run, here: Path, number: str) ->
 @pytest.mark.parametrize("name", ["most", "retry_for"])
 def test_numbers_are_finite(debate: Run, here: Path, name: str, number: str) -> None:
     """A scale or a limit that is no finite number is refused."""
-    data = opening().model_dump_json()
+    data = opened_event().model_dump_json()
     told = re.sub(rf'"{name}":[\d.]+', f'"{name}":{number}', data)
     assert told != data
     body = b'{"n":1,"at":"2025-01-01T00:00:00.000Z","prev":"%s","event":%s}' % (b"0" * 64, told.encode())

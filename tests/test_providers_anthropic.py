@@ -43,7 +43,7 @@ def server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 def replied(spec: str, turn: str = "1.opening.a", patience: float = 4, **changes: Any) -> Reply:
     """One call of a model named so, for the first turn of a debate."""
-    opened = debates.opening().with_settings(retry_for=patience)
+    opened = debates.opened_event().with_settings(retry_for=patience)
     debate = fold([opened])
     provider = make_provider(spec, CurrentState(debate))
 
@@ -148,7 +148,7 @@ def test_a_server_without_search(server: Server) -> None:
 
 def test_pieces_are_told_as_they_come(server: Server) -> None:
     """What is heard on the way is, together, the speech; the first piece tells that it has begun."""
-    opened = debates.opening()
+    opened = debates.opened_event()
     debate, heard = fold([opened]), []
     provider = make_provider("anthropic:m", CurrentState(debate))
 
@@ -163,7 +163,7 @@ def test_pieces_are_told_as_they_come(server: Server) -> None:
 
 def test_a_provider_outlives_its_event_loop(server: Server) -> None:
     """Closed, it can be asked again in another loop."""
-    opened = debates.opening()
+    opened = debates.opened_event()
     debate = fold([opened])
     provider = make_provider("anthropic:m", CurrentState(debate))
 

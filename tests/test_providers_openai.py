@@ -17,7 +17,7 @@ import reply_codes
 from chat_server import chunks, scripted
 from core.folding import debated
 from corpus import for_each
-from debates import opening
+from debates import opened_event
 from llmock.pytest_plugin import LLMock
 from llmock.scenarios import Match
 from llmock.scenarios import Reply as Said
@@ -45,7 +45,7 @@ TOLD = [{"content": "Hel"}, {"content": "lo."}]
 
 def ask(spec: str = SPEC, *asked: Brief, retry_for: float = 20.0, on_text: Callable[[str], Any] = str) -> list[Reply]:
     """The replies of one provider to these briefs, each in an event loop of its own."""
-    debate = fold([opening().with_settings(retry_for=retry_for)])
+    debate = fold([opened_event().with_settings(retry_for=retry_for)])
     provider = make_provider(spec, CurrentState(debate))
 
     async def reply(one: Brief) -> Reply:
@@ -288,7 +288,7 @@ def test_a_whole_debate(llmock: LLMock, tmp_path: Path, monkeypatch: pytest.Monk
     llmock.add(*(Said(text=json.dumps(one), match=Match(model="gpt-judge")) for one in said))
     llmock.rate_limit(retry_after=0.05).truncate().disconnect(after_chunks=2).fail(500)
     cast: dict[str, tuple[str, ...]] = {"a": (SPEC,), "b": (SPEC,), "judge": ("openai:gpt-judge",)}
-    begun = opening(rounds=1, cast=cast).with_settings(retry_for=60.0)
+    begun = opened_event(rounds=1, cast=cast).with_settings(retry_for=60.0)
     with JournalWriter.create(tmp_path / "j", begun) as journal:
         debate = fold(journal.events)
         first = brief(debate, debate.due[0])

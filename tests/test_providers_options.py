@@ -13,7 +13,7 @@ import messages_server
 import pytest
 from chat_server import Answer, answering, chunks
 from conftest import STATED, Run
-from debates import opening
+from debates import opened_event
 from test_providers_openai import PLAIN, SHAPED, ask
 
 from debate_orchestrator.core.events import CallFailed, Rejected, Spoke
@@ -159,7 +159,7 @@ def test_a_refused_option(refuses: Refuses, calls: int, taken: set[str], lacked:
 def test_a_crash_without_a_reason() -> None:
     """Where a server of one's own fails on structured output each time and does not say why, it is asked without."""
     with answering(server_that(crashing, hello)) as server:
-        provider = make_provider(f"openai:x@{server.url}", CurrentState(fold([opening()])))
+        provider = make_provider(f"openai:x@{server.url}", CurrentState(fold([opened_event()])))
 
         async def call() -> Reply:
             try:

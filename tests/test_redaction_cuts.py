@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx2
 import pytest
 from corpus import for_each
-from debates import opening
+from debates import opened_event
 
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.reply import FoundPage, Reply
@@ -97,7 +97,7 @@ def program(key: str, left: int) -> str:
     end = f"{' ' * (command._STDERR_KEPT - left - 4)}bad\n"
     script = f"import sys; sys.stdin.read(); sys.stderr.write('x' * 999 + {key!r} + {end!r}); sys.exit(1)"
     made = command.provider(
-        f"command:{sys.executable} -c {shlex.quote(script)}", CurrentState(fold([opening()])), NO_PERMISSIONS
+        f"command:{sys.executable} -c {shlex.quote(script)}", CurrentState(fold([opened_event()])), NO_PERMISSIONS
     )
     with pytest.raises(TransientError, match="bad") as failure:
         asyncio.run(made.reply(BRIEF, str))

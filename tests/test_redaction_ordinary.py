@@ -11,7 +11,7 @@ from typing import Any, get_args, get_origin
 import pytest
 from conftest import Run
 from core.folding import many
-from debates import opening
+from debates import opened_event
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -250,7 +250,7 @@ def test_structure_is_never_redacted(here: Path, monkeypatch: pytest.MonkeyPatch
         text="Not 1.opening.a!", brief_digest="0" * 64, by="judge-1", model="judge-1", stop="judge-1", called=True
     )
     events: list[Event] = [
-        opening(topic="Is 1.opening.a safe?", cast={"a": ("host",), "b": ("host",), "judge": ("judge-1",)}),
+        opened_event(topic="Is 1.opening.a safe?", cast={"a": ("host",), "b": ("host",), "judge": ("judge-1",)}),
         Spoke(turn="1.opening.a", reply=reply),
         StructuredReplyGiven(turn="1.verdict.judge-1", data={"judge-1": "It is 1.opening.a."}, reply=reply),
         CallFailed(turn="1.opening.a", by="judge-1", problem="1.opening.a: no", reply=reply),
