@@ -43,9 +43,9 @@ from debate_orchestrator.core.values import FREE_TEXT, FrozenModel, JournaledMod
 NONCE_PATTERN = r"^[A-Za-z0-9]{1,64}$"
 """What may fence speech: nothing that could end a line or a block of its own."""
 MAX_CONTEXT = 400_000
-"""Bytes of material that a debate may carry, since it is in every brief; of a journal's, characters."""
+"""Bytes that the context files of a debate may have, since they are in every brief; in a journal, characters."""
 MAX_FILES = 200
-"""Files of material that a debate may have."""
+"""Context files that a debate may have."""
 MAX_SEED = 2**64
 MAX_QUESTION_LENGTH = 2000
 """Characters that a question from the floor may have."""
@@ -198,8 +198,8 @@ class Opened(JournaledModel):
     @model_validator(mode="before")
     @classmethod
     def _of_earlier_version(cls, data: Any) -> Any:
-        """Journals of earlier versions name some fields otherwise, have some settings beside `setup`, and the material
-        in it."""
+        """Journals of earlier versions name some fields otherwise, have some settings beside `setup`, and the context
+        files in it."""
         if not isinstance(data, dict):
             return data
         if twice := [name for name, now in _FORMER_FIELDS.items() if name in data and now in data]:

@@ -158,7 +158,7 @@ class Rubric(FrozenModel):
 
 
 class Quotes(FrozenModel):
-    """The names of the tags in which a debater quotes the material, and of those in which others read the quotes."""
+    """The names of the tags in which a debater quotes context files, and of those in which others read the quotes."""
 
     tag: str = Default(default="quote", pattern=TAG_PATTERN)
     verified: str = Default(default="v_quote", pattern=TAG_PATTERN)
@@ -236,7 +236,7 @@ class Turn(FrozenModel):
 
     @property
     def hears_as(self) -> str:
-        """The seat whose transcript and material it is given."""
+        """The seat whose transcript and context files it is given."""
         return JUDGE if self.role == RAPPORTEUR else self.role
 
     @property

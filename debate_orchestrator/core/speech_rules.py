@@ -28,13 +28,13 @@ def visible_speech(debate: DebateState, turn: Turn) -> VisibleText:
 def visible_text(debate: DebateState, text: str, phase: Phase | None = None, *, parts: int = 1) -> VisibleText:
     """What others hear of a text, which is held to the length of a phase where one is named. `parts` is the number of
     texts in its reply, which share what is looked up for a turn."""
-    format, material = debate.format, [file.text for file in debate.opened.context]
+    format, context_texts = debate.format, [file.text for file in debate.opened.context]
     return make_visible(
         text,
         phase,
         private=format.private,
         quotes=format.quotes,
-        material=material,
+        context_texts=context_texts,
         known=debate.knows_thinking_tags,
         texts=parts * debate.plan.quoting_turns,
     )

@@ -48,7 +48,7 @@ class Scenario(NamedTuple):
     name: str
     eventful: bool = False
     """Whether both sides converge in every round, the first speaker declines once, two judges vote with every option
-    on, and there is material."""
+    on, and there is a context file."""
     ends: bool = False
     """Whether the first speaker concedes at once."""
 

@@ -1,7 +1,7 @@
 """From settings to the first event of a debate: checked, positions derived, everything resolved.
 
-The format, the material and the digests of the templates go into the journal's first line, so that the journal stays
-complete when prompts/ changes. The nonce and the seed are drawn here, once.
+The format, the context files and the digests of the templates go into the journal's first line, so that the journal
+stays complete when prompts/ changes. The nonce and the seed are drawn here, once.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ def _setup_notes(debate: DebateState) -> Iterator[Note]:
         yield _info("feedback", f"The judge's feedback {kept}.")
     if debate.opened.context:
         names = ", ".join(one_line(file.name) for file in debate.opened.context)
-        yield _info("material", f"{_material(debate)}: {names}.")
+        yield _info("material", f"{_context_given(debate)}: {names}.")
     if setup.search:
         yield _info("search", "Debaters could search the web.")
 
@@ -188,8 +188,8 @@ def _at_once(debate: DebateState) -> bool:
     return bool(together) and all(phase.order == "at once" for phase in together)
 
 
-def _material(debate: DebateState) -> str:
-    """To whom the material was given."""
+def _context_given(debate: DebateState) -> str:
+    """To whom the context files were given."""
     heard_by = debate.format.context_heard_by
     judged = JUDGE in heard_by or not debate.judges
     if any(side in heard_by for side in arguing_sides(debate)):
