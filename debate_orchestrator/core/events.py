@@ -19,9 +19,9 @@ from pydantic import AfterValidator, Field, TypeAdapter, model_validator
 from debate_orchestrator.core.format import Format, slots_of
 from debate_orchestrator.core.phases import (
     JUDGE,
-    MAX_PART_TURNS,
     MAX_ROUNDS,
     MAX_SCORE,
+    MAX_SECTION_TURNS,
     MAX_TURNS,
     OUTCOMES,
     SEATS,
@@ -119,7 +119,7 @@ class EarlierDebate(JournaledModel):
     conceded: dict[int, str] = {}
     """Round to the side that its ballots held to have given up, where that ended the debate."""
     ended_after: str | None = Field(default=None, alias="closed_after")
-    """The place among its slots after which it was ended early; None if it was not."""
+    """The id of the slot after which it was ended early; None if it was not."""
     speakers: Annotated[dict[str, str], FREE_TEXT] = {}
     """Side to what filled its seat, or to the speaker's name in a transcript."""
     notes: Annotated[tuple[str, ...], FREE_TEXT] = ()
@@ -234,7 +234,7 @@ class Opened(JournaledModel):
 
     @property
     def slots(self) -> Iterator[Slot]:
-        """Every phase of the debate, in order."""
+        """Every slot of the debate, in order."""
         settings = self.settings
         return slots_of(self.format, settings.rounds, settings.strictness, settings.chosen_phases)
 
@@ -273,13 +273,13 @@ class Opened(JournaledModel):
 
     def _turn_problem(self) -> str | None:
         """What makes the debate one of more turns than can be held."""
-        judges, parts = judge_seats(len(self.cast.get(JUDGE, ()))), Counter[tuple[int | None, bool]]()
+        judges, sections = judge_seats(len(self.cast.get(JUDGE, ()))), Counter[tuple[int | None, bool]]()
         for slot in self.slots:
             stages = slot.stages(self.format.sides, judges, mirror=self.mirrors(slot.phase))
-            parts[slot.round, slot.after_rounds] += sum(map(len, stages))
-            if parts[slot.round, slot.after_rounds] > MAX_PART_TURNS:
-                return f"more than {MAX_PART_TURNS} turns before the rounds, in one or after them"
-        if (turns := parts.total()) > MAX_TURNS:
+            sections[slot.round, slot.after_rounds] += sum(map(len, stages))
+            if sections[slot.round, slot.after_rounds] > MAX_SECTION_TURNS:
+                return f"more than {MAX_SECTION_TURNS} turns before the rounds, in one or after them"
+        if (turns := sections.total()) > MAX_TURNS:
             return f"{turns:,} turns in all; at most {MAX_TURNS:,}"
         return None
 
@@ -374,12 +374,12 @@ class RetryForChanged(FrozenModel):
 
 
 class EndedEarly(FrozenModel):
-    """The debate was ended early: once the phase under way is over, only what follows the last round is left."""
+    """The debate was ended early: once the slot under way is over, only what follows the last round is left."""
 
     kind: Literal["closed"] = "closed"
     after: str | None = None
-    """The place of that phase among the slots. None, as in journals that do not say: the last phase in which a brief
-    was sent, though nothing may have been said in its round."""
+    """The id of that slot. None, as in journals that do not say: the last slot in which a brief was sent,
+    though nothing may have been said in its round."""
 
 
 class Reopened(FrozenModel):

@@ -20,8 +20,8 @@ from debate_orchestrator.core.phases import (
     DECISION_BRIEF,
     ISSUES,
     JUDGE,
-    MAX_PART_TURNS,
     MAX_PHASES,
+    MAX_SECTION_TURNS,
     MAX_STRICTNESS,
     NAME_PATTERN,
     OUTCOMES,
@@ -59,7 +59,7 @@ from debate_orchestrator.core.schema import (
 from debate_orchestrator.core.values import FrozenModel, ShownKey, Text
 
 _ANSWERED = {"convergence": ("convergence", "round"), "findings": ("findings", "after")}
-"""What a phase may answer, to the field in which it is found and the part of the debate where both have their place."""
+"""What a phase may answer, to the field in which it is found and the section of the format in which both stand."""
 
 Problem = tuple[tuple[str | int, ...], str]
 """The keys that lead to a part of a format, and what is wrong with it."""
@@ -214,8 +214,8 @@ class Format(FrozenModel):
             yield from (((group,), f"{n:,} phases in `{group}`; at most {MAX_PHASES}") for group, n in crowded)
             return
         for group, phases in groups:
-            if (turns := sum(len(set(phase.seats)) for phase in phases)) > MAX_PART_TURNS:
-                yield (group,), f"{turns:,} turns in `{group}`; at most {MAX_PART_TURNS}"
+            if (turns := sum(len(set(phase.seats)) for phase in phases)) > MAX_SECTION_TURNS:
+                yield (group,), f"{turns:,} turns in `{group}`; at most {MAX_SECTION_TURNS}"
             names, found = set[str](), set[str]()
             for n, phase in enumerate(phases):
                 if phase.name in names:
@@ -230,8 +230,10 @@ class Format(FrozenModel):
                 if group == "before" and phase.option != "blind" and self.is_vote(phase):
                     yield (group, n), f"phase {phase.name!r} votes before the rounds without the option blind"
                 if phase.on and _ANSWERED[phase.on] not in {(field, group) for field in found}:
-                    part = "of the round" if phase.on == "convergence" else "after the rounds"
-                    problem = f"phase {phase.name!r} answers {phase.on}, but no phase {part} before it looks for that"
+                    section = "of the round" if phase.on == "convergence" else "after the rounds"
+                    problem = (
+                        f"phase {phase.name!r} answers {phase.on}, but no phase {section} before it looks for that"
+                    )
                     yield (group, n, "on"), problem
                 found |= set(self.shapes.get(phase.reply, {}))
             yield from (((group, n), problem) for n, problem in self._double_votes(group, phases))
@@ -407,13 +409,13 @@ def _alike(field: Field, other: Field) -> bool:
 
 
 def slots_of(format: Format, rounds: int, strictness: str, chosen_phases: Collection[str] = ()) -> Iterator[Slot]:
-    """Every phase of a debate of so many rounds, in order, with those that are optional and asked for; those that
-    answer something found (`on`) are in it as if it were found. This is the one place that knows the order of a
+    """Every slot of a debate of so many rounds, in order. Optional phases are in it where they are asked for, and those
+    that answer something found (`on`) as if it were found. This is the one place that knows the order of a
     format."""
-    places: list[tuple[tuple[Phase, ...], int | None, bool]] = [(format.before, None, False)]
-    places += [(format.round, n, False) for n in range(1, rounds + 1)]
-    places.append((format.after, None, True))
-    for phases, round, closing in places:
+    sections: list[tuple[tuple[Phase, ...], int | None, bool]] = [(format.before, None, False)]
+    sections += [(format.round, n, False) for n in range(1, rounds + 1)]
+    sections.append((format.after, None, True))
+    for phases, round, closing in sections:
         for phase in phases:
             if phase.option is not None and phase.option not in chosen_phases:
                 continue

@@ -142,10 +142,10 @@ def dissent_rows(debate: DebateState) -> list[Mapping[str, Any]]:
 
 def _dissent_by_turn(debate: DebateState) -> list[tuple[str, Mapping[str, Any]]]:
     """The rows of the dissent record, each with the turn that wrote it."""
-    places = [
+    slots = [
         slot for slot in debate.plan.slots_by_round.get(None, ()) if slot.after_rounds and JUDGE in slot.phase.seats
     ]
-    ballots = [debate.structured_reply(slot.turn_id(judge)) for slot in places for judge in debate.judges]
+    ballots = [debate.structured_reply(slot.turn_id(judge)) for slot in slots for judge in debate.judges]
     return [(ballot.turn, row) for ballot in ballots if ballot is not None for row in ballot.data.get("rows") or ()]
 
 

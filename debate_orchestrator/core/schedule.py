@@ -60,13 +60,13 @@ def _joining(slots: Sequence[Slot], slot_index: int) -> Sequence[Slot]:
 
 
 def _ends(debate: DebateState, slot_index: int) -> bool:
-    """Whether the rounds are over once the phase at this index is."""
+    """Whether the rounds are over once the slot at this index is."""
     closed = debate.plan.slots[slot_index].turn_id("") == debate.ended_after
     return closed or _declined(debate, slot_index) or _ends_without_new_ground(debate, slot_index)
 
 
 def _ends_without_new_ground(debate: DebateState, slot_index: int) -> bool:
-    """Whether the debate ends with the phase at this index, the last one of a round in which the judges find no new
+    """Whether the debate ends with the slot at this index, the last one of a round in which the judges find no new
     ground. Where a debate is judged again, its rounds are those of the earlier debate."""
     slot, *after = debate.plan.slots[slot_index : slot_index + 2]
     if not debate.opened.settings.until_dry or debate.opened.earlier_debate is not None or slot.round is None:
@@ -75,7 +75,7 @@ def _ends_without_new_ground(debate: DebateState, slot_index: int) -> bool:
 
 
 def no_new_ground_after(debate: DebateState) -> str | None:
-    """The place after which a debate ended because it found no new ground; None if it did not."""
+    """The id of the slot after which a debate ended because it found no new ground; None if it did not."""
     slots = debate.plan.slots
     slot_indexes = [
         n for n, slot in enumerate(slots[:-1]) if slots[n + 1].round and _ends_without_new_ground(debate, n)
@@ -84,15 +84,15 @@ def no_new_ground_after(debate: DebateState) -> str | None:
 
 
 def _declined(debate: DebateState, slot_index: int) -> bool:
-    """Whether a declined turn ends the debate with the phase at this index, the last one of a round, or of those
+    """Whether a declined turn ends the debate with the slot at this index, the last one of a round, or of those
     before the rounds."""
     if debate.format.after_refusal == "goes on":
         return False
     slot, *after = debate.plan.slots[slot_index : slot_index + 2]
     if after and (after[0].round, after[0].after_rounds) == (slot.round, slot.after_rounds):
         return False
-    part = [other for other in debate.plan.slots_by_round[slot.round] if other.after_rounds == slot.after_rounds]
-    return any(speech_rules.declined(debate, other.turn_id(side)) for other in part for side in other.phase.seats)
+    section = [other for other in debate.plan.slots_by_round[slot.round] if other.after_rounds == slot.after_rounds]
+    return any(speech_rules.declined(debate, other.turn_id(side)) for other in section for side in other.phase.seats)
 
 
 def _seats(debate: DebateState, slot: Slot) -> list[tuple[str, ...]]:
@@ -141,16 +141,16 @@ def turn(debate: DebateState, turn_id: str) -> Turn:
 
 
 def slot_id_of(turn: Turn) -> str:
-    """The place in the slots of a turn's phase."""
+    """The id of the slot that a turn belongs to."""
     return turn.id.removesuffix(turn.seat + (MIRRORED if turn.mirrored else ""))
 
 
 def last_slot_id(debate: DebateState, *, asked: bool = False) -> str | None:
-    """The slot id of the last phase that would still run if the debate were ended now; None if nothing would be left
+    """The id of the last slot that would still run if the debate were ended now; None if nothing would be left
     out.
 
-    That is the phase that is due, if it has begun, so that every side has its turn in it; otherwise the one before it.
-    The vote on a round follows if all speeches of the round are in. A phase has begun if a call was made or a reply
+    That is the slot that is due, if it has begun, so that every side has its turn in it; otherwise the one before it.
+    The vote on a round follows if all speeches of the round are in. A slot has begun if a call was made or a reply
     was given in it. A brief that was sent without a call counts too if its round has a reply, and with `asked`
     always."""
     rounds = {turn.round for turn in turns_taken(debate)}

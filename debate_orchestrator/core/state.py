@@ -48,11 +48,11 @@ class DebatePlan:
     seat. All states of a debate share one."""
 
     slots: tuple[Slot, ...]
-    """Every phase that the debate may have, in order."""
+    """Every slot that the debate may have, in order."""
     slot_numbers: Mapping[str, int]
     """Slot id to its number in `slots`."""
     slots_by_round: Mapping[int | None, Sequence[Slot]]
-    """The phases of each round; under None, those before the first round and after the last."""
+    """The slots of each round; under None, those before the first round and after the last."""
     quoting_turns: int
     """How many turns the debate may have in which quotes are looked up, at least 1: all but judges' votes."""
     speaking_order: tuple[str, ...]
@@ -216,7 +216,7 @@ class DebateState:
         return self.opened.mirrors(phase)
 
     def is_skipped(self, slot: Slot) -> bool:
-        """Whether an early end has left out that phase."""
+        """Whether an early end has left out that slot."""
         if slot.after_rounds or self.ended_after is None:
             return False
         slot_numbers = self.plan.slot_numbers
