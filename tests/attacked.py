@@ -96,7 +96,7 @@ def answer(debate: DebateState, turn: Turn, texts: Texts) -> ReplyEvent:
         return StructuredReplyGiven(turn=turn.id, data=ballot, reply=Reply(text="{}", brief_digest="0" * 64, by="host"))
     said = _spoken(debate, turn, texts(f"speech of {turn.seat}"))
     page = FoundPage(url=texts("page"))
-    return Spoke(turn=turn.id, reply=Reply(text=said, brief_digest="0" * 64, by="host", found=(page,)))
+    return Spoke(turn=turn.id, reply=Reply(text=said, brief_digest="0" * 64, by="host", found_pages=(page,)))
 
 
 def _spoken(debate: DebateState, turn: Turn, said: str) -> str:

@@ -129,7 +129,7 @@ def test_search(server: Server) -> None:
     reply = replied("anthropic:m", search=True)
 
     assert reply.text == "First. Then."
-    assert reply.found == (FoundPage(url="https://x/1", title="T", quote="so"),)
+    assert reply.found_pages == (FoundPage(url="https://x/1", title="T", quote="so"),)
     assert [one["tools"][0]["name"] for one in server.requests] == ["web_search"] * 2
     resent = server.requests[1]["messages"][-1]
     assert resent["role"] == "assistant"
@@ -142,7 +142,7 @@ def test_a_server_without_search(server: Server) -> None:
     refusal = {"status": 400, "message": "tools.0: web_search is not supported"}
     server.problem = lambda request, n: refusal if "tools" in request else None
 
-    assert replied("anthropic:m", search=True).lacked == ("search",)
+    assert replied("anthropic:m", search=True).unsupported == ("search",)
     assert len(server.requests) == 2
 
 
@@ -257,7 +257,7 @@ def test_a_whole_answer() -> None:
     reply = answer.reply(SPEC)
 
     assert answer.incomplete() is None
-    assert (reply.text, reply.model, reply.stop, reply.ended) == ("One two.", "m-1", "end_turn", "whole")
+    assert (reply.text, reply.model, reply.stop_reason, reply.ended) == ("One two.", "m-1", "end_turn", "whole")
     assert reply.usage == Usage(fresh=10, cached=100, written=30, written_hour=20, output=5)
     assert reply.cost == pytest.approx((10 + 100 * 0.05 + 30 * 1.25 + 20 * 2) * 4e-6 + 5 * 20e-6)
 
@@ -308,7 +308,7 @@ def test_pages_that_were_found() -> None:
     )
     reply = answer.reply(SPEC)
 
-    assert reply.found == (
+    assert reply.found_pages == (
         FoundPage(url="https://x/0", title="T0"),
         FoundPage(url="https://x/1", title="T1", quote="so it says"),
     )

@@ -65,7 +65,7 @@ def test_a_reply(llmock: LLMock) -> None:
     body = llmock.last_request.body
 
     assert "".join(heard) == reply.text == "Tabs, **always**.\n\nEnd."
-    assert (reply.model, reply.stop, reply.ended, reply.by, reply.cost) == ("gpt-x", "stop", "whole", SPEC, None)
+    assert (reply.model, reply.stop_reason, reply.ended, reply.by, reply.cost) == ("gpt-x", "stop", "whole", SPEC, None)
     assert reply.usage is not None and reply.usage.fresh > 0 and reply.usage.output > 0
     assert [one["content"] for one in body["messages"]] == ["Be ? fair.", "A\n\nB"]
     assert [one["role"] for one in body["messages"]] == ["system", "user"]
@@ -83,7 +83,7 @@ def test_a_structured_reply(llmock: LLMock) -> None:
         True,
         SCHEMA,
     )
-    assert reply.lacked == ()
+    assert reply.unsupported == ()
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_a_fault(llmock: LLMock, inject: Callable[[LLMock], Any], kind: type[Ext
     assert type(failure.value) is kind and len(llmock.requests) == 1
     assert (getattr(failure.value, "after", None) == 7) is (text == "HTTP 429")
     partial = getattr(failure.value, "partial", None)
-    assert partial is None or (partial.text and partial.stop is None)
+    assert partial is None or (partial.text and partial.stop_reason is None)
 
 
 @for_each([-1, 10**12 + 1, 10**13, 1 << 53, 1.5, True])
@@ -208,7 +208,11 @@ def test_a_server_without_formats() -> None:
 
     asked = [body.get("response_format", {}).get("type") for body in server.bodies]
     assert asked == ["json_schema", "json_object", None, "json_object"]
-    assert (first.lacked, plain.lacked, second.lacked) == (("structured output",), (), ("structured output",))
+    assert (first.unsupported, plain.unsupported, second.unsupported) == (
+        ("structured output",),
+        (),
+        ("structured output",),
+    )
 
 
 def test_a_server_that_does_not_count() -> None:
@@ -219,7 +223,7 @@ def test_a_server_that_does_not_count() -> None:
         with pytest.raises(ProviderFailed, match="HTTP 400: messages: odd"):
             ask(f"openai:x@{server.url}")
 
-    assert (reply.usage, reply.lacked) == (None, ())
+    assert (reply.usage, reply.unsupported) == (None, ())
 
 
 def test_search_is_lacked() -> None:
@@ -227,7 +231,7 @@ def test_search_is_lacked() -> None:
     with scripted(chunks(TOLD)) as server:
         (reply,) = ask(f"openai:x@{server.url}", PLAIN.model_copy(update={"search": True}))
 
-    assert reply.lacked == ("search",)
+    assert reply.unsupported == ("search",)
 
 
 def test_a_foreign_server_learns_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

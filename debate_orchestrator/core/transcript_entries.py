@@ -85,7 +85,7 @@ def entry(debate: DebateState, turn: Turn, *, mirrored: bool = False) -> Transcr
         dropped=heard.dropped,
         words=heard.words,
         quotes=quotes,
-        found=reply.found if spoke else (),
+        found=reply.found_pages if spoke else (),
         other_lines=speech_rules.writes_for_the_other(debate, turn),
     )
 

@@ -144,7 +144,7 @@ def _source_notes(debate: DebateState) -> Iterator[Note]:
             yield _info("sources", checked)
     elif debate.judges and arguing_sides(debate) and not (debate.format.quotes and debate.opened.context):
         yield _info("sources", "No source that the debaters cite was looked up: this format has no seat for that.")
-    for seat, features in _by_seat(debate, lambda reply: reply.lacked).items():
+    for seat, features in _by_seat(debate, lambda reply: reply.unsupported).items():
         name = debate.format.name_of(seat)
         yield _warning("unavailable", f"Not available from the provider of {name}: {', '.join(features)}.")
     changed = [note.detail for note in debate.notes if note.note == "prompts changed"]
