@@ -367,9 +367,9 @@ def cast_problems(cast: Mapping[Any, Any], format: Format) -> Iterator[str]:
         yield f"{sentence} Did you mean {short_repr(meant)[1:-1]}?" if meant else sentence
     for seat in filter(cast.__contains__, seats):
         given = cast[seat]
-        models, most = models_of_seat(given), MAX_JUDGES if seat == JUDGE else 1
-        if named_models(given) != models or not 1 <= len(models) <= most:
-            number = "one model" if most == 1 else f"1 to {most} models"
+        models, maximum = models_of_seat(given), MAX_JUDGES if seat == JUDGE else 1
+        if named_models(given) != models or not 1 <= len(models) <= maximum:
+            number = "one model" if maximum == 1 else f"1 to {maximum} models"
             written = list(given) if isinstance(given, tuple) else given
             yield f"cast.{seat}: {short_repr(written)} is not {number}; a model is named like host or KIND:MODEL."
 

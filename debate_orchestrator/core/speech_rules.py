@@ -97,14 +97,14 @@ def ignored_line(debate: DebateState, turn: Turn, reply: Reply) -> str | None:
         return None
     if any(says(debate, line, turn, reply) for line in reserved):
         return None
-    most = 1 + max(len(_words(line).split()) for line in reserved)  # a line of that many words is none of them
-    lines = {_words(line, most) for line in without_private_working(debate, reply.text).split("\n")}
+    max_words = 1 + max(len(_words(line).split()) for line in reserved)  # a line of that many words is none of them
+    lines = {_words(line, max_words) for line in without_private_working(debate, reply.text).split("\n")}
     return next((line for line in reserved if _words(line) in lines), None)
 
 
-def _words(line: str, most: int | None = None) -> str:
+def _words(line: str, max_words: int | None = None) -> str:
     """A line's words without case and punctuation, or its first ones."""
-    return " ".join(found[0] for found in islice(_WORD.finditer(line.casefold()), most))
+    return " ".join(found[0] for found in islice(_WORD.finditer(line.casefold()), max_words))
 
 
 def declined(debate: DebateState, turn_id: str) -> bool:

@@ -351,12 +351,12 @@ def judging_settings(given: Mapping[str, Any], format: Format, panel: int) -> Se
     return make_settings({"topic": "Any.", "cast": cast, **given}, format, "any.md")
 
 
-def rounds(value: Any, most: int) -> int | None:
-    """A number of rounds from 1 to `most`, written as a number; None for anything else."""
+def rounds(value: Any, maximum: int) -> int | None:
+    """A number of rounds from 1 to `maximum`, written as a number; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | str):
         return None
     text = str(value).strip()
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 4 and 1 <= int(text) <= most else None
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 4 and 1 <= int(text) <= maximum else None
 
 
 def typed(value: Any) -> str:

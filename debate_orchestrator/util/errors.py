@@ -47,12 +47,12 @@ def with_hint(problem: str, hint: str = "") -> str:
     return f"{problem} Try: {hint.removesuffix('.')}." if hint else problem
 
 
-def short_repr(value: object, most: int = 60) -> str:
-    """`value` for a message: cut to about `most` characters, and with what is not printable or hides escaped."""
+def short_repr(value: object, max_length: int = 60) -> str:
+    """`value` for a message: cut to about `max_length` characters, and with what is not printable or hides escaped."""
     text = UNSEEN.sub(lambda found: ascii(found[0])[1:-1], repr(value))
     # Redact before the cut: the remains of a secret behind it would not be recognised any more.
-    text = redact(text) if len(text) > most else text
-    return text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"
+    text = redact(text) if len(text) > max_length else text
+    return text if len(text) <= max_length else f"{text[:max_length]}... ({len(text)} characters)"
 
 
 def suggest(word: object, known: Iterable[str]) -> str:

@@ -101,10 +101,10 @@ def redact(text: str) -> str:
     return redactor()(text)
 
 
-def truncate(text: str, most: int) -> str:
-    """The first `most` characters of a text, redacted. What may be the beginning of a secret at the cut is left out:
-    it would not be recognised any more."""
-    return redact(text) if len(text) <= most else redactor().split(text[:most])[0]
+def truncate(text: str, max_length: int) -> str:
+    """The first `max_length` characters of a text, redacted. What may be the beginning of a secret at the cut is left
+    out: it would not be recognised any more."""
+    return redact(text) if len(text) <= max_length else redactor().split(text[:max_length])[0]
 
 
 def redact_fragments(text: str) -> str:

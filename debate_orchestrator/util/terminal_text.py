@@ -53,11 +53,11 @@ def chosen(options: Sequence[str], answer: str, *, begun: bool = True) -> str | 
     return found[0] if len(found) == 1 else None
 
 
-def numbered(answer: str, most: int) -> int | None:
-    """The number from 1 to `most` that was typed; None if it is none of them."""
+def numbered(answer: str, maximum: int) -> int | None:
+    """The number from 1 to `maximum` that was typed; None if it is none of them."""
     if not (answer.isascii() and answer.isdigit() and len(answer) <= 6):
         return None
-    return n if 1 <= (n := int(answer)) <= most else None
+    return n if 1 <= (n := int(answer)) <= maximum else None
 
 
 def wrapped(text: str, columns: int) -> str:
