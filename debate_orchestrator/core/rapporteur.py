@@ -1,5 +1,5 @@
-"""What the rapporteur writes: the list of issues, its advice before the debate and the decision brief, and what in
-that brief the record does not bear out."""
+"""The texts of the rapporteur: the list of issues, its advice before the debate, and the decision brief, with the
+check of that brief against the record."""
 
 from __future__ import annotations
 
@@ -150,8 +150,8 @@ def _dissent_by_turn(debate: DebateState) -> list[tuple[str, Mapping[str, Any]]]
 
 
 def quality_problems(debate: DebateState, turn: Turn, reply: Mapping[str, Any]) -> list[str]:
-    """Why a reply of the rapporteur that has its shape should be written again, a sentence each: lists that are too
-    short or too long, and what in a decision brief its own table or the record does not bear out."""
+    """Reasons to have a reply of the rapporteur that has its shape written again, a sentence each: lists that are too
+    short or too long, and claims of a decision brief that its own table or the record contradicts."""
     shape = debate.shape(turn) or {}
     found = beyond_limits(shape, reply)
     if "recommendation" not in reply:
@@ -163,7 +163,7 @@ def quality_problems(debate: DebateState, turn: Turn, reply: Mapping[str, Any]) 
 
 
 def _table_problems(reply: Mapping[str, Any]) -> Iterator[str]:
-    """Where the headline and the table of cases do not agree in form."""
+    """A sentence for each row of the table of cases that only repeats the headline, or gives it another number."""
     *cases, last = reply.get("by_case") or ({"if": ""},)
     if any(_is_default(case) for case in cases):
         yield f'by_case: the row "{OTHERWISE}" is the recommendation itself; leave it out.'
@@ -214,7 +214,7 @@ def was_sent_back(debate: DebateState, turn: Turn) -> bool:
 
 
 def sent_back(debate: DebateState) -> list[str]:
-    """The problems that are left of those that the rapporteur was told before."""
+    """The problems of the decision brief that the rapporteur was told of and did not mend."""
     written = decision_brief(debate)
     replies = debate.rejected.get(written.turn, ()) if written else ()
     before = {_unquoted(problem.partition(": ")[2]) for reply in replies for problem in reply.problems}
@@ -227,7 +227,8 @@ def _unquoted(problem: str) -> str:
 
 
 def mark_problems(debate: DebateState, reason: Mapping[str, Any]) -> list[str]:
-    """Where the turns that a consideration cites, or the dissent record, do not bear out its mark."""
+    """A sentence for each way in which the turns that a consideration cites, or the dissent record, contradict its
+    mark."""
     return [
         *_citation_problems(debate, reason),
         *_dissent_problems(debate, reason, _rows_before_decision_brief(debate)),
@@ -302,7 +303,7 @@ def _dissent_problems(
 
 
 def _contradiction(mark: str, status: Any, where: str) -> Iterator[str]:
-    """Where a row of the dissent record says something else than a mark."""
+    """A sentence on a mark that a row of the dissent record contradicts."""
     if mark in ("not challenged", NOT_ARGUED):
         yield f"it is marked {mark}, and {where} says that it was disputed: {status}."
     elif mark == "granted" and status == "unresolved":

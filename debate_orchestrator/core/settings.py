@@ -382,12 +382,12 @@ def _seat_meant(named: object, seats: Sequence[str], format: Format) -> str:
 
 
 def models_of_seat(given: Any) -> tuple[Any, ...]:
-    """What a cast gives for a seat: one value, or each of a list."""
+    """The values that a cast gives for a seat: one, or each of a list."""
     return tuple(given) if isinstance(given, list | tuple) else (given,)
 
 
 def named_models(given: Any) -> tuple[str, ...]:
-    """What may name a model of all that a cast gives for a seat."""
+    """The values that a cast gives for a seat, without those that can't name a model."""
     return tuple(model for model in models_of_seat(given) if isinstance(model, str) and model.strip())
 
 

@@ -90,8 +90,8 @@ def says(debate: DebateState, line: str, turn: Turn, reply: Reply) -> bool:
 
 
 def ignored_line(debate: DebateState, turn: Turn, reply: Reply) -> str | None:
-    """The reserved line that stands alone on a line of a speech, in whatever case and punctuation, and does not
-    count. None if one counts; and under the first rules, which had no such remark."""
+    """The reserved line that stands alone on a line of a speech, in any case and punctuation, and does not count. None
+    if one counts, and under the first version of the rules, which had no such remark."""
     reserved = [debate.format.lines.concede, debate.format.lines.decline]
     if debate.opened.speech_rules < SPEECH_RULES or not turn.speaking or turn.phase.reply != "text":
         return None

@@ -1,5 +1,4 @@
-"""What ballots add up to: votes, convergence findings, round results, totals and the verdict, each a function over
-the state.
+"""Counts ballots: votes, convergence findings, round results, totals and the verdict, each a function over the state.
 
 The result of a round is worked out once, when the last judge of its panel has voted: nothing changes it afterwards.
 """
@@ -32,7 +31,7 @@ from debate_orchestrator.core.verdict import (
 
 def ballots(debate: DebateState, round: int) -> list[StructuredReplyGiven]:
     """The ballots that count for a round, in the order of the panel: those on the debate as it was, not those on the
-    mirrored one. None before the whole panel has voted."""
+    mirrored one. Empty before the whole panel has voted."""
     return _ballots(debate, votes(debate, round))
 
 
@@ -47,17 +46,17 @@ def _ballots(debate: DebateState, given_votes: Sequence[Vote]) -> list[Structure
 
 
 def votes(debate: DebateState, round: int) -> list[Vote]:
-    """What each judge makes of a round, absent ones among them; none before the whole panel has voted."""
+    """Each judge's vote on a round, also of absent judges; empty before the whole panel has voted."""
     return _votes(debate, debate.plan.slots_by_round.get(round, ()))
 
 
 def final_votes(debate: DebateState) -> list[Vote]:
-    """What each judge makes of the debate."""
+    """Each judge's vote on the debate."""
     return _votes(debate, [slot for slot in debate.plan.slots_by_round.get(None, ()) if slot.after_rounds])
 
 
 def blind_votes(debate: DebateState) -> list[Vote]:
-    """What each judge held before the first word; empty if the format does not ask."""
+    """Each judge's vote before the first word; empty if the format does not ask."""
     return _votes(debate, [slot for slot in debate.plan.slots_by_round.get(None, ()) if slot.phase.option == "blind"])
 
 
@@ -101,7 +100,7 @@ def unmirrored(debate: DebateState, shape: Shape, ballot: StructuredReplyGiven) 
 
 
 def judge_round(debate: DebateState, round: int) -> JudgedRound:
-    """What a round's votes come to; for a round whose whole panel has voted."""
+    """The result of a round whose whole panel has voted, and whether it is followed by an intervention."""
     round_votes, format = votes(debate, round), debate.format
     found = find_convergence(ballots(debate, round), format.sides)
     absent = all(vote.absent for vote in round_votes)
@@ -269,7 +268,7 @@ def conceded(debate: DebateState) -> str | None:
 
 
 def verdict(debate: DebateState) -> Verdict | None:
-    """What the final ballots and the scores add up to; None until there is a final ballot."""
+    """The verdict from the final ballots and the scores; None until there is a final ballot."""
     last_votes = final_votes(debate)
     if all(vote.absent for vote in last_votes):
         return None

@@ -111,8 +111,8 @@ def _one_problem(uncoded: Mapping[str, str], code: Code | None) -> list[str]:
 
 
 def unwrapped(value: Any, names: Iterable[str], called: Iterable[str] = ()) -> tuple[Any, list[str]]:
-    """What an object around a reply holds, with a note, if its only key is a plain name for a reply or one that it is
-    `called`; any other value as it is. Other keys may say that what they hold is not the reply."""
+    """The object in an object whose only key is a plain name for a reply, or one of the names that it is `called`, with
+    a note on that; any other value as it is. Other keys may say that their value is not the reply."""
     if not isinstance(value, dict) or len(value) != 1 or set(value) & set(names):
         return value, []
     ((outer, inner),) = value.items()

@@ -1,5 +1,5 @@
-"""The turns of people, at a terminal and in a browser alike: their seats, the names of what a form asks for, what is
-wrong with a reply, and what handing it in does."""
+"""The turns of people, at a terminal and in a browser alike: their seats, the names of the fields of a form, the
+problems of a reply, and the effects of handing it in."""
 
 from __future__ import annotations
 

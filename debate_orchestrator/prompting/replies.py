@@ -1,4 +1,4 @@
-"""From a reply to an event: the other half of `briefs`, which makes what the reply answers.
+"""From a reply to an event. `briefs` is the other half, from a turn to the brief that the reply answers.
 
 A speech is taken as it is. A structured reply is read in three steps: `json_object` finds the object with the turn's
 code in what was said, `normalize` reads its values and looks for the code in all its places, and `check` rejects what
@@ -65,9 +65,9 @@ def _check_text(turn_id: str, text: str) -> None:
 def parse_reply(
     debate: DebateState, turn: Turn, reply: Reply, code: Code | None, *, last: bool = False
 ) -> Spoke | Declined | StructuredReplyGiven:
-    """The event that a reply amounts to. `code` is that of the brief that it answers. A reply after which no other is
-    asked for is the `last`: it is not sent back for its quality alone. Neither is a person's, who is told before
-    handing it in. Raises BadReply, with every problem, if it can't be used."""
+    """The event that a reply amounts to. `code` is that of the brief that it answers. It is the `last` if no other will
+    be asked for: then it is not sent back for its quality alone. Neither is the reply of a person, who is told of such
+    problems before handing it in. Raises BadReply, with every problem, if it can't be used."""
     recorded_outcome = reply.recorded_outcome
     if code is not None:
         asked = {"text": reply.asked_code} if reply.asked_code else {}

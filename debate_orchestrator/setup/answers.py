@@ -287,9 +287,8 @@ def cast_by_seat(cast: Any, format: Format) -> Any:
 
 
 def usable_cast(cast: Any, format: Format) -> tuple[Any, list[str]]:
-    """What names a model in the cast of a file, seat by seat, and a sentence on all that is wrong with the cast. A seat
-    keeps the models that it names, also if they are too many: which to take is the user's choice. None where no seat
-    has any."""
+    """The seats of a file's cast that name models, and a sentence for each problem of the cast. A seat that names too
+    many models keeps them all: which to take is the user's choice. None where no seat names a model."""
     cast = cast_by_seat(cast, format)
     if not isinstance(cast, dict):
         return None, [] if cast is None else [value_problem("cast", cast, format)]
@@ -345,8 +344,8 @@ def host_problem(cast: Mapping[str, Any]) -> str:
 
 
 def judging_settings(given: Mapping[str, Any], format: Format, panel: int) -> Settings:
-    """The settings of a debate of which only these are known, and that its panel has that size. Raises BadSettings with
-    every problem."""
+    """The settings of a debate of which only the `given` ones and the size of the panel are known. Raises BadSettings
+    with every problem."""
     cast = {JUDGE: [HOST] * max(1, min(panel, MAX_JUDGES))} if JUDGE in format.active_seats() else {}
     return make_settings({"topic": "Any.", "cast": cast, **given}, format, "any.md")
 
@@ -413,8 +412,8 @@ def _problems_of(name: str, value: Any, format: Format) -> list[str]:
 
 
 def unasked_problems(given: Mapping[str, Any], asked: Container[str], format: Format) -> list[str]:
-    """What is wrong with answers besides those that are `asked` for: keys that are none, and values of settings that
-    can't be chosen, whatever the others are."""
+    """The problems of answers besides those that are `asked` for: keys that do not exist, and values that a setting
+    can't have, whatever the other answers are."""
     problems = [_unknown_key(key, "answers") for key in given if key not in KEYS]
     for name in filter(given.__contains__, DECLARED):
         value = as_word(given[name], format.sides) if name == "first" else given[name]

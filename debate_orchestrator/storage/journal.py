@@ -115,8 +115,8 @@ def begins_like_one(path: str | os.PathLike[str]) -> bool:
 
 
 def stated_first_hash(path: str | os.PathLike[str]) -> str | None:
-    """The hash that the first line of a file states, of which nothing is verified; None for a file that begins
-    otherwise than a journal. OSError for a file that is larger than a journal may be: strangers may ask for this."""
+    """The hash that the first line of a file states. It is not verified. None for a file that does not begin as a
+    journal does. OSError for a file that is larger than a journal may be: strangers may ask for this."""
     with open(path, "rb", opener=followed_file) as file:
         must_fit(file.fileno())
         if file.read(len(BEGINNING)) != BEGINNING:

@@ -1,4 +1,4 @@
-"""Text as it reads when hidden characters and white space are dropped and escapes are decoded, with the way back.
+"""Decodes text: drops hidden characters and white space, and decodes escapes. Places can be traced back.
 
 Escapes are those of JSON, Python, JavaScript, C and PHP (`\\u002b`, `\\x2b`, `\\053`, `\\/`), of addresses (`%2B`) and
 of HTML (`&#43;`, `&plus;`), also where they were escaped again. Markup that is not shown can be dropped too: the
@@ -144,7 +144,7 @@ def clean(text: str, space: str) -> str:
 
 
 class DecodedText:
-    """A text that was decoded, and the text that it was made of, in which a place can be looked up."""
+    """A decoded text, which can tell where in the first text each of its characters came from."""
 
     def __init__(self, text: str, source: DecodedText | None = None, changes: tuple[_Change, ...] = ()):
         self.text, self._source, self._changes = text, source, changes
@@ -190,8 +190,9 @@ class DecodedText:
 
 
 def readings(text: str, space: str, *, bare: bool = False, goes_on: bool = False) -> Iterator[DecodedText]:
-    """`text` cleaned, then decoded once, and so on while that changes it; also without markup, if it is to be `bare`.
-    Of one that continues, only what is certain by now, in each way in which its end may be markup."""
+    """`text` cleaned, then decoded once and cleaned again, and so on while that changes it. With `bare`, markup is
+    dropped too. With `goes_on` more text will follow: then only what is certain by now, once for each way in which the
+    end may be markup."""
     way = (space, bare, goes_on)
     same_depth = {reading.text: reading for reading in _cleaned(DecodedText(text), *way)}
     for _ in range(_DEPTH):

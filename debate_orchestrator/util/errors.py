@@ -1,4 +1,4 @@
-"""The exceptions that this package raises on purpose, by whose fault they are.
+"""The exceptions that this package raises on purpose, sorted by whose fault they are.
 
     DebateError
     ├── UserError               what the user gave can't be used

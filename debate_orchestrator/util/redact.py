@@ -345,8 +345,8 @@ class Redactor:
 
 
 class StreamRedactor:
-    """A text that comes in pieces, redacted: what may become a secret is held back until it is seen what it is. With
-    `withheld` all is held back until the end, and each piece is told as an empty one."""
+    """Redacts a text that comes in pieces. Text that may be the beginning of a secret is held back until that is
+    known. With `withheld` all is held back until the end, and for each piece an empty one is passed on."""
 
     def __init__(self, on_text: Callable[[str], None], *, withheld: bool = False):
         self._on_text, self._enough, self._withheld = on_text, 0, withheld

@@ -67,8 +67,9 @@ def wrapped(text: str, columns: int) -> str:
 
 
 def filled(line: str, width: int) -> str:
-    """A line, broken between words. One that begins with blanks, or has a gap in it, goes on below what follows them,
-    and so does an item of a list (`  - ...`), of which a long word is broken too: none of its rows leaves the list."""
+    """A line, broken between words. Where it begins with blanks, a number and a gap, or the dash of a list
+    (`  - ...`), the other rows are indented to the text after these. In an item of a list a long word is broken too, so
+    that none of its rows leaves the list."""
     if len(line) <= width:
         return line
     gap = re.match(r"\s+\d+ \S+ {2,}|\s+(- )?", line)
