@@ -173,7 +173,8 @@ def _argued(report: ReportModel, verdict: VerdictReport) -> str:
 
 
 def _before(report: ReportModel, winner: str) -> str:
-    """What judges held before the first word, of the side that won."""
+    """The share that judges gave the winner on average before the first word, as the end of a sentence; empty if there
+    is none."""
     held = [_share_of(vote, winner, report.judging.scales.certain) for vote in report.judging.blind]
     shares = [share for share in held if share]
     return f"; {wording.whole_percent(mean(shares))} before the debate" if shares else ""

@@ -107,7 +107,7 @@ FILE_TYPES = {
 
 
 class Checksum(NamedTuple):
-    """What a report says of itself, and whether it holds."""
+    """The checksum that a report states, and whether it fits."""
 
     version: str
     """Of the package that made the report."""
@@ -253,7 +253,7 @@ _JUDGED_HERE = "of another journal: that of the debate which is judged again in 
 
 
 class Verification(NamedTuple):
-    """What there is to say of one report."""
+    """The result of verifying one report."""
 
     path: str
     state: State
@@ -328,7 +328,7 @@ def read_reports(paths: Sequence[str]) -> list[tuple[str, bytes]]:
 
 
 def verify(path: str, data: bytes, entries: Sequence[Entry], reviews: str = "") -> Verification:
-    """What there is to say of a report beside the lines of a journal that verified, and the folder of `reviews`."""
+    """Compares a report with the verified `entries` of a journal, and with the ballots in the folder `reviews`."""
     ending = os.path.splitext(path)[1]
     checksum = read_checksum(data, ending)
     if checksum is None:
@@ -359,7 +359,7 @@ def verify(path: str, data: bytes, entries: Sequence[Entry], reviews: str = "") 
 
 
 def integrity(path: str, data: bytes) -> str:
-    """What a report's own bytes show where its journal can't be read, in a sentence."""
+    """A sentence on what a report's own bytes show, where its journal can't be read."""
     checksum = read_checksum(data, os.path.splitext(path)[1])
     if checksum is None:
         return "has no checksum that can be read."

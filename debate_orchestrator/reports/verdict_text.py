@@ -111,7 +111,7 @@ def who_argued_better(report: ReportModel) -> str:
 
 
 def outcome(report: ReportModel) -> Phrase:
-    """What was decided, in a sentence or two, for a reader who reads nothing else."""
+    """The decision, in a sentence or two, for a reader who reads nothing else."""
     verdict = report.verdict
     if verdict is None:
         return ()
@@ -197,7 +197,7 @@ def _concession(report: ReportModel) -> str:
 
 
 def both_sides(report: ReportModel) -> str:
-    """What both sides are called together: `both researchers`."""
+    """A name for both sides together: `both researchers`."""
     kinds = {report.seats[side].rpartition(" ")[0].lower() for side in report.names}
     return f"both {kinds.pop()}s" if len(kinds) == 1 and "" not in kinds else "both sides"
 
