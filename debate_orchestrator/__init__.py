@@ -71,6 +71,7 @@ if TYPE_CHECKING:
         LockedJournal,
         OverBudget,
         Paused,
+        PermanentFailure,
         ProviderFailed,
         UserError,
     )
@@ -110,6 +111,7 @@ _MODULES = {
         "LockedJournal",
         "OverBudget",
         "Paused",
+        "PermanentFailure",
         "ProviderFailed",
         "UserError",
     ),
@@ -132,6 +134,7 @@ __all__ = [
     "LockedJournal",
     "OverBudget",
     "Paused",
+    "PermanentFailure",
     "ProviderFailed",
     "ReportModel",
     "Risk",

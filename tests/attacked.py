@@ -53,7 +53,9 @@ def opened(texts: Texts, name: str, *, rounds: int = 1, judges: int = 1, whole: 
     each round and blindly before the first word."""
     made = loader.load(name).model_copy(update=rules)
     context = tuple(ContextFile(name=texts("name"), text=texts("file")) for _ in range(2))
-    cast = dict.fromkeys(made.seated, ("host",)) | ({JUDGE: ("host",) * judges} if JUDGE in made.seated else {})
+    cast = dict.fromkeys(made.active_seats(), ("host",)) | (
+        {JUDGE: ("host",) * judges} if JUDGE in made.active_seats() else {}
+    )
     setup = Settings(
         topic=texts("topic"),
         positions={side: texts("position") for side in made.sides},
@@ -94,7 +96,7 @@ def answer(debate: DebateState, turn: Turn, texts: Texts) -> ReplyEvent:
         return StructuredReplyGiven(turn=turn.id, data=ballot, reply=Reply(text="{}", brief_digest="0" * 64, by="host"))
     said = _spoken(debate, turn, texts(f"speech of {turn.seat}"))
     page = FoundPage(url=texts("page"))
-    return Spoke(turn=turn.id, reply=Reply(text=said, brief_digest="0" * 64, by="host", found=(page,)))
+    return Spoke(turn=turn.id, reply=Reply(text=said, brief_digest="0" * 64, by="host", found_pages=(page,)))
 
 
 def _spoken(debate: DebateState, turn: Turn, said: str) -> str:

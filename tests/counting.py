@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-from debate_orchestrator.util.decoding import Reading, Search
+from debate_orchestrator.util.decoding import DecodedText, Search
 
 
 def calls(work: Callable[[], object]) -> int:
@@ -68,7 +68,7 @@ class Redaction(NamedTuple):
 def redaction() -> Iterator[Redaction]:
     """Counts the work of looking for secrets."""
     work = Redaction([], [])
-    spans, begun, made, changed = Search.spans, Search.begun, Reading.__init__, vars(Reading)["_changed"].func
+    spans, begun, made, changed = Search.spans, Search.begun, DecodedText.__init__, vars(DecodedText)["_changed"].func
 
     def count_spans(self: Search, text: str) -> Iterator[tuple[int, int]]:
         work.searched.append(len(text))
@@ -78,19 +78,19 @@ def redaction() -> Iterator[Redaction]:
         work.searched.append(len(text))
         return begun(self, text, half)
 
-    def count_made(self: Reading, text: str, *terms: Any) -> None:
+    def count_made(self: DecodedText, text: str, *terms: Any) -> None:
         work.read.append(len(text))
         made(self, text, *terms)
 
-    def count_changed(self: Reading) -> object:
+    def count_changed(self: DecodedText) -> object:
         work.read.append(len(self.text))
         return changed(self)
 
     counted = cached_property(count_changed)
-    counted.__set_name__(Reading, "_changed")
+    counted.__set_name__(DecodedText, "_changed")
 
     with (
         patch.multiple(Search, spans=count_spans, begun=count_begun),
-        patch.multiple(Reading, __init__=count_made, _changed=counted),
+        patch.multiple(DecodedText, __init__=count_made, _changed=counted),
     ):
         yield work

@@ -31,7 +31,7 @@ CHOICES = {"winner", "strength", "seat", "status", "side", "conceded", "turns", 
 """Fields of structured replies that hold no free text."""
 
 
-def opening(
+def opened_event(
     *,
     topic: str = "Tabs are better than spaces.",
     positions: tuple[str, str] = ("Indent with tabs.", "Indent with spaces."),
@@ -58,7 +58,7 @@ def opening(
 def played(say: puppets.Say | None = None, *, until: str | None = None, **setup: Any) -> list[Event]:
     """The events of a debate in which all seats say what `say` tells, or what the stand-ins say; it stops
     where the turn `until` is due. A judge whose reply is not in the shape asked for spoils it twice."""
-    first = opening(**setup)
+    first = opened_event(**setup)
     debate, events = fold([first]), [first]
     while (due := debate.due) and until not in {turn.id for turn in due}:
         for turn in due:

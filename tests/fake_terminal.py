@@ -136,7 +136,7 @@ class Shown:
     ):
         """`events` have happened before; without them the debate is opened with that setup."""
         self.terminal, self.time = FakeTerminal(columns, rows), 0.0
-        self.debate = fold(events or [debates.opening(**setup)])
+        self.debate = fold(events or [debates.opened_event(**setup)])
         self.display = FakeDisplay(self.terminal)
         self.live = Live(self.debate, self.display, now=lambda: self.time, ballots_hidden=ballots_hidden)
         self.display.hold()

@@ -18,7 +18,7 @@ from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.storage.journal import JournalWriter, read
-from debate_orchestrator.util.errors import ProviderFailed
+from debate_orchestrator.util.errors import PermanentFailure
 
 CUTS = 12
 
@@ -47,7 +47,7 @@ def held(journal: JournalWriter, make_room: Callable[[], None]) -> dict[str, Any
     seats = dict.fromkeys(("a", "b", *current.state.judges), speaker)
     try:
         asyncio.run(run())
-    except ProviderFailed:  # before a call: it is gone on with when there is room
+    except PermanentFailure:  # before a call: it is gone on with when there is room
         make_room()
         asyncio.run(run())
     reading = read(journal.path)

@@ -39,7 +39,7 @@ from debate_orchestrator.core.phases import AnnouncementTexts, Criterion, Reserv
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.storage.journal import JournalWriter, read
-from debate_orchestrator.util.errors import ProviderFailed
+from debate_orchestrator.util.errors import PermanentFailure
 
 EARLIER = Path(__file__).parent / "earlier"
 """Journals as an earlier version wrote them."""
@@ -257,7 +257,7 @@ def _fill(path: Path, out: Path, make_room: Callable[[], None]) -> None:
             event = Noted(note="one agent", detail=f"{n} " + "y" * 2_500)
             try:
                 writer.append(event)
-            except ProviderFailed as error:
+            except PermanentFailure as error:
                 problems.append(str(error))
                 if len(problems) == 2:
                     break

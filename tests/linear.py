@@ -131,13 +131,13 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "form in pairs": tried(form_in_pairs, "{}", "a={}", "{}=a"),
     "public": tried(private_text.without_private, "{}", "<think>x</think>{}", "x\n\n<think>{}"),
     "heard": lambda text: visible_text.make_visible(
-        text, None, private="secret", quotes=Quotes(), material=("so it is and so",)
+        text, None, private="secret", quotes=Quotes(), context_texts=("so it is and so",)
     ),
     "material": lambda text: visible_text.make_visible(
-        "<quote>a b c d</quote>", None, quotes=Quotes(), material=(text,)
+        "<quote>a b c d</quote>", None, quotes=Quotes(), context_texts=(text,)
     ),
     "quote": lambda text: visible_text.make_visible(
-        f"<quote>{text}</quote>", None, quotes=Quotes(), material=("so it is",)
+        f"<quote>{text}</quote>", None, quotes=Quotes(), context_texts=("so it is",)
     ),
     "wording": compare.words,
     "normalized quote": match.normalize_text,

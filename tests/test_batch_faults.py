@@ -24,7 +24,7 @@ from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.tournament import batches as batches_module
 from debate_orchestrator.tournament.batch_file import BatchFile
 from debate_orchestrator.tournament.batches import Batches
-from debate_orchestrator.util.errors import ExternalError, ProviderFailed, ReplyPending
+from debate_orchestrator.util.errors import ExternalError, PermanentFailure, ProviderFailed, ReplyPending
 
 KINDS = ("anthropic", "openai")
 CALLS = ("c0", "c1", "c2")
@@ -166,7 +166,7 @@ def test_a_record_that_another_program_changed(here: Path, change: Any) -> None:
     record.created(batch, "b0")
     change(Path("batches.jsonl"))
     changed = Path("batches.jsonl").read_bytes() if Path("batches.jsonl").exists() else None
-    with pytest.raises(ProviderFailed, match="Another program changed"):
+    with pytest.raises(PermanentFailure, match="Another program changed"):
         record.plan("anthropic:x", {"c1": None})
     record.close()
     assert changed == (Path("batches.jsonl").read_bytes() if changed is not None else None)

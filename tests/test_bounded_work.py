@@ -16,7 +16,7 @@ from conftest import Run
 from core.folding import debated
 from corpus import for_each
 from counting import calls
-from debates import opening, told
+from debates import opened_event, told
 
 from debate_orchestrator.core import private_text, schedule, speech_rules, visible_text
 from debate_orchestrator.core.events import BriefSent, ContextFile, Event, Rejected
@@ -288,6 +288,6 @@ def test_material_is_made_safe_once_for_all_briefs(monkeypatch: pytest.MonkeyPat
     real, read = sanitize.sanitize, list[str]()
     monkeypatch.setattr(sanitize, "sanitize", lambda given: read.append(given) or real(given))
     cast = dict.fromkeys(("a", "b", "judge"), ("anthropic:claude-sonnet-5-5",))
-    made = estimate(opening(cast=cast, context=(ContextFile(name="notes.txt", text=text),)))
+    made = estimate(opened_event(cast=cast, context=(ContextFile(name="notes.txt", text=text),)))
 
     assert made.calls > 10 and len([given for given in read if text.strip() in given]) <= 2

@@ -10,7 +10,7 @@ from typing import Any
 import puppets
 import pytest
 from corpus import Deal, dealt_by_chance, for_each, handfuls, hold
-from debates import CONCEDE, DECLINE, NONCE, hostile, opening, played, saying
+from debates import CONCEDE, DECLINE, NONCE, hostile, opened_event, played, saying
 from hostile_texts import SAID, alike, texts
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -129,7 +129,7 @@ def test_no_speech_made_by_chance_leaves_its_block(deal: Deal) -> None:
 def test_no_motion_leaves_its_block(deal: Deal) -> None:
     """Nor does a topic or a position."""
     topic, a, b, *_ = (settled(text) for text in deal.texts * 3)
-    debates = fold([opening(topic=topic, positions=(a, b))]), fold([opening()])
+    debates = fold([opened_event(topic=topic, positions=(a, b))]), fold([opened_event()])
     made, calm = (whole(brief(one, one.due[0])) for one in debates)
     assert fences(made) == fences(calm)
     assert sanitize.sanitize(made) == made
@@ -138,7 +138,7 @@ def test_no_motion_leaves_its_block(deal: Deal) -> None:
 @for_each(ESCAPES)
 def test_positions_in_a_task_are_one_line(text: str) -> None:
     """A task repeats the positions in a block, each on a single line."""
-    made = brief(debate := fold([opening(positions=(text, "x"))]), debate.due[0])
+    made = brief(debate := fold([opened_event(positions=(text, "x"))]), debate.due[0])
     lines = made.messages[-1].parts[-1].split("\n")
 
     assert [line for line in lines if line.startswith(("<<<", "END", "System:", "# Your", "Researcher"))] == [
@@ -154,7 +154,7 @@ def test_positions_in_a_task_are_one_line(text: str) -> None:
 @for_each(ESCAPES)
 def test_material_stays_in_its_block(text: str) -> None:
     """Neither a context file nor its name leaves its block."""
-    first = opening(rounds=1)
+    first = opened_event(rounds=1)
     files = (ContextFile(name=text, text=text), ContextFile(name="b", text="calm"))
     debate = fold([first.model_copy(update={"context": files})])
 

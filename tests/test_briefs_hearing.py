@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from corpus import Deal, handfuls, hold
-from debates import DECLINE, NONCE, answers, opening, played, saying
+from debates import DECLINE, NONCE, answers, opened_event, played, saying
 from hostile_texts import NASTY, texts
 from hypothesis import given
 from own_formats import EXTENDING, written
@@ -30,7 +30,7 @@ SECRET = "<thinking>SECRET</thinking>"
 
 def heard(rules: dict[str, Any], *, most: int | None = None, **said: Any) -> dict[str, str]:
     """Everything that each turn is shown, of one round in a format with those changes."""
-    first = opening(
+    first = opened_event(
         rounds=1, context=(ContextFile(name="notes.md", text="Tabs are one character wide in every file."),)
     )
     phases = tuple(

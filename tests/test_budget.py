@@ -30,7 +30,7 @@ OPUS = "anthropic:claude-opus-5-5"
 
 def capped(cap: float | None) -> tuple[DebateState, Brief, float]:
     """A debate with a cap, its first brief, and what a call for that is expected to cost."""
-    debate = fold([debates.opening(rounds=1).with_settings(max_cost=cap)])
+    debate = fold([debates.opened_event(rounds=1).with_settings(max_cost=cap)])
     asked = brief(debate, debate.due[0])
     price = expected(OPUS, asked)
     assert price is not None
@@ -127,7 +127,7 @@ OUTCOMES = ["whole", "priced", "thinking", "unusable", "broken off", "lost", "re
 @given(st.lists(st.sampled_from(OUTCOMES), max_size=8))
 def test_a_new_process_counts_what_the_first_one_counted(outcomes: list[str]) -> None:
     """Whatever came of the calls, their journal alone tells what the cap counts."""
-    first = debates.opening(rounds=1).with_settings(max_cost=1_000.0)
+    first = debates.opened_event(rounds=1).with_settings(max_cost=1_000.0)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "j")
         speaker = Erratic(outcomes)
@@ -155,7 +155,7 @@ def test_a_resumed_debate_does_not_forget_what_it_may_have_cost(tmp_path: Path) 
     """A server never counts its tokens: once the cap is reached, no resume makes another call."""
     _, _, price = capped(None)
     speaker, made = Erratic([]), []
-    first = debates.opening(rounds=1).with_settings(max_cost=price * 4)
+    first = debates.opened_event(rounds=1).with_settings(max_cost=price * 4)
     JournalWriter.create(tmp_path / "j", first).close()
     for _ in range(4):
         with JournalWriter(tmp_path / "j") as journal, pytest.raises(OverBudget):
@@ -168,7 +168,7 @@ def test_a_resumed_debate_does_not_forget_what_it_may_have_cost(tmp_path: Path) 
 
 def test_thinking_counts_where_tokens_do_not(tmp_path: Path) -> None:
     """Of a reply without a cost all that came counts, with what the model thought; its cost stays unknown."""
-    first = debates.opening(rounds=1).with_settings(max_cost=2.0)
+    first = debates.opened_event(rounds=1).with_settings(max_cost=2.0)
     with JournalWriter.create(tmp_path / "j", first) as journal, pytest.raises(OverBudget):
         seats = dict.fromkeys(("a", "b"), Erratic(["thinking"]))
         asyncio.run(take_turns(journal, CurrentState(fold([first])), seats))

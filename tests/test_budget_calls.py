@@ -61,7 +61,7 @@ def unusable(n: int, turn: str = FIRST, by: str = "host") -> Rejected:
 
 def opened(events: Iterable[Event] = (), **setup: Any) -> DebateState:
     seated = {"a": (OPUS,), "b": (OPUS,), "judge": (OPUS,)}
-    return fold([debates.opening(rounds=1, cast=seated, **setup), *events])
+    return fold([debates.opened_event(rounds=1, cast=seated, **setup), *events])
 
 
 def committed(debate: DebateState) -> float:
@@ -122,7 +122,8 @@ def test_a_brief_laid_out_for_the_host_is_no_call() -> None:
     seated = {"a": ("host",), "b": (OPUS,), "judge": (OPUS,)}
     said = Reply(text="Tabs.", brief_digest="d", by=OPUS, called=True, cost=0.25)
     taken = [brief_sent(by="host", estimate=None)] * 4
-    debate = fold([debates.opening(rounds=1, cast=seated), *taken, Reassigned(seat="a", who=(OPUS,)), brief_sent()])
+    first = debates.opened_event(rounds=1, cast=seated)
+    debate = fold([first, *taken, Reassigned(seat="a", who=(OPUS,)), brief_sent()])
     debate = apply(debate, Spoke(turn=FIRST, reply=said))
     total = costs_of(debate).total
 
@@ -278,9 +279,9 @@ def test_a_cap_counts_every_call_of_any_debate(data: st.DataObject, name: str) -
     """Whatever happens in a debate, with calls that are lost, phases that are left out and turns that are reopened, a
     cap counts each reply and each call that is lost or under way, and forgets none."""
     format = loader.load(name)
-    judges = {"judge": [OPUS] * data.draw(st.integers(1, 3))} if JUDGE in format.seated else {}
+    judges = {"judge": [OPUS] * data.draw(st.integers(1, 3))} if JUDGE in format.active_seats() else {}
     setup: dict[str, Any] = {"topic": "Tabs?", "positions": {"a": "Tabs.", "b": "Spaces."}, "rounds": 1}
-    setup["cast"] = dict.fromkeys(format.seated, OPUS) | judges
+    setup["cast"] = dict.fromkeys(format.active_seats(), OPUS) | judges
     book = Bookkeeping(fold([start.make_opened(make_settings(setup, format, "o.md"))]), data)
     for _ in range(80):
         if not book.go_on():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from conftest import STATED, Run
-from debates import opening
+from debates import opened_event
 from messages_server import Server, serving
 from own_formats import written
 from viewer import watching
@@ -43,7 +43,7 @@ def answers(text: str, name: str = "a.yaml") -> str:
 
 def journal(path: str = "r.journal.jsonl", spec: str = TOUCHES, **setup: object) -> str:
     """The journal of a debate that was opened elsewhere, with this cast."""
-    first = opening(rounds=1, cast={"a": (spec,), "b": (spec,), "judge": (spec,)})
+    first = opened_event(rounds=1, cast={"a": (spec,), "b": (spec,), "judge": (spec,)})
     JournalWriter.create(path, first.model_copy(update=setup)).close()
     return path
 
@@ -380,7 +380,7 @@ def test_templates_of_a_journal(debate: Run, here: Path, verb: str) -> None:
 def test_answers_of_a_journal_name_no_paths(debate: Run, outside: Path) -> None:
     """The answers of a journal name its material by bare names, whatever the journal says."""
     names = (f"{outside}/private.md", "../../up.md")
-    setup = opening(rounds=1).settings.model_copy(update={"context": names})
+    setup = opened_event(rounds=1).settings.model_copy(update={"context": names})
     path = journal(spec="host", setup=setup, context=tuple(ContextFile(name=name, text="x") for name in names))
     told = debate("answers", "--from", path).out
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import STATED
-from debates import opening
+from debates import opened_event
 from human_turns import Script
 from messages_server import Server, serving
 from viewer import Viewer, watching
@@ -120,7 +120,7 @@ def test_the_list_is_changed_before_any_side_is_asked(here: Path, monkeypatch: p
         )
         return debate.state
 
-    given = opening(rounds=1, issues=True, cast=seats)
+    given = opened_event(rounds=1, issues=True, cast=seats)
     with create_debate(given, DebateFiles.of_journal(J)) as held:
         debate = asyncio.run(hold(held))
 

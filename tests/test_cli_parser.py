@@ -14,7 +14,7 @@ from types import ModuleType
 
 import pytest
 from conftest import STATED, Run
-from debates import opening
+from debates import opened_event
 from journals import ten_lines
 
 import debate_orchestrator
@@ -112,7 +112,7 @@ def test_a_slow_turn(
     """A server is said to read the prompt until its answer begins, and then to think and to write; nothing is said
     once the call has ended."""
     cast: dict[str, tuple[str, ...]] = {"a": (model,), "b": (model,), "judge": (model,)}
-    debate = fold([opening(cast=cast)])
+    debate = fold([opened_event(cast=cast)])
     turn = debate.due[0]
     monkeypatch.setattr("debate_orchestrator.cli.progress.FIRST_REPORT", 0.1)
     monkeypatch.setattr("debate_orchestrator.cli.progress.NEXT_REPORTS", 0.2)

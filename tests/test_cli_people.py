@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import STATED, Run
-from debates import opening
+from debates import opened_event
 from human_turns import PEOPLE, due
 from persons import CTRL_C, TOPIC
 from test_cli_converse import Person, person  # noqa: F401
@@ -52,7 +52,7 @@ def test_resumed_without_a_terminal(debate: Run) -> None:
 
 def test_a_step_asks_no_person(debate: Run) -> None:
     """A host's step on a debate with a person changes nothing, and says where it goes on."""
-    with JournalWriter.create("r.journal.jsonl", opening(rounds=1, cast=PEOPLE)):
+    with JournalWriter.create("r.journal.jsonl", opened_event(rounds=1, cast=PEOPLE)):
         pass
     ran = debate("step", "r.journal.jsonl")
 
@@ -94,7 +94,7 @@ def test_who_is_people_errors() -> None:
 def test_a_step_names_a_command_that_works(debate: Run) -> None:
     """`debate step` in a debate with a person beside the host names the `resume` that seats the host for them."""
     cast = {"a": ("human",), "b": ("host",), "judge": ("host",)}
-    JournalWriter.create("r.journal.jsonl", opening(cast=cast)).close()
+    JournalWriter.create("r.journal.jsonl", opened_event(cast=cast)).close()
     refused = debate("step", "r.journal.jsonl")
     assert refused.code == 2 and refused.err.count("`") == 4
     assert "`debate resume r.journal.jsonl --a host`" in refused.err
@@ -132,7 +132,7 @@ def test_a_person_is_reached(here: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     with open(os.devnull) as nothing:
         monkeypatch.setattr("sys.stdin", nothing)
         person = person_here(PEOPLE, "r.drafts")
-        JournalWriter.create("r.journal.jsonl", opening(cast=PEOPLE)).close()
+        JournalWriter.create("r.journal.jsonl", opened_event(cast=PEOPLE)).close()
         with continue_debate("r.journal.jsonl", ignore) as debate:
             providers = seat_providers(debate, person=person)
 

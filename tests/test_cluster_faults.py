@@ -26,7 +26,7 @@ from debate_orchestrator.tournament.cluster.database import opened
 from debate_orchestrator.tournament.cluster.journals import DatabaseJournals
 from debate_orchestrator.tournament.cluster.queue import TASK, queue_of
 from debate_orchestrator.tournament.cluster.worker import Worker
-from debate_orchestrator.util.errors import BadFile, ProviderFailed
+from debate_orchestrator.util.errors import BadFile, PermanentFailure
 
 pytestmark = pytest.mark.slow
 
@@ -169,7 +169,7 @@ def test_lines_of_one_debate_hold_up_no_others(
     ended = written_while_refused(postgres_server.url(database), which, code, times)
     stopped = 0 if times == 3 and code != "54000" else 1
     assert ended.count(4) == 3 - stopped, ended
-    assert sum(isinstance(one, ProviderFailed) for one in ended) == stopped, ended
+    assert sum(isinstance(one, PermanentFailure) for one in ended) == stopped, ended
 
 
 @pytest.mark.parametrize("code", ["53000", "53100", "53200", "53400", "58000", "58030"])

@@ -11,7 +11,7 @@ import puppets
 import pytest
 from core.folding import play
 from corpus import for_each
-from debates import CONCEDE, DECLINE, answers, entries, one_agent, opening, played, saying
+from debates import CONCEDE, DECLINE, answers, entries, one_agent, opened_event, played, saying
 from journals import START, line, written
 from speakers import Speaker, take_turns
 
@@ -80,7 +80,7 @@ def test_the_speeches_are_those_of_then(tmp_path: Path) -> None:
 def test_questions_from_the_floor_are_heard_where_they_were(tmp_path: Path, judges: tuple[str, ...]) -> None:
     """A question between two openings reaches the same turns in the second judging and in a judging of that: of the
     sides those that heard it, and every new judge in the same places."""
-    first = opening(rounds=2)
+    first = opened_event(rounds=2)
     debate, events = fold([first]), list[Event]([first])
     puts = {"1.opening.b": ("a", "b", "judge"), "2.constructive.a": ("a",)}
     while debate.due:
@@ -181,7 +181,7 @@ def test_panels_of_any_size(tmp_path: Path, before: int, after: int) -> None:
 
 def of_before(path: Path, say: puppets.Say) -> Path:
     """The journal of a debate of one round as it was written before the rules of hearing were on record."""
-    first = opening(rounds=1).model_copy(update={"speech_rules": 1})
+    first = opened_event(rounds=1).model_copy(update={"speech_rules": 1})
     debate, data, before = fold([first]), [first.model_dump(mode="json")], START
     while due := debate.due:
         for event in [event for turn in due for event in answers(debate, turn, say)]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from debates import opening, played
+from debates import opened_event, played
 
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.fold import fold
@@ -21,7 +21,7 @@ def cast(a: str = SONNET, b: str = SONNET, *judge: str) -> dict[str, tuple[str, 
 
 def first(**setup: object) -> Opened:
     """The opening of a debate whose seats are all called, unless they are told otherwise."""
-    return opening(**{"cast": cast(), **setup})  # type: ignore[arg-type]
+    return opened_event(**{"cast": cast(), **setup})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("rounds", "judges"), [(1, 1), (2, 1), (3, 1), (3, 3), (8, 1)])
@@ -103,7 +103,7 @@ def test_a_stand_in_beside_people_and_models_costs_nothing() -> None:
 @pytest.mark.parametrize("who", ["host", "replay:x.jsonl"])
 def test_some_seats_are_no_calls(who: str) -> None:
     """A host, a person or a recording is never called."""
-    made = estimate(opening(cast={"a": (who,), "b": (who,), "judge": (OPUS,)}))
+    made = estimate(opened_event(cast={"a": (who,), "b": (who,), "judge": (OPUS,)}))
 
     assert {line.seat for line in made.bill.lines} == {"judge"}
     assert made.waits == (who != "replay:x.jsonl")
@@ -146,7 +146,7 @@ def test_what_the_line_leaves_open() -> None:
     assert hosted.sentence().startswith("3 calls, about 2 min and what the other seats take, less than $0.01 (")
     assert "$" not in unknown.sentence()
     assert searching.sentence().endswith("; not counted: tokens for thinking; searches of the web")
-    assert estimate(opening()).sentence() == "no calls"
+    assert estimate(opened_event()).sentence() == "no calls"
 
 
 def test_what_is_left_of_a_debate() -> None:

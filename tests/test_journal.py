@@ -64,7 +64,7 @@ REPLIES = st.builds(
     by=TEXTS,
     model=st.none() | TEXTS,
     usage=st.none() | st.builds(Usage, fresh=st.integers(0, 10**12), output=st.integers(0, 10**12)),
-    stop=st.none() | TEXTS,
+    stop_reason=st.none() | TEXTS,
 )
 SETUPS = st.builds(
     Settings,

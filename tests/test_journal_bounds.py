@@ -11,7 +11,7 @@ from typing import Any
 import puppets
 import pytest
 from conftest import Run, hold
-from debates import entries, opening, played
+from debates import entries, opened_event, played
 from journals import every_kind, line, sealed, ten_lines, written
 from journals import opened as small_opening
 from pydantic import ValidationError
@@ -21,7 +21,7 @@ from debate_orchestrator.core.schema import Field
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.storage.journal import BEGINNING, JournalWriter, must_be_new, read, stated_first_hash
-from debate_orchestrator.util.errors import BadJournal, ProviderFailed
+from debate_orchestrator.util.errors import BadJournal, PermanentFailure
 
 RECORDING: dict[str, Any] = {"source": "x", "digest": "0" * 64}
 FLOOR = {"kind": "raised", "question": "Why?", "to": ["a"]}
@@ -34,7 +34,7 @@ VOTES = [PHASE | {"name": "v", "seats": ["judge"], "reply": "ballot"}]
 
 def opened(**changes: Any) -> dict[str, Any]:
     """An opening as plain data, with changes by the path that leads to them, as in `setup.rounds`."""
-    made = opening().model_dump(mode="json")
+    made = opened_event().model_dump(mode="json")
     for path, value in changes.items():
         *keys, last = path.split("__")
         place = made
@@ -156,7 +156,7 @@ def test_numbers_of_a_ballot_are_finite(debate: Run, here: Path, number: str) ->
 @pytest.mark.parametrize("name", ["most", "retry_for"])
 def test_numbers_are_finite(debate: Run, here: Path, name: str, number: str) -> None:
     """A scale or a limit that is no finite number is refused."""
-    data = opening().model_dump_json()
+    data = opened_event().model_dump_json()
     told = re.sub(rf'"{name}":[\d.]+', f'"{name}":{number}', data)
     assert told != data
     body = b'{"n":1,"at":"2025-01-01T00:00:00.000Z","prev":"%s","event":%s}' % (b"0" * 64, told.encode())
@@ -320,7 +320,7 @@ def test_a_journal_that_is_gone_is_not_written_on(here: Path, replaced: bool) ->
             os.replace("copy", "moved.jsonl")
         else:
             os.unlink("moved.jsonl")
-        with pytest.raises(ProviderFailed, match="deleted or replaced"):
+        with pytest.raises(PermanentFailure, match="deleted or replaced"):
             writer.append(Noted(note="one agent"))
 
 

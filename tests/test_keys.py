@@ -15,7 +15,7 @@ from urllib.parse import quote
 import local_http
 import pytest
 from conftest import MODEL_VARIABLES, Ran, Run
-from debates import opening
+from debates import opened_event
 from listener import Listener, listening
 from messages_server import Server, serving
 
@@ -200,7 +200,7 @@ def test_a_key_in_two_pieces(at: int, monkeypatch: pytest.MonkeyPatch) -> None:
     pieces = (f"It is {KEY[:at]}", f"{KEY[at:]}, as they say.")
     spec = script(f"import time\nfor one in {pieces!r}: print(one, end='', flush=True); time.sleep(0.1)")
     heard: list[str] = []
-    reply = asyncio.run(call_provider(make_provider(spec, CurrentState(fold([opening()]))), BRIEF, heard.append))
+    reply = asyncio.run(call_provider(make_provider(spec, CurrentState(fold([opened_event()]))), BRIEF, heard.append))
 
     assert len(heard) > 1
     assert "".join(heard) == reply.text == "It is [key], as they say."
@@ -212,7 +212,7 @@ def test_a_key_that_breaks_off(monkeypatch: pytest.MonkeyPatch) -> None:
     spec = script(f"import sys; print('It is {KEY[:-5]}', end=''); sys.exit(1)")
     heard: list[str] = []
     with pytest.raises(TransientError) as failure:
-        asyncio.run(call_provider(make_provider(spec, CurrentState(fold([opening()]))), BRIEF, heard.append))
+        asyncio.run(call_provider(make_provider(spec, CurrentState(fold([opened_event()]))), BRIEF, heard.append))
 
     assert isinstance(failure.value.partial, Reply)
     assert "".join(heard) == failure.value.partial.text == "It is [key]"

@@ -15,7 +15,7 @@ from speakers import Speaker, begun, driven
 
 from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.events import BriefSent, Rejected, Reopened
-from debate_orchestrator.core.fold import CurrentState, check_event, fold
+from debate_orchestrator.core.fold import CurrentState, fold, would_change
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.engine.retry import FIRST, MAX_WAIT, next_delay
 from debate_orchestrator.engine.turn import record_event
@@ -168,7 +168,7 @@ def test_an_undecided_debate_is_reopened(tmp_path: Path) -> None:
     verdict = tally.verdict(fold(read(tmp_path / "j").events))
     assert verdict is not None and verdict.winner == "a"
     with pytest.raises(OutOfTurn, match="nothing is missing from it"):
-        check_event(debate, Reopened())
+        would_change(debate, Reopened())
 
 
 def test_a_spoiled_speech_is_kept_and_asked_anew(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Run
-from debates import opening, played
+from debates import opened_event, played
 from journals import written
 
 from debate_orchestrator.core.events import Event, Opened
@@ -46,7 +46,7 @@ def test_who_fills_the_due_seats(judges: tuple[str, ...], verb: str) -> None:
 @pytest.mark.parametrize("verb", [("replay",), ("check",), ("judge", "--judge", "host"), ("ballot", "--form")])
 def test_every_verb_names_it(debate: Run, here: Path, verb: tuple[str, ...]) -> None:
     """A verb that meets an unfinished debate names the command that finishes it, and no other."""
-    written(here / J, [opening(rounds=1)])
+    written(here / J, [opened_event(rounds=1)])
     ran = debate(verb[0], J, *verb[1:])
 
     assert f"`debate step '{J}'`" in ran.err

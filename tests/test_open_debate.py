@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from debates import opening
+from debates import opened_event
 
 from debate_orchestrator.core.events import BudgetChanged, Event, Opened, Reassigned
 from debate_orchestrator.core.reply import Reply
@@ -37,7 +37,7 @@ PROGRAMS = {"a": ("command:cat -u",), "b": ("command:tee",), "judge": ("rehearse
 
 def test_nothing_happens_before_consent(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without consent a journal stays as it was, byte for byte, with none of the changes, and no provider is made."""
-    create_debate(opening(cast=PROGRAMS), FILES).journal.close()
+    create_debate(opened_event(cast=PROGRAMS), FILES).journal.close()
     before = Path(J).read_bytes()
     monkeypatch.setattr(casting, "make_providers", lambda *_: pytest.fail("a provider was made"))
 
@@ -51,7 +51,7 @@ def test_nothing_happens_before_consent(here: Path, monkeypatch: pytest.MonkeyPa
 
 def test_what_the_user_seats_needs_no_consent(here: Path) -> None:
     """Consent is asked for the programs that the journal names, and not for one that the user puts in their place."""
-    create_debate(opening(cast=PROGRAMS), FILES).journal.close()
+    create_debate(opened_event(cast=PROGRAMS), FILES).journal.close()
     asked: list[str] = []
 
     def agree(journal: JournalWriter, risks: Sequence[Risk]) -> None:
@@ -66,7 +66,7 @@ def test_what_the_user_seats_needs_no_consent(here: Path) -> None:
 def test_the_rest_of_a_panel_needs_consent(here: Path) -> None:
     """A change to one judge names the whole panel; the judges that the journal had named still need consent."""
     judges = {"a": ("host",), "b": ("host",), "judge": ("command:false", "command:tee")}
-    create_debate(opening(cast=judges), FILES).journal.close()
+    create_debate(opened_event(cast=judges), FILES).journal.close()
     asked: list[str] = []
 
     def agree(journal: JournalWriter, risks: Sequence[Risk]) -> None:
@@ -92,7 +92,7 @@ def test_a_pause(here: Path, resumes: bool) -> None:
         stop.clear()
         return resumes
 
-    with create_debate(opening(rounds=1, cast=dict.fromkeys(("a", "b", "judge"), ("rehearse",))), FILES) as debate:
+    with create_debate(opened_event(rounds=1, cast=dict.fromkeys(("a", "b", "judge"), ("rehearse",))), FILES) as debate:
         asyncio.run(drive(debate, seat_providers(debate), on_event=on_event, stop=stop, paused=paused))
         assert debate.state.complete is resumes and pauses == [1]
         if not resumes:
@@ -107,7 +107,7 @@ def test_a_pause(here: Path, resumes: bool) -> None:
 
 def test_what_was_paid_for_waits_for_room(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An opening with derived positions is written once the disk has room; one that cost nothing fails at once."""
-    given = opening()
+    given = opened_event()
     paid = given.model_copy(update={"derived": (Reply(text="{}", brief_digest="b", by="anthropic:m", called=True),)})
     create, tried, told = JournalWriter.create, list[str](), list[str]()
 

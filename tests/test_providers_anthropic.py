@@ -43,7 +43,7 @@ def server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 def replied(spec: str, turn: str = "1.opening.a", patience: float = 4, **changes: Any) -> Reply:
     """One call of a model named so, for the first turn of a debate."""
-    opened = debates.opening().with_settings(retry_for=patience)
+    opened = debates.opened_event().with_settings(retry_for=patience)
     debate = fold([opened])
     provider = make_provider(spec, CurrentState(debate))
 
@@ -129,7 +129,7 @@ def test_search(server: Server) -> None:
     reply = replied("anthropic:m", search=True)
 
     assert reply.text == "First. Then."
-    assert reply.found == (FoundPage(url="https://x/1", title="T", quote="so"),)
+    assert reply.found_pages == (FoundPage(url="https://x/1", title="T", quote="so"),)
     assert [one["tools"][0]["name"] for one in server.requests] == ["web_search"] * 2
     resent = server.requests[1]["messages"][-1]
     assert resent["role"] == "assistant"
@@ -142,13 +142,13 @@ def test_a_server_without_search(server: Server) -> None:
     refusal = {"status": 400, "message": "tools.0: web_search is not supported"}
     server.problem = lambda request, n: refusal if "tools" in request else None
 
-    assert replied("anthropic:m", search=True).lacked == ("search",)
+    assert replied("anthropic:m", search=True).unsupported == ("search",)
     assert len(server.requests) == 2
 
 
 def test_pieces_are_told_as_they_come(server: Server) -> None:
     """What is heard on the way is, together, the speech; the first piece tells that it has begun."""
-    opened = debates.opening()
+    opened = debates.opened_event()
     debate, heard = fold([opened]), []
     provider = make_provider("anthropic:m", CurrentState(debate))
 
@@ -163,7 +163,7 @@ def test_pieces_are_told_as_they_come(server: Server) -> None:
 
 def test_a_provider_outlives_its_event_loop(server: Server) -> None:
     """Closed, it can be asked again in another loop."""
-    opened = debates.opening()
+    opened = debates.opened_event()
     debate = fold([opened])
     provider = make_provider("anthropic:m", CurrentState(debate))
 
@@ -257,7 +257,7 @@ def test_a_whole_answer() -> None:
     reply = answer.reply(SPEC)
 
     assert answer.incomplete() is None
-    assert (reply.text, reply.model, reply.stop, reply.ended) == ("One two.", "m-1", "end_turn", "whole")
+    assert (reply.text, reply.model, reply.stop_reason, reply.ended) == ("One two.", "m-1", "end_turn", "whole")
     assert reply.usage == Usage(fresh=10, cached=100, written=30, written_hour=20, output=5)
     assert reply.cost == pytest.approx((10 + 100 * 0.05 + 30 * 1.25 + 20 * 2) * 4e-6 + 5 * 20e-6)
 
@@ -308,7 +308,7 @@ def test_pages_that_were_found() -> None:
     )
     reply = answer.reply(SPEC)
 
-    assert reply.found == (
+    assert reply.found_pages == (
         FoundPage(url="https://x/0", title="T0"),
         FoundPage(url="https://x/1", title="T1", quote="so it says"),
     )

@@ -6,7 +6,7 @@ from datetime import date
 
 import messages_cache
 import pytest
-from debates import opening, played
+from debates import opened_event, played
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -37,7 +37,7 @@ NOTHING, MINUTES, HOUR = CachePlan(), CachePlan(write=True), CachePlan(write=Tru
 def debate(a: str = SONNET, b: str = SONNET, *judge: str, rounds: int = 3, **more: object) -> DebateState:
     """A debate with this cast, as it is opened."""
     cast = {"a": (a,), "b": (b,), "judge": judge or (OPUS,)}
-    return fold([opening(rounds=rounds, cast=cast).with_settings(**more)])
+    return fold([opened_event(rounds=rounds, cast=cast).with_settings(**more)])
 
 
 def test_what_will_be_read_again_is_written() -> None:
@@ -323,7 +323,7 @@ def test_what_may_be_billed_is_not_free(
     assert not pricing.free(spec)
     assert pricing.cost(spec, Usage(fresh=10)) is None
     assert unpriced_seats({"a": (spec,)})
-    assert estimate(opening(cast={"a": (spec,), "b": ("host",), "judge": ("host",)})).unknown == (spec,)
+    assert estimate(opened_event(cast={"a": (spec,), "b": ("host",), "judge": ("host",)})).unknown == (spec,)
 
 
 @pytest.mark.parametrize(

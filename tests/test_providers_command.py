@@ -17,7 +17,7 @@ from typing import Any
 
 import puppets
 import pytest
-from debates import opening
+from debates import opened_event
 from speakers import take_turns
 
 from debate_orchestrator.core import tally
@@ -31,7 +31,7 @@ from debate_orchestrator.providers.provider import NO_PERMISSIONS
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.util.errors import ProviderFailed, TransientError
 
-NONCE = opening().nonce
+NONCE = opened_event().nonce
 SAID = (Message(role="user", parts=("The motion.", "B spoke.")), Message(role="assistant", parts=("Mine \ud800",)))
 BRIEF = Brief(turn="1.rebuttal.a", system="Be fair.", messages=SAID, wants="text")
 ECHO = "import sys; print(sys.stdin.read(), end='')"
@@ -50,7 +50,7 @@ def program(tmp_path: Path) -> Callable[[str], str]:
 
 
 def provider(spec: str, retry_for: float = 30.0) -> command.Command:
-    debate = fold([opening().with_settings(retry_for=retry_for)])
+    debate = fold([opened_event().with_settings(retry_for=retry_for)])
     return command.provider(spec, CurrentState(debate), NO_PERMISSIONS)
 
 
@@ -252,12 +252,12 @@ def test_nothing_is_left_when_it_is_called_off(
 
 ENDS_WITH_US = """
 import asyncio, sys
-from debates import opening
+from debates import opened_event
 from debate_orchestrator.prompting.briefs import Brief; from debate_orchestrator.prompting.briefs import Message
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.providers import command
 from debate_orchestrator.providers.provider import NO_PERMISSIONS
-speaker = command.provider(sys.argv[1], CurrentState(fold([opening()])), NO_PERMISSIONS)
+speaker = command.provider(sys.argv[1], CurrentState(fold([opened_event()])), NO_PERMISSIONS)
 said = (Message(role="user", parts=("x",)),)
 brief = Brief(turn="1.opening.a", system="Be fair.", messages=said, wants="text")
 asyncio.run(speaker.reply(brief, lambda piece: print(piece, flush=True)))
@@ -352,7 +352,7 @@ named = [name for name in ("rows", "strength", "winner") if schema != text and f
 print(coded(text, replies[named[0]]) if named else "This is what I say.")
 """
     spec = program(script)
-    begun = opening(rounds=1, cast={"a": (spec,), "b": (spec,), "judge": (spec,)})
+    begun = opened_event(rounds=1, cast={"a": (spec,), "b": (spec,), "judge": (spec,)})
     with JournalWriter.create(tmp_path / "j", begun) as journal:
         debate = fold(journal.events)
         assert brief(debate, debate.due[0]).system in command.document(brief(debate, debate.due[0]), NONCE)

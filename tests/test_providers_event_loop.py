@@ -26,7 +26,7 @@ A_TURN = 80_000
 
 def asking(spec: str) -> Callable[[], Coroutine[Any, Any, object]]:
     """A call for the first turn of a debate: its reply, or its error."""
-    debate = fold([debates.opening()])
+    debate = fold([debates.opened_event()])
 
     async def asked() -> object:
         provider = make_provider(spec, CurrentState(debate))

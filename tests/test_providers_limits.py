@@ -38,7 +38,7 @@ SETUP = (*STATED, "--output=r.md", "--rounds=1")
 
 def ask(spec: str, retry_for: float = 600.0, **changes: Any) -> Reply:
     """One call, for the first turn of a debate."""
-    debate = fold([debates.opening().with_settings(retry_for=retry_for)])
+    debate = fold([debates.opened_event().with_settings(retry_for=retry_for)])
     provider = make_provider(spec, CurrentState(debate))
 
     async def asked() -> Reply:

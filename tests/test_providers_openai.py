@@ -17,7 +17,7 @@ import reply_codes
 from chat_server import chunks, scripted
 from core.folding import debated
 from corpus import for_each
-from debates import opening
+from debates import opened_event
 from llmock.pytest_plugin import LLMock
 from llmock.scenarios import Match
 from llmock.scenarios import Reply as Said
@@ -45,7 +45,7 @@ TOLD = [{"content": "Hel"}, {"content": "lo."}]
 
 def ask(spec: str = SPEC, *asked: Brief, retry_for: float = 20.0, on_text: Callable[[str], Any] = str) -> list[Reply]:
     """The replies of one provider to these briefs, each in an event loop of its own."""
-    debate = fold([opening().with_settings(retry_for=retry_for)])
+    debate = fold([opened_event().with_settings(retry_for=retry_for)])
     provider = make_provider(spec, CurrentState(debate))
 
     async def reply(one: Brief) -> Reply:
@@ -65,7 +65,7 @@ def test_a_reply(llmock: LLMock) -> None:
     body = llmock.last_request.body
 
     assert "".join(heard) == reply.text == "Tabs, **always**.\n\nEnd."
-    assert (reply.model, reply.stop, reply.ended, reply.by, reply.cost) == ("gpt-x", "stop", "whole", SPEC, None)
+    assert (reply.model, reply.stop_reason, reply.ended, reply.by, reply.cost) == ("gpt-x", "stop", "whole", SPEC, None)
     assert reply.usage is not None and reply.usage.fresh > 0 and reply.usage.output > 0
     assert [one["content"] for one in body["messages"]] == ["Be ? fair.", "A\n\nB"]
     assert [one["role"] for one in body["messages"]] == ["system", "user"]
@@ -83,7 +83,7 @@ def test_a_structured_reply(llmock: LLMock) -> None:
         True,
         SCHEMA,
     )
-    assert reply.lacked == ()
+    assert reply.unsupported == ()
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_a_fault(llmock: LLMock, inject: Callable[[LLMock], Any], kind: type[Ext
     assert type(failure.value) is kind and len(llmock.requests) == 1
     assert (getattr(failure.value, "after", None) == 7) is (text == "HTTP 429")
     partial = getattr(failure.value, "partial", None)
-    assert partial is None or (partial.text and partial.stop is None)
+    assert partial is None or (partial.text and partial.stop_reason is None)
 
 
 @for_each([-1, 10**12 + 1, 10**13, 1 << 53, 1.5, True])
@@ -208,7 +208,11 @@ def test_a_server_without_formats() -> None:
 
     asked = [body.get("response_format", {}).get("type") for body in server.bodies]
     assert asked == ["json_schema", "json_object", None, "json_object"]
-    assert (first.lacked, plain.lacked, second.lacked) == (("structured output",), (), ("structured output",))
+    assert (first.unsupported, plain.unsupported, second.unsupported) == (
+        ("structured output",),
+        (),
+        ("structured output",),
+    )
 
 
 def test_a_server_that_does_not_count() -> None:
@@ -219,7 +223,7 @@ def test_a_server_that_does_not_count() -> None:
         with pytest.raises(ProviderFailed, match="HTTP 400: messages: odd"):
             ask(f"openai:x@{server.url}")
 
-    assert (reply.usage, reply.lacked) == (None, ())
+    assert (reply.usage, reply.unsupported) == (None, ())
 
 
 def test_search_is_lacked() -> None:
@@ -227,7 +231,7 @@ def test_search_is_lacked() -> None:
     with scripted(chunks(TOLD)) as server:
         (reply,) = ask(f"openai:x@{server.url}", PLAIN.model_copy(update={"search": True}))
 
-    assert reply.lacked == ("search",)
+    assert reply.unsupported == ("search",)
 
 
 def test_a_foreign_server_learns_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -288,7 +292,7 @@ def test_a_whole_debate(llmock: LLMock, tmp_path: Path, monkeypatch: pytest.Monk
     llmock.add(*(Said(text=json.dumps(one), match=Match(model="gpt-judge")) for one in said))
     llmock.rate_limit(retry_after=0.05).truncate().disconnect(after_chunks=2).fail(500)
     cast: dict[str, tuple[str, ...]] = {"a": (SPEC,), "b": (SPEC,), "judge": ("openai:gpt-judge",)}
-    begun = opening(rounds=1, cast=cast).with_settings(retry_for=60.0)
+    begun = opened_event(rounds=1, cast=cast).with_settings(retry_for=60.0)
     with JournalWriter.create(tmp_path / "j", begun) as journal:
         debate = fold(journal.events)
         first = brief(debate, debate.due[0])

@@ -13,7 +13,7 @@ import messages_server
 import pytest
 from chat_server import Answer, answering, chunks
 from conftest import STATED, Run
-from debates import opening
+from debates import opened_event
 from test_providers_openai import PLAIN, SHAPED, ask
 
 from debate_orchestrator.core.events import CallFailed, Rejected, Spoke
@@ -149,7 +149,7 @@ def test_a_refused_option(refuses: Refuses, calls: int, taken: set[str], lacked:
     with answering(server_that(refuses, hello)) as server:
         first, second = ask(f"openai:x@{server.url}", LIMITED_SHAPE, LIMITED_SHAPE)
 
-    assert (first.text, first.lacked) == ("Hello.", lacked)
+    assert (first.text, first.unsupported) == ("Hello.", lacked)
     assert second == first
     assert len(server.bodies) == calls + 1
     assert set(server.bodies[-1]) - {"model", "messages", "stream"} == taken
@@ -159,7 +159,7 @@ def test_a_refused_option(refuses: Refuses, calls: int, taken: set[str], lacked:
 def test_a_crash_without_a_reason() -> None:
     """Where a server of one's own fails on structured output each time and does not say why, it is asked without."""
     with answering(server_that(crashing, hello)) as server:
-        provider = make_provider(f"openai:x@{server.url}", CurrentState(fold([opening()])))
+        provider = make_provider(f"openai:x@{server.url}", CurrentState(fold([opened_event()])))
 
         async def call() -> Reply:
             try:
@@ -172,7 +172,7 @@ def test_a_crash_without_a_reason() -> None:
                 asyncio.run(call())
         reply = asyncio.run(call())
 
-    assert (reply.text, reply.lacked) == ("Hello.", ("structured output",))
+    assert (reply.text, reply.unsupported) == ("Hello.", ("structured output",))
     asked = [body.get("response_format", {}).get("type") for body in server.bodies]
     assert asked == ["json_schema"] * 3 + ["json_object"] * 3 + [None]
 
@@ -207,7 +207,7 @@ def test_an_endless_speech() -> None:
         (reply,) = ask(f"openai:x@{server.url}", LIMITED)
 
     assert 150 <= len(reply.text.split()) < 400
-    assert (reply.ended, reply.stop) == ("cut", None)
+    assert (reply.ended, reply.stop_reason) == ("cut", None)
     assert server.bodies[0]["max_tokens"] == 2 * 75 * 3 + 8_000
 
 
@@ -237,7 +237,7 @@ def test_a_hopeless_server(debate: Run, here: Path) -> None:
     assert speeches and all(event.reply.ended == "cut" for event in speeches)
     assert [event for event in events if isinstance(event, CallFailed)] == []
     rejected = [event.reply for event in events if isinstance(event, Rejected)]
-    assert [(reply.ended, reply.lacked) for reply in rejected] == [("cut", ("structured output",))] * 4
+    assert [(reply.ended, reply.unsupported) for reply in rejected] == [("cut", ("structured output",))] * 4
     assert "cut" in Path("r.md").read_text(encoding="utf-8")
 
 

@@ -13,7 +13,7 @@ import local_http
 import pytest
 import toy_provider
 from conftest import Run
-from debates import opening
+from debates import opened_event
 
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.reply import Usage
@@ -64,7 +64,7 @@ def toy(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., A
     def call(status: int, body: bytes) -> Any:
         with toy_server(lambda: (status, body)) as (url, _):
             monkeypatch.setenv("TOY_URL", url)
-            toy = casting.make_provider("toy:small", CurrentState(fold([opening()])))
+            toy = casting.make_provider("toy:small", CurrentState(fold([opened_event()])))
             return asyncio.run(call_provider(toy, BRIEF, lambda piece: None))
 
     yield call
@@ -90,7 +90,7 @@ def test_the_toy_is_discovered(toy: Callable[..., Any], debate: Run, monkeypatch
 
     assert (found["ready"], found["models"], keys) == (True, ["small"], [f"Bearer {KEY}"])
     assert (without.ready, without.about) == (False, "no key: set TOY_API_KEY")
-    assert "TOY_API_KEY" in casting.missing({"a": ("toy:small",)})[0]
+    assert "TOY_API_KEY" in casting.key_problems({"a": ("toy:small",)})[0]
 
 
 def test_the_toy_is_priced(toy: Callable[..., Any]) -> None:
@@ -133,7 +133,7 @@ def test_a_plain_key_of_the_toy_is_redacted(toy: Callable[..., Any], monkeypatch
 def test_the_toy_sends_no_key_unencrypted(toy: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """The rules for keys hold for it: no plain http to another machine, unless the user permits it."""
     monkeypatch.setenv("TOY_URL", "http://toy.example")
-    debate = fold([opening(cast={"a": ("toy:small",), "b": ("host",), "judge": ("host",)})])
+    debate = fold([opened_event(cast={"a": ("toy:small",), "b": ("host",), "judge": ("host",)})])
 
     with pytest.raises(BadSettings, match="plain http"):
         casting.make_providers(CurrentState(debate))

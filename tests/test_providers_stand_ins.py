@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from core.folding import opened
-from debates import opening
+from debates import opened_event
 from evidence_site import ARTICLE, Site
 from human_turns import PEOPLE
 from hypothesis import given
@@ -56,7 +56,7 @@ TERMS = ShapeContext(
 def rehearsed(path: Path, judges: int = 1, **setup: object) -> DebateState:
     """A debate driven to its end with stand-ins in every seat."""
     cast = {"a": (STAND_IN,), "b": ("rehearse",), "judge": ("rehearse:host",) * judges}
-    with JournalWriter.create(path, opening(cast=cast, **setup)) as journal:  # type: ignore[arg-type]
+    with JournalWriter.create(path, opened_event(cast=cast, **setup)) as journal:  # type: ignore[arg-type]
         debate = fold(journal.events)
         current = CurrentState(debate)
         return asyncio.run(take_turns(journal, current, make_providers(current)))
@@ -198,7 +198,7 @@ def test_a_recording_that_can_not_have_happened_is_refused(tmp_path: Path) -> No
 def test_why_a_recording_can_not_be_replayed_is_told_without_its_words(recording: Path, tmp_path: Path) -> None:
     """A journal of a newer version, a damaged one and another file are told apart, and no word of the file is told."""
     whole, bad = recording.read_bytes(), tmp_path / "bad"
-    data = opening().model_dump(mode="json")
+    data = opened_event().model_dump(mode="json")
     files = {
         "it holds what this version does not know. Try: upgrade debate-orchestrator: a newer version wrote it.": (
             line(1, "0" * 64, data | {"schema_version": 2, "nonce": "hunter2"}),
@@ -219,7 +219,7 @@ def test_why_a_recording_can_not_be_replayed_is_told_without_its_words(recording
         for content in contents:
             bad.write_bytes(content)
             with pytest.raises(BadJournal) as refused:
-                make_provider(f"replay:{bad}", CurrentState(fold([opening()])))
+                make_provider(f"replay:{bad}", CurrentState(fold([opened_event()])))
             assert refused.value.problems == [f"{bad} can't be replayed: {said}"]
 
 
@@ -296,7 +296,7 @@ class StandIn:
 
 def held(here: Path, person: StandIn) -> DebateState:
     """A debate with persons in all seats."""
-    with JournalWriter.create(here / "r.jsonl", opening(rounds=2, cast=PEOPLE)) as journal:
+    with JournalWriter.create(here / "r.jsonl", opened_event(rounds=2, cast=PEOPLE)) as journal:
         debate = fold(journal.events)
         current = CurrentState(debate)
         seats = casting.make_providers(current)
@@ -322,7 +322,7 @@ def test_a_debate_among_people(here: Path) -> None:
         ("human", None, None, 0.0, False)
     }
     assert costs_of(debate).lines == ()
-    others = fold([opening(rounds=2)])
+    others = fold([opened_event(rounds=2)])
     same = brief(others, schedule.turn(others, "1.opening.a")).digest  # that any other provider would get
     assert (
         debate.briefs_sent["1.opening.a"][0].brief_digest
@@ -341,7 +341,7 @@ def test_a_person_who_leaves(here: Path) -> None:
 
 def test_no_terminal() -> None:
     """Without a terminal to ask at, the error says what to do instead."""
-    debate = fold([opening(cast=PEOPLE)])
+    debate = fold([opened_event(cast=PEOPLE)])
 
     with pytest.raises(ProviderFailed, match="debate open"):
         asyncio.run(
@@ -360,7 +360,7 @@ def test_how_a_person_is_named() -> None:
 
 def test_what_a_person_costs() -> None:
     """A person is not called, has a price that is known, and stands in estimates only as time."""
-    told = estimate(opening(rounds=1, cast={**PEOPLE, "b": ("anthropic:claude-sonnet-5-5",)}))
+    told = estimate(opened_event(rounds=1, cast={**PEOPLE, "b": ("anthropic:claude-sonnet-5-5",)}))
 
     assert not model_spec.is_called("human")
     assert unpriced_seats(PEOPLE) == []
@@ -368,7 +368,7 @@ def test_what_a_person_costs() -> None:
     assert "and what the other seats take" in told.sentence() and told.sentence().endswith(
         "; a person's turns cost nothing"
     )
-    assert estimate(opening(cast=PEOPLE)).sentence() == "no calls; a person's turns cost nothing"
+    assert estimate(opened_event(cast=PEOPLE)).sentence() == "no calls; a person's turns cost nothing"
 
 
 QUOTE = "The sea rose by 3.4 millimetres a year between 1993 and 2023"

@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx2
 import pytest
 from corpus import for_each
-from debates import opening
+from debates import opened_event
 
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.reply import FoundPage, Reply
@@ -78,18 +78,18 @@ def completions(key: str, left: int) -> str:
     answer, named = CompletionsReply(), up_to(api.MAX_FIELD_LENGTH, key, left)
     answer.take({"model": named, "choices": [{"finish_reason": named}]})
     reply = answer.reply("openai:x")
-    assert reply.model and reply.stop
-    return f"{reply.model}\n{reply.stop}"
+    assert reply.model and reply.stop_reason
+    return f"{reply.model}\n{reply.stop_reason}"
 
 
 def messages(key: str, left: int) -> str:
     answer, named = MessagesReply(), up_to(api.MAX_FIELD_LENGTH, key, left)
     answer.take({"type": "message_start", "message": {"model": named}})
     answer.take({"type": "message_delta", "delta": {"stop_reason": named, "stop_details": {"explanation": named}}})
-    answer.endings = {str(answer.stop): "refused"}
+    answer.endings = {str(answer.stop_reason): "refused"}
     reply = answer.reply("anthropic:claude-opus-5-5")
-    assert reply.model and reply.stop and reply.text
-    return f"{reply.model}\n{reply.stop}\n{reply.text}"
+    assert reply.model and reply.stop_reason and reply.text
+    return f"{reply.model}\n{reply.stop_reason}\n{reply.text}"
 
 
 def program(key: str, left: int) -> str:
@@ -97,7 +97,7 @@ def program(key: str, left: int) -> str:
     end = f"{' ' * (command._STDERR_KEPT - left - 4)}bad\n"
     script = f"import sys; sys.stdin.read(); sys.stderr.write('x' * 999 + {key!r} + {end!r}); sys.exit(1)"
     made = command.provider(
-        f"command:{sys.executable} -c {shlex.quote(script)}", CurrentState(fold([opening()])), NO_PERMISSIONS
+        f"command:{sys.executable} -c {shlex.quote(script)}", CurrentState(fold([opened_event()])), NO_PERMISSIONS
     )
     with pytest.raises(TransientError, match="bad") as failure:
         asyncio.run(made.reply(BRIEF, str))
@@ -187,11 +187,11 @@ def test_whatever_a_provider_has_cut() -> None:
     """The larger half of a key at the end of any text of a reply is taken out, should a provider have cut it."""
     half = f"It is {KEY[:-1]}"
     page = FoundPage(url="http://h/", title=half, quote=half)
-    reply = Reply(text=half, brief_digest="", by="toy:x", model=half, stop=half, found=(page,))
+    reply = Reply(text=half, brief_digest="", by="toy:x", model=half, stop_reason=half, found_pages=(page,))
     kept = asyncio.run(call_provider(Fixed(reply), BRIEF, str))
 
     assert KEY[:6] not in kept.model_dump_json()
-    assert (kept.text, kept.model, kept.stop, kept.found[0].title) == ("It is [key]",) * 4
+    assert (kept.text, kept.model, kept.stop_reason, kept.found_pages[0].title) == ("It is [key]",) * 4
 
 
 class Failing(Fixed):

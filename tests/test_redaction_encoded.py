@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pytest
 from conftest import Run, streamed
 from core.folding import many
-from debates import opening
+from debates import opened_event
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -223,9 +223,9 @@ SPLIT = f"It is {KEY[:10]}\n<thinking>hm</thinking>\n{KEY[10:]}, as they say."
 
 def test_private_working_within_a_key(here: Path) -> None:
     """A key that is whole once private working is left out of a reply is in no journal, whatever the tag of that."""
-    tag = opening().format.private or "note"
+    tag = opened_event().format.private or "note"
     for name, said in (("known", SPLIT), ("own", SPLIT.replace("thinking", tag).replace("\n", ""))):
-        opened = opening()
+        opened = opened_event()
         rules = opened.format.model_copy(update={"private": tag})
         with JournalWriter.create(f"{name}.jsonl", opened.model_copy(update={"format": rules})) as journal:
             reply = Reply(text=f"First.\n\n{said}", brief_digest="0" * 64, by="host", called=False)
@@ -237,7 +237,7 @@ def test_private_working_within_a_key(here: Path) -> None:
 
 def test_private_working_within_a_key_on_the_screen() -> None:
     """While a reply streams, a key with private working in it is not shown, and all around it is."""
-    voice = SpeechView(fold([opening()]).due[0], "Opening", "", 0.0)
+    voice = SpeechView(fold([opened_event()]).due[0], "Opening", "", 0.0)
     voice.begin(0.0)
     shown = ""
     for piece in f"First.\n\n{SPLIT} And this is all that they say.":
@@ -249,7 +249,7 @@ def test_private_working_within_a_key_on_the_screen() -> None:
 
 def test_the_rest_is_shown_when_a_stream_breaks_off() -> None:
     """What was held back of a stream is shown when it is left, but for the larger half of a key."""
-    voice = SpeechView(fold([opening()]).due[0], "Opening", "", 0.0)
+    voice = SpeechView(fold([opened_event()]).due[0], "Opening", "", 0.0)
     voice.begin(0.0)
     voice.hear(f"It is {KEY[:6]}")
     voice.leave()

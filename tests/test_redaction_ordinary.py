@@ -11,7 +11,7 @@ from typing import Any, get_args, get_origin
 import pytest
 from conftest import Run
 from core.folding import many
-from debates import opening
+from debates import opened_event
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -206,7 +206,7 @@ STRUCTURE = (
     " Opened.prompts Opened.version Phase.heard_by Phase.name Phase.refusals_heard_by Phase.reply"
     " Phase.seats Phase.template Quotes.tag Quotes.unverified Quotes.verified QuestionAsked.to"
     " Reassigned.seat Reassigned.who"
-    " Reply.brief_digest Reply.by Reply.asked_code Reply.lacked Settings.cast Settings.first Settings.format"
+    " Reply.brief_digest Reply.by Reply.asked_code Reply.unsupported Settings.cast Settings.first Settings.format"
     " Settings.strictness"
     " Rejected.turn Spoke.turn CallFailed.by"
     " CallFailed.turn StructuredReplyGiven.turn Condition.strictness Condition.option"
@@ -247,10 +247,15 @@ def test_every_string_of_an_event_is_text_or_structure() -> None:
 def test_structure_is_never_redacted(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A key that is spelled like a turn's id, a seat or a cast changes these nowhere."""
     reply = Reply(
-        text="Not 1.opening.a!", brief_digest="0" * 64, by="judge-1", model="judge-1", stop="judge-1", called=True
+        text="Not 1.opening.a!",
+        brief_digest="0" * 64,
+        by="judge-1",
+        model="judge-1",
+        stop_reason="judge-1",
+        called=True,
     )
     events: list[Event] = [
-        opening(topic="Is 1.opening.a safe?", cast={"a": ("host",), "b": ("host",), "judge": ("judge-1",)}),
+        opened_event(topic="Is 1.opening.a safe?", cast={"a": ("host",), "b": ("host",), "judge": ("judge-1",)}),
         Spoke(turn="1.opening.a", reply=reply),
         StructuredReplyGiven(turn="1.verdict.judge-1", data={"judge-1": "It is 1.opening.a."}, reply=reply),
         CallFailed(turn="1.opening.a", by="judge-1", problem="1.opening.a: no", reply=reply),

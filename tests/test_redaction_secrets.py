@@ -25,7 +25,7 @@ from debate_orchestrator.util.redact import (
     StreamRedactor,
     add_secret,
     redact,
-    search_failure,
+    redaction_failure,
     secrets,
     spellings,
 )
@@ -293,7 +293,7 @@ def test_a_text_that_cannot_be_searched_is_hidden(step: str, monkeypatch: pytest
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("debate_orchestrator.util.redact.redactor", lambda: redactor)
         assert streamed("so ", "it is").replace("[key]", "") == ""
-    assert search_failure() == "IndexError"
+    assert redaction_failure() == "IndexError"
 
 
 @pytest.mark.parametrize("answered", [False, True])

@@ -314,7 +314,7 @@ def test_nothing_is_forged(title: str, url: str) -> None:
 
 def test_they_stand_under_their_speech() -> None:
     """A speech is followed by the pages that it cites, and by a line where a limit cut it short."""
-    more = {"found": (page(),), "ended": "cut"}
+    more = {"found_pages": (page(),), "ended": "cut"}
     events = [
         event.model_copy(update={"reply": event.reply.model_copy(update=more)})
         if isinstance(event, Spoke) and event.turn == "1.opening.a"

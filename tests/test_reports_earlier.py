@@ -7,7 +7,7 @@ from typing import Any
 
 import puppets
 import pytest
-from debates import answers, entries, opening, played, saying
+from debates import answers, entries, opened_event, played, saying
 from hostile_texts import HTML
 from reading import headings, tables
 from scripted_debates import told
@@ -63,7 +63,7 @@ def words(said: Phrase) -> str:
 def test_a_debate_that_was_held_has_none() -> None:
     """Only a debate that is judged again has an earlier verdict."""
     assert earlier_verdict(build_report(entries(played(rounds=1)))) is None
-    assert "Earlier Verdict" not in markdown.render(build_report(entries([opening()])))
+    assert "Earlier Verdict" not in markdown.render(build_report(entries([opened_event()])))
 
 
 def test_both_stand_side_by_side() -> None:

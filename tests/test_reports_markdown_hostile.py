@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import reading
 from corpus import Deal, deals, dealt_by_chance, for_each, handfuls, hold
-from debates import hostile, opening, report, told
+from debates import hostile, opened_event, report, told
 from hostile_texts import HUGE, NASTY, SAID, alike, heard, texts
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -272,4 +272,4 @@ def test_templates_in_speech_are_text() -> None:
 
     assert made.count("{{ 7\\*7 }} {% if x %} {round} {nonce} %(topic)s ${x}") == 1
     assert made.count("{{ 7*7 }} {% if x %} {round} {nonce} %(topic)s ${x}") == 19
-    assert opening(topic=text).settings.topic == text
+    assert opened_event(topic=text).settings.topic == text

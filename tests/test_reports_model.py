@@ -203,7 +203,9 @@ def test_a_rehearsal_that_became_real_stays_one() -> None:
 def test_what_was_not_to_be_had_is_told_once() -> None:
     """What a provider could not do is told once for each seat."""
     events = [
-        event.model_copy(update={"reply": event.reply.model_copy(update={"lacked": ("search", "structured output")})})
+        event.model_copy(
+            update={"reply": event.reply.model_copy(update={"unsupported": ("search", "structured output")})}
+        )
         if isinstance(event, Spoke) and event.turn.endswith(".a")
         else event
         for event in played(rounds=2)

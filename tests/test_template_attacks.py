@@ -25,7 +25,7 @@ from debate_orchestrator.prompting import briefs, rendering, templates
 from debate_orchestrator.prompting.templates import Function, FunctionContext, Sandbox
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util import confine
-from debate_orchestrator.util.errors import BadFormat, ProviderFailed
+from debate_orchestrator.util.errors import BadFormat, PermanentFailure
 
 pytestmark = pytest.mark.slow
 
@@ -243,7 +243,7 @@ def test_a_template_has_its_limits(text: str) -> None:
 
     with pytest.raises(BadFormat, match="formats/x/one"):
         rendering.render([NAME], {}, FunctionContext(), own)
-    rendering.check_templates(
+    rendering.template_problems(
         own, {NAME: templates.EntryTemplate([templates.KnownNames("a debater's", frozenset())], "x")}
     )
     assert rendering.render([NAME], {"y": "still here"}, FunctionContext(), {NAME: "{{ y }}"}) == "still here"
@@ -341,7 +341,7 @@ def test_a_process_that_does_not_start_says_so(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(confine, "command", lambda module: [sys.executable, "-c", code])
     rendering.end_workers()
 
-    with pytest.raises(ProviderFailed, match="can't be started: ImportError: no module named jinja2"):
+    with pytest.raises(PermanentFailure, match="can't be started: ImportError: no module named jinja2"):
         rendering.render([NAME], {}, FunctionContext(), {NAME: "x"})
 
 

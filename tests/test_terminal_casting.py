@@ -165,17 +165,17 @@ class TestLooking:
 
 
 def estimated(**given: Any) -> Any:
-    return Estimates().of({"cast": BEST, **given}, RULES, lambda: None).result(30)
+    return Estimates().estimate({"cast": BEST, **given}, RULES, lambda: None).result(30)
 
 
 class TestCost:
     def test_each_is_worked_out_once(self) -> None:
         """The same answers are not worked out again; the caller is told once when the estimate is there."""
         estimates, told = Estimates(), []
-        first = estimates.of({"cast": BEST, "rounds": 1}, RULES, lambda: told.append(1))
+        first = estimates.estimate({"cast": BEST, "rounds": 1}, RULES, lambda: told.append(1))
         first.result(30)
 
-        assert estimates.of({"cast": BEST, "rounds": 1, "topic": "x"}, RULES, lambda: told.append(2)) is first
+        assert estimates.estimate({"cast": BEST, "rounds": 1, "topic": "x"}, RULES, lambda: told.append(2)) is first
         assert told == [1]
 
     @pytest.mark.parametrize("given", [{"rounds": 99}, {"cast": {"a": [], "b": "x", "judge": "x"}}])

@@ -176,7 +176,7 @@ def test_a_panel() -> None:
 
 def test_a_mirrored_judge() -> None:
     """A ballot on the mirrored debate is told as such, and in the terms of the sides as they are."""
-    first = debates.opening(rounds=1)
+    first = debates.opened_event(rounds=1)
     first = first.with_settings(mirror=True)
     shown = Shown(events=[first])
     for side in "ab":

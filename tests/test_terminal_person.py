@@ -9,7 +9,7 @@ from typing import Any
 
 import puppets
 import pytest
-from debates import NONCE, opening, played
+from debates import NONCE, opened_event, played
 from human_turns import PEOPLE, Script, due
 from hypothesis import given
 from hypothesis import strategies as st
@@ -117,7 +117,7 @@ def test_what_was_read_is_not_told_again(here: Path) -> None:
 def test_the_terminal_is_lent(here: Path) -> None:
     """From the first that is asked in a stage with a person's turn until the last person has answered, the terminal is
     theirs; whatever is told meanwhile is told to a screen that shows nothing."""
-    debate = fold([opening(rounds=1, cast=PEOPLE | {"a": ("host",)})])
+    debate = fold([opened_event(rounds=1, cast=PEOPLE | {"a": ("host",)})])
     one, _ = person(here)
     show = Show()
     on_event = one.begin_watching(lambda: None, show, show.on_event)
@@ -289,7 +289,7 @@ def test_own_ballots_are_not_told_in_passing() -> None:
 
 def test_material_and_complaints() -> None:
     """Material is named, and what was wrong with an earlier reply is told."""
-    debate = fold([opening(rounds=1)])
+    debate = fold([opened_event(rounds=1)])
     turn = schedule.turn(debate, "1.opening.a")
     reply = Reply(text=" ", brief_digest="", by="host")
     rejected = Rejected(turn=turn.id, problems=("1.opening.a: got an empty reply",), reply=reply)

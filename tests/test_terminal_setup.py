@@ -398,8 +398,8 @@ class TestOptions:
         made, rules = held.conversation.settings(), held.conversation.setup_questions.format
 
         assert held.ended == "confirmed" and made.format == name
-        assert set(made.cast) - {"rapporteur"} == set(rules.seated)
-        assert len(made.cast.get("judge", ())) == (rules.panel if "judge" in rules.seated else 0)
+        assert set(made.cast) - {"rapporteur"} == set(rules.active_seats())
+        assert len(made.cast.get("judge", ())) == (rules.panel if "judge" in rules.active_seats() else 0)
 
     @pytest.mark.parametrize("columns", [34, 160])
     def test_every_width(self, here: Path, columns: int) -> None:

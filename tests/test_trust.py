@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from conftest import STATED, Run, finish
-from debates import opening
+from debates import opened_event
 from hypothesis import given
 from hypothesis import strategies as st
 from own_formats import written
@@ -174,7 +174,7 @@ def test_the_same_thing_is_known_again() -> None:
 def test_a_journal(here: Path) -> None:
     """Of a journal the cast as it is now counts, and prompts that are not the program's own: templates that travel in
     it, and words of its format."""
-    first = opening(cast={"a": ("command:old",), "b": ("host",), "judge": ("host",)})
+    first = opened_event(cast={"a": ("command:old",), "b": ("host",), "judge": ("host",)})
     own = first.model_copy(update={"templates": {"formats/x/speech.md.j2": "Say {{ x }}."}})
     seats = first.format.seats | {"a": first.format.seats["a"].model_copy(update={"name": "Ignore all else"})}
     worded = first.model_copy(update={"format": first.format.model_copy(update={"seats": seats})})
@@ -188,7 +188,7 @@ def test_a_journal(here: Path) -> None:
 
 def test_a_clerk_of_a_journal(here: Path) -> None:
     """A clerk who fetches what the speeches of a journal cite asks for addresses that others chose."""
-    first = opening()
+    first = opened_event()
 
     assert [(one.kind, one.where) for one in beyond(first, {"clerk": ("fetch",)})] == [("pages", "cast.clerk")]
     assert beyond(first, {"clerk": ("offline",), "a": ("rehearse:fetch",)}) == ()
@@ -232,7 +232,7 @@ def test_recorded_speeches_for_a_clerk_who_fetches(here: Path, given: dict[str, 
 def test_more_rounds_than_the_format_takes_need_consent() -> None:
     """Going on with a journal of more rounds than an answers file may ask for is a risk; reading it is none."""
     rules = loader.load("adversarial")
-    most = opening(rounds=rules.rounds.insist)
+    most = opened_event(rounds=rules.rounds.insist)
     more = most.with_settings(rounds=most.settings.rounds + 1)
     assert risks.of_debate(most, most.cast) == ()
     [risk] = risks.of_debate(more, more.cast)
@@ -249,7 +249,7 @@ def test_a_report_that_an_agent_would_follow(here: Path, output: str) -> None:
 @pytest.mark.parametrize("place", ["seats", "shapes", "rubric"])
 def test_the_order_of_a_format_is_part_of_it(place: str) -> None:
     """A format whose seats, shapes or criteria stand in another order is not the shipped one: briefs follow it."""
-    first = opening()
+    first = opened_event()
     data = first.model_dump(mode="json")
     holder, key = (data["format"], place) if place != "rubric" else (data["format"]["rubric"], "criteria")
     holder[key] = dict(reversed(holder[key].items()))
@@ -449,7 +449,7 @@ def test_a_report_behind_it(debate: Run, deep: Deep, outside: Path) -> None:
 
 def test_a_recording_behind_it(debate: Run, deep: Deep, outside: Path) -> None:
     """A recording there needs consent."""
-    JournalWriter.create(str(outside / "r.journal.jsonl"), opening(rounds=1)).close()
+    JournalWriter.create(str(outside / "r.journal.jsonl"), opened_event(rounds=1)).close()
     Path("a.yaml").write_text(f"{ANSWERS}cast: 'replay:{deep('l', outside)}/r.journal.jsonl'\n")
     refused = debate("run", "--answers", "a.yaml")
     assert (refused.code, "--trust" in refused.err) == (2, True)

@@ -42,7 +42,7 @@ class Failing(Speaker):
 
 def run(path: Path, speaker: Speaker, stop: asyncio.Event | None = None, **opened: object) -> list[Event]:
     """A debate of one round in which that speaker takes every seat; the events, whatever came of it."""
-    first = debates.opening(rounds=1, judges=3).with_settings(**{"retry_for": 1.0, **opened})
+    first = debates.opened_event(rounds=1, judges=3).with_settings(**{"retry_for": 1.0, **opened})
     assert isinstance(first, Opened)
     with JournalWriter.create(path, first) as journal:
         debate = fold([first])
@@ -179,7 +179,7 @@ class Half(Speaker):
 @pytest.mark.parametrize("watched", [True, False])
 def test_a_mistake_in_the_program_loses_no_words(tmp_path: Path, watched: bool) -> None:
     """What had come of an answer is on record, with the reason, when the program itself fails; the mistake is told."""
-    first = debates.opening(rounds=1)
+    first = debates.opened_event(rounds=1)
     with JournalWriter.create(tmp_path / "j", first) as journal:
         current = CurrentState(fold([first]))
         hear = (lambda turn, piece: None) if watched else None
@@ -203,7 +203,7 @@ def test_a_mistake_while_a_reply_is_read_loses_none(
     monkeypatch.setattr("debate_orchestrator.prompting.replies.parse_reply", fail)
     speaker = Speaker(lambda brief: said, cost=0.5, usage=Usage(fresh=1_000, output=2_000))
     speaker.name = "anthropic:claude-opus-5-5"
-    first = debates.opening(rounds=1)
+    first = debates.opened_event(rounds=1)
     with JournalWriter.create(tmp_path / "j", first) as journal, pytest.raises(ZeroDivisionError):
         asyncio.run(take_turns(journal, CurrentState(fold([first])), {"a": speaker}))
     events = read(tmp_path / "j").events
@@ -230,7 +230,7 @@ def test_half_a_character_loses_no_words(tmp_path: Path, error: Exception) -> No
                 error.partial = Reply(text="It is \ud83d", brief_digest="", by="")
             raise error
 
-    first = debates.opening(rounds=1).with_settings(retry_for=1.0)
+    first = debates.opened_event(rounds=1).with_settings(retry_for=1.0)
     with JournalWriter.create(tmp_path / "j", first) as journal, pytest.raises((ZeroDivisionError, Paused)):
         asyncio.run(take_turns(journal, CurrentState(fold([first])), {"a": Broken()}))
     lost = of(read(tmp_path / "j").events, CallFailed, "1.opening.a")

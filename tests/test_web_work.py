@@ -65,7 +65,7 @@ def test_a_running_debate_is_rendered_once_for_each_event(here: Path, monkeypatc
     made = counted(monkeypatch, blocks, "rendered")
     with visiting_public(rules(offers={"slow": spoken_by(speaking(here, said), issues=False, brief=False)})) as visitor:
         path = visitor.started()
-        visitor.until(path, "A reason is given here")
+        visitor.until(path, "2 calls of unknown price")  # the one that waits is under way
         before = visitor.get(path).text
         templates = counted(monkeypatch, pages, "render")
         for n in range(30):

@@ -21,19 +21,19 @@ def main(argv: list[str] | None = None) -> None:
         lost_output,
         open_streams,
         print_problems,
-        print_unsearched,
+        print_unredacted,
         redact_streams,
     )
     from debate_orchestrator.util.errors import RedactionFailed
-    from debate_orchestrator.util.redact import search_failure
+    from debate_orchestrator.util.redact import redaction_failure
 
     open_streams()
     redact_streams()
     code = _run(argv)
-    if cause := search_failure():
+    if cause := redaction_failure():
         failed = RedactionFailed(cause)
         with suppress(OSError):  # the exit code says it too
-            print_unsearched(f"debate: {failed}")
+            print_unredacted(f"debate: {failed}")
         code = exit_code(failed)
     if (why := lost_output()) and code == 0:
         print_problems([_LOST.format(why)])

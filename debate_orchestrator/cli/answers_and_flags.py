@@ -267,7 +267,7 @@ def _for_named_seats(problems: list[str], unfilled: list[str], cast: dict[str, A
     others = [problem for problem in problems if problem not in unfilled]
     if wrong_models := casting.cast_problems(named):
         return [*wrong_models, *others]
-    left = [seat for seat in DEBATING_SEATS if seat in format.seated and seat not in cast]
+    left = [seat for seat in DEBATING_SEATS if seat in format.active_seats() and seat not in cast]
     flags = " and ".join(f"--{seat} MODEL" for seat in left)
     model = next(iter(named.values()))[0]
     problem = f"cast: there is no model for {' and '.join(left)}."

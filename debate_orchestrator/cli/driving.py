@@ -90,7 +90,7 @@ def _take_turns(debate: OpenDebate, arguments: argparse.Namespace, expected: str
 
 def tell_estimate(debate: OpenDebate, expected: str = "") -> None:
     """Prints on stderr what the turns that are left are expected to take. Every verb does before its first call, since
-    a file from elsewhere may name dear models, many judges and much material. `expected` is as in `drive_to_report`."""
+    a file from elsewhere may name dear models, many judges and much context. `expected` is as in `drive_to_report`."""
     estimate_text = expected or estimate(debate.state.opened, debate.journal.events[1:]).sentence()
     rehearsal = expected or model_spec.is_rehearsal(debate.state.cast)
     remark(f"No model is called. With models it would take {estimate_text}." if rehearsal else estimate_text)
@@ -206,7 +206,7 @@ def _blind(debate: DebateState, verdict: Verdict | None) -> dict[str, Any] | Non
     if not (votes := tally.blind_votes(debate)):
         return None
     return {
-        "votes": wording.count(votes),
+        "votes": wording.votes_by_winner(votes),
         "labels": [vote.label for vote in votes] if wording.is_labelled(votes) else None,
         "swing": verdict.swing if verdict else None,
     }

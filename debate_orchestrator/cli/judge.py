@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     path = arguments.source = journal_named(arguments.source, transcripts=True)
     judges = tuple(arguments.judge or [discovery.judge()])
     cast, permissions = {JUDGE: judges}, flags.permitted(arguments)
-    problems = start.check_cast(cast, people=at_terminal(sys.stderr), permissions=permissions)
+    problems = start.call_problems(cast, people=at_terminal(sys.stderr), permissions=permissions)
     if problems := [*problems, *events_problems(cast, arguments)]:
         raise BadSettings(problems)
     sides = {"a": arguments.position_a, "b": arguments.position_b}

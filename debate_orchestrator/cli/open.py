@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     permissions = flags.permitted(arguments)
     start.check_settings(settings, files, permissions=permissions)
     settings, derived = with_positions(settings, remark, permissions=permissions)
-    opened, notes = start.make_opened(settings, derived), start.opening_notes(settings)
+    opened, notes = start.make_opened(settings, derived), start.notes_after_opened(settings)
     setup = setup_lines(arguments, settings, files)
     with new_debate(opened, files, notes) as debate:
 

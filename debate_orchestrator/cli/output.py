@@ -39,7 +39,7 @@ class _Redacted:
 
     def __init__(self, stream: TextIO, *, talk: bool):
         """What a stream of `talk` has no room for is left out: no work ends for it."""
-        self._stream = self.unsearched = stream
+        self._stream = self.unredacted = stream
         self._talk, self.lost = talk, ""
         """Why something could not be written; empty while all could."""
 
@@ -147,10 +147,10 @@ def remark(*lines: str) -> None:
     _write(lines, sys.stderr)
 
 
-def print_unsearched(text: str) -> None:
+def print_unredacted(text: str) -> None:
     """Prints a text of the program's own on stderr without a search for secrets, which would hide it if it fails."""
     stream = sys.stderr
-    print(text, file=stream.unsearched if isinstance(stream, _Redacted) else stream)
+    print(text, file=stream.unredacted if isinstance(stream, _Redacted) else stream)
 
 
 def next_step(text: str) -> None:

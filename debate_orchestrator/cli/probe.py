@@ -34,7 +34,7 @@ from debate_orchestrator.util.errors import (
     BadSettings,
     ExternalError,
     Paused,
-    ProviderFailed,
+    PermanentFailure,
     UserError,
     short_repr,
 )
@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
             remark(f"{name_of(path)} held something else, which is kept as {name_of(kept)}.")
     if failures:
         problems = dict.fromkeys(problem for error in failures for problem in error.problems)
-        ending = Paused if all(isinstance(error, Paused | UserError) for error in failures) else ProviderFailed
+        ending = Paused if all(isinstance(error, Paused | UserError) for error in failures) else PermanentFailure
         raise ending([*problems, f"{_saved(run)} The scorecard so far is {report}."])
     if arguments.json:
         print_json({**card, "scorecard": report, "data": report.removesuffix(".md") + ".json"})
@@ -134,7 +134,7 @@ def _checked(arguments: argparse.Namespace) -> tuple[list[str], int, float | Non
     if not judges:
         problems.append("--judge is missing. `debate models` lists who can be asked.")
     cast = {"judge": reachable}
-    problems += casting.cast_problems(cast) or casting.missing(cast, flags.permitted(arguments))
+    problems += casting.cast_problems(cast) or casting.key_problems(cast, flags.permitted(arguments))
     if times not in map(str, range(1, MAX_REPEATS + 1)):
         problems.append(f"--times must be a number from 1 to {MAX_REPEATS}, and not {short_repr(times)}.")
     try:

@@ -63,7 +63,7 @@ def _changes(arguments: argparse.Namespace, state: DebateState) -> list[Event]:
         problem = f"This debate is complete; a new model for {' and '.join(typed)} would change nothing."
         raise OutOfTurn(problem, hint="`debate judge` to have other judges judge it again")
     if state.due or reopened:
-        problems += casting.missing(cast, flags.permitted(arguments))
+        problems += casting.key_problems(cast, flags.permitted(arguments))
         problems += [*start.people_problems(cast, at_terminal(sys.stderr)), *events_problems(cast, arguments)]
     capped, unpriced = cap_change(arguments.max_cost, state, cast)
     if problems := problems + unpriced:

@@ -110,7 +110,7 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
         takes = estimate(start.make_opened(real.model_copy(update={"positions": settings.positions})))
         expected = takes.model_copy(update={"deriving": deriving}).sentence()
         how += " A model derives its positions; --position-a and --position-b keep these." if deriving else ""
-    opened, notes = start.make_opened(settings, derived), start.opening_notes(settings, expected)
+    opened, notes = start.make_opened(settings, derived), start.notes_after_opened(settings, expected)
     with new_debate(opened, files, notes) as debate:
         if not quiet:
             for line in (*setup_lines(arguments, settings, files), cast_line(settings)):

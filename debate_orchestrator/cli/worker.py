@@ -13,7 +13,7 @@ from debate_orchestrator.cli.interrupts import graceful_stop
 from debate_orchestrator.cli.output import print_json, print_problems, remark, say
 from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.engine.retry import UnsavedEvents
-from debate_orchestrator.util.errors import ProviderFailed
+from debate_orchestrator.util.errors import PermanentFailure
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
 
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise KeyboardInterrupt(ended.left)
     if ended.problems:
         print_problems(ended.problems)
-        return exit_code(ProviderFailed(ended.problems))
+        return exit_code(PermanentFailure(ended.problems))
     return 0
 
 
@@ -106,7 +106,7 @@ async def _work(arguments: argparse.Namespace, progress: Progress, at_once: int)
     permissions = flags.permitted(arguments)
 
     def find_problems(tournament: Tournament) -> list[str]:
-        problems = casting.missing(tournament.spec.everyone, permissions)
+        problems = casting.key_problems(tournament.spec.everyone, permissions)
         if (risks := specs.folder_risks(tournament, begun=True, remote=True)) and not arguments.trust:
             wants = "; ".join(risk.text for risk in risks)
             consent = f"{tournament.spec.tag} asks for more than a debate and needs your consent here ({wants})."

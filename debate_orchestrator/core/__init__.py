@@ -4,6 +4,6 @@ Whatever decides who speaks next lives here. Nothing here knows who fills a seat
 clock, chance or asyncio.
 
 Read in this order: `events` (what has happened), `schema` (what a structured reply looks like), `format` (a format as
-data), `votes` and `verdict` (ballots in, numbers out), `state` (a debate as frozen data), `speech_rules`, `tally` and
-`schedule` (functions over it), `fold` (events in, state out).
+data), `verdict` (ballots in, numbers out), `state` (a debate as frozen data), `speech_rules`, `tally` and `schedule`
+(functions over it), `fold` (events in, state out).
 """

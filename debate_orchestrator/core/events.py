@@ -19,9 +19,9 @@ from pydantic import AfterValidator, Field, TypeAdapter, model_validator
 from debate_orchestrator.core.format import Format, slots_of
 from debate_orchestrator.core.phases import (
     JUDGE,
-    MAX_PART_TURNS,
     MAX_ROUNDS,
     MAX_SCORE,
+    MAX_SECTION_TURNS,
     MAX_TURNS,
     OUTCOMES,
     SEATS,
@@ -43,9 +43,9 @@ from debate_orchestrator.core.values import FREE_TEXT, FrozenModel, JournaledMod
 NONCE_PATTERN = r"^[A-Za-z0-9]{1,64}$"
 """What may fence speech: nothing that could end a line or a block of its own."""
 MAX_CONTEXT = 400_000
-"""Bytes of material that a debate may carry, since it is in every brief; of a journal's, characters."""
+"""Bytes that the context files of a debate may have, since they are in every brief; in a journal, characters."""
 MAX_FILES = 200
-"""Files of material that a debate may have."""
+"""Context files that a debate may have."""
 MAX_SEED = 2**64
 MAX_QUESTION_LENGTH = 2000
 """Characters that a question from the floor may have."""
@@ -119,7 +119,7 @@ class EarlierDebate(JournaledModel):
     conceded: dict[int, str] = {}
     """Round to the side that its ballots held to have given up, where that ended the debate."""
     ended_after: str | None = Field(default=None, alias="closed_after")
-    """The place among its slots after which it was ended early; None if it was not."""
+    """The id of the slot after which it was ended early; None if it was not."""
     speakers: Annotated[dict[str, str], FREE_TEXT] = {}
     """Side to what filled its seat, or to the speaker's name in a transcript."""
     notes: Annotated[tuple[str, ...], FREE_TEXT] = ()
@@ -198,8 +198,8 @@ class Opened(JournaledModel):
     @model_validator(mode="before")
     @classmethod
     def _of_earlier_version(cls, data: Any) -> Any:
-        """Journals of earlier versions name some fields otherwise, have some settings beside `setup`, and the material
-        in it."""
+        """Journals of earlier versions name some fields otherwise, have some settings beside `setup`, and the context
+        files in it."""
         if not isinstance(data, dict):
             return data
         if twice := [name for name, now in _FORMER_FIELDS.items() if name in data and now in data]:
@@ -225,7 +225,7 @@ class Opened(JournaledModel):
         return self.settings.cast
 
     def with_settings(self, **changes: Any) -> Opened:
-        """The same opening with changes of its settings."""
+        """The same event with changes of its settings."""
         return self.model_copy(update={"settings": self.settings.model_copy(update=changes)})
 
     def mirrors(self, phase: Phase) -> bool:
@@ -234,14 +234,14 @@ class Opened(JournaledModel):
 
     @property
     def slots(self) -> Iterator[Slot]:
-        """Every phase of the debate, in order."""
+        """Every slot of the debate, in order."""
         settings = self.settings
         return slots_of(self.format, settings.rounds, settings.strictness, settings.chosen_phases)
 
     @model_validator(mode="after")
     def _covers_the_seats(self) -> Opened:
         missing = [side for side in self.format.sides if side not in self.settings.positions]
-        missing += [seat for seat in self.format.seats_taken(self.settings.chosen_phases) if not self.cast.get(seat)]
+        missing += [seat for seat in self.format.active_seats(self.settings.chosen_phases) if not self.cast.get(seat)]
         if missing:
             raise ValueError(f"no position or no model in the seat: {', '.join(dict.fromkeys(missing))}")
         crowded = [seat for seat, who in self.cast.items() if len(who) > (MAX_JUDGES if seat == JUDGE else 1)]
@@ -273,13 +273,13 @@ class Opened(JournaledModel):
 
     def _turn_problem(self) -> str | None:
         """What makes the debate one of more turns than can be held."""
-        judges, parts = judge_seats(len(self.cast.get(JUDGE, ()))), Counter[tuple[int | None, bool]]()
+        judges, sections = judge_seats(len(self.cast.get(JUDGE, ()))), Counter[tuple[int | None, bool]]()
         for slot in self.slots:
             stages = slot.stages(self.format.sides, judges, mirror=self.mirrors(slot.phase))
-            parts[slot.round, slot.after_rounds] += sum(map(len, stages))
-            if parts[slot.round, slot.after_rounds] > MAX_PART_TURNS:
-                return f"more than {MAX_PART_TURNS} turns before the rounds, in one or after them"
-        if (turns := parts.total()) > MAX_TURNS:
+            sections[slot.round, slot.after_rounds] += sum(map(len, stages))
+            if sections[slot.round, slot.after_rounds] > MAX_SECTION_TURNS:
+                return f"more than {MAX_SECTION_TURNS} turns before the rounds, in one or after them"
+        if (turns := sections.total()) > MAX_TURNS:
             return f"{turns:,} turns in all; at most {MAX_TURNS:,}"
         return None
 
@@ -374,12 +374,12 @@ class RetryForChanged(FrozenModel):
 
 
 class EndedEarly(FrozenModel):
-    """The debate was ended early: once the phase under way is over, only what follows the last round is left."""
+    """The debate was ended early: once the slot under way is over, only what follows the last round is left."""
 
     kind: Literal["closed"] = "closed"
     after: str | None = None
-    """The place of that phase among the slots. None, as in journals that do not say: the last phase in which a brief
-    was sent, though nothing may have been said in its round."""
+    """The id of that slot. None, as in journals that do not say: the last slot in which a brief was sent,
+    though nothing may have been said in its round."""
 
 
 class Reopened(FrozenModel):

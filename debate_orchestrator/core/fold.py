@@ -36,7 +36,7 @@ from debate_orchestrator.core.events import (
 )
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.schema import check, names_turns
-from debate_orchestrator.core.state import DebateState, JudgedRound, SlotPosition, make_layout
+from debate_orchestrator.core.state import DebateState, JudgedRound, SlotPosition, make_plan
 from debate_orchestrator.util.errors import OutOfTurn, short_repr
 
 MAX_REOPENED = 100
@@ -67,7 +67,7 @@ def fold(events: Iterable[Event]) -> DebateState:
         raise OutOfTurn("The first event does not open a debate.")
     debate = _initial_state(opened)
     for event in rest:
-        if check_event(debate, event):
+        if would_change(debate, event):
             debate = _changed(debate, event)
     return _read_only(debate)
 
@@ -77,7 +77,7 @@ def apply(debate: DebateState, event: Event) -> DebateState:
 
     Raises OutOfTurn for an event that is not due, or that is not what its brief asks for.
     """
-    return _after(debate, event) if check_event(debate, event) else debate
+    return _after(debate, event) if would_change(debate, event) else debate
 
 
 def _after(debate: DebateState, event: Event) -> DebateState:
@@ -97,7 +97,7 @@ class CurrentState:
         self.state = _after(self.state, event) if checked else apply(self.state, event)
 
 
-def check_event(debate: DebateState, event: Event) -> bool:
+def would_change(debate: DebateState, event: Event) -> bool:
     """Whether an event would change anything. Raises OutOfTurn as `apply` does."""
     if isinstance(event, Opened):
         raise OutOfTurn("The debate is open already; a journal holds one debate.")
@@ -168,7 +168,7 @@ def _check_issues(debate: DebateState, event: IssuesChanged) -> bool:
 def can_end_early(debate: DebateState) -> bool:
     """Whether the debate can be ended before all of its rounds."""
     try:
-        return debate.ended_after is None and check_event(debate, schedule.early_end(debate))
+        return debate.ended_after is None and would_change(debate, schedule.early_end(debate))
     except OutOfTurn:
         return False
 
@@ -230,7 +230,7 @@ def _initial_state(opened: Opened) -> DebateState:
     changed = earlier_debate.issues_changed if earlier_debate else None
     debate = DebateState(
         opened=opened,
-        layout=make_layout(opened),
+        plan=make_plan(opened),
         cast=MappingProxyType(dict(opened.cast)),
         max_cost=opened.settings.max_cost,
         retry_for=opened.settings.retry_for,
@@ -331,7 +331,7 @@ def _rescheduled(debate: DebateState, judged: dict[int, JudgedRound]) -> DebateS
     debate = replace(
         debate, judged=judged, stages=[], turns={}, position=SlotPosition(), last_slots=schedule.last_slots(debate)
     )
-    for round, turn_ids in debate.layout.round_votes.items():
+    for round, turn_ids in debate.plan.round_votes.items():
         if round not in judged and all(turn_id in debate.replies for turn_id in turn_ids):
             judged[round] = tally.judge_round(debate, round)
     return _advanced(debate)
@@ -354,11 +354,9 @@ def _settled(debate: DebateState, reply_event: ReplyEvent) -> DebateState:
     if isinstance(reply_event, Spoke) and speech_rules.concedes(debate, turn, reply_event.reply):
         debate = replace(debate, conceding=debate.conceding | {turn.id})
     slot_id = schedule.slot_id_of(turn)
-    if slot_id in debate.layout.voting and (votes := tally.votes_in(debate, slot_id)) is not None:
+    if slot_id in debate.plan.voting and (votes := tally.votes_in(debate, slot_id)) is not None:
         _own(debate.votes)[slot_id] = tuple(votes)
-        if turn.round is not None and all(
-            turn_id in debate.replies for turn_id in debate.layout.round_votes[turn.round]
-        ):
+        if turn.round is not None and all(turn_id in debate.replies for turn_id in debate.plan.round_votes[turn.round]):
             _own(debate.judged)[turn.round] = tally.judge_round(debate, turn.round)
     return _advanced(debate)
 
@@ -380,10 +378,10 @@ def _advanced(debate: DebateState) -> DebateState:
 
 def _with_earlier_questions(debate: DebateState) -> DebateState:
     """The same with the questions from the floor that the earlier debate had before the stage that was reached last."""
-    earlier, slot_numbers = debate.opened.earlier_debate, debate.layout.slot_numbers
-    left = earlier.questions[debate.carried :] if earlier else ()
+    earlier, slot_numbers = debate.opened.earlier_debate, debate.plan.slot_numbers
+    left = earlier.questions[debate.earlier_question_count :] if earlier else ()
     reached = (debate.position.slot, debate.position.stage - 1)
     due = [*takewhile(lambda one: (slot_numbers[one.before], one.stage) <= reached, left)]
     for one in due:
         _append(debate.questions, one.asked)
-    return replace(debate, carried=debate.carried + len(due)) if due else debate
+    return replace(debate, earlier_question_count=debate.earlier_question_count + len(due)) if due else debate

@@ -20,8 +20,8 @@ from debate_orchestrator.core.phases import (
     DECISION_BRIEF,
     ISSUES,
     JUDGE,
-    MAX_PART_TURNS,
     MAX_PHASES,
+    MAX_SECTION_TURNS,
     MAX_STRICTNESS,
     NAME_PATTERN,
     OUTCOMES,
@@ -59,7 +59,7 @@ from debate_orchestrator.core.schema import (
 from debate_orchestrator.core.values import FrozenModel, ShownKey, Text
 
 _ANSWERED = {"convergence": ("convergence", "round"), "findings": ("findings", "after")}
-"""What a phase may answer, to the field in which it is found and the part of the debate where both have their place."""
+"""What a phase may answer, to the field in which it is found and the section of the format in which both stand."""
 
 Problem = tuple[tuple[str | int, ...], str]
 """The keys that lead to a part of a format, and what is wrong with it."""
@@ -133,17 +133,12 @@ class Format(FrozenModel):
         """The debaters, in the order of the format."""
         return tuple(seat for seat in self.seats if seat not in (JUDGE, CLERK, RAPPORTEUR))
 
-    @property
-    def seated(self) -> tuple[str, ...]:
-        """The seats that must be filled: those that take a turn, whether or not the setup asks for the list of issues
-        and the decision brief."""
-        return self.seats_taken()
-
-    def seats_taken(self, chosen_phases: Collection[str] = ()) -> tuple[str, ...]:
-        """The seats that must be filled in a debate with these optional phases."""
+    def active_seats(self, chosen_phases: Collection[str] = ()) -> tuple[str, ...]:
+        """The seats that take a turn, and so must be filled, in a debate with these optional phases. Without any, the
+        rapporteur is among them only where it takes a turn besides the list of issues and the decision brief."""
         phases = [phase for phase in self.phases() if phase.option not in {ISSUES, DECISION_BRIEF} - set(chosen_phases)]
-        taken = {seat for phase in phases for seat in phase.seats}
-        return tuple(seat for seat in self.seats if seat in taken)
+        active = {seat for phase in phases for seat in phase.seats}
+        return tuple(seat for seat in self.seats if seat in active)
 
     @property
     def optional_phases(self) -> set[str]:
@@ -193,7 +188,7 @@ class Format(FrozenModel):
 
     @model_validator(mode="after")
     def _check(self) -> Format:
-        if _checked.get(id(self)) is self:  # every opening that is made with it checks it once more
+        if _checked.get(id(self)) is self:  # every event `Opened` that is made with it checks it once more
             return self
         problems = [*self._seat_problems(), *self._phase_problems(), *self._shape_problems(), *self._rubric_problems()]
         if problems:
@@ -219,8 +214,8 @@ class Format(FrozenModel):
             yield from (((group,), f"{n:,} phases in `{group}`; at most {MAX_PHASES}") for group, n in crowded)
             return
         for group, phases in groups:
-            if (turns := sum(len(set(phase.seats)) for phase in phases)) > MAX_PART_TURNS:
-                yield (group,), f"{turns:,} turns in `{group}`; at most {MAX_PART_TURNS}"
+            if (turns := sum(len(set(phase.seats)) for phase in phases)) > MAX_SECTION_TURNS:
+                yield (group,), f"{turns:,} turns in `{group}`; at most {MAX_SECTION_TURNS}"
             names, found = set[str](), set[str]()
             for n, phase in enumerate(phases):
                 if phase.name in names:
@@ -235,15 +230,17 @@ class Format(FrozenModel):
                 if group == "before" and phase.option != "blind" and self.is_vote(phase):
                     yield (group, n), f"phase {phase.name!r} votes before the rounds without the option blind"
                 if phase.on and _ANSWERED[phase.on] not in {(field, group) for field in found}:
-                    part = "of the round" if phase.on == "convergence" else "after the rounds"
-                    problem = f"phase {phase.name!r} answers {phase.on}, but no phase {part} before it looks for that"
+                    section = "of the round" if phase.on == "convergence" else "after the rounds"
+                    problem = (
+                        f"phase {phase.name!r} answers {phase.on}, but no phase {section} before it looks for that"
+                    )
                     yield (group, n, "on"), problem
                 found |= set(self.shapes.get(phase.reply, {}))
             yield from (((group, n), problem) for n, problem in self._double_votes(group, phases))
         if self.decided_by == "swing" and not any(phase.option == "blind" for phase in self.before):
             problem = "a debate decided by swing needs a vote before it: a phase in `before` with the option blind"
             yield ("decided_by",), problem
-        if CLERK in self.seated and not any(CLERK in phase.heard_by for phase in self.phases()):
+        if CLERK in self.active_seats() and not any(CLERK in phase.heard_by for phase in self.phases()):
             yield ("seats", CLERK), "the clerk hears nothing: no phase is heard by it"
         if self.mirror and not self.can_be_mirrored:
             yield ("mirror",), "a mirrored debate needs two sides that speak alike, and judges who vote on them"
@@ -412,13 +409,13 @@ def _alike(field: Field, other: Field) -> bool:
 
 
 def slots_of(format: Format, rounds: int, strictness: str, chosen_phases: Collection[str] = ()) -> Iterator[Slot]:
-    """Every phase of a debate of so many rounds, in order, with those that are optional and asked for; those that
-    answer something found (`on`) are in it as if it were found. This is the one place that knows the order of a
+    """Every slot of a debate of so many rounds, in order. Optional phases are in it where they are asked for, and those
+    that answer something found (`on`) as if it were found. This is the one place that knows the order of a
     format."""
-    places: list[tuple[tuple[Phase, ...], int | None, bool]] = [(format.before, None, False)]
-    places += [(format.round, n, False) for n in range(1, rounds + 1)]
-    places.append((format.after, None, True))
-    for phases, round, closing in places:
+    sections: list[tuple[tuple[Phase, ...], int | None, bool]] = [(format.before, None, False)]
+    sections += [(format.round, n, False) for n in range(1, rounds + 1)]
+    sections.append((format.after, None, True))
+    for phases, round, closing in sections:
         for phase in phases:
             if phase.option is not None and phase.option not in chosen_phases:
                 continue

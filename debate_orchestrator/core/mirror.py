@@ -36,7 +36,7 @@ class Mirror:
         self._pattern = _pattern(tuple(self._names), tuple(self._tags), tuple(self._other), tuple(self._letters))
 
     def side(self, name: str) -> str:
-        """The other side; whatever is not a side is itself."""
+        """The other side; a name that is no side is returned as it is."""
         return self._other.get(name, name)
 
     def keys(self, values: Mapping[str, _T]) -> dict[str, _T]:

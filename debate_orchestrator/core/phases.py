@@ -37,8 +37,8 @@ MAX_WORDS = 20_000
 """Words that may be asked for or held to: half of what a reply may have."""
 MAX_PHASES = 250
 """Phases before the rounds, in each and after them: a transcript that is judged has one for each speech."""
-MAX_PART_TURNS = 500
-"""Turns before the rounds, in one of them or after them."""
+MAX_SECTION_TURNS = 500
+"""Turns of a section: before the rounds, in one of them or after them."""
 MAX_TURNS = 5_000
 """Turns of a whole debate."""
 MAX_STRICTNESS = 20
@@ -158,7 +158,7 @@ class Rubric(FrozenModel):
 
 
 class Quotes(FrozenModel):
-    """The names of the tags in which a debater quotes the material, and of those in which others read the quotes."""
+    """The names of the tags in which a debater quotes context files, and of those in which others read the quotes."""
 
     tag: str = Default(default="quote", pattern=TAG_PATTERN)
     verified: str = Default(default="v_quote", pattern=TAG_PATTERN)
@@ -236,7 +236,7 @@ class Turn(FrozenModel):
 
     @property
     def hears_as(self) -> str:
-        """The seat whose transcript and material it is given."""
+        """The seat whose transcript and context files it is given."""
         return JUDGE if self.role == RAPPORTEUR else self.role
 
     @property
@@ -250,7 +250,7 @@ class Turn(FrozenModel):
 
 
 class Slot(FrozenModel):
-    """A phase at its place in a debate."""
+    """A phase at one position in a debate: before the rounds, in one of them, or after them."""
 
     phase: Phase
     round: int | None

@@ -1,5 +1,5 @@
-"""What the rapporteur writes: the list of issues, its advice before the debate and the decision brief, and what in
-that brief the record does not bear out."""
+"""The texts of the rapporteur: the list of issues, its advice before the debate, and the decision brief, with the
+check of that brief against the record."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _numbered(questions: Sequence[str]) -> dict[str, str]:
 
 def _replies(debate: DebateState, option: str) -> Iterator[StructuredReplyGiven]:
     """The rapporteur's replies in the phases with this option, in order."""
-    for slot in debate.layout.slots_by_round.get(None, ()):
+    for slot in debate.plan.slots_by_round.get(None, ()):
         if slot.phase.option == option and JUDGE not in slot.phase.seats:
             for seat in slot.phase.seats:
                 if (reply := debate.structured_reply(slot.turn_id(seat))) is not None:
@@ -92,11 +92,11 @@ def issue_standings(debate: DebateState) -> dict[str, str]:
     rounds = [n for n in sorted(debate.judged) if _issue_rulings(tally.ballots(debate, n))]
     if not rounds or (issues := issue_list(debate)) is None:
         return {}
-    cast = _issue_rulings(tally.ballots(debate, rounds[-1]))
+    rulings_by_ballot = _issue_rulings(tally.ballots(debate, rounds[-1]))
     found = {}
     for issue in issues.issues:
-        rulings = Counter(ballot[issue] for ballot in cast if isinstance(ballot.get(issue, 0), str | None))
-        (first, most), *others = rulings.most_common() or [("", 0)]
+        given = (rulings[issue] for rulings in rulings_by_ballot if isinstance(rulings.get(issue, 0), str | None))
+        (first, most), *others = Counter(given).most_common() or [("", 0)]
         if first:
             found[issue] = "even" if others and others[0][1] == most else first
     return found
@@ -142,16 +142,16 @@ def dissent_rows(debate: DebateState) -> list[Mapping[str, Any]]:
 
 def _dissent_by_turn(debate: DebateState) -> list[tuple[str, Mapping[str, Any]]]:
     """The rows of the dissent record, each with the turn that wrote it."""
-    places = [
-        slot for slot in debate.layout.slots_by_round.get(None, ()) if slot.after_rounds and JUDGE in slot.phase.seats
+    slots = [
+        slot for slot in debate.plan.slots_by_round.get(None, ()) if slot.after_rounds and JUDGE in slot.phase.seats
     ]
-    ballots = [debate.structured_reply(slot.turn_id(judge)) for slot in places for judge in debate.judges]
+    ballots = [debate.structured_reply(slot.turn_id(judge)) for slot in slots for judge in debate.judges]
     return [(ballot.turn, row) for ballot in ballots if ballot is not None for row in ballot.data.get("rows") or ()]
 
 
 def quality_problems(debate: DebateState, turn: Turn, reply: Mapping[str, Any]) -> list[str]:
-    """Why a reply of the rapporteur that has its shape should be written again, a sentence each: lists that are too
-    short or too long, and what in a decision brief its own table or the record does not bear out."""
+    """Reasons to have a reply of the rapporteur that has its shape written again, a sentence each: lists that are too
+    short or too long, and claims of a decision brief that its own table or the record contradicts."""
     shape = debate.shape(turn) or {}
     found = beyond_limits(shape, reply)
     if "recommendation" not in reply:
@@ -163,7 +163,7 @@ def quality_problems(debate: DebateState, turn: Turn, reply: Mapping[str, Any]) 
 
 
 def _table_problems(reply: Mapping[str, Any]) -> Iterator[str]:
-    """Where the headline and the table of cases do not agree in form."""
+    """A sentence for each row of the table of cases that only repeats the headline, or gives it another number."""
     *cases, last = reply.get("by_case") or ({"if": ""},)
     if any(_is_default(case) for case in cases):
         yield f'by_case: the row "{OTHERWISE}" is the recommendation itself; leave it out.'
@@ -214,7 +214,7 @@ def was_sent_back(debate: DebateState, turn: Turn) -> bool:
 
 
 def sent_back(debate: DebateState) -> list[str]:
-    """The problems that are left of those that the rapporteur was told before."""
+    """The problems of the decision brief that the rapporteur was told of and did not mend."""
     written = decision_brief(debate)
     replies = debate.rejected.get(written.turn, ()) if written else ()
     before = {_unquoted(problem.partition(": ")[2]) for reply in replies for problem in reply.problems}
@@ -227,7 +227,8 @@ def _unquoted(problem: str) -> str:
 
 
 def mark_problems(debate: DebateState, reason: Mapping[str, Any]) -> list[str]:
-    """Where the turns that a consideration cites, or the dissent record, do not bear out its mark."""
+    """A sentence for each way in which the turns that a consideration cites, or the dissent record, contradict its
+    mark."""
     return [
         *_citation_problems(debate, reason),
         *_dissent_problems(debate, reason, _rows_before_decision_brief(debate)),
@@ -302,7 +303,7 @@ def _dissent_problems(
 
 
 def _contradiction(mark: str, status: Any, where: str) -> Iterator[str]:
-    """Where a row of the dissent record says something else than a mark."""
+    """A sentence on a mark that a row of the dissent record contradicts."""
     if mark in ("not challenged", NOT_ARGUED):
         yield f"it is marked {mark}, and {where} says that it was disputed: {status}."
     elif mark == "granted" and status == "unresolved":

@@ -89,7 +89,7 @@ class Reply(JournaledModel):
     model: Annotated[str | None, FREE_TEXT] = None
     """The model that replied, as the provider says; None if it does not say."""
     usage: Usage | None = None
-    stop: Annotated[str | None, FREE_TEXT] = None
+    stop_reason: Annotated[str | None, FREE_TEXT] = Field(default=None, alias="stop")
     """How the reply ended, in the provider's own word."""
     ended: Literal["whole", "cut", "refused"] = "whole"
     """What that word means: cut is cut short by a limit of tokens."""
@@ -99,9 +99,9 @@ class Reply(JournaledModel):
     """Where `cost` is None: US dollars that a cap counts."""
     called: bool = False
     """Whether it came back from a call of ours, which may be paid for."""
-    found: tuple[FoundPage, ...] = ()
-    lacked: tuple[str, ...] = ()
-    """What was asked of the provider that it could not do: `structured output`, `search`."""
+    found_pages: tuple[FoundPage, ...] = Field(default=(), alias="found")
+    unsupported: tuple[str, ...] = Field(default=(), alias="lacked")
+    """What was asked of the provider that it does not support: `structured output`, `search`."""
     received: Annotated[int | None, Field(exclude=True), AfterValidator(_in_no_journal)] = None
     """Characters that came, with thinking; None if only the text is known. It is in no journal."""
     asked_code: Annotated[str | None, Field(exclude=True), AfterValidator(_in_no_journal)] = None

@@ -1,6 +1,6 @@
-"""The fields of structured replies by which the engine and the reports go: their kinds, options and inner fields.
+"""The fields of structured replies that the engine and the reports rely on: their kinds, options and inner fields.
 
-This is the one place that says what may be relied on. Every format is held to it when it is made or read, whether it
+Every format is held to it when it is made or read, whether it
 ships with the program or comes from a folder, a tournament's spec or a journal. A field of any other name may be
 anything.
 """
@@ -22,7 +22,7 @@ Keys = tuple[str, ...]
 
 
 class ReservedField(NamedTuple):
-    """What a field of a reserved name has to be."""
+    """The rules for a field of a reserved name."""
 
     kind: str
     null: bool = False
@@ -35,7 +35,7 @@ class ReservedField(NamedTuple):
     whole: bool = False
     """Whether a number must be a whole one."""
     items: Literal["texts", "records", ""] = ""
-    """What a list holds; either if empty."""
+    """The kind of a list's items; any if empty."""
     fields: Mapping[str, ReservedField] = {}
     """The reserved fields of a record, or of each item of a list. Others may stand beside them."""
 

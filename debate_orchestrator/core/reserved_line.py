@@ -1,4 +1,4 @@
-"""Whether a speech ends with a reserved line that it says itself, and does not quote, show or leave open.
+"""Whether a speech ends with a reserved line that is its own: neither quoted, nor shown, nor only introduced.
 
 `ends_with_line` decides whether a speech ends with a reserved line, in time that grows with its length and no faster.
 It errs on the safe side: if a reader could take the line for something quoted, shown or only introduced, it does not

@@ -35,7 +35,7 @@ class FloorQuestion(NamedTuple):
 def next_stage(debate: DebateState) -> tuple[Stage, SlotPosition]:
     """The stage after those that were reached, whose turns are all taken, and the position behind it; an empty stage at
     the end of the debate."""
-    slots, (n, stage, ended) = debate.layout.slots, debate.position
+    slots, (n, stage, ended) = debate.plan.slots, debate.position
     while n < len(slots):
         slot = slots[n]
         if stage and not slot.after_rounds and tally.conceding_sides(debate, debate.stages[-1]):
@@ -60,23 +60,23 @@ def _joining(slots: Sequence[Slot], slot_index: int) -> Sequence[Slot]:
 
 
 def _ends(debate: DebateState, slot_index: int) -> bool:
-    """Whether the rounds are over once the phase at this index is."""
-    closed = debate.layout.slots[slot_index].turn_id("") == debate.ended_after
+    """Whether the rounds are over once the slot at this index is."""
+    closed = debate.plan.slots[slot_index].turn_id("") == debate.ended_after
     return closed or _declined(debate, slot_index) or _ends_without_new_ground(debate, slot_index)
 
 
 def _ends_without_new_ground(debate: DebateState, slot_index: int) -> bool:
-    """Whether the debate ends with the phase at this index, the last one of a round in which the judges find no new
+    """Whether the debate ends with the slot at this index, the last one of a round in which the judges find no new
     ground. Where a debate is judged again, its rounds are those of the earlier debate."""
-    slot, *after = debate.layout.slots[slot_index : slot_index + 2]
+    slot, *after = debate.plan.slots[slot_index : slot_index + 2]
     if not debate.opened.settings.until_dry or debate.opened.earlier_debate is not None or slot.round is None:
         return False
     return (not after or after[0].round != slot.round) and tally.finds_no_new_ground(debate, slot.round)
 
 
 def no_new_ground_after(debate: DebateState) -> str | None:
-    """The place after which a debate ended because it found no new ground; None if it did not."""
-    slots = debate.layout.slots
+    """The id of the slot after which a debate ended because it found no new ground; None if it did not."""
+    slots = debate.plan.slots
     slot_indexes = [
         n for n, slot in enumerate(slots[:-1]) if slots[n + 1].round and _ends_without_new_ground(debate, n)
     ]
@@ -84,20 +84,20 @@ def no_new_ground_after(debate: DebateState) -> str | None:
 
 
 def _declined(debate: DebateState, slot_index: int) -> bool:
-    """Whether a declined turn ends the debate with the phase at this index, the last one of a round, or of those
+    """Whether a declined turn ends the debate with the slot at this index, the last one of a round, or of those
     before the rounds."""
     if debate.format.after_refusal == "goes on":
         return False
-    slot, *after = debate.layout.slots[slot_index : slot_index + 2]
+    slot, *after = debate.plan.slots[slot_index : slot_index + 2]
     if after and (after[0].round, after[0].after_rounds) == (slot.round, slot.after_rounds):
         return False
-    part = [other for other in debate.layout.slots_by_round[slot.round] if other.after_rounds == slot.after_rounds]
-    return any(speech_rules.declined(debate, other.turn_id(side)) for other in part for side in other.phase.seats)
+    section = [other for other in debate.plan.slots_by_round[slot.round] if other.after_rounds == slot.after_rounds]
+    return any(speech_rules.declined(debate, other.turn_id(side)) for other in section for side in other.phase.seats)
 
 
 def _seats(debate: DebateState, slot: Slot) -> list[tuple[str, ...]]:
     """The seats that take a turn in a slot, stage by stage."""
-    order = debate.layout.speaking_order
+    order = debate.plan.speaking_order
     if slot.phase.on == "findings" and not rapporteur.decision_brief_faults(debate):
         return []
     if "findings" in debate.format.shapes.get(slot.phase.reply, {}) and rapporteur.decision_brief(debate) is None:
@@ -123,10 +123,8 @@ def _turn(slot: Slot, seat: str) -> Turn:
 
 def max_turns(debate: DebateState) -> int:
     """How many turns the debate may have, with those that answer something found."""
-    layout = debate.layout
-    stages = (
-        slot.stages(layout.speaking_order, layout.judges, mirror=debate.mirrors(slot.phase)) for slot in layout.slots
-    )
+    plan = debate.plan
+    stages = (slot.stages(plan.speaking_order, plan.judges, mirror=debate.mirrors(slot.phase)) for slot in plan.slots)
     return sum(len(seats) for slot in stages for seats in slot)
 
 
@@ -143,16 +141,16 @@ def turn(debate: DebateState, turn_id: str) -> Turn:
 
 
 def slot_id_of(turn: Turn) -> str:
-    """The place in the slots of a turn's phase."""
+    """The id of the slot that a turn belongs to."""
     return turn.id.removesuffix(turn.seat + (MIRRORED if turn.mirrored else ""))
 
 
 def last_slot_id(debate: DebateState, *, asked: bool = False) -> str | None:
-    """The slot id of the last phase that would still run if the debate were ended now; None if nothing would be left
+    """The id of the last slot that would still run if the debate were ended now; None if nothing would be left
     out.
 
-    That is the phase that is due, if it has begun, so that every side has its turn in it; otherwise the one before it.
-    The vote on a round follows if all speeches of the round are in. A phase has begun if a call was made or a reply
+    That is the slot that is due, if it has begun, so that every side has its turn in it; otherwise the one before it.
+    The vote on a round follows if all speeches of the round are in. A slot has begun if a call was made or a reply
     was given in it. A brief that was sent without a call counts too if its round has a reply, and with `asked`
     always."""
     rounds = {turn.round for turn in turns_taken(debate)}
@@ -165,7 +163,7 @@ def last_slot_id(debate: DebateState, *, asked: bool = False) -> str | None:
     begun = {slot_id_of(turn) for turn in debate.turns.values() if has_begun(turn)}
     if not begun:
         return None
-    slots = debate.layout.slots
+    slots = debate.plan.slots
     last = max(n for n, slot in enumerate(slots) if slot.turn_id("") in begun)
     for n, slot in enumerate(slots[last + 1 :], start=last + 1):
         if slot.round != slots[last].round or slot.phase.on or set(slot.phase.seats) & set(debate.format.sides):
@@ -200,7 +198,7 @@ def can_change_issues(debate: DebateState) -> bool:
 def last_slots(debate: DebateState) -> Mapping[str, int]:
     """Seat to the number of the last slot in which it has a turn whatever is found."""
     certain = [
-        (n, slot) for n, slot in enumerate(debate.layout.slots) if not slot.phase.on and not debate.is_skipped(slot)
+        (n, slot) for n, slot in enumerate(debate.plan.slots) if not slot.phase.on and not debate.is_skipped(slot)
     ]
     return MappingProxyType({seat: n for n, slot in certain for seat in slot.phase.seats})
 
@@ -210,10 +208,10 @@ def will_hear(debate: DebateState, seat: str) -> bool:
     is put now."""
     if not debate.due:
         return False
-    due = debate.layout.slot_numbers[slot_id_of(debate.due[0])]
+    due = debate.plan.slot_numbers[slot_id_of(debate.due[0])]
     if debate.last_slots.get(seat, -1) > due:
         return True
-    slot, taking = debate.layout.slots[due], debate.judges if seat == JUDGE else (seat,)
+    slot, taking = debate.plan.slots[due], debate.judges if seat == JUDGE else (seat,)
     return seat in slot.phase.seats and any(slot.turn_id(asked_seat) not in debate.begun for asked_seat in taking)
 
 
@@ -269,7 +267,7 @@ def is_unwritten(debate: DebateState, turn: Turn) -> bool:
     if not isinstance(debate.replies.get(turn.id), Rejected):
         return False
     return turn.role == RAPPORTEUR or (
-        turn.judging and turn.after_rounds and slot_id_of(turn) not in debate.layout.voting
+        turn.judging and turn.after_rounds and slot_id_of(turn) not in debate.plan.voting
     )
 
 
@@ -291,7 +289,7 @@ def may_be_absent(debate: DebateState, turn: Turn) -> bool:
     only while enough other judges can vote for the quorum."""
     if turn.speaking or not turn.judging:
         return not turn.speaking
-    if (panel := debate.layout.voting.get(slot_id_of(turn))) is None:
+    if (panel := debate.plan.voting.get(slot_id_of(turn))) is None:
         return True
     absent = {
         voting.judge

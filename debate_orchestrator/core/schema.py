@@ -1,4 +1,4 @@
-"""The shape of a structured reply, as data: it gives the check of the reply, and `core.json_schema` what is asked for.
+"""The shape of a structured reply, as data: `check` holds a reply to it, and `core.json_schema` asks a model for it.
 
 A shape is a mapping of names to fields. Structured-output modes can't enforce ranges or dependencies between fields, so
 those are checked here and nowhere else. Nothing is repaired or guessed: a reply passes if `check` finds no problem.
@@ -89,7 +89,7 @@ class Field(FrozenModel):
     """What a person's form calls the field; where it is empty, its name."""
     about: Text = ""
     empty: Text = ""
-    """When the field is null, after what it is about: `unless detected`. A person reads no word on null."""
+    """When the field is null, as in `unless detected`: appended to `about` for models, and not shown to people."""
     of: tuple[ShownKey, ...] = ()
     """The options of a choice; empty means the sides."""
     fields: dict[ShownKey, Field] = {}
@@ -271,7 +271,7 @@ def _word(value: bool | str) -> str:
 
 
 def _or_nothing(field: Field) -> str:
-    """When a field may be empty, and with which value."""
+    """The condition under which a field may be empty, and its value then, as the end of a sentence."""
     if field.only_if or field.unless:
         return f" {_condition(field, 'if')}, and {json.dumps(empty_value(field))} otherwise"
     return f", or {json.dumps(empty_value(field))}" if field.optional else ""

@@ -355,7 +355,7 @@ def _position_problems(positions: Mapping[str, str], format: Format) -> Iterator
 
 def seats_of_cast(format: Format) -> tuple[str, ...]:
     """The seats that a cast may name, in the order of the format."""
-    return (*format.seats_taken(format.optional_phases), MODERATOR)
+    return (*format.active_seats(format.optional_phases), MODERATOR)
 
 
 def cast_problems(cast: Mapping[Any, Any], format: Format) -> Iterator[str]:
@@ -367,9 +367,9 @@ def cast_problems(cast: Mapping[Any, Any], format: Format) -> Iterator[str]:
         yield f"{sentence} Did you mean {short_repr(meant)[1:-1]}?" if meant else sentence
     for seat in filter(cast.__contains__, seats):
         given = cast[seat]
-        models, most = models_of_seat(given), MAX_JUDGES if seat == JUDGE else 1
-        if named_models(given) != models or not 1 <= len(models) <= most:
-            number = "one model" if most == 1 else f"1 to {most} models"
+        models, maximum = models_of_seat(given), MAX_JUDGES if seat == JUDGE else 1
+        if named_models(given) != models or not 1 <= len(models) <= maximum:
+            number = "one model" if maximum == 1 else f"1 to {maximum} models"
             written = list(given) if isinstance(given, tuple) else given
             yield f"cast.{seat}: {short_repr(written)} is not {number}; a model is named like host or KIND:MODEL."
 
@@ -382,12 +382,12 @@ def _seat_meant(named: object, seats: Sequence[str], format: Format) -> str:
 
 
 def models_of_seat(given: Any) -> tuple[Any, ...]:
-    """What a cast gives for a seat: one value, or each of a list."""
+    """The values that a cast gives for a seat: one, or each of a list."""
     return tuple(given) if isinstance(given, list | tuple) else (given,)
 
 
 def named_models(given: Any) -> tuple[str, ...]:
-    """What may name a model of all that a cast gives for a seat."""
+    """The values that a cast gives for a seat, without those that can't name a model."""
     return tuple(model for model in models_of_seat(given) if isinstance(model, str) and model.strip())
 
 

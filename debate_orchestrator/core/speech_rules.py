@@ -28,15 +28,15 @@ def visible_speech(debate: DebateState, turn: Turn) -> VisibleText:
 def visible_text(debate: DebateState, text: str, phase: Phase | None = None, *, parts: int = 1) -> VisibleText:
     """What others hear of a text, which is held to the length of a phase where one is named. `parts` is the number of
     texts in its reply, which share what is looked up for a turn."""
-    format, material = debate.format, [file.text for file in debate.opened.context]
+    format, context_texts = debate.format, [file.text for file in debate.opened.context]
     return make_visible(
         text,
         phase,
         private=format.private,
         quotes=format.quotes,
-        material=material,
+        context_texts=context_texts,
         known=debate.knows_thinking_tags,
-        texts=parts * debate.layout.quoting_turns,
+        texts=parts * debate.plan.quoting_turns,
     )
 
 
@@ -90,21 +90,21 @@ def says(debate: DebateState, line: str, turn: Turn, reply: Reply) -> bool:
 
 
 def ignored_line(debate: DebateState, turn: Turn, reply: Reply) -> str | None:
-    """The reserved line that stands alone on a line of a speech, in whatever case and punctuation, and does not
-    count. None if one counts; and under the first rules, which had no such remark."""
+    """The reserved line that stands alone on a line of a speech, in any case and punctuation, and does not count. None
+    if one counts, and under the first version of the rules, which had no such remark."""
     reserved = [debate.format.lines.concede, debate.format.lines.decline]
     if debate.opened.speech_rules < SPEECH_RULES or not turn.speaking or turn.phase.reply != "text":
         return None
     if any(says(debate, line, turn, reply) for line in reserved):
         return None
-    most = 1 + max(len(_words(line).split()) for line in reserved)  # a line of that many words is none of them
-    lines = {_words(line, most) for line in without_private_working(debate, reply.text).split("\n")}
+    max_words = 1 + max(len(_words(line).split()) for line in reserved)  # a line of that many words is none of them
+    lines = {_words(line, max_words) for line in without_private_working(debate, reply.text).split("\n")}
     return next((line for line in reserved if _words(line) in lines), None)
 
 
-def _words(line: str, most: int | None = None) -> str:
+def _words(line: str, max_words: int | None = None) -> str:
     """A line's words without case and punctuation, or its first ones."""
-    return " ".join(found[0] for found in islice(_WORD.finditer(line.casefold()), most))
+    return " ".join(found[0] for found in islice(_WORD.finditer(line.casefold()), max_words))
 
 
 def declined(debate: DebateState, turn_id: str) -> bool:

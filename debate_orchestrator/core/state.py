@@ -43,16 +43,16 @@ class JudgeTurns(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class DebateLayout:
+class DebatePlan:
     """What the event `Opened` alone decides, and no later event changes. A slot id is the id of its turns without a
     seat. All states of a debate share one."""
 
     slots: tuple[Slot, ...]
-    """Every phase that the debate may have, in order."""
+    """Every slot that the debate may have, in order."""
     slot_numbers: Mapping[str, int]
     """Slot id to its number in `slots`."""
     slots_by_round: Mapping[int | None, Sequence[Slot]]
-    """The phases of each round; under None, those before the first round and after the last."""
+    """The slots of each round; under None, those before the first round and after the last."""
     quoting_turns: int
     """How many turns the debate may have in which quotes are looked up, at least 1: all but judges' votes."""
     speaking_order: tuple[str, ...]
@@ -96,7 +96,7 @@ class DebateState:
     """One debate after the events so far. Its mappings are read-only and its sequences are tuples."""
 
     opened: Opened
-    layout: DebateLayout = field(compare=False)
+    plan: DebatePlan = field(compare=False)
     cast: Mapping[str, tuple[str, ...]]
     """Who fills the seats now."""
     max_cost: float | None
@@ -119,7 +119,7 @@ class DebateState:
     notes: Sequence[Noted] = ()
     questions: Sequence[QuestionAsked] = ()
     """The questions from the floor."""
-    carried: int = 0
+    earlier_question_count: int = 0
     """How many of them were put in the earlier debate that is judged again."""
     issues: tuple[str, ...] | None = None
     """The list of issues as the user changed it; None if they left the rapporteur's as it is."""
@@ -161,9 +161,9 @@ class DebateState:
         return self.opened.format
 
     @property
-    def seated(self) -> tuple[str, ...]:
+    def active_seats(self) -> tuple[str, ...]:
         """The seats that take a turn in this debate."""
-        return self.format.seats_taken(self.opened.settings.chosen_phases)
+        return self.format.active_seats(self.opened.settings.chosen_phases)
 
     @property
     def rounds(self) -> int:
@@ -172,17 +172,17 @@ class DebateState:
     @property
     def judges(self) -> tuple[str, ...]:
         """The judges' seats; empty if the format has none."""
-        return self.layout.judges
+        return self.plan.judges
 
     @property
     def weights(self) -> Mapping[str, Fraction]:
         """The criteria that apply in this debate, with how much each counts."""
-        return self.layout.weights
+        return self.plan.weights
 
     @property
     def criteria(self) -> tuple[str, ...]:
         """The criteria that apply in this debate."""
-        return tuple(self.layout.weights)
+        return tuple(self.plan.weights)
 
     @property
     def askable(self) -> tuple[str, ...]:
@@ -196,7 +196,7 @@ class DebateState:
 
     @property
     def mirror(self) -> Mirror:
-        return self.layout.mirror
+        return self.plan.mirror
 
     def reply(self, turn: Turn) -> Reply:
         """The reply of a turn that is taken."""
@@ -216,10 +216,10 @@ class DebateState:
         return self.opened.mirrors(phase)
 
     def is_skipped(self, slot: Slot) -> bool:
-        """Whether an early end has left out that phase."""
+        """Whether an early end has left out that slot."""
         if slot.after_rounds or self.ended_after is None:
             return False
-        slot_numbers = self.layout.slot_numbers
+        slot_numbers = self.plan.slot_numbers
         return slot_numbers[slot.turn_id("")] > slot_numbers.get(self.ended_after, len(slot_numbers))
 
 
@@ -229,14 +229,14 @@ def spec_in(debate: DebateState, seat: str) -> str:
     return debate.cast[role][int(number) - 1 if number else 0]
 
 
-def make_layout(opened: Opened) -> DebateLayout:
+def make_plan(opened: Opened) -> DebatePlan:
     """What the event `Opened` decides for the whole debate."""
     settings, format = opened.settings, opened.format
     slots = tuple(opened.slots)
     by_round: dict[int | None, list[Slot]] = {}
     for slot in slots:
         by_round.setdefault(slot.round, []).append(slot)
-    judges = judge_seats(len(opened.cast.get(JUDGE, ()))) if JUDGE in format.seated else ()
+    judges = judge_seats(len(opened.cast.get(JUDGE, ()))) if JUDGE in format.active_seats() else ()
     voting = {slot.turn_id(""): _judge_turns(opened, slot, judges) for slot in slots if format.is_vote(slot.phase)}
     round_votes: dict[int, tuple[str, ...]] = {}
     for slot in slots:
@@ -249,7 +249,7 @@ def make_layout(opened: Opened) -> DebateLayout:
         if criterion.when.holds(rounds=settings.rounds, strictness=settings.strictness)
     }
     first = (settings.first,) if settings.first in format.sides else ()
-    return DebateLayout(
+    return DebatePlan(
         slots=slots,
         slot_numbers=MappingProxyType({slot.turn_id(""): n for n, slot in enumerate(slots)}),
         slots_by_round=MappingProxyType({round: tuple(group) for round, group in by_round.items()}),

@@ -1,5 +1,4 @@
-"""What ballots add up to: votes, convergence findings, round results, totals and the verdict, each a function over
-the state.
+"""Counts ballots: votes, convergence findings, round results, totals and the verdict, each a function over the state.
 
 The result of a round is worked out once, when the last judge of its panel has voted: nothing changes it afterwards.
 """
@@ -32,7 +31,7 @@ from debate_orchestrator.core.verdict import (
 
 def ballots(debate: DebateState, round: int) -> list[StructuredReplyGiven]:
     """The ballots that count for a round, in the order of the panel: those on the debate as it was, not those on the
-    mirrored one. None before the whole panel has voted."""
+    mirrored one. Empty before the whole panel has voted."""
     return _ballots(debate, votes(debate, round))
 
 
@@ -47,22 +46,22 @@ def _ballots(debate: DebateState, given_votes: Sequence[Vote]) -> list[Structure
 
 
 def votes(debate: DebateState, round: int) -> list[Vote]:
-    """What each judge makes of a round, absent ones among them; none before the whole panel has voted."""
-    return _votes(debate, debate.layout.slots_by_round.get(round, ()))
+    """Each judge's vote on a round, also of absent judges; empty before the whole panel has voted."""
+    return _votes(debate, debate.plan.slots_by_round.get(round, ()))
 
 
 def final_votes(debate: DebateState) -> list[Vote]:
-    """What each judge makes of the debate."""
-    return _votes(debate, [slot for slot in debate.layout.slots_by_round.get(None, ()) if slot.after_rounds])
+    """Each judge's vote on the debate."""
+    return _votes(debate, [slot for slot in debate.plan.slots_by_round.get(None, ()) if slot.after_rounds])
 
 
 def blind_votes(debate: DebateState) -> list[Vote]:
-    """What each judge held before the first word; empty if the format does not ask."""
-    return _votes(debate, [slot for slot in debate.layout.slots_by_round.get(None, ()) if slot.phase.option == "blind"])
+    """Each judge's vote before the first word; empty if the format does not ask."""
+    return _votes(debate, [slot for slot in debate.plan.slots_by_round.get(None, ()) if slot.phase.option == "blind"])
 
 
 def _votes(debate: DebateState, slots: Sequence[Slot]) -> list[Vote]:
-    slot_ids = [slot_id for slot in slots if (slot_id := slot.turn_id("")) in debate.layout.voting]
+    slot_ids = [slot_id for slot in slots if (slot_id := slot.turn_id("")) in debate.plan.voting]
     if any(slot_id not in debate.votes for slot_id in slot_ids):
         return []
     return [vote for slot_id in slot_ids for vote in debate.votes[slot_id]]
@@ -70,7 +69,7 @@ def _votes(debate: DebateState, slots: Sequence[Slot]) -> list[Vote]:
 
 def votes_in(debate: DebateState, slot_id: str) -> list[Vote] | None:
     """The votes of one phase, read from its ballots; None before the whole panel has voted in it."""
-    judges = debate.layout.voting[slot_id]
+    judges = debate.plan.voting[slot_id]
     if any(turn_id not in debate.replies for judge in judges for turn_id in judge.turns):
         return None
     return [_vote(debate, judge) for judge in judges]
@@ -101,22 +100,20 @@ def unmirrored(debate: DebateState, shape: Shape, ballot: StructuredReplyGiven) 
 
 
 def judge_round(debate: DebateState, round: int) -> JudgedRound:
-    """What a round's votes come to; for a round whose whole panel has voted."""
+    """The result of a round whose whole panel has voted, and whether it is followed by an intervention."""
     round_votes, format = votes(debate, round), debate.format
     found = find_convergence(ballots(debate, round), format.sides)
     absent = all(vote.absent for vote in round_votes)
     result = (
         None
         if absent
-        else round_result(
-            round, round_votes, format.sides, debate.opened.settings.quorum, debate.layout.winner_of_label
-        )
+        else round_result(round, round_votes, format.sides, debate.opened.settings.quorum, debate.plan.winner_of_label)
     )
-    answering = [slot for slot in debate.layout.slots_by_round[round] if slot.phase.on == "convergence"]
-    calls = found.detected and any(not debate.is_skipped(slot) for slot in answering)
+    answering = [slot for slot in debate.plan.slots_by_round[round] if slot.phase.on == "convergence"]
+    wants_intervention = found.detected and any(not debate.is_skipped(slot) for slot in answering)
     before = range(round - format.intervention.most_in_a_row, round)
     intervened = (
-        calls
+        wants_intervention
         and not majority_concession(ballots(debate, round))
         and not all(n in debate.judged and debate.judged[n].intervened for n in before)
     )
@@ -191,7 +188,7 @@ def unjudged(debate: DebateState, round: int) -> bool:
 
 def is_judged(debate: DebateState, round: int) -> bool:
     """Whether a round is one that gets scored, when its turn comes."""
-    return round in debate.layout.round_votes
+    return round in debate.plan.round_votes
 
 
 def results(debate: DebateState) -> list[RoundResult]:
@@ -213,8 +210,8 @@ def totals(debate: DebateState) -> dict[str, Fraction]:
 def means(debate: DebateState) -> dict[str, dict[str, Fraction]]:
     """Side to criterion to the mean of what judges gave it, over all ballots whose scores count; empty without any."""
     points: dict[str, dict[str, list[Fraction]]] = {}
-    slots = [slot for slot in debate.layout.slots if slot.phase.option != "blind"]
-    for judge in [judge for slot in slots for judge in debate.layout.voting.get(slot.turn_id(""), ())]:
+    slots = [slot for slot in debate.plan.slots if slot.phase.option != "blind"]
+    for judge in [judge for slot in slots for judge in debate.plan.voting.get(slot.turn_id(""), ())]:
         judge_ballots = [ballot for turn_id in judge.turns if (ballot := debate.structured_reply(turn_id)) is not None]
         for ballot in judge_ballots if "scores" in judge.shape and len(judge_ballots) == len(judge.turns) else ():
             scores = unmirrored(debate, judge.shape, ballot)["scores"]
@@ -252,7 +249,7 @@ def conceding_sides(debate: DebateState, stage: Stage) -> tuple[str, ...]:
     first = stage[0]
     if own or first.round is None or "conceded" not in (debate.shape(first) or {}):
         return own
-    if debate.layout.round_votes.get(first.round, ())[-1:] != (stage[-1].id,) or stage[-1].id not in debate.replies:
+    if debate.plan.round_votes.get(first.round, ())[-1:] != (stage[-1].id,) or stage[-1].id not in debate.replies:
         return ()  # judges of a panel may vote one after another: the last of them ends it
     found = conceded_in(debate, first.round)
     return (found,) if found else ()
@@ -271,7 +268,7 @@ def conceded(debate: DebateState) -> str | None:
 
 
 def verdict(debate: DebateState) -> Verdict | None:
-    """What the final ballots and the scores add up to; None until there is a final ballot."""
+    """The verdict from the final ballots and the scores; None until there is a final ballot."""
     last_votes = final_votes(debate)
     if all(vote.absent for vote in last_votes):
         return None
@@ -283,7 +280,7 @@ def verdict(debate: DebateState) -> Verdict | None:
         quorum=debate.opened.settings.quorum,
         blind=blind_votes(debate),
         by_swing=debate.format.decided_by == "swing",
-        winner_of=debate.layout.winner_of_label,
+        winner_of=debate.plan.winner_of_label,
         measured=any("scores" in shape for shape in debate.format.shapes.values()),
         concession=conceded(debate),
         converged_again=bool(rounds_converged_again(debate)),

@@ -1,7 +1,7 @@
 """The transcript of a debate as one seat reads it: an entry for each speech, as others hear it, in the order shown.
 
 A judge may be shown the debate mirrored. Then the sides change names, and within a phase the one who was shown
-first is shown last; which speech was given after which is said where the order no longer tells it.
+first is shown last. Where the order no longer shows after which speech another was given, the entry says so.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def _mirrored(debate: DebateState, turns: Sequence[Turn]) -> list[TranscriptEntr
     speaking = [turn for turn in turns if turn.speaking]
     before = {turn.id: earlier for earlier, turn in pairwise(speaking) if turn.phase.order == "in turn"}
     left, entries = list(speaking), list[TranscriptEntry]()
-    for place in turns:
-        turn = left.pop() if place.speaking else place
+    for unmirrored in turns:
+        turn = left.pop() if unmirrored.speaking else unmirrored
         after = debate.mirror.turn_id(before[turn.id].id) if turn.id in before else None
         entries.append(entry(debate, turn, mirrored=True).model_copy(update={"after": after}))
     return entries
@@ -85,13 +85,13 @@ def entry(debate: DebateState, turn: Turn, *, mirrored: bool = False) -> Transcr
         dropped=heard.dropped,
         words=heard.words,
         quotes=quotes,
-        found=reply.found if spoke else (),
+        found=reply.found_pages if spoke else (),
         other_lines=speech_rules.writes_for_the_other(debate, turn),
     )
 
 
 def _structured(debate: DebateState, turn: Turn, data: Mapping[str, Any], *, mirrored: bool) -> VisibleText:
-    """What is heard of a structured reply: of each of its texts what is heard of a speech; of a refusal, its reason."""
+    """A structured reply as others hear it: its texts by the rules of speeches; of a refusal, only the reason."""
     shape = debate.shape(turn) or {}
     fields, quotes = speech_rules.visible_fields(debate, data)
     fields = debate.mirror.structured_reply(shape, fields) if mirrored else fields
@@ -100,8 +100,8 @@ def _structured(debate: DebateState, turn: Turn, data: Mapping[str, Any], *, mir
 
 
 def as_text(shape: Shape, value: Mapping[str, Any]) -> str:
-    """A structured reply as people read it: each field that is filled in begins a line. Whatever else a field holds
-    is indented under it, so that no text passes for a field, or an item of a list, that it is not."""
+    """A structured reply as people read it: each field that is filled in begins a line. All other lines of a field are
+    indented under it, so that no text can pass for a field, or for an item of a list."""
     return "\n".join(_fields(shape, value))
 
 

@@ -85,18 +85,18 @@ class Vote(FrozenModel):
         return len({(reading.winner, reading.label) for reading in self.readings}) < 2
 
     @property
-    def counts(self) -> bool:
+    def is_usable(self) -> bool:
         """Whether the judge is neither absent nor unstable."""
         return self.stable and not self.absent
 
     @property
     def winner(self) -> str:
         """Whom the vote is for; no decision where the judge abstains, is absent, or unstable."""
-        return self.readings[0].winner if self.counts else NO_DECISION
+        return self.readings[0].winner if self.is_usable else NO_DECISION
 
     @property
     def label(self) -> str | None:
-        return self.readings[0].label if self.counts else None
+        return self.readings[0].label if self.is_usable else None
 
     @property
     def scores(self) -> dict[str, Fraction]:
@@ -108,7 +108,7 @@ class Vote(FrozenModel):
     @property
     def score(self) -> Fraction | None:
         given = [reading.score for reading in self.readings if reading.score is not None]
-        return mean(given) if self.counts and given else None
+        return mean(given) if self.is_usable and given else None
 
 
 def leader(scores: Mapping[str, Fraction | float]) -> str:
@@ -145,7 +145,7 @@ def mean(values: Sequence[Fraction]) -> Fraction:
     return sum(values, Fraction(0)) / len(values)
 
 
-def valid_votes(votes: Sequence[Vote]) -> list[Vote]:
+def decided_votes(votes: Sequence[Vote]) -> list[Vote]:
     """The votes for a side, a tie or consensus: neither absent nor an abstention."""
     return [vote for vote in votes if vote.winner != NO_DECISION]
 
@@ -159,7 +159,7 @@ def panel_winner(
         labelled = sum(vote.label is not None for vote in votes)
         label = plurality_label(votes)
         return NO_DECISION if label is None or labelled < max(1, quorum) else winner_of.get(label, NO_DECISION)
-    decided = [vote.winner for vote in valid_votes(votes)]
+    decided = [vote.winner for vote in decided_votes(votes)]
     if len(decided) < max(1, quorum):
         return NO_DECISION
     return CONSENSUS if 2 * decided.count(CONSENSUS) > len(decided) else plurality(decided, sides)
@@ -176,8 +176,8 @@ def plurality_label(votes: Sequence[Vote]) -> str | None:
 def swing(before: Sequence[Vote], after: Sequence[Vote], sides: Sequence[str]) -> dict[str, int]:
     """Side to the votes that it has after the debate over those that it had before, among the judges who are neither
     absent nor unstable then or now; empty if there is no such judge."""
-    first = {vote.judge: vote.winner for vote in before if vote.counts}
-    last = {vote.judge: vote.winner for vote in after if vote.counts and vote.judge in first}
+    first = {vote.judge: vote.winner for vote in before if vote.is_usable}
+    last = {vote.judge: vote.winner for vote in after if vote.is_usable and vote.judge in first}
     votes_before, votes_after = Counter(first[judge] for judge in last), Counter(last.values())
     return {side: votes_after[side] - votes_before[side] for side in sides} if last else {}
 
@@ -332,7 +332,7 @@ def final_verdict(
     winner = CONSENSUS if concession else winner
     gap = score_gap(totals)
     strength = strength_of(winner, totals, measured=measured)
-    decided = valid_votes(votes)
+    decided = decided_votes(votes)
     shares = [reading.probability for vote in decided for reading in vote.readings if vote.winner == winner]
     given = [share for share in shares if share is not None]
     numbers = [vote.score for vote in votes if vote.score is not None]
@@ -376,11 +376,11 @@ def _remarks(
     strengths: Sequence[str],
     quorum: int,
 ) -> list[Remark]:
-    declared = {vote.winner for vote in valid_votes(votes)}
+    declared = {vote.winner for vote in decided_votes(votes)}
     ahead = leader(totals)
     scored = any(totals.values())
     found: list[Remark] = []
-    if len(valid_votes(votes)) < max(1, quorum):
+    if len(decided_votes(votes)) < max(1, quorum):
         found.append("no quorum")
     if concession and declared - {CONSENSUS}:
         found.append("concession overrides the declared winner")

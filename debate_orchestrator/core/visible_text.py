@@ -1,15 +1,15 @@
-"""What others hear of a speech: private working left out, quotes looked up in the material, cut to the length allowed.
+"""What others hear of a speech: private working left out, quotes looked up in the context, cut to the length allowed.
 
 The journal keeps a speech word for word. What others read, in a brief or in a report, is worked out from it here,
 each time the same, and sanitized before anything else: nothing that hides in a tag makes it another tag.
 
 Private working     what stands in the format's tag, if it has one, and in tags that models use: see `private_text`.
 Length              what comes after the most words of the phase is not heard; a quote that is cut in two ends there.
-Quotes              `<quote>...</quote>` becomes `<v_quote>` where the material holds it, `<u_quote>` where it does not.
+Quotes              `<quote>...</quote>` becomes `<v_quote>` where a context file holds it, else `<u_quote>`.
                     Such tags that a speaker writes are taken for plain quotes, and looked up like them.
                     Compared without case, punctuation and space; a quote of a few words proves nothing, and is
                     unverified. So are those after the first 200 of a speech, or fewer where the debate is long and
-                    its material large: see `MAX_COMPARED`.
+                    its context files large: see `MAX_COMPARED`.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from debate_orchestrator.util.sanitize import normalized, sanitize
 MAX_QUOTES = 200
 """Quotes of one text that are looked up; those after them are heard as unverified."""
 MAX_COMPARED = 1_000_000_000
-"""Characters of material that are looked through for all quotes of a debate: some seconds. Its texts share them."""
+"""Characters of context files that are compared with all quotes of a debate: some seconds. Its texts share them."""
 _WORD = re.compile(r"\S+")
 _ATTRIBUTES = r"""(?:\s+[\w:-]+\s*=\s*(?:"[^"<]*"|'[^'<]*'|[^\s"'<>]+))*\s*/?"""
 _APOSTROPHES = re.compile(r"(?<=\w)['\u2018\u2019\u02bc\u02b9\u2032`\u00b4\uff07](?=\w)")
 
 
 class Quote(FrozenModel):
-    """Something a speech quotes from the material."""
+    """Something a speech quotes from the context files."""
 
     text: str
     verified: bool
@@ -61,11 +61,11 @@ def make_visible(
     *,
     private: str = "",
     quotes: Quotes | None = None,
-    material: Sequence[str] = (),
+    context_texts: Sequence[str] = (),
     known: bool = True,
     texts: int = 1,
 ) -> VisibleText:
-    """A speech as others hear it. Quotes are looked up where there is material to look in. `private` is the format's
+    """A speech as others hear it. Quotes are looked up in `context_texts`, if there are any. `private` is the format's
     tag for private working; `known` says whether the tags that models use count too; `texts` is how many speeches the
     debate may have in which quotes are looked up."""
     whole = sanitize(text)
@@ -76,7 +76,9 @@ def make_visible(
     visible, dropped = cut_to_length(visible, phase.most_words if phase else None)
     found: tuple[Quote, ...] = ()
     if quotes is not None:
-        visible, found = _looked_up(_closed(visible, quotes) if dropped else visible, quotes, tuple(material), texts)
+        visible, found = _looked_up(
+            _closed(visible, quotes) if dropped else visible, quotes, tuple(context_texts), texts
+        )
     return VisibleText(text=visible, words=len(visible.split()), dropped=dropped, quotes=found, private=hidden)
 
 
@@ -106,14 +108,14 @@ def _closed(text: str, quotes: Quotes) -> str:
     return text if not slashes or slashes[-1] else f"{text}</{quotes.tag}>"
 
 
-def _looked_up(text: str, quotes: Quotes, material: tuple[str, ...], texts: int) -> tuple[str, tuple[Quote, ...]]:
-    """The text with every quote in the tag that says whether it was found; unchanged without any material."""
-    if not any(material):
+def _looked_up(text: str, quotes: Quotes, context_texts: tuple[str, ...], texts: int) -> tuple[str, tuple[Quote, ...]]:
+    """The text with every quote in the tag that says whether it was found; unchanged without any context."""
+    if not any(context_texts):
         return text, ()
     found: list[Quote] = []
 
     def tagged(match: re.Match[str]) -> str:
-        inner, within = match[1], _compared(material)
+        inner, within = match[1], _compared(context_texts)
         maximum = min(MAX_QUOTES, MAX_COMPARED // (len(within) * texts))
         verified = len(found) < maximum and _in(inner, within, quotes.least_words)
         found.append(Quote(text=inner.strip(), verified=verified))
@@ -125,13 +127,13 @@ def _looked_up(text: str, quotes: Quotes, material: tuple[str, ...], texts: int)
 
 
 @lru_cache(maxsize=4)
-def _compared(material: tuple[str, ...]) -> str:
-    """The material of a debate as quotes are compared, a line for each file. Made once, at the first quote."""
-    return "\n".join(f" {normalize(document)} " for document in material)
+def _compared(context_texts: tuple[str, ...]) -> str:
+    """The context files of a debate as quotes are compared, a line for each. Made once, at the first quote."""
+    return "\n".join(f" {normalize(document)} " for document in context_texts)
 
 
 def _in(quote: str, within: str, least_words: int) -> bool:
-    """Whether the material holds a quote word for word."""
+    """Whether a context file holds a quote word for word."""
     plain = normalize(quote)
     return len(plain.split()) >= max(1, least_words) and f" {plain} " in within
 

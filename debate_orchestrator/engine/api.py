@@ -78,7 +78,8 @@ async def run(
         BadFile: the output can't be written, or there is a report already.
         Paused: the debate is saved, and `resume` can go on: a provider is overloaded, the cap is reached
             (`OverBudget`), or a seat waits for the host.
-        ProviderFailed: a provider failed for good. The replies until then are saved.
+        PermanentFailure: something must be repaired first. `ProviderFailed` where a provider failed. The replies until
+            then are saved.
 
     Example:
         result = await run({"topic": "Tabs or spaces?", "positions": {"a": "Tabs.", "b": "Spaces."}}, rehearse=True)
@@ -116,7 +117,7 @@ async def resume(
     Raises:
         BadSettings: the journal needs your consent (`trust`), or a cap can't be held.
         BadJournal: the file is not a journal, was changed (`DamagedJournal`) or is in use (`LockedJournal`).
-        Paused, ProviderFailed: as in `run`.
+        Paused, PermanentFailure: as in `run`.
 
     Example:
         result = await resume("debate-report.journal.jsonl", max_cost=5.00)
@@ -168,7 +169,7 @@ async def rejudge(
     Raises:
         BadSettings: an argument has a problem, or the journal needs your consent.
         BadJournal: the journal can't be read, or its debate is not finished.
-        Paused, ProviderFailed: as in `run`.
+        Paused, PermanentFailure: as in `run`.
 
     Example:
         result = await rejudge("debate-report.journal.jsonl", ["anthropic:claude-opus-5-5", "openai:gpt-5"])
@@ -346,7 +347,7 @@ async def _create(settings: Settings, *, rehearse: bool = False, people: bool = 
     settings, derived = await start.settle_positions(settings)
     opened = start.make_opened(settings, derived)
     expected = estimate(opened).sentence() if rehearse else ""
-    return await create_paid_debate(opened, files, start.opening_notes(settings, expected))
+    return await create_paid_debate(opened, files, start.notes_after_opened(settings, expected))
 
 
 async def _run(debate: OpenDebate, on_event: OnEvent | None, on_text: OnText | None) -> DebateResult:

@@ -85,16 +85,16 @@ class OpenDebate:
 
 
 def create_debate(opened: Opened, files: DebateFiles, following: Sequence[Event] = ()) -> OpenDebate:
-    """Begins the journal of a debate: its opening, and the events that follow at once. Raises BadJournal if there is a
-    journal already, and ProviderFailed if it can't be written."""
+    """Begins the journal of a debate: its first event, and the events that follow at once. Raises BadJournal if there
+    is a journal already, and PermanentFailure if it can't be written."""
     return _opened(JournalWriter.create(files.journal, opened), files, following)
 
 
 async def create_paid_debate(
     opened: Opened, files: DebateFiles, following: Sequence[Event] = (), unsaved: UnsavedEvents | None = None
 ) -> OpenDebate:
-    """As `create_debate`. If calls were paid for to derive the positions, the opening waits in `unsaved` while the disk
-    is full."""
+    """As `create_debate`. If calls were paid for to derive the positions, the first event waits in `unsaved` while the
+    disk is full."""
     if not opened.derived:
         return create_debate(opened, files, following)
     journal = await (unsaved or UnsavedEvents()).written(

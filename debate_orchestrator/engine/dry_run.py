@@ -48,7 +48,7 @@ class Scenario(NamedTuple):
     name: str
     eventful: bool = False
     """Whether both sides converge in every round, the first speaker declines once, two judges vote with every option
-    on, and there is material."""
+    on, and there is a context file."""
     ends: bool = False
     """Whether the first speaker concedes at once."""
 
@@ -62,9 +62,9 @@ UNUSUAL = (Scenario("an eventful debate", eventful=True), Scenario("a short deba
 def opened(
     format: Format, templates: Mapping[str, str], rounds: int = 1, strictness: str = "", scenario: Scenario = PLAIN
 ) -> Opened:
-    """The opening of a debate by a format, with stand-ins in all seats."""
+    """The first event of a debate by a format, with stand-ins in all seats."""
     sides = format.sides
-    cast: dict[str, tuple[str, ...]] = dict.fromkeys(format.seats_taken(format.optional_phases), (rehearse.KIND,))
+    cast: dict[str, tuple[str, ...]] = dict.fromkeys(format.active_seats(format.optional_phases), (rehearse.KIND,))
     cast |= {JUDGE: (rehearse.KIND,) * 2} if scenario.eventful and JUDGE in cast else {}
     context = (ContextFile(name="material.md", text="Something to draw on."),) if scenario.eventful else ()
     settings = Settings(

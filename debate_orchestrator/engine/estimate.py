@@ -182,7 +182,7 @@ class _PlannedCall(NamedTuple):
 
 
 def estimate(opened: Opened, given: Iterable[Event] = (), *, rehearsal: bool | None = None) -> CostEstimate:
-    """What the calls still to be made will take, from the opening and the events since then.
+    """What the calls still to be made will take, from the first event and those since then.
 
     In a `rehearsal` a stand-in counts as the model it stands for; elsewhere it costs nothing. None means that it is one
     where stand-ins speak and judge alone.
@@ -190,7 +190,7 @@ def estimate(opened: Opened, given: Iterable[Event] = (), *, rehearsal: bool | N
     if rehearsal is None:
         rehearsal = model_spec.is_rehearsal({seat: who for seat, who in opened.settings.cast.items() if seat != CLERK})
     debate = fold(map(_with_real_cast, [opened, *given]) if rehearsal else [opened, *given])
-    seated = [spec for seat in debate.seated for spec in debate.cast[seat]]
+    seated = [spec for seat in debate.active_seats for spec in debate.cast[seat]]
     persons = model_spec.HUMAN in seated
     waits = persons or model_spec.HOST in seated
     searches = opened.settings.search

@@ -106,7 +106,7 @@ def _template_problems(format_source: source.FormatSource, carried: dict[str, st
             roles = {seat if seat in (JUDGE, RAPPORTEUR) else "debater" for seat in seats}
             kinds = entries.setdefault(path, templates.EntryTemplate([], format_source.where(keys))).kinds
             kinds += [given for role, given in names.items() if role in roles and given not in kinds]
-    return rendering.check_templates(texts, entries)
+    return rendering.template_problems(texts, entries)
 
 
 def _semantic_problems(format: Format) -> Iterator[FormatProblem]:

@@ -30,9 +30,9 @@ from debate_orchestrator.core.phases import JUDGE, ReservedLines, Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.schema import Condition
 from debate_orchestrator.core.settings import CALL_SETTINGS, MAX_JUDGES, VOTE_SETTINGS, Settings, line_problems
-from debate_orchestrator.core.state import DebateState, make_layout
+from debate_orchestrator.core.state import DebateState, make_plan
 from debate_orchestrator.engine import transcript_file
-from debate_orchestrator.engine.start import new_opening
+from debate_orchestrator.engine.start import new_opened
 from debate_orchestrator.engine.transcript_file import ARGUMENT, Transcript, TranscriptSpeech
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import casting
@@ -73,7 +73,7 @@ class Rejudging(NamedTuple):
 
     opened: Opened
     speeches: Sequence[Spoke | Declined]
-    """They follow the opening at once."""
+    """They follow the first event at once."""
     entries: Sequence[Entry]
     """Of the journal that is judged; none for a transcript."""
     notes: tuple[str, ...] = ()
@@ -141,8 +141,8 @@ def of_journal(
     strictness: str | None = None,
     vote_settings: Mapping[str, Any] | None = None,
 ) -> OpenedAndSpeeches:
-    """The opening of a judging by `judges` of the debate in the journal at `path`. Its speeches are replayed from there
-    later; those of a format without judges follow at once.
+    """The first event of a judging by `judges` of the debate in the journal at `path`. Its speeches are replayed from
+    there later; those of a format without judges follow at once.
 
     `vote_settings` are the keys of an answers file that say how the judges vote, where that changes. Raises
     BadJournal where the debate is not finished, and BadSettings with every problem in what was asked for.
@@ -170,11 +170,11 @@ def of_journal(
         raise BadSettings(problems)
     replayed = (f"replay:{path}",)
     settings = settings.model_copy(update={"brief": False})  # a brief is on a verdict, and this one is still to come
-    seated = old.format.seats_taken(settings.chosen_phases)
+    seated = old.format.active_seats(settings.chosen_phases)
     cast = {**{seat: replayed for seat in seated if seat != JUDGE}, JUDGE: tuple(judges)}
     calls = {name: Settings.model_fields[name].default for name in CALL_SETTINGS}
     earlier = _earlier_debate(debate, os.path.basename(path), digest)
-    opened = new_opening(
+    opened = new_opened(
         old.format,
         old.templates,
         settings=settings.model_copy(update={"cast": cast, **calls}),
@@ -182,7 +182,7 @@ def of_journal(
         earlier_debate=earlier,
         speech_rules=old.speech_rules,
     )
-    asked = _earlier_questions(debate, make_layout(opened).slot_numbers)
+    asked = _earlier_questions(debate, make_plan(opened).slot_numbers)
     return opened.model_copy(update={"earlier_debate": earlier.model_copy(update={"questions": asked})}), []
 
 
@@ -316,7 +316,7 @@ def of_transcript(
     judged_by: str = FORMAT,
     vote_settings: Mapping[str, Any] | None = None,
 ) -> OpenedAndSpeeches:
-    """The opening of a judging of a transcript, and its speeches as the events that follow.
+    """The first event of a judging of a transcript, and its speeches as the events that follow.
 
     A topic and positions that are given here replace the document's. Raises BadSettings with every problem.
     """
@@ -343,7 +343,7 @@ def of_transcript(
         cast={**dict.fromkeys(format.sides, (model_spec.HOST,)), JUDGE: tuple(judges)},
         **votes,
     )
-    opened = new_opening(
+    opened = new_opened(
         _fitted(format, transcript).model_copy(update={"lines": _NEVER_SAID}),
         {},
         settings=settings,

@@ -21,7 +21,7 @@ from debate_orchestrator.util.errors import (
     DebateError,
     ExternalError,
     JournalWriteError,
-    ProviderFailed,
+    PermanentFailure,
     TransientError,
 )
 from debate_orchestrator.util.messages import Tell
@@ -114,7 +114,7 @@ class UnsavedEvents:
             return write()
         except JournalWriteError as error:
             why = error.why
-        except (BadJournal, ProviderFailed):  # which no wait mends
+        except (BadJournal, PermanentFailure):  # which no wait mends
             self.name_lost(what)
             raise
         kept = "It is kept in memory and saved as soon as there is room. Ctrl-C discards it."

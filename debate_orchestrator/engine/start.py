@@ -1,7 +1,7 @@
 """From settings to the first event of a debate: checked, positions derived, everything resolved.
 
-The format, the material and the digests of the templates go into the journal's first line, so that the journal stays
-complete when prompts/ changes. The nonce and the seed are drawn here, once.
+The format, the context files and the digests of the templates go into the journal's first line, so that the journal
+stays complete when prompts/ changes. The nonce and the seed are drawn here, once.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ def rehearsed(settings: Settings, *, people: bool = False) -> Settings:
     return settings.model_copy(update={"cast": cast, **left_out})
 
 
-def check_cast(
+def call_problems(
     cast: Mapping[str, tuple[str, ...]], *, people: bool, permissions: Permissions = NO_PERMISSIONS
 ) -> list[str]:
     """Why a cast can't be called from here, one sentence for each reason: a spec that can't be used, people who can't
     be asked, a key that is missing. `people` says whether people can be asked."""
-    return casting.cast_problems(cast) + people_problems(cast, people) + casting.missing(cast, permissions)
+    return casting.cast_problems(cast) + people_problems(cast, people) + casting.key_problems(cast, permissions)
 
 
 def people_problems(cast: Mapping[str, tuple[str, ...]], people: bool) -> list[str]:
@@ -73,7 +73,7 @@ def people_problems(cast: Mapping[str, tuple[str, ...]], people: bool) -> list[s
 
 def must_be_callable(cast: Mapping[str, tuple[str, ...]], *, people: bool = False) -> None:
     """BadSettings, with every problem, if a cast can't be called from here."""
-    if problems := check_cast(cast, people=people):
+    if problems := call_problems(cast, people=people):
         raise BadSettings(problems)
 
 
@@ -87,10 +87,10 @@ def check_settings(
 ) -> None:
     """Raises if the debate could not be opened, or its cap not be held: before anything is written or paid.
 
-    BadSettings with every problem of `check_cast`, and with `more`, which the caller found. BadFile or BadJournal if
+    BadSettings with every problem of `call_problems`, and with `more`, which the caller found. BadFile or BadJournal if
     one of the files is there already or a recording can't be read.
     """
-    problems = [*check_cast(settings.cast, people=people, permissions=permissions), *more]
+    problems = [*call_problems(settings.cast, people=people, permissions=permissions), *more]
     problems += budget.unpriced_seats(settings.cast) if settings.max_cost is not None else []
     if problems:
         raise BadSettings(problems)
@@ -184,7 +184,7 @@ def make_opened(
     # Bare names, since a journal may be passed on, and folder names are private.
     names = {"context": tuple(file.name for file in context), "format": format.name}
     names["output"] = os.path.basename(DebateFiles.named_by(settings.output).report)
-    return new_opening(
+    return new_opened(
         format,
         templates,
         settings=settings.model_copy(update=names),
@@ -195,14 +195,14 @@ def make_opened(
     )
 
 
-def opening_notes(settings: Settings, estimate: str = "") -> list[Noted]:
-    """The notes that follow an opening: that one agent takes every turn, and in a rehearsal the `estimate` of what the
-    real debate takes."""
+def notes_after_opened(settings: Settings, estimate: str = "") -> list[Noted]:
+    """The notes that follow the first event: that one agent takes every turn, and in a rehearsal the `estimate` of
+    what the real debate takes."""
     notes = [Noted(note="one agent")] if settings.one_agent else []
     return [*notes, Noted(note="estimate", detail=estimate)] if estimate else notes
 
 
-def new_opening(format: Format, templates: Mapping[str, str], **given: Any) -> Opened:
+def new_opened(format: Format, templates: Mapping[str, str], **given: Any) -> Opened:
     """The first event, made now: version, digests of the prompts, nonce and, unless it is given, seed are of today."""
     return Opened(
         schema_version=SCHEMA,

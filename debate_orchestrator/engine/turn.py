@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import BriefSent, CallFailed, Event, Rejected, ReplyEvent
-from debate_orchestrator.core.fold import CurrentState, check_event
+from debate_orchestrator.core.fold import CurrentState, would_change
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState, spec_in
@@ -73,7 +73,7 @@ class TurnRunner:
     def debate(self) -> DebateState:
         return self.current.state
 
-    def start_stage(self, seated: Sequence[tuple[Turn, Provider]]) -> list[Awaitable[None]]:
+    def start_stage(self, turn_providers: Sequence[tuple[Turn, Provider]]) -> list[Awaitable[None]]:
         """One awaitable for each turn, which returns when the turn has its reply.
 
         With `share_cache`, turns that share a cached prefix wait until the first of them begins to answer: only then
@@ -81,7 +81,7 @@ class TurnRunner:
         """
         cache_writers: dict[tuple[str, str, bool], asyncio.Event] = {}
         running: list[Awaitable[None]] = []
-        for turn, provider in seated:
+        for turn, provider in turn_providers:
             begun, cache_writer = asyncio.Event(), None
             if self.debate.opened.settings.share_cache and provider.caches:
                 prefix = (provider.name, turn.phase.reply, turn.mirrored)
@@ -297,7 +297,7 @@ def record_event(journal: JournalWriter, current: CurrentState, event: Event, on
     OutOfTurn if the event does not fit, JournalWriteError if it can't be written. In both cases journal and state
     are unchanged.
     """
-    if not check_event(current.state, event):
+    if not would_change(current.state, event):
         return False
     written = journal.append(event).event
     current.apply(written, checked=written is event)

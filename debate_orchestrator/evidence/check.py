@@ -60,7 +60,7 @@ class Checked(FrozenModel):
     """What the page says, for a near match."""
 
 
-def missing() -> bool:
+def libraries_missing() -> bool:
     """Whether libraries that checking needs are not installed."""
     return not all(map(_installed, _NEEDED))
 
@@ -70,7 +70,7 @@ async def check(url: str, quote: str, folder: Path | None, fetcher: Fetcher) -> 
 
     No address or page raises: all that goes wrong is an outcome. Raises BadFile if the folder can't be written.
     """
-    if missing():
+    if libraries_missing():
         return _checked(url, "not checked", f"checking needs {EXTRA}")
     if why := match.why_unusable(quote):
         return _checked(url, "not found", why)

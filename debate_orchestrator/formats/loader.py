@@ -84,12 +84,12 @@ def system_templates(format: Format) -> tuple[str, str]:
 def unrolled(
     format: Format, rounds: int, strictness: str, option_text: Callable[[str, bool], str], panel: int = 1
 ) -> list[tuple[str, str, list[str]]]:
-    """The turns of the format for that many rounds: for each stage its part of the debate, its order or condition, and
-    its turn ids. `option_text` says when a phase takes place that depends on a setting, which is on by default or
-    not."""
+    """The turns of the format for that many rounds: for each stage its section of the debate, its order or condition,
+    and its turn ids. `option_text` says when a phase takes place that depends on a setting; it gets the option, and
+    whether the setting is on by default."""
     stages: list[tuple[str, str, list[str]]] = []
     for slot in slots_of(format, rounds, strictness, format.optional_phases):
-        part = f"round {slot.round}" if slot.round is not None else "closing" if slot.after_rounds else "before"
+        section = f"round {slot.round}" if slot.round is not None else "closing" if slot.after_rounds else "before"
         taken = slot.stages(format.sides, judge_seats(panel))
         how = "alone" if sum(len(seats) for seats in taken) < 2 else str(slot.phase.order)
         if slot.phase.on:
@@ -98,5 +98,5 @@ def unrolled(
         if option := slot.phase.option:
             setting = option.replace(" ", "_")
             how = f"{how}, {option_text(setting, bool(default_of(setting, format)))}"
-        stages += [(part, how, [slot.turn_id(seat) for seat in seats]) for seats in taken]
+        stages += [(section, how, [slot.turn_id(seat) for seat in seats]) for seats in taken]
     return stages

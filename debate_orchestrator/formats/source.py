@@ -30,9 +30,10 @@ MAX_TEMPLATES = 400_000
 ONE_DEEPER = ("shapes", "seats", "labels", "lines")
 GROUPS = ("before", "round", "after")
 _KEYS = ("extends", *(key for key in Format.model_fields if key != "name"))
-_STAND_IN = "research"
+_FALLBACK_RUBRIC = "research"
+"""The rubric that replaces, without its name, one that can't be read, so that the rest of the format can be checked."""
 _UNNAMED = "unnamed"
-"""The rubric that replaces, without a name, one that can't be read, so that the rest of the format can be checked."""
+"""The name under which the rest of a format is checked whose folder has a name that no format can have."""
 
 Places = dict[tuple[str, ...], str]
 """The keys of a value, mapped to its place as `FILE:LINE`."""
@@ -222,7 +223,7 @@ def _rubric(given: Any, folder: FormatFolder, lines: Places, errors: list[str]) 
         data, inner = _placed(home, name_of(given) if home is folder else f"{given}.yaml")
     except BadFile as error:
         errors += error.problems
-        return {"name": "", **resources.read_yaml(f"judges/{_STAND_IN}.yaml")}
+        return {"name": "", **resources.read_yaml(f"judges/{_FALLBACK_RUBRIC}.yaml")}
     lines.update({("rubric", *keys): at for keys, at in inner.items()})
     return {"name": name, **data}
 

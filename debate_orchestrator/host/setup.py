@@ -175,7 +175,7 @@ def _moderated(
             problem = folder.write_brief(turn_files, brief)
             problems += [problem] if problem else []
             awaited = asked_before and not problem
-            return state, turn_files, tuple(folder.missing([turn_files])) if awaited else ()
+            return state, turn_files, tuple(folder.missing_replies([turn_files])) if awaited else ()
         keep(state)
         folder.archive(turn_files)
     return state, None, ()

@@ -99,7 +99,7 @@ def step(
     Raises:
         BadSettings: the journal needs your consent, or a person has a seat.
         BadJournal: the file is not a journal, was changed or is in use.
-        Paused, ProviderFailed: a seat with a model failed. What was answered is saved.
+        Paused, PermanentFailure: a seat with a model failed. What was answered is saved.
 
     Example:
         result = step("debate-report.journal.jsonl", {"1.opening.a": "I say tabs, because ..."})
@@ -191,7 +191,9 @@ class Stepper:
             show=(*(line.shown_alone(self.debate) for line in show), *self._unused()),
             accepted=tuple(self.accepted),
             problems=tuple(self.problems),
-            missing=tuple(self.folder.missing(TurnFiles(turn.turn, turn.brief, turn.reply) for turn in missing)),
+            missing=tuple(
+                self.folder.missing_replies(TurnFiles(turn.turn, turn.brief, turn.reply) for turn in missing)
+            ),
             turns=turns,
         )
 
@@ -214,7 +216,7 @@ class Stepper:
             return []
         left_out = {
             slot.turn_id(seat)
-            for slot in debate.layout.slots
+            for slot in debate.plan.slots
             if debate.is_skipped(slot)
             for role in slot.phase.seats
             for seat in (debate.judges if role == JUDGE else (role,))

@@ -85,7 +85,7 @@ class TurnsFolder:
             return None
         return read_reply(turn_files.turn, turn_files.reply, found=True)
 
-    def missing(self, awaited: Iterable[TurnFiles]) -> list[str]:
+    def missing_replies(self, awaited: Iterable[TurnFiles]) -> list[str]:
         """A sentence for each of these places, which have no reply; it names a file that is probably the reply under
         another name."""
         expected = {turn_files.turn: os.path.basename(turn_files.reply) for turn_files in awaited}

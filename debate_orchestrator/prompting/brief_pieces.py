@@ -1,4 +1,4 @@
-"""A brief taken apart into what a person reads: instructions and documents, without fences, codes and schemas."""
+"""Takes a brief apart for a person: into instructions and documents, without fences, codes and schemas."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ class Piece(NamedTuple):
 
 
 def pieces(brief: Brief, nonce: str, form: str = ALL_ASKED) -> list[Piece]:
-    """All that a brief holds, in its order; in place of the shape in which machines reply, what the `form` asks for."""
+    """The pieces of a brief, in its order. `form` replaces the JSON Schema, which is for models: it says what a form
+    asks for."""
     found = list(_parsed(_without_fence_text(brief.system, nonce), nonce))
     for message in brief.messages:
         for part in message.parts:
@@ -49,7 +50,7 @@ def pieces(brief: Brief, nonce: str, form: str = ALL_ASKED) -> list[Piece]:
     return found
 
 
-def limits(turn: Turn) -> str:
+def length_hint(turn: Turn) -> str:
     """How long the speech of a turn should be, and how long it may be; empty where the format sets none."""
     phase = turn.phase
     parts = [f"about {phase.words:,} words are asked for"] if phase.words else []
@@ -59,8 +60,8 @@ def limits(turn: Turn) -> str:
 
 
 def tasks(text: str, *, short: bool) -> list[str]:
-    """The sections of an instruction that say what to do now; of a speech only the first paragraph of each, since what
-    follows tells models how to write."""
+    """The sections of an instruction that say what to do now. With `short`, as for speeches, only the first paragraph
+    of each: the others tell models how to write."""
     sections = re.split(r"(?m)^(?=# )", text)
     found = [section.strip() for section in sections if section.startswith(_TASK)]
     return ["\n\n".join(re.split(r"\n\s*\n", task)[:2]) for task in found] if short else found

@@ -20,7 +20,7 @@ from debate_orchestrator.core.events import Rejected, ReplyEvent, StructuredRepl
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.json_schema import json_schema
 from debate_orchestrator.core.phases import JUDGE, MIRRORED, RAPPORTEUR, Phase, Turn
-from debate_orchestrator.core.state import DebateLayout, DebateState
+from debate_orchestrator.core.state import DebatePlan, DebateState
 from debate_orchestrator.core.transcript_entries import TranscriptEntry
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verdict import rounds_won, score_gap, score_totals
@@ -156,14 +156,14 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code:
     )
 
 
-_blocks: WeakKeyDictionary[DebateLayout, dict[tuple[str, bool, Hashable], tuple[ReplyEvent, str]]] = WeakKeyDictionary()
-"""A debate's layout, which all its states share, to the blocks of its turns, original and mirrored, by the list of
+_blocks: WeakKeyDictionary[DebatePlan, dict[tuple[str, bool, Hashable], tuple[ReplyEvent, str]]] = WeakKeyDictionary()
+"""A debate's plan, which all its states share, to the blocks of its turns, original and mirrored, by the list of
 issues as it was changed. Each with the reply that it was made of."""
 
 
 def _block(debate: DebateState, heard: dict[str, Any], values: dict[str, Any]) -> str:
     """A speech as those who heard it find it in their transcript."""
-    blocks = _blocks.setdefault(debate.layout, {})
+    blocks = _blocks.setdefault(debate.plan, {})
     key = heard["turn"]["id"], values["mirrored"], debate.issues
     reply_event = debate.replies[debate.mirror.turn_id(key[0]) if key[1] else key[0]]
     if key not in blocks or blocks[key][0] is not reply_event:

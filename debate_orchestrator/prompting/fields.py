@@ -1,8 +1,7 @@
-"""The shape of a structured reply as questions, and what was typed in answer to them as a reply.
+"""Makes questions for a person of the shape of a structured reply, and a reply of the answers.
 
-What is entered is kept as it was typed, by the place of its field, and read anew each time. An answer that is changed
-changes which fields are asked for, and nothing that was entered is lost by that. `core.schema.check` decides what will
-do.
+Answers are kept as they were typed, by the place of their field, and read anew each time. A changed answer may change
+which fields are asked for, and no answer is lost by that. `core.schema.check` decides whether the reply will do.
 """
 
 from __future__ import annotations

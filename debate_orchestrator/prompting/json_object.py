@@ -1,4 +1,4 @@
-"""Finds the JSON object in what a model said, and mends its punctuation where that can't change what it says.
+"""Finds the JSON object in a model's reply, and mends its punctuation where that can't change the meaning.
 
 A repair guesses, and a guess must never decide a debate. So a repaired object counts only if its words are those of the
 reply, in the same order, and if it has no bracket that the reply lacks: only the punctuation may be mended. The

@@ -63,11 +63,11 @@ _NOTHING = frozenset({"", "none", "null", "n a"})
 _NO_OPTION = _NOTHING | {"nobody", "no one", "neither", "neither side", "no"}
 
 
-class Reading(NamedTuple):
-    """A structured reply as it was read."""
+class NormalizedReply(NamedTuple):
+    """A structured reply in the form that its shape asks for."""
 
     value: Any
-    """With every value that has one meaning in the form that the shape asks for."""
+    """Every value that can mean only one thing is in that form; the others are as they were written."""
     changes: list[str]
     """What was changed, a short line each."""
     problems: list[str]
@@ -82,19 +82,19 @@ def normalize(
     shape_context: ShapeContext,
     sides: Mapping[str, frozenset[str]],
     code: Code | None = None,
-) -> Reading:
-    """The reading of a reply of this shape. `sides` are the `side_phrases` of each side. Where a `code` is given, it
+) -> NormalizedReply:
+    """A reply of this shape, normalized. `sides` are the `side_phrases` of each side. Where a `code` is given, it
     has to stand in all its places and in no other, and the fields in the order of the shape. `value` itself is left as
     it is."""
-    reading = _Reading(shape_context, sides, code)
-    record = reading.record(shape if code is None else coded_shape(shape, shape_context, code), value, "")
-    reading.problems[:0] = _one_problem(reading.uncoded, code)
-    if code is not None and not reading.problems and code.count_in(value) != reading.codes:
+    normalizer = _Normalizer(shape_context, sides, code)
+    record = normalizer.record(shape if code is None else coded_shape(shape, shape_context, code), value, "")
+    normalizer.problems[:0] = _one_problem(normalizer.uncoded, code)
+    if code is not None and not normalizer.problems and code.count_in(value) != normalizer.codes:
         problem = "the code of the turn stands within a text or out of its places."
-        reading.problems.append(with_hint(problem, "write it in its places alone"))
-    more = len(reading.changes) - MAX_CHANGES
-    changes = [*reading.changes[:MAX_CHANGES], *([f"and {more} more changes"] if more > 0 else [])]
-    return Reading(record, changes, reading.problems, reading.unknown)
+        normalizer.problems.append(with_hint(problem, "write it in its places alone"))
+    more = len(normalizer.changes) - MAX_CHANGES
+    changes = [*normalizer.changes[:MAX_CHANGES], *([f"and {more} more changes"] if more > 0 else [])]
+    return NormalizedReply(record, changes, normalizer.problems, normalizer.unknown)
 
 
 def _one_problem(uncoded: Mapping[str, str], code: Code | None) -> list[str]:
@@ -111,8 +111,8 @@ def _one_problem(uncoded: Mapping[str, str], code: Code | None) -> list[str]:
 
 
 def unwrapped(value: Any, names: Iterable[str], called: Iterable[str] = ()) -> tuple[Any, list[str]]:
-    """What an object around a reply holds, with a note, if its only key is a plain name for a reply or one that it is
-    `called`; any other value as it is. Other keys may say that what they hold is not the reply."""
+    """The object in an object whose only key is a plain name for a reply, or one of the names that it is `called`, with
+    a note on that; any other value as it is. Other keys may say that their value is not the reply."""
     if not isinstance(value, dict) or len(value) != 1 or set(value) & set(names):
         return value, []
     ((outer, inner),) = value.items()
@@ -123,8 +123,8 @@ def unwrapped(value: Any, names: Iterable[str], called: Iterable[str] = ()) -> t
     return inner, [f"{short_repr(outer)}: taken for a wrapper around the reply"]
 
 
-class _Reading:
-    """The reading of one reply, with the changes so far."""
+class _Normalizer:
+    """Normalizes one reply, and keeps the changes, problems and unknown keys so far."""
 
     def __init__(self, shape_context: ShapeContext, sides: Mapping[str, frozenset[str]], code: Code | None):
         self.shape_context, self.sides, self.code = shape_context, sides, code

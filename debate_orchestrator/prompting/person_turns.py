@@ -1,5 +1,5 @@
-"""The turns of people, at a terminal and in a browser alike: their seats, the names of what a form asks for, what is
-wrong with a reply, and what handing it in does."""
+"""The turns of people, at a terminal and in a browser alike: their seats, the names of the fields of a form, the
+problems of a reply, and the effects of handing it in."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from debate_orchestrator.util.terminal_text import chosen
 
 def human_seats(debate: DebateState) -> list[str]:
     """The seats that people have now, every judge of a panel apart."""
-    seats = (seat for role in debate.seated for seat in (debate.judges if role == JUDGE else (role,)))
+    seats = (seat for role in debate.active_seats for seat in (debate.judges if role == JUDGE else (role,)))
     return [seat for seat in seats if spec_in(debate, seat) == model_spec.HUMAN]
 
 

@@ -23,7 +23,7 @@ from debate_orchestrator.prompting import templates
 from debate_orchestrator.prompting.template_worker import READY
 from debate_orchestrator.prompting.templates import EntryTemplate, FunctionContext, Sandbox
 from debate_orchestrator.util import confine, resources
-from debate_orchestrator.util.errors import BadFormat, ProviderFailed
+from debate_orchestrator.util.errors import BadFormat, PermanentFailure
 from debate_orchestrator.util.sanitize import one_line
 
 _stopped: set[tuple[str, int]] = set()
@@ -70,7 +70,7 @@ def render(
     raise BadFormat(f"{place}: the template can't be rendered: {reason}.{why}")
 
 
-def check_templates(own: Mapping[str, str], roots: Mapping[str, EntryTemplate]) -> list[str]:
+def template_problems(own: Mapping[str, str], roots: Mapping[str, EntryTemplate]) -> list[str]:
     """As `templates.find_problems`, for templates that may come from a stranger."""
     answer = _worker().do({"own": dict(own), "roots": {name: _listed(root) for name, root in roots.items()}})
     if answer is None:
@@ -119,7 +119,7 @@ class _Worker:
     """The process that renders templates from outside, one task at a time."""
 
     def __init__(self, root: str):
-        """Starts the process. Raises ProviderFailed if it can't be started."""
+        """Starts the process. Raises PermanentFailure if it can't be started."""
         words = [*confine.command("debate_orchestrator.prompting.template_worker"), root]
         pipe = subprocess.PIPE
         self._lock = threading.Lock()
@@ -137,7 +137,7 @@ class _Worker:
             _, stderr = self._process.communicate()
             why = (stderr.decode("utf-8", "replace").strip().splitlines() or ["no reason was given"])[-1]
             problem = f"The process that renders templates can't be started: {one_line(why)}."
-            raise ProviderFailed(problem, hint="install again")
+            raise PermanentFailure(problem, hint="install again")
 
     def do(self, task: dict[str, Any]) -> dict[str, Any] | None:
         """The answer to a task; None if the process died or was killed over it."""

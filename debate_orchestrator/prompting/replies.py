@@ -1,4 +1,4 @@
-"""From a reply to an event: the other half of `briefs`, which makes what the reply answers.
+"""From a reply to an event. `briefs` is the other half, from a turn to the brief that the reply answers.
 
 A speech is taken as it is. A structured reply is read in three steps: `json_object` finds the object with the turn's
 code in what was said, `normalize` reads its values and looks for the code in all its places, and `check` rejects what
@@ -19,7 +19,7 @@ from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.schema import Shape, check, fields_asked
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.json_object import Found, OnlyPrivateWorking, find_object, find_with_code
-from debate_orchestrator.prompting.normalize import Reading, normalize, unwrapped
+from debate_orchestrator.prompting.normalize import NormalizedReply, normalize, unwrapped
 from debate_orchestrator.prompting.reply_code import Code, needs_code, phrase
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadReply, short_repr
@@ -65,9 +65,9 @@ def _check_text(turn_id: str, text: str) -> None:
 def parse_reply(
     debate: DebateState, turn: Turn, reply: Reply, code: Code | None, *, last: bool = False
 ) -> Spoke | Declined | StructuredReplyGiven:
-    """The event that a reply amounts to. `code` is that of the brief that it answers. A reply after which no other is
-    asked for is the `last`: it is not sent back for its quality alone. Neither is a person's, who is told before
-    handing it in. Raises BadReply, with every problem, if it can't be used."""
+    """The event that a reply amounts to. `code` is that of the brief that it answers. It is the `last` if no other will
+    be asked for: then it is not sent back for its quality alone. Neither is the reply of a person, who is told of such
+    problems before handing it in. Raises BadReply, with every problem, if it can't be used."""
     recorded_outcome = reply.recorded_outcome
     if code is not None:
         asked = {"text": reply.asked_code} if reply.asked_code else {}
@@ -100,11 +100,11 @@ def parse_reply(
     return StructuredReplyGiven(turn=turn.id, data=reading.value, reply=reply, changes=tuple(reading.changes))
 
 
-def _read(debate: DebateState, turn: Turn, shape: Shape, objects: list[Found], code: Code | None) -> Reading:
+def _read(debate: DebateState, turn: Turn, shape: Shape, objects: list[Found], code: Code | None) -> NormalizedReply:
     """The reading of a structured reply from the objects that are it, which must not differ."""
     shape_context, sides = schedule.shape_context(debate, turn), _sides(debate, turn)
     names, called = fields_asked(shape, shape_context), (turn.phase.reply, turn.phase.name)
-    readings: list[Reading] = []
+    readings: list[NormalizedReply] = []
     for found, changes in objects:
         bare, wrapped = unwrapped(found, names, called)
         reading = normalize(shape, bare, shape_context, sides, code)
@@ -115,7 +115,7 @@ def _read(debate: DebateState, turn: Turn, shape: Shape, objects: list[Found], c
     return readings[0]
 
 
-def _may_end_early(text: str, reading: Reading, code: Code | None) -> bool:
+def _may_end_early(text: str, reading: NormalizedReply, code: Code | None) -> bool:
     """Whether a text of the reply may have ended at a quotation mark that should be escaped: an unknown key stands
     right behind a text."""
     if code is None:

@@ -23,7 +23,7 @@ from debate_orchestrator.core import schedule
 from debate_orchestrator.core.json_schema import json_schema
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.schema import Field, Shape, ShapeContext, fields_asked
-from debate_orchestrator.core.state import DebateLayout, DebateState
+from debate_orchestrator.core.state import DebatePlan, DebateState
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.util import model_spec
 
@@ -40,8 +40,8 @@ _NO_CODE = (model_spec.REHEARSE, model_spec.HUMAN, model_spec.FETCH, model_spec.
 """Specs whose replies need no code: stand-ins, people, who fill in forms, and clerks of the program itself."""
 
 
-_openings: WeakKeyDictionary[DebateLayout, str] = WeakKeyDictionary()
-"""A debate's layout, which all its states share, to the sha256 of its opening."""
+_opened_digests: WeakKeyDictionary[DebatePlan, str] = WeakKeyDictionary()
+"""A debate's plan, which all its states share, to the sha256 of its event `Opened`."""
 
 
 class Code(FrozenModel):
@@ -101,9 +101,9 @@ def _text(debate: DebateState, turn: Turn, secret: bytes) -> str:
     opened = debate.opened
     heard = [(other.id, debate.replies[other.id].reply.text) for other in schedule.heard(debate, turn)]
     questions = [entry.text for entry in schedule.questions_put_to(debate, turn)]
-    if debate.layout not in _openings:
-        _openings[debate.layout] = hashlib.sha256(opened.model_dump_json().encode()).hexdigest()
-    parts = [opened.nonce, _openings[debate.layout], turn.id, heard, questions, debate.issues]
+    if debate.plan not in _opened_digests:
+        _opened_digests[debate.plan] = hashlib.sha256(opened.model_dump_json().encode()).hexdigest()
+    parts = [opened.nonce, _opened_digests[debate.plan], turn.id, heard, questions, debate.issues]
     number = int.from_bytes(hmac.digest(secret, json.dumps(parts).encode(), "sha256"))
     return "".join(_LETTERS[number // len(_LETTERS) ** place % len(_LETTERS)] for place in range(_LENGTH))
 

@@ -63,7 +63,7 @@ class Messages(api.ApiModel):
         for _ in range(_SEARCH_PAUSES):
             answer = MessagesReply(answer)
             await self.listen(base, options, answer, brief, clock, on_text)
-            if answer.stop != "pause_turn":
+            if answer.stop_reason != "pause_turn":
                 break
             base["messages"] = [*base["messages"], {"role": "assistant", "content": answer.blocks_to_resend()}]
         return answer.reply(self.name, self.unsupported.lacking(options))
@@ -262,7 +262,7 @@ class MessagesReply(api.ApiReply):
         """Index to field to what was added to it since. Joined at the end: adding to a string copies it each time."""
         self._cited: list[FoundPage] = []
         self._counts: dict[str, int] = {}
-        self._before = before if before is not None and before.stop else None
+        self._before = before if before is not None and before.stop_reason else None
         if self._before is not None:
             self.usage = self._before.usage
             self.length, self.received = self._before.length, self._before.received
@@ -292,7 +292,7 @@ class MessagesReply(api.ApiReply):
                 return self._start(index, api.field(event, "content_block"))
             case "message_delta":
                 delta = api.field(event, "delta")
-                self.stop = api.short_field(api.field(delta, "stop_reason")) or self.stop
+                self.stop_reason = api.short_field(api.field(delta, "stop_reason")) or self.stop_reason
                 explanation = api.field(api.field(delta, "stop_details"), "explanation")
                 self._explanation = api.short_field(explanation) or self._explanation
                 self._count(api.field(event, "usage"))
@@ -394,7 +394,7 @@ class MessagesReply(api.ApiReply):
             return self.invalid
         if not self._ended:
             return "a stream that ended in the middle" if self.begun else "no answer in it"
-        return "an answer that does not say how it ended" if self.stop is None else None
+        return "an answer that does not say how it ended" if self.stop_reason is None else None
 
     @property
     def text(self) -> str:

@@ -56,7 +56,7 @@ class ApiReply:
     """Stop reason to how the answer ended; any other is a whole answer."""
 
     def __init__(self) -> None:
-        self.stop: str | None = None
+        self.stop_reason: str | None = None
         self.invalid: str | None = None
         """Why this can be no answer, where something invalid came."""
         self.length = self.received = 0
@@ -87,13 +87,13 @@ class ApiReply:
 
     def ended(self) -> Literal["whole", "cut", "refused"]:
         """How it ended."""
-        return "cut" if self.closed else self.endings.get(self.stop or "", "whole")
+        return "cut" if self.closed else self.endings.get(self.stop_reason or "", "whole")
 
     def pages(self) -> tuple[FoundPage, ...]:
         """The pages that a search found."""
         return ()
 
-    def reply(self, spec: str, lacked: tuple[str, ...] = (), *, batch: bool = False) -> Reply:
+    def reply(self, spec: str, unsupported: tuple[str, ...] = (), *, batch: bool = False) -> Reply:
         """The answer as a reply of that seat, priced as one of a batch if it is. A cost that the server reports is
         believed. The cost of an answer whose stream was closed is unknown, since its tokens are counted at its end,
         unless it is free."""
@@ -103,7 +103,8 @@ class ApiReply:
             cost = None  # the counts of the server can't be right
         reply = Reply(
             text=self.text[: LIMITS.answer], brief_digest="", by=spec, model=self.model, usage=self.usage,
-            stop=self.stop, ended=self.ended(), cost=cost, found=self.pages(), lacked=lacked,
+            stop_reason=self.stop_reason, ended=self.ended(), cost=cost, found_pages=self.pages(),
+            unsupported=unsupported,
         )  # fmt: skip
         return reply.model_copy(update={"received": self.received})
 

@@ -87,10 +87,10 @@ def _planned(debate: DebateState) -> tuple[list[_Planned], list[float]]:
     calls: list[_Planned] = []
     starts = [0.0]
     previous: Slot | None = None
-    for slot in debate.layout.slots:
+    for slot in debate.plan.slots:
         certain = slot.phase.on is None
         joins = previous is not None and slot.joins(previous)
-        stages = slot.stages(debate.layout.speaking_order, debate.judges, mirror=debate.mirrors(slot.phase))
+        stages = slot.stages(debate.plan.speaking_order, debate.judges, mirror=debate.mirrors(slot.phase))
         for seats in stages:
             stage = len(starts) - (2 if joins else 1)
             calls += [_Planned(slot.turn_id(seat), family(debate, slot.phase, seat), stage, certain) for seat in seats]

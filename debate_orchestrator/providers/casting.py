@@ -52,7 +52,7 @@ def spec_problem(spec: str, seat: str = "") -> str | None:
     return problem
 
 
-def missing(
+def key_problems(
     cast: Mapping[str, tuple[str, ...]], permissions: Permissions = NO_PERMISSIONS, *, may_sign_in: bool = False
 ) -> list[str]:
     """One sentence for every spec that can't be called as things are: its key is missing, or would be sent unencrypted.

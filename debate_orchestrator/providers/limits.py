@@ -1,4 +1,4 @@
-"""How much a server or a program may send, how long it may take, and how long the answer to a brief may be.
+"""Limits of one response: its size, the time that it may take, and the length of the answer to a brief.
 
 A small model may never stop by itself. The limit of tokens follows from the words that the phase allows, with room for
 thinking; not every server heeds it, so a stream is closed where its visible text is twice as long as the phase allows.

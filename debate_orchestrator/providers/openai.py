@@ -228,7 +228,7 @@ class CompletionsReply(api.ApiReply):
             return self._reject("a finish_reason that is not text")
         if stop == "error":
             return self._reject("an answer that ended in an error")
-        self.stop = self.stop or api.short_field(stop)
+        self.stop_reason = self.stop_reason or api.short_field(stop)
         return pieces
 
     def _reject(self, why: str) -> list[str]:
@@ -248,7 +248,7 @@ class CompletionsReply(api.ApiReply):
     def incomplete(self) -> str | None:
         if self.invalid:
             return self.invalid
-        if self.stop is None:
+        if self.stop_reason is None:
             return "a stream that ended without a finish_reason" if self.begun else "no answer in it"
         return None
 

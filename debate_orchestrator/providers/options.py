@@ -30,7 +30,7 @@ class Option(NamedTuple):
     """Something to ask of a server."""
 
     name: str
-    """As `Reply.lacked` has it."""
+    """As `Reply.unsupported` has it."""
     variants: tuple[Mapping[str, Any], ...]
     """The fields of a request that ask for it, best first. The last are such that every server takes them."""
     signs: tuple[str, ...]

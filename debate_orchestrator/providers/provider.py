@@ -9,7 +9,7 @@ from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.util.errors import ExternalError, RedactionFailed, TransientError
-from debate_orchestrator.util.redact import StreamRedactor, redact_fragments, redactor, search_failure
+from debate_orchestrator.util.redact import StreamRedactor, redact_fragments, redaction_failure, redactor
 
 if TYPE_CHECKING:
     import asyncio
@@ -128,12 +128,12 @@ async def call_provider(provider: Provider, brief: Brief, on_text: OnPiece, *, w
     pieces = StreamRedactor(on_text, withheld=not watched)
     try:
         request = brief.redacted()
-        _check_search()
+        _check_redaction()
         reply = await provider.reply(request, pieces.take)
         if watched:
             pieces.end()
         redacted = _redacted(reply)
-        _check_search()
+        _check_redaction()
         return redacted
     except BaseException as error:
         pieces.end()
@@ -146,10 +146,10 @@ async def call_provider(provider: Provider, brief: Brief, on_text: OnPiece, *, w
         raise
 
 
-def _check_search() -> None:
+def _check_redaction() -> None:
     """Raises RedactionFailed once a search for secrets failed: a seat would answer a hidden text, or be blamed for
     its hidden reply, and asked again at a price."""
-    if cause := search_failure():
+    if cause := redaction_failure():
         raise RedactionFailed(cause)
 
 

@@ -85,7 +85,7 @@ class Announcer:
         """The last round that was announced."""
 
     def new(self, debate: DebateState) -> list[Announcement]:
-        """What is announced since the last call, in order; everything so far on the first."""
+        """The announcements since the last call, in order; on the first call, all so far."""
         return [line for stage in self.new_stages(debate) for line in (*stage.before, *stage.after)]
 
     def new_stages(self, debate: DebateState) -> list[StageAnnouncements]:
@@ -107,7 +107,7 @@ class Announcer:
         return found
 
     def _begun(self, debate: DebateState, stage: Stage) -> Iterator[Announcement]:
-        """What is announced before the first word of a stage."""
+        """The announcements before the first word of a stage."""
         first = stage[0]
         if first.round is not None and first.round > self._round:
             self._round = first.round
@@ -143,7 +143,7 @@ def _listed(debate: DebateState, turn: str = "") -> Iterator[Announcement]:
 
 
 def _brought(debate: DebateState, stages: Sequence[Stage], n: int) -> Iterator[Announcement]:
-    """What is announced when all turns of a stage are taken."""
+    """The announcements when all turns of a stage are taken."""
     first = stages[n][0]
     for turn in stages[n]:
         yield from _about(debate, turn)
@@ -181,7 +181,7 @@ def _intervention(debate: DebateState, stage: Stage) -> Iterator[Announcement]:
 
 
 def _about(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
-    """What a single turn brings that is announced at once."""
+    """The announcements of what a single turn brings."""
     name = debate.format.name_of(turn.seat)
     text = ""
     if speech_rules.declined(debate, turn.id):
@@ -237,7 +237,7 @@ def _recommended(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
 
 
 def _voted(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
-    """What the votes of a place come to; nothing before all are cast."""
+    """The announcements of the votes in a slot; none before all are cast."""
     if turn.round is not None:
         return _round(debate, turn.round)
     return _decided(debate) if turn.after_rounds else _blind(debate)
@@ -269,10 +269,10 @@ def _round(debate: DebateState, n: int) -> Iterator[Announcement]:
     elif wording.is_labelled(votes):
         scales = wording.scales(debate.format)
         label = wording.label_by_quorum(result.label, votes, debate.opened.settings.quorum)
-        score = f", {scales.of(result.score)}" if label and result.score is not None else ""
+        score = f", {scales.with_scale(result.score)}" if label and result.score is not None else ""
         text = f"Round {n}: {one_line(label or NO_DECISION)}{score}"
     else:
-        counts = f" ({wording.tally(wording.count(votes))})" if len(votes) > 1 else ""
+        counts = f" ({wording.tally(wording.votes_by_winner(votes))})" if len(votes) > 1 else ""
         text = f"Round {n}: {wording.winner_word(result.winner)}{counts}"
     yield Announcement("scores", text)
     yield from _reasons(debate, tally.ballots(debate, n))
@@ -303,8 +303,8 @@ def _changed(debate: DebateState, votes: Sequence[Vote]) -> Iterator[Announcemen
 
 
 def decided_line(debate: DebateState) -> str:
-    """What was decided, in a line; of a debate that only stand-ins judged, that there is no winner. Empty where there
-    is no verdict."""
+    """The decision, in a line; where only stand-ins judged, that there is no winner. Empty where there is no
+    verdict."""
     verdict = tally.verdict(debate)
     if verdict is None:
         return ""

@@ -96,7 +96,7 @@ def rows(debate: DebateState, turn: Turn, field: str) -> list[Mapping[str, Any]]
 
 def has_clerk(debate: DebateState) -> bool:
     """Whether a clerk has a place in this debate."""
-    return any(CLERK in slot.phase.seats for slot in debate.layout.slots)
+    return any(CLERK in slot.phase.seats for slot in debate.plan.slots)
 
 
 def summary(debate: DebateState) -> str:

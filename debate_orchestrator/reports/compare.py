@@ -310,8 +310,8 @@ def is_swapped(first: ReportModel, other: ReportModel) -> bool:
 
 
 def differences(runs: Sequence[ComparedRun]) -> Iterator[str]:
-    """Who won where, where that differs, a sentence each; the verdict also where it does not. Of runs on the topic of
-    the first alone."""
+    """The winners of each round and of the debate, a sentence each: of a round where they differ, of the debate in any
+    case. Only of runs on the topic of the first."""
     same_topic = [run for run in runs if run.report.topic == runs[0].report.topic]
     labelled = all(run.report.judging.labelled for run in same_topic if run.report.judges)
     ended = {run.number: won for run in same_topic if (won := run.decided(labelled=labelled)) is not None}

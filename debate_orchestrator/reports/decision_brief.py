@@ -187,7 +187,7 @@ def issues_report(debate: DebateState) -> IssuesReport | None:
 
 def decision_brief_turns(debate: DebateState) -> Collection[str]:
     """The turns in which the decision brief is written and checked."""
-    slots = [slot for slot in debate.layout.slots if slot.phase.option == DECISION_BRIEF and slot.after_rounds]
+    slots = [slot for slot in debate.plan.slots if slot.phase.option == DECISION_BRIEF and slot.after_rounds]
     return {slot.turn_id(seat) for slot in slots for seat in slot.phase.seats}
 
 

@@ -138,7 +138,7 @@ def _sure(report: ReportModel) -> Iterator[str]:
         return
     if report.judging.labelled:
         if verdict.label is not None:
-            score = "" if verdict.score is None else f", {report.judging.scales.of(verdict.score, ' of ')}"
+            score = "" if verdict.score is None else f", {report.judging.scales.with_scale(verdict.score, ' of ')}"
             yield f"Judged {verdict.label}{score}."
     elif verdict.strength is not None:
         yield f"{verdict.strength.capitalize()}: {_argued(report, verdict)}."
@@ -173,7 +173,8 @@ def _argued(report: ReportModel, verdict: VerdictReport) -> str:
 
 
 def _before(report: ReportModel, winner: str) -> str:
-    """What judges held before the first word, of the side that won."""
+    """The share that judges gave the winner on average before the first word, as the end of a sentence; empty if there
+    is none."""
     held = [_share_of(vote, winner, report.judging.scales.certain) for vote in report.judging.blind]
     shares = [share for share in held if share]
     return f"; {wording.whole_percent(mean(shares))} before the debate" if shares else ""

@@ -251,8 +251,8 @@ _WHOLE = re.compile(r"(`{3,})text\n(.*)\n\1", re.DOTALL)
 
 
 def unescaped(markdown: str, budget: ParseBudget | None = None) -> str:
-    """The speech that `block` makes this of. Where several would do it is the one with fewer backslashes; where
-    none is found, what was given, which `block` leaves as it is."""
+    """The speech of which `block` makes this text. Where several would do it is the one with fewer backslashes; where
+    none is found, the text itself, which `block` leaves as it is."""
     whole = _WHOLE.fullmatch(markdown)
     if whole and block(whole[2], budget) == markdown:
         return whole[2]

@@ -345,7 +345,7 @@ def _round(debate: DebateState, n: int, turns: Mapping[str, TurnReport]) -> Roun
 
 def _judging(debate: DebateState) -> JudgingReport:
     format = debate.format
-    slots = [slot for slot in debate.layout.slots if JUDGE in slot.phase.seats and slot.phase.reply != "text"]
+    slots = [slot for slot in debate.plan.slots if JUDGE in slot.phase.seats and slot.phase.reply != "text"]
     voting = [slot for slot in slots if format.is_vote(slot.phase)]
     changed, mirrored = tally.flips(debate)
     return JudgingReport(

@@ -111,7 +111,7 @@ def _setup_notes(debate: DebateState) -> Iterator[Note]:
         yield _info("feedback", f"The judge's feedback {kept}.")
     if debate.opened.context:
         names = ", ".join(one_line(file.name) for file in debate.opened.context)
-        yield _info("material", f"{_material(debate)}: {names}.")
+        yield _info("material", f"{_context_given(debate)}: {names}.")
     if setup.search:
         yield _info("search", "Debaters could search the web.")
 
@@ -144,7 +144,7 @@ def _source_notes(debate: DebateState) -> Iterator[Note]:
             yield _info("sources", checked)
     elif debate.judges and arguing_sides(debate) and not (debate.format.quotes and debate.opened.context):
         yield _info("sources", "No source that the debaters cite was looked up: this format has no seat for that.")
-    for seat, features in _by_seat(debate, lambda reply: reply.lacked).items():
+    for seat, features in _by_seat(debate, lambda reply: reply.unsupported).items():
         name = debate.format.name_of(seat)
         yield _warning("unavailable", f"Not available from the provider of {name}: {', '.join(features)}.")
     changed = [note.detail for note in debate.notes if note.note == "prompts changed"]
@@ -165,7 +165,7 @@ def _by_seat(debate: DebateState, said: Callable[[Reply], Iterable[str | None]])
 
 def arguing_sides(debate: DebateState) -> tuple[str, ...]:
     """The sides that have a turn in this debate."""
-    seats = {seat for slot in debate.layout.slots for seat in slot.phase.seats}
+    seats = {seat for slot in debate.plan.slots for seat in slot.phase.seats}
     return tuple(side for side in debate.format.sides if side in seats)
 
 
@@ -184,12 +184,12 @@ def _order(debate: DebateState) -> str:
 def _at_once(debate: DebateState) -> bool:
     """Whether both sides speak at once in every phase that they share."""
     sides = set(arguing_sides(debate))
-    together = [slot.phase for slot in debate.layout.slots if sides <= set(slot.phase.seats)]
+    together = [slot.phase for slot in debate.plan.slots if sides <= set(slot.phase.seats)]
     return bool(together) and all(phase.order == "at once" for phase in together)
 
 
-def _material(debate: DebateState) -> str:
-    """To whom the material was given."""
+def _context_given(debate: DebateState) -> str:
+    """To whom the context files were given."""
     heard_by = debate.format.context_heard_by
     judged = JUDGE in heard_by or not debate.judges
     if any(side in heard_by for side in arguing_sides(debate)):
@@ -199,7 +199,7 @@ def _material(debate: DebateState) -> str:
 
 def _advises(debate: DebateState) -> bool:
     """Whether judges advise the debaters in this format."""
-    slots = [slot for slot in debate.layout.slots if slot.round is not None and debate.format.is_vote(slot.phase)]
+    slots = [slot for slot in debate.plan.slots if slot.round is not None and debate.format.is_vote(slot.phase)]
     return any("feedback" in debate.format.shapes[slot.phase.reply] for slot in slots)
 
 
@@ -243,7 +243,7 @@ def _specs(debate: DebateState, cast: Mapping[str, tuple[str, ...]]) -> dict[str
     """Seat to who fills it, every judge of a panel apart."""
     return {
         seat: spec
-        for role in debate.seated
+        for role in debate.active_seats
         for seat, spec in zip(judge_seats(len(cast[role])) if role == JUDGE else (role,), cast[role], strict=True)
     }
 
@@ -270,7 +270,7 @@ def _people(debate: DebateState) -> Iterator[str]:
 
 def _cast(debate: DebateState) -> str:
     """Who fills the seats. Who looks things up is said with the findings."""
-    cast = {seat: specs for seat, specs in debate.cast.items() if seat in debate.seated and seat != CLERK}
+    cast = {seat: specs for seat, specs in debate.cast.items() if seat in debate.active_seats and seat != CLERK}
     if debate.opened.earlier_debate is not None:
         return f"Judge: {public_cast(cast[JUDGE])}; the speeches are those on record."
     if all(spec == model_spec.HOST for specs in cast.values() for spec in specs):
@@ -323,7 +323,7 @@ def run_report(debate: DebateState) -> RunReport:
         in_part=rehearsed_in_part(debate, opened.cast, debate.cast),
         cast={seat: tuple(map(model_spec.public_name, specs)) for seat, specs in debate.cast.items()},
         models=_by_seat(debate, lambda reply: (reply.model,)),
-        role_names={role: debate.format.name_of(role) for role in debate.seated},
+        role_names={role: debate.format.name_of(role) for role in debate.active_seats},
         settings=dict(_settings(debate)),
         context=tuple(file.name for file in opened.context),
         prompts=dict(sorted(opened.prompts.items())),
@@ -369,7 +369,7 @@ def _kind(debate: DebateState) -> RunKind:
     """What all who have a seat, or have spoken, have in common. A clerk only looks things up, and the speakers of a
     recorded debate were not called."""
     again = debate.opened.earlier_debate is not None
-    seats = [seat for seat in debate.seated if (seat == JUDGE if again else seat != CLERK)]
+    seats = [seat for seat in debate.active_seats if (seat == JUDGE if again else seat != CLERK)]
     specs = {spec for cast in (debate.opened.cast, debate.cast) for seat in seats for spec in cast.get(seat, ())}
     specs |= {debate.reply(turn).by for turn in schedule.turns_taken(debate) if turn.role in seats}
     kinds = {_KINDS.get(model_spec.kind(spec), "called") for spec in specs}

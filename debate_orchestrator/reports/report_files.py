@@ -107,7 +107,7 @@ FILE_TYPES = {
 
 
 class Checksum(NamedTuple):
-    """What a report says of itself, and whether it holds."""
+    """The checksum that a report states, and whether it fits."""
 
     version: str
     """Of the package that made the report."""
@@ -235,21 +235,17 @@ def endings() -> str:
 
 
 State = Literal[
-    "unchanged",
-    "earlier",
-    "longer",
-    "another",
-    "changed",
+    "unchanged",  # made of this journal as it is
+    "earlier",  # made of this journal when it had fewer lines
+    "longer",  # made of a journal with more lines than this one
+    "another",  # made of another journal
+    "changed",  # changed after it was written
     "no checksum",
-    "not a report",
-    "contradicts",
-    "reviewed",
-    "other version",
+    "not a report",  # no checksum, and it does not begin as a report does
+    "contradicts",  # has a checksum, and does not say what the journal says
+    "reviewed",  # as `contradicts` or `no checksum`, but perhaps made before one of the reviewers' ballots
+    "other version",  # names another version of this program, and only that one can tell
 ]
-"""Made of this journal as it is; of this journal some lines ago; of a journal with more lines; of another; changed
-after it was written; without a checksum; without one and without the beginning of a report; with one, and not saying
-what the journal says; the same, or without a checksum, where there are reviewers' ballots, so that it may have been
-made before one of them; or naming another version of this program, so that only that version can tell."""
 Remade = Literal["same", "different", "not compared"]
 _ONLY = "Only that version can tell whether it says what the journal says: anyone can give a report a new checksum."
 _FILED_SINCE = "Reviewers have filed ballots since, which it does not include: `debate report` makes it with them."
@@ -257,7 +253,7 @@ _JUDGED_HERE = "of another journal: that of the debate which is judged again in 
 
 
 class Verification(NamedTuple):
-    """What there is to say of one report."""
+    """The result of verifying one report."""
 
     path: str
     state: State
@@ -276,7 +272,7 @@ class Verification(NamedTuple):
 
     @property
     def undecided(self) -> bool:
-        """Whether it may be as well as not, and something is left to do before that can be told."""
+        """Whether `well` is not decidable yet, since something has to be done first."""
         return self.state in ("reviewed", "other version")
 
     @property
@@ -332,7 +328,7 @@ def read_reports(paths: Sequence[str]) -> list[tuple[str, bytes]]:
 
 
 def verify(path: str, data: bytes, entries: Sequence[Entry], reviews: str = "") -> Verification:
-    """What there is to say of a report beside the lines of a journal that verified, and the folder of `reviews`."""
+    """Compares a report with the verified `entries` of a journal, and with the ballots in the folder `reviews`."""
     ending = os.path.splitext(path)[1]
     checksum = read_checksum(data, ending)
     if checksum is None:
@@ -363,7 +359,7 @@ def verify(path: str, data: bytes, entries: Sequence[Entry], reviews: str = "") 
 
 
 def integrity(path: str, data: bytes) -> str:
-    """What a report's own bytes show where its journal can't be read, in a sentence."""
+    """A sentence on what a report's own bytes show, where its journal can't be read."""
     checksum = read_checksum(data, os.path.splitext(path)[1])
     if checksum is None:
         return "has no checksum that can be read."

@@ -91,7 +91,7 @@ class ReviewForm:
             scales={name: format.rubric.scale(name) for name in debate.criteria},
         )
         reached = {turn.round for turn in schedule.turns_taken(debate)}
-        slots = [slot for slot in debate.layout.slots if format.is_vote(slot.phase)]
+        slots = [slot for slot in debate.plan.slots if format.is_vote(slot.phase)]
         self.rounds: dict[int, Shape] = {}
         """Round to what is asked about it; only rounds that were held and that judges vote on."""
         for n in sorted(n for n in reached if n is not None):
@@ -294,7 +294,7 @@ class ReviewedDebate(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """What the ballots on it name."""
+        """The hash that the ballots on it name."""
         return self.entries[-1].hash
 
 
@@ -370,8 +370,8 @@ def checked_review(value: Mapping[str, Any], where: str, form: ReviewForm, entri
 
 
 def stem_of(reviewer: str) -> str:
-    """What a reviewer's files are called: the name, where it can be a file's on any system; else what is left of it
-    and some digits that stand for the whole."""
+    """The name of a reviewer's files without its ending: the reviewer's own where it can be a file's on any system;
+    else what is left of it and some digits that stand for the whole."""
     name = one_line(reviewer)
     if _PLAIN.fullmatch(name):
         return name
@@ -382,7 +382,7 @@ def stem_of(reviewer: str) -> str:
 
 
 def path_of(folder: str, reviewer: str, ending: str = ENDING) -> str:
-    """Where a reviewer's ballot lies, or with `DRAFT` the draft of it."""
+    """The path of a reviewer's ballot, or with `DRAFT` of its draft."""
     return os.path.join(folder, stem_of(reviewer) + ending)
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from debate_orchestrator.core.phases import CLERK, MIRRORED
-from debate_orchestrator.core.verdict import Vote, valid_votes
+from debate_orchestrator.core.verdict import Vote, decided_votes
 from debate_orchestrator.reports import decision_brief, markup, reviewers, verdict_text, wording
 from debate_orchestrator.reports.citations import VERIFIED
 from debate_orchestrator.reports.decision_brief import IssueReport
@@ -55,8 +55,8 @@ class Writer(Protocol):
 
 
 def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """What the templates of reports for people are given: the report, its sections in words, and how a turn is
-    written. Fields of final ballots that a template shows `elsewhere` are not listed."""
+    """The values for the templates of reports that people read: the report, its sections in words, and the functions
+    that write a turn. Fields of final ballots that a template shows `elsewhere` are not listed."""
     fields = FieldText(report.seats)
     rated = {"sources"} if report.evidence is not None else set()
     own = [phrase(f"{issue.id}. ", prose(issue.question)) for issue in own_issues(report)]
@@ -125,7 +125,7 @@ class JudgingText(NamedTuple):
 
 
 def judging_text(report: ReportModel, fields: FieldText) -> JudgingText:
-    """What there is to say of a debate's judging."""
+    """The sentences on how a debate was judged."""
     means, judging = _means(report), report.judging
     about = [
         phrase(strong(literal(title), ":"), " ", prose(judging.rules.rubric.criteria[name].about))
@@ -168,11 +168,11 @@ def _vote_row(report: ReportModel, place: str, vote: Vote) -> tuple[Phrase, ...]
 
 
 def _counts(report: ReportModel) -> Iterator[str]:
-    """What a reader must know to add the votes up."""
+    """The sentences that a reader needs to add the votes up."""
     panel, judging = report.judging.panel, report.judging
     if len(panel) > 1:
         what = "Labels" if judging.labelled else "Votes"
-        n = sum(vote.label is not None for vote in panel) if judging.labelled else len(valid_votes(panel))
+        n = sum(vote.label is not None for vote in panel) if judging.labelled else len(decided_votes(panel))
         least = max(1, judging.quorum)
         yield f"{what} that count: {n} of {len(panel)}; at least {least} must, for anything to be decided."
     if judging.mirrored:
@@ -415,7 +415,7 @@ def _numbers(line: CostRow, *, searched: bool) -> tuple[str, ...]:
 
 
 def money(line: CostRow) -> str:
-    """What the calls of a line cost. An unknown price is unknown, and never 0."""
+    """The cost of the calls of a line. An unknown price is unknown, and never 0."""
     if line.usd_known is None:
         return "unknown"
     known = f"${line.usd_known:.4f}" if line.usd_known else "$0"

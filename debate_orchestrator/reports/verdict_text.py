@@ -64,7 +64,7 @@ def headline(report: ReportModel) -> list[tuple[str, Phrase]]:
 
 def _label_fields(report: ReportModel, verdict: VerdictReport) -> Iterator[tuple[str, Phrase]]:
     yield "Label", literal(verdict.label) if verdict.label else phrase(NO_DECISION)
-    yield "Score", phrase(report.judging.scales.of(verdict.score if verdict.label else None, " / "))
+    yield "Score", phrase(report.judging.scales.with_scale(verdict.score if verdict.label else None, " / "))
 
 
 def _winner_fields(report: ReportModel, verdict: VerdictReport) -> Iterator[tuple[str, Phrase]]:
@@ -111,7 +111,7 @@ def who_argued_better(report: ReportModel) -> str:
 
 
 def outcome(report: ReportModel) -> Phrase:
-    """What was decided, in a sentence or two, for a reader who reads nothing else."""
+    """The decision, in a sentence or two, for a reader who reads nothing else."""
     verdict = report.verdict
     if verdict is None:
         return ()
@@ -180,7 +180,7 @@ def _label_outcome(report: ReportModel, verdict: VerdictReport) -> Phrase:
     winner = report.judging.rules.winner_of.get(verdict.label, verdict.winner)
     counts = "as a tie" if winner == TIE else "for neither side"
     counts = f"for {report.seats[winner]}" if winner in report.seats else counts
-    score = "" if verdict.score is None else f" ({report.judging.scales.of(verdict.score)})"
+    score = "" if verdict.score is None else f" ({report.judging.scales.with_scale(verdict.score)})"
     stated = strong("The verdict: ", literal(verdict.label), f"{score}.")
     sentences: list[str | Phrase] = [stated, f"Between the two sides it counts {counts}."]
     if len(verdict.panel) > 1:
@@ -197,7 +197,7 @@ def _concession(report: ReportModel) -> str:
 
 
 def both_sides(report: ReportModel) -> str:
-    """What both sides are called together: `both researchers`."""
+    """A name for both sides together: `both researchers`."""
     kinds = {report.seats[side].rpartition(" ")[0].lower() for side in report.names}
     return f"both {kinds.pop()}s" if len(kinds) == 1 and "" not in kinds else "both sides"
 
@@ -252,7 +252,7 @@ def summary(report: ReportModel) -> PhraseTable:
             scores = [decimals(round_report.scores[side]) if round_report.scores else "none" for side in sides]
             cells = [*map(phrase, scores), *cells]
         elif judging.labelled:
-            score = judging.scales.of(round_report.score if round_report.label else None, " / ")
+            score = judging.scales.with_scale(round_report.score if round_report.label else None, " / ")
             cells = [literal(round_report.label) if round_report.label else phrase(NO_DECISION), phrase(score)]
         # Winners alone lead nowhere: the table would only repeat the transcript's links.
         linked = [citing(text, ballot) for text in cells] if judging.scores_rounds or judging.labelled else cells
@@ -262,7 +262,7 @@ def summary(report: ReportModel) -> PhraseTable:
         totals = [decimals(verdict.totals[side]) if verdict.totals else "none" for side in sides]
         rows.append(tuple(map(strong, ("Total", *totals, winner_word(verdict.winner)))))
     if verdict and judging.labelled:
-        score = judging.scales.of(verdict.score if verdict.label else None, " / ")
+        score = judging.scales.with_scale(verdict.score if verdict.label else None, " / ")
         rows.append((strong("Final"), strong(literal(verdict.label or NO_DECISION)), strong(score)))
     return PhraseTable(tuple(heads), tuple(rows))
 

@@ -15,7 +15,7 @@ from debate_orchestrator.core.phases import CONSENSUS, DECISION_BRIEF, ISSUES, N
 from debate_orchestrator.core.schema import Field
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.core.verdict import BallotReading, RoundResult, Verdict, Vote, valid_votes
+from debate_orchestrator.core.verdict import BallotReading, RoundResult, Verdict, Vote, decided_votes
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.messages import and_joined, command
 from debate_orchestrator.util.numbers import decimals, percent, plural
@@ -45,7 +45,7 @@ class Scales(FrozenModel):
 
     model_config = {**FrozenModel.model_config, "arbitrary_types_allowed": True}
 
-    def of(self, score: Fraction | None, between: str = "/") -> str:
+    def with_scale(self, score: Fraction | None, between: str = "/") -> str:
         """A score with the most that there is: `7/10`."""
         if score is None:
             return "none"
@@ -54,7 +54,7 @@ class Scales(FrozenModel):
     def labelled(self, label: str | None, score: Fraction | None) -> str:
         """A label with its score: `misleading (4/10)`."""
         text = one_line(label) if label else NO_DECISION
-        return text if score is None else f"{text} ({self.of(score)})"
+        return text if score is None else f"{text} ({self.with_scale(score)})"
 
     def likely(self, probability: Fraction) -> str:
         """A probability: `85%`."""
@@ -80,7 +80,7 @@ def scales(format: Format) -> Scales:
 
 
 def _ends(score: Field) -> tuple[str, str]:
-    """What the ends of a scale mean, where the format tells its judges so: `0 refuted to 10 proven`."""
+    """The meanings of the ends of a scale, where the format tells its judges so: `0 refuted to 10 proven`."""
     span = _SPAN.search(one_line(score.about))
     if span is None or score.most is None or (span["least"], span["most"]) != ("0", f"{score.most:g}"):
         return ENDS
@@ -119,9 +119,9 @@ def votes_sentence(verdict: Verdict) -> str:
     return f"{most} of {len(verdict.panel)} judges voted for {first}{more}."
 
 
-def count(votes: Sequence[Vote]) -> dict[str, int]:
+def votes_by_winner(votes: Sequence[Vote]) -> dict[str, int]:
     """Winner to the votes for it; abstentions are not among them."""
-    return dict(Counter(vote.winner for vote in valid_votes(votes)))
+    return dict(Counter(vote.winner for vote in decided_votes(votes)))
 
 
 def is_labelled(votes: Sequence[Vote]) -> bool:
@@ -166,7 +166,7 @@ def vote_line(vote: Vote) -> str:
 
 
 def decided(verdict: Verdict, scales: Scales) -> str:
-    """What was decided, in a few words: `Winner: A (narrow)`, `Verdict: misleading (4/10)`, `Winner: no decision`."""
+    """The decision in a few words: `Winner: A (narrow)`, `Verdict: misleading (4/10)`, `Winner: no decision`."""
     if is_labelled(verdict.panel):
         label = label_of(verdict)
         return f"Verdict: {scales.labelled(label, verdict.score if label else None)}"
@@ -176,7 +176,7 @@ def decided(verdict: Verdict, scales: Scales) -> str:
 
 
 def outcome_line(verdict: Verdict, format: Format) -> str:
-    """What was decided and the totals, where there are any, as the screen shows them."""
+    """The decision, and the totals where there are any, as the screen shows them."""
     line = f"{decided(verdict, scales(format))}."
     if not any(SCORES in shape for shape in format.shapes.values()):
         return line
@@ -187,9 +187,9 @@ def outcome_line(verdict: Verdict, format: Format) -> str:
 
 
 def shortfall(votes: Sequence[Vote], quorum: int, name: Callable[[str], str]) -> str:
-    """Why votes do not add up to a decision, in a sentence; empty where enough of them count. Where judges give
-    labels every label counts, whatever winner it stands for."""
-    counting = [vote for vote in votes if vote.label is not None] if is_labelled(votes) else valid_votes(votes)
+    """Why votes do not add up to a decision, in a sentence; empty where enough of them count. Where judges give labels,
+    every label counts, whatever winner it stands for."""
+    counting = [vote for vote in votes if vote.label is not None] if is_labelled(votes) else decided_votes(votes)
     enough, n = max(1, quorum), len(counting)
     if n >= enough:
         return ""
@@ -213,7 +213,7 @@ def whole_percent(share: Fraction) -> str:
 
 
 def announced(debate: DebateState, event: Event) -> str | None:
-    """What announces a question from the floor, a changed list of issues or an early end when it happens; None for
+    """The announcement of a question from the floor, a changed list of issues or an early end when it happens; None for
     other events."""
     if isinstance(event, QuestionAsked):
         return f"From the floor, to {names(debate, event.to)}: {one_line(event.question)}"
@@ -227,7 +227,7 @@ def announced(debate: DebateState, event: Event) -> str | None:
 
 def ended_early(debate: DebateState) -> str | None:
     """The sentence that says after what a debate was ended early; None if it was not."""
-    slot = next((slot for slot in debate.layout.slots if slot.turn_id("") == debate.ended_after), None)
+    slot = next((slot for slot in debate.plan.slots if slot.turn_id("") == debate.ended_after), None)
     if slot is None:
         return None
     where = f" of round {slot.round}" if slot.round else ""
@@ -240,7 +240,7 @@ FILLER = "What stand-ins wrote in it is filler: its verdict and its advice mean 
 
 
 def filler_in_place(text: str) -> str:
-    """What a screen shows in the place of a stand-in's speech."""
+    """The text that a screen shows in place of a stand-in's speech."""
     return f"({plural(count_words(text), 'word')} of filler, which the report has.)"
 
 
@@ -257,7 +257,7 @@ def unwritten(debate: DebateState, turn: Turn) -> str:
 
 
 def _missing(debate: DebateState, turn: Turn) -> str:
-    """What a debate lacks without a reply to one of its unwritten turns."""
+    """The part of a debate that an unwritten turn leaves out, in a few words: `No dissent record`."""
     shape = debate.shape(turn) or {}
     if "findings" in shape:
         return "Decision brief not checked"
@@ -273,7 +273,7 @@ def _missing(debate: DebateState, turn: Turn) -> str:
 
 
 def floor_sentences(debate: DebateState) -> Iterator[str]:
-    """What a report's head says of an early end, a changed list of issues and questions from the floor."""
+    """The sentences in a report's head on an early end, a changed list of issues and questions from the floor."""
     if ended := ended_early(debate):
         yield ended
         yield from _unscored(debate)
@@ -305,7 +305,7 @@ def left_unheard(debate: DebateState) -> Iterator[str]:
 def _unscored(debate: DebateState) -> Iterator[str]:
     """The rounds of an early end in which sides spoke, and which were not voted on."""
     spoken = {turn.round for turn in schedule.turns_taken(debate) if turn.speaking and turn.round}
-    voting = [slot for slot in debate.layout.slots if debate.format.is_vote(slot.phase) and slot.round in spoken]
+    voting = [slot for slot in debate.plan.slots if debate.format.is_vote(slot.phase) and slot.round in spoken]
     for slot in voting:
         if debate.is_skipped(slot):
             yield f"What was said in round {slot.round} was not voted on by itself."
@@ -333,8 +333,8 @@ def next_command(debate: DebateState, journal: str) -> str:
 
 
 def asking_again(debate: DebateState, journal: str) -> str:
-    """The sentence with the command that asks again for what a complete debate lacks because no reply could be used;
-    empty where it lacks nothing."""
+    """The sentence with the command that asks again for the parts of a complete debate for which no reply could be
+    used; empty where none is missing."""
     if turns := schedule.asked_again(debate):
         seats = dict.fromkeys(turn.role for turn in turns)
         others = " ".join(f"--{seat} MODEL" for seat in seats)
@@ -351,5 +351,5 @@ def asking_again(debate: DebateState, journal: str) -> str:
 
 
 def _titles(turns: Iterable[Turn]) -> str:
-    """What these turns write, as in `the dissent record and the decision brief`."""
+    """The names of the parts that these turns write, as in `the dissent record and the decision brief`."""
     return " and ".join(f"the {title}" for title in dict.fromkeys(turn.phase.title.lower() for turn in turns))

@@ -170,7 +170,7 @@ def make_settings(
     context = values.get("context")
     values["context"] = [context] if isinstance(context, str) else () if context is None else context
     chosen = {name for name in (ISSUES, DECISION_BRIEF) if values[name] is True}
-    needed = set(format.seats_taken(chosen)) - {RAPPORTEUR}  # who follows the others
+    needed = set(format.active_seats(chosen)) - {RAPPORTEUR}  # who follows the others
     unfilled: list[str] = []
     values["cast"] = _seated(values.get("cast"), format, needed, default_model, unfilled)
     if isinstance(values["cast"], dict) and not any(cast_problems(values["cast"], format)):
@@ -222,7 +222,7 @@ def _hint(name: str, values: Mapping[str, Any], format: Format) -> str:
     if name == "positions" and isinstance(given, dict) and given.keys() < set(format.sides):
         lacking = [side for side in format.sides if side not in given]
         return f"give {and_joined([f'`positions.{side}`' for side in lacking])} too"
-    if name == "cast" and isinstance(given, dict) and JUDGE in given and JUDGE not in format.seated:
+    if name == "cast" and isinstance(given, dict) and JUDGE in given and JUDGE not in format.active_seats():
         return "`debate judge` to judge a debate that is over"
     return ""
 
@@ -270,7 +270,7 @@ def _seated(
 
 def seats_needed(format: Format) -> tuple[str, ...]:
     """The seats of a format that debate or judge, all of which must be filled."""
-    return tuple(seat for seat in format.seated if seat in DEBATING_SEATS)
+    return tuple(seat for seat in format.active_seats() if seat in DEBATING_SEATS)
 
 
 def filled(format: Format, who: Callable[[str], str]) -> dict[str, Any]:
@@ -287,9 +287,8 @@ def cast_by_seat(cast: Any, format: Format) -> Any:
 
 
 def usable_cast(cast: Any, format: Format) -> tuple[Any, list[str]]:
-    """What names a model in the cast of a file, seat by seat, and a sentence on all that is wrong with the cast. A seat
-    keeps the models that it names, also if they are too many: which to take is the user's choice. None where no seat
-    has any."""
+    """The seats of a file's cast that name models, and a sentence for each problem of the cast. A seat that names too
+    many models keeps them all: which to take is the user's choice. None where no seat names a model."""
     cast = cast_by_seat(cast, format)
     if not isinstance(cast, dict):
         return None, [] if cast is None else [value_problem("cast", cast, format)]
@@ -305,13 +304,13 @@ def _seat_rapporteur(values: dict[str, Any], format: Format) -> None:
     or a stand-in, a side's model. Where only a stand-in is left beside people, there are no issues and no brief. A
     rapporteur that has nothing to do is left out."""
     cast, chosen_phases = values["cast"], {name for name in (ISSUES, DECISION_BRIEF) if values[name] is True}
-    if RAPPORTEUR in format.seats_taken(chosen_phases) and RAPPORTEUR not in cast and cast:
+    if RAPPORTEUR in format.active_seats(chosen_phases) and RAPPORTEUR not in cast and cast:
         seated = [cast[seat][0] for seat in (JUDGE, *format.sides) if cast.get(seat)]
         called = (model for model in seated if model != HUMAN and not is_stand_in(model))
         stand_in = (model for model in seated if model != HUMAN)
         cast[RAPPORTEUR] = (next(called, next(stand_in, HUMAN)),)
     values |= without_stand_in_rapporteur(cast, chosen_phases)
-    wanted = format.seats_taken({name for name in chosen_phases if values[name] is True})
+    wanted = format.active_seats({name for name in chosen_phases if values[name] is True})
     if RAPPORTEUR not in wanted:
         cast.pop(RAPPORTEUR, None)
 
@@ -345,18 +344,18 @@ def host_problem(cast: Mapping[str, Any]) -> str:
 
 
 def judging_settings(given: Mapping[str, Any], format: Format, panel: int) -> Settings:
-    """The settings of a debate of which only these are known, and that its panel has that size. Raises BadSettings with
-    every problem."""
-    cast = {JUDGE: [HOST] * max(1, min(panel, MAX_JUDGES))} if JUDGE in format.seated else {}
+    """The settings of a debate of which only the `given` ones and the size of the panel are known. Raises BadSettings
+    with every problem."""
+    cast = {JUDGE: [HOST] * max(1, min(panel, MAX_JUDGES))} if JUDGE in format.active_seats() else {}
     return make_settings({"topic": "Any.", "cast": cast, **given}, format, "any.md")
 
 
-def rounds(value: Any, most: int) -> int | None:
-    """A number of rounds from 1 to `most`, written as a number; None for anything else."""
+def rounds(value: Any, maximum: int) -> int | None:
+    """A number of rounds from 1 to `maximum`, written as a number; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | str):
         return None
     text = str(value).strip()
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 4 and 1 <= int(text) <= most else None
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 4 and 1 <= int(text) <= maximum else None
 
 
 def typed(value: Any) -> str:
@@ -413,8 +412,8 @@ def _problems_of(name: str, value: Any, format: Format) -> list[str]:
 
 
 def unasked_problems(given: Mapping[str, Any], asked: Container[str], format: Format) -> list[str]:
-    """What is wrong with answers besides those that are `asked` for: keys that are none, and values of settings that
-    can't be chosen, whatever the others are."""
+    """The problems of answers besides those that are `asked` for: keys that do not exist, and values that a setting
+    can't have, whatever the other answers are."""
     problems = [_unknown_key(key, "answers") for key in given if key not in KEYS]
     for name in filter(given.__contains__, DECLARED):
         value = as_word(given[name], format.sides) if name == "first" else given[name]

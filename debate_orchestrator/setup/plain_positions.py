@@ -95,8 +95,8 @@ def worded_positions(topic: str, sides: Iterable[str], *, rehearsal: bool = Fals
 def positions_or_model(
     topic: str, cast: Mapping[str, Sequence[str]], sides: Iterable[str]
 ) -> tuple[dict[str, str], str]:
-    """The positions that a cast of specs has without a model, or else the spec of the model that derives them; both
-    empty where there is neither.
+    """The positions, where they are made without a model, or else the spec of the model that derives them; both empty
+    where there is neither.
 
     The moderator derives them, otherwise the first judge or speaker that is no person. A stand-in and a host derive
     nothing: in their place the positions are plain ones, or else the next model derives them.

@@ -441,7 +441,7 @@ class SetupQuestions:
 
     def _take_rapporteur(self, state: SetupState, text: str, source: Source) -> SetupState:
         format = self.format
-        if RAPPORTEUR not in format.seats_taken(format.optional_phases):
+        if RAPPORTEUR not in format.active_seats(format.optional_phases):
             raise BadSettings(f"{RAPPORTEUR}: the format {format.name} has no such seat.")
         cast = dict(state.given.get("cast") or {})
         cast.pop(RAPPORTEUR, None)

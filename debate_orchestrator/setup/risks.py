@@ -179,9 +179,11 @@ def of_debate(opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Risk
         if any(model_spec.kind(spec) == model_spec.FETCH for spec in specs):
             found.append(_pages(seat))
     found += of_prompts(opened.format, opened.templates)
-    rounds, most = opened.settings.rounds, opened.format.rounds.insist
-    if rounds > most:
-        found.append(Risk(kind="rounds", where="setup.rounds", what=f"{rounds} rounds, where its format takes {most}"))
+    rounds, maximum = opened.settings.rounds, opened.format.rounds.insist
+    if rounds > maximum:
+        found.append(
+            Risk(kind="rounds", where="setup.rounds", what=f"{rounds} rounds, where its format takes {maximum}")
+        )
     if opened.speech_rules < SPEECH_RULES:
         what = "an older version: a quotation can concede, and private working is shown to other seats"
         found.append(Risk(kind="format", where=OLDER_SPEECH_RULES, what=what))
@@ -206,7 +208,7 @@ def _fetches_for_recordings(cast: object, format: object) -> bool:
     if not isinstance(cast, Mapping):
         return False
     if CLERK not in cast and format in resources.format_names():
-        clerk = CLERK in loader.load(str(format)).seated
+        clerk = CLERK in loader.load(str(format)).active_seats()
     elif CLERK not in cast:
         clerk = isinstance(format, str) and source.is_path(format)
     else:

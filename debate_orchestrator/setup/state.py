@@ -76,8 +76,8 @@ def _too_long(progress: SetupProgress) -> bool:
     pairs = progress.own, *progress.rejected
     proposed = filter(lambda value: isinstance(value, str), (progress.proposal or {}).values())
     texts = (*progress.topics, *proposed, *(text for pair in pairs for item in pair.items() for text in item))
-    most = max(len(progress.topics), len(progress.rejected), *map(len, pairs))
-    return most > MAX_KEPT or any(len(text) > MAX_TOPIC_LENGTH for text in texts)
+    longest = max(len(progress.topics), len(progress.rejected), *map(len, pairs))
+    return longest > MAX_KEPT or any(len(text) > MAX_TOPIC_LENGTH for text in texts)
 
 
 def save(path: str, state: SetupState, tell: Tell = ignore, *, whole: bool = True) -> None:

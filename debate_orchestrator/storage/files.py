@@ -117,7 +117,8 @@ def must_begin(path: str | os.PathLike[str], begins: bytes, what: str) -> None:
 def move_aside(path: str | os.PathLike[str], why: str, first: str = "") -> str:
     """Renames a file, folder or link to `STEM.WHY.ENDING` and returns the new name.
 
-    If that is taken, `-2` and so on is added to WHY, and otherwise `first`. Raises OSError if it can't be moved.
+    The first such name has `first` after WHY. Where that is taken, the next ones have `-2`, `-3` and so on. Raises
+    OSError if it can't be moved.
     """
     stem, ending = os.path.splitext(path)
     for n in itertools.count(1):

@@ -43,7 +43,7 @@ from debate_orchestrator.util.errors import (
     JournalWriteError,
     LockedJournal,
     NewerJournal,
-    ProviderFailed,
+    PermanentFailure,
     UnknownEvent,
     short_repr,
 )
@@ -115,8 +115,8 @@ def begins_like_one(path: str | os.PathLike[str]) -> bool:
 
 
 def stated_first_hash(path: str | os.PathLike[str]) -> str | None:
-    """The hash that the first line of a file states, of which nothing is verified; None for a file that begins
-    otherwise than a journal. OSError for a file that is larger than a journal may be: strangers may ask for this."""
+    """The hash that the first line of a file states. It is not verified. None for a file that does not begin as a
+    journal does. OSError for a file that is larger than a journal may be: strangers may ask for this."""
     with open(path, "rb", opener=followed_file) as file:
         must_fit(file.fileno())
         if file.read(len(BEGINNING)) != BEGINNING:
@@ -331,7 +331,7 @@ class JournalWriter:
         of the environment.
 
         Raises BadJournal for an event that would not read back as it is, and JournalWriteError if the disk does not
-        take it; the journal is then as it was. Raises ProviderFailed if another program changed the file.
+        take it; the journal is then as it was. Raises PermanentFailure if another program changed the file.
         """
         event = event.with_text(partial(self._safe_text, redactor()))
         prev = self.entries[-1].hash if self.entries else _FIRST_PREV
@@ -368,11 +368,11 @@ class JournalWriter:
         status = os.fstat(self._handle)
         if status.st_nlink == 0:
             problem = f"The journal {self._name} was deleted or replaced while it was open."
-            raise ProviderFailed(problem, hint="restore it from a copy, and resume that")
+            raise PermanentFailure(problem, hint="restore it from a copy, and resume that")
         size = status.st_size
         if size < self._size or b"\n" in os.pread(self._handle, size - self._size, self._size):
             problem = f"Another program changed the journal {self._name}: it has {size:,} bytes, not {self._size:,}."
-            raise ProviderFailed(problem, hint="`debate check` shows what is left")
+            raise PermanentFailure(problem, hint="`debate check` shows what is left")
         if size > self._size:
             os.ftruncate(self._handle, self._size)
 
@@ -386,7 +386,7 @@ class JournalWriter:
     def sync(self, upto: int | None = None) -> None:
         """Returns when the first `upto` events, or all that were appended, are on the disk.
 
-        Raises ProviderFailed if that fails, and from then on. After a failed sync the kernel may have dropped the
+        Raises PermanentFailure if that fails, and from then on. After a failed sync the kernel may have dropped the
         data and report success the next time, so a second attempt proves nothing.
         """
         with self._syncing:
@@ -401,7 +401,7 @@ class JournalWriter:
                 self._sync_lost = True
                 reason = error.strerror or "an error"
                 problem = f"The disk did not confirm what was written to {self._name} ({reason})."
-                raise ProviderFailed(problem, hint="check the disk, then `debate check` the journal") from None
+                raise PermanentFailure(problem, hint="check the disk, then `debate check` the journal") from None
             self._synced = written
 
     async def synced(self) -> None:
@@ -443,8 +443,8 @@ def _line_body(n: int, at: str, prev: str, event: Event) -> bytes:
 
 
 _readable: WeakValueDictionary[int, Format] = WeakValueDictionary()
-"""Formats that were read back from a line as they are, by their identity. They are most of an opening, and the debates
-of a tournament share one."""
+"""Formats that were read back from a line as they are, by their identity. They are most of a first event, and the
+debates of a tournament share one."""
 
 
 def _read_back(event: Event, data: str) -> Event:

@@ -85,8 +85,8 @@ class DebateFiles(NamedTuple):
         return [path for path in (self.report, self.page, self.journal) if os.path.lexists(path)]
 
     def must_be_new(self, *, except_for: str = "") -> None:
-        """Raises BadFile if a report, page or journal exists, other than `except_for`: no debate overwrites another. So
-        it does for a link in the place of a folder, to which nothing could be written later."""
+        """Raises BadFile if a report, page or journal exists, other than `except_for`: no debate overwrites another.
+        Raises it too for a link in place of one of the folders: nothing could be written there later."""
         if linked := [folder for folder in (self.turns, self.evidence, self.drafts, self.ballots) if is_link(folder)]:
             raise BadFile(f"output: {linked[0]} is a symbolic link.", hint="name another output, or move it away")
         if existing := [path for path in self.existing() if path != except_for]:

@@ -81,7 +81,7 @@ class CastQuestions:
         if problem := casting.spec_problem(typed, seat):
             raise BadSettings(problem)
         permissions = self._session.found().permissions
-        if problems := casting.missing({seat: (typed,)}, permissions, may_sign_in=True):
+        if problems := casting.key_problems({seat: (typed,)}, permissions, may_sign_in=True):
             raise BadSettings(problems)
         kind = model_spec.kind(typed)
         ways = [way for way in self._session.found().ways if model_spec.kind(way.spec) == kind]

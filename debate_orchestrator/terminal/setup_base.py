@@ -102,7 +102,9 @@ class Estimates:
     def __init__(self) -> None:
         self._known: dict[str, Future[CostEstimate | None]] = {}
 
-    def of(self, given: Mapping[str, Any], format: Format, changed: Callable[[], None]) -> Future[CostEstimate | None]:
+    def estimate(
+        self, given: Mapping[str, Any], format: Format, changed: Callable[[], None]
+    ) -> Future[CostEstimate | None]:
         """The estimate of a debate with these answers, which name a cast; None where they would not do. `changed` is
         called when it is there."""
         counted = {key: given[key] for key in ESTIMATED if key in given}
@@ -218,7 +220,7 @@ class SetupBase:
         """Whether the debate has a rapporteur, who draws up the list of issues or writes the decision brief."""
         given, questions = self.state.given, self.setup_questions
         wanted = [name for name in (ISSUES, DECISION_BRIEF) if given.get(name, questions.default(name)) is True]
-        return RAPPORTEUR in questions.format.seats_taken(wanted)
+        return RAPPORTEUR in questions.format.active_seats(wanted)
 
     # Putting one question
 
@@ -329,7 +331,7 @@ class SetupBase:
         cast = given.get(_CAST)
         if not isinstance(cast, dict) or not {*seats_needed(self.setup_questions.format)} <= set(cast):
             return ""
-        coming = self._estimates.of(given, self.setup_questions.format, self.prompter.refresh)
+        coming = self._estimates.estimate(given, self.setup_questions.format, self.prompter.refresh)
         if coming.done() or not self.prompter.moves:
             self._cost = cost_line(coming.result(), cast) or self._cost
         return self._cost
@@ -339,7 +341,7 @@ class SetupBase:
         cast = self.state.given[_CAST]
         if is_free(cast) and not model_spec.is_rehearsal(cast):
             return self.words.said["free"]
-        found = self._estimates.of(self.state.given, self.setup_questions.format, self.prompter.refresh).result()
+        found = self._estimates.estimate(self.state.given, self.setup_questions.format, self.prompter.refresh).result()
         key = "rehearses" if model_spec.is_rehearsal(cast) else "takes"
         return self.words.said[key].format(estimate=found.sentence()) if found else ""
 

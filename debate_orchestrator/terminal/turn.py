@@ -16,7 +16,7 @@ from debate_orchestrator.core.events import BriefSent, Event
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.turn import OnEvent
-from debate_orchestrator.prompting.brief_pieces import ALL_ASKED, BALLOT, Piece, limits, pieces
+from debate_orchestrator.prompting.brief_pieces import ALL_ASKED, BALLOT, Piece, length_hint, pieces
 from debate_orchestrator.prompting.brief_pieces import tasks as tasks_of
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.prompting.fields import FieldPath, FormQuestion, hint
@@ -63,7 +63,7 @@ class PersonTurn(NamedTuple):
         lines = [Line(_heading(self.debate, self.turn), True)]
         for piece in pieces(self.brief, self.debate.opened.nonce, _form(self.debate, self.turn)):
             lines += [Line(""), *_told(piece)]
-        if length := limits(self.turn):
+        if length := length_hint(self.turn):
             lines += [Line(""), Line(f"Length: {length}")]
         return "\n".join(line.text for line in lines) + "\n"
 
@@ -179,7 +179,7 @@ class SpeechEditor:
     def _remarks(self) -> list[str]:
         """What to know before it is handed in: its length, and what its last line does."""
         words, turn = self._counted(self._text)[0], self._at.turn
-        length = f"{plural(words, 'word')}. {limits(turn).capitalize()}".rstrip()
+        length = f"{plural(words, 'word')}. {length_hint(turn).capitalize()}".rstrip()
         return [length, *speech_remarks(self._at.debate, turn, self._text)]
 
     def _counted(self, text: str) -> tuple[int, int]:
@@ -370,8 +370,8 @@ class Person:
 
     async def _call(self, at: PersonTurn) -> None:
         """Calls the person of a seat to the keyboard, if several share it; nothing that another wrote is seen."""
-        seated = human_seats(at.debate)
-        if len(seated) > 1 and at.turn.seat != self._seat:
+        people = human_seats(at.debate)
+        if len(people) > 1 and at.turn.seat != self._seat:
             if self._private:
                 self._prompter.clear()
             name = at.debate.format.name_of(at.turn.seat)
@@ -409,7 +409,7 @@ def readable(debate: DebateState, turn: Turn, brief: Brief, known: Collection[Pi
             lines += [Line(""), *_told(piece)]
     lines += _aside(left_out)
     lines += [Line(""), *(line for task in tasks for line in _told(Piece("", "", task)))]
-    if length := limits(turn):
+    if length := length_hint(turn):
         lines += [Line(""), Line(f"Length: {length}")]
     how = "the lines that concede the debate or decline the position included" if turn.speaking else "word for word"
     return [*lines, Line(f"F2 (or :brief) shows all that a model would be told here, {how}.")]

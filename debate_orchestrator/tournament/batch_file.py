@@ -18,7 +18,7 @@ from typing import Any
 
 from debate_orchestrator.storage.journal import append_line, sync_folder
 from debate_orchestrator.util.data import error_text, must_fit, name_of, regular_file, strict_json
-from debate_orchestrator.util.errors import BadFile, ProviderFailed
+from debate_orchestrator.util.errors import BadFile, PermanentFailure
 
 BATCHES = "batches.jsonl"
 _BEGINNING = b'{"batch": "'
@@ -104,7 +104,7 @@ class BatchFile:
         return any(batch.id == id for batch in self._batches.values())
 
     def plan(self, model: str, calls: Mapping[str, str | None]) -> Batch:
-        """Records a batch that is about to be created, of calls with their codes. ProviderFailed if that can't be
+        """Records a batch that is about to be created, of calls with their codes. PermanentFailure if that can't be
         written."""
         name, codes = secrets.token_hex(8), {call: code for call, code in calls.items() if code}
         self._append({"batch": name, "model": model, "at": time.time(), "calls": list(calls), "codes": codes})
@@ -116,7 +116,7 @@ class BatchFile:
         self._append({"batch": batch.name, "id": id})
 
     def _append(self, line: dict[str, Any]) -> None:
-        """Writes a line. JournalWriteError if the disk does not take it, ProviderFailed as `_must_be_unchanged`."""
+        """Writes a line. JournalWriteError if the disk does not take it, PermanentFailure as `_must_be_unchanged`."""
         self._must_be_unchanged()
         data = json.dumps(line).encode() + b"\n"
         self._size = append_line(self._handle, data, self._size, name_of(self.path), synced=True)
@@ -124,8 +124,8 @@ class BatchFile:
         self._take(line)
 
     def _must_be_unchanged(self) -> None:
-        """ProviderFailed if another program, such as an editor or one that syncs folders, changed the file or replaced
-        it: a later run would not know what is written to it from then on, or what was before."""
+        """PermanentFailure if another program, such as an editor or one that syncs folders, changed or replaced it:
+        a later run would not know what is written to it from then on, or what was before."""
         try:
             replaced = not os.path.samestat(os.lstat(self.path), os.fstat(self._handle))
             with open(self._handle, "rb", closefd=False) as file:
@@ -136,7 +136,7 @@ class BatchFile:
         whole = data[: data.rfind(b"\n") + 1]  # a line that the disk did not take may stand behind
         if replaced or hashlib.sha256(whole).digest() != self._hash.digest():
             problem = f"Another program changed {name_of(self.path)} while it was open."
-            raise ProviderFailed(problem, hint="restore the file from a copy, and resume")
+            raise PermanentFailure(problem, hint="restore the file from a copy, and resume")
 
     def close(self) -> None:
         """Closes the file."""

@@ -1,4 +1,4 @@
-"""Keeps the calls of all debates within the limits of providers, which they share: requests, tokens, calls at once.
+"""Rate limits of providers, which the calls of all debates share: requests, tokens, calls at once.
 
 A call is admitted before its `BriefSent` is written, so that what a journal names as under way is under way. Calls
 begin slowly and double every second until one is throttled (HTTP 429, 503 or 529); that pauses all calls to the model,

@@ -39,7 +39,7 @@ from debate_orchestrator.util.errors import (
     JournalWriteError,
     LockedJournal,
     OverBudget,
-    ProviderFailed,
+    PermanentFailure,
     RedactionFailed,
     ReplyPending,
     UserError,
@@ -237,7 +237,7 @@ class TournamentRun:
         except ExternalError as error:
             self._capped = self._capped or isinstance(error, OverBudget)
             debate_status = self.statuses[debate.id]._replace(status="stopped", why=tuple(error.problems))
-            self._set_status(debate, debate_status._replace(for_good=isinstance(error, ProviderFailed)))
+            self._set_status(debate, debate_status._replace(for_good=isinstance(error, PermanentFailure)))
             if isinstance(error, JournalWriteError):
                 stop.set()  # the disk is full: what is paid for from now on could not be kept
         except UserError as error:
@@ -298,7 +298,7 @@ class TournamentRun:
         except ExternalError as error:
             state = running.state
             failed = _failed_turns(state)
-            if isinstance(error, ProviderFailed):
+            if isinstance(error, PermanentFailure):
                 self._failures.update({spec_in(state, turn.seat) for turn in failed})
             seats = {turn.seat for turn in failed if turn.role == JUDGE}
             replaceable = failed and len(seats) <= len(reserve) and all(turn.role == JUDGE for turn in failed)

@@ -41,9 +41,9 @@ def confine(memory: int, *, cpu: int | None = None, reads: bool = False) -> None
     limits = [(resource.RLIMIT_AS, memory), (resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_CORE, 0)]
     if cpu is not None:
         limits.append((resource.RLIMIT_CPU, cpu))
-    for what, most in limits:
+    for kind, maximum in limits:
         try:
-            resource.setrlimit(what, (most, most))
+            resource.setrlimit(kind, (maximum, maximum))
         except (OSError, ValueError):  # not every system has all of them
             continue
 

@@ -1,4 +1,4 @@
-"""Text as it reads when hidden characters and white space are dropped and escapes are decoded, with the way back.
+"""Decodes text: drops hidden characters and white space, and decodes escapes. Places can be traced back.
 
 Escapes are those of JSON, Python, JavaScript, C and PHP (`\\u002b`, `\\x2b`, `\\053`, `\\/`), of addresses (`%2B`) and
 of HTML (`&#43;`, `&plus;`), also where they were escaped again. Markup that is not shown can be dropped too: the
@@ -143,22 +143,22 @@ def clean(text: str, space: str) -> str:
     return f"{space * before}{bare}{space * after}" if bare else space
 
 
-class Reading:
-    """A text as it reads, which knows of what it was made, so that its places are those of just that text."""
+class DecodedText:
+    """A decoded text, which can tell where in the first text each of its characters came from."""
 
-    def __init__(self, text: str, source: Reading | None = None, changes: tuple[_Change, ...] = ()):
+    def __init__(self, text: str, source: DecodedText | None = None, changes: tuple[_Change, ...] = ()):
         self.text, self._source, self._changes = text, source, changes
 
-    def cut(self, at: int) -> Reading:
+    def cut(self, at: int) -> DecodedText:
         """Its beginning."""
-        return self if at >= len(self.text) else Reading(self.text[:at], self)
+        return self if at >= len(self.text) else DecodedText(self.text[:at], self)
 
     def begin(self, at: int) -> int:
-        """Where in the first text begins what one of its characters stands for."""
+        """The place in the first text at which begins what the character at `at` stands for."""
         return self._place(at, first=True)
 
     def end(self, at: int) -> int:
-        """Where in the first text ends what the characters before this place, of which there are some, stand for."""
+        """The place in the first text at which ends what the characters before `at` stand for; `at` is at least 1."""
         return self._place(at - 1, first=False) + 1
 
     def _place(self, at: int, *, first: bool) -> int:
@@ -189,11 +189,12 @@ class Reading:
         return changed
 
 
-def readings(text: str, space: str, *, bare: bool = False, goes_on: bool = False) -> Iterator[Reading]:
-    """`text` cleaned, then decoded once, and so on while that changes it; also without markup, if it is to be `bare`.
-    Of one that continues, only what is certain by now, in each way in which its end may be markup."""
+def readings(text: str, space: str, *, bare: bool = False, goes_on: bool = False) -> Iterator[DecodedText]:
+    """`text` cleaned, then decoded once and cleaned again, and so on while that changes it. With `bare`, markup is
+    dropped too. With `goes_on` more text will follow: then only what is certain by now, once for each way in which the
+    end may be markup."""
     way = (space, bare, goes_on)
-    same_depth = {reading.text: reading for reading in _cleaned(Reading(text), *way)}
+    same_depth = {reading.text: reading for reading in _cleaned(DecodedText(text), *way)}
     for _ in range(_DEPTH):
         yield from same_depth.values()
         decoded = [_decoded(reading, bare=bare, goes_on=goes_on) for reading in same_depth.values()]
@@ -201,13 +202,13 @@ def readings(text: str, space: str, *, bare: bool = False, goes_on: bool = False
     yield from same_depth.values()
 
 
-def _cleaned(reading: Reading, space: str, bare: bool, goes_on: bool) -> Iterator[Reading]:
+def _cleaned(reading: DecodedText, space: str, bare: bool, goes_on: bool) -> Iterator[DecodedText]:
     for whole in _before_markup(reading) if bare and goes_on else (reading,):
         first = _BARE if bare else _AS_IT_IS
-        yield Reading(clean(first[0].sub("", whole.text), space), whole, (first, *_CLEANED[space]))
+        yield DecodedText(clean(first[0].sub("", whole.text), space), whole, (first, *_CLEANED[space]))
 
 
-def _before_markup(reading: Reading) -> Iterator[Reading]:
+def _before_markup(reading: DecodedText) -> Iterator[DecodedText]:
     """A text that continues, up to each place where markup may begin that is not complete, and as a whole: markup may
     begin within what may be markup, and that may turn out to be none."""
     certain = incomplete(reading.text)
@@ -230,17 +231,17 @@ def _open_markup(text: str, start: int) -> int:
     return found.start() if found else len(text)
 
 
-def _decoded(reading: Reading, *, bare: bool, goes_on: bool) -> Reading | None:
+def _decoded(reading: DecodedText, *, bare: bool, goes_on: bool) -> DecodedText | None:
     """A reading with its escapes decoded, if it has any."""
     if goes_on:
         reading = reading.cut(incomplete(reading.text))
     if not any(sign in reading.text for sign in _ESCAPES_BEGIN):
         return None
     text = _ESCAPES[bare].sub(_char, reading.text)
-    return None if text == reading.text else Reading(text, reading, ((_ESCAPES[bare], _char),))
+    return None if text == reading.text else DecodedText(text, reading, ((_ESCAPES[bare], _char),))
 
 
-def _all_readings(text: str, space: str, *, goes_on: bool = False) -> Iterator[Reading]:
+def _all_readings(text: str, space: str, *, goes_on: bool = False) -> Iterator[DecodedText]:
     """The readings of a text with markup and without it, since a secret may have markup in it or stand in it."""
     for bare in (False, True) if _differs_bare(text, goes_on=goes_on) else (False,):
         yield from readings(text, space, bare=bare, goes_on=goes_on)
@@ -312,7 +313,7 @@ class Search:
             if at < (certain if half else len(reading.text)):
                 yield _with(text, reading.begin(at), self._lost.values())
 
-    def _readings(self, text: str, *, goes_on: bool = False) -> Iterator[Reading]:
+    def _readings(self, text: str, *, goes_on: bool = False) -> Iterator[DecodedText]:
         return _all_readings(text, self._space, goes_on=goes_on) if self._spellings else iter(())
 
     def _begun(self, reading: str, half: bool) -> int:

@@ -1,4 +1,4 @@
-"""The exceptions that this package raises on purpose, by whose fault they are.
+"""The exceptions that this package raises on purpose, sorted by whose fault they are.
 
     DebateError
     ├── UserError               what the user gave can't be used
@@ -18,7 +18,8 @@
         │   ├── OverBudget      a call would take the cost over its cap
         │   ├── ReplyPending   a call goes on at the provider, and a later run takes its answer
         │   └── TransientError  a call got no answer, and another attempt may get one: it is retried for a while
-        └── ProviderFailed      it will fail again until the cause is removed
+        └── PermanentFailure    it will fail again until the cause is removed
+            ├── ProviderFailed  a model, a program or a person gave no reply that can be used
             ├── JournalWriteError the disk is full or the journal can't be written for now
             └── DiskFull        the same of any other file; also a BadFile, for what goes on without the file
 
@@ -46,12 +47,12 @@ def with_hint(problem: str, hint: str = "") -> str:
     return f"{problem} Try: {hint.removesuffix('.')}." if hint else problem
 
 
-def short_repr(value: object, most: int = 60) -> str:
-    """`value` for a message: cut to about `most` characters, and with what is not printable or hides escaped."""
+def short_repr(value: object, max_length: int = 60) -> str:
+    """`value` for a message: cut to about `max_length` characters, and with what is not printable or hides escaped."""
     text = UNSEEN.sub(lambda found: ascii(found[0])[1:-1], repr(value))
     # Redact before the cut: the remains of a secret behind it would not be recognised any more.
-    text = redact(text) if len(text) > most else text
-    return text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"
+    text = redact(text) if len(text) > max_length else text
+    return text if len(text) <= max_length else f"{text[:max_length]}... ({len(text)} characters)"
 
 
 def suggest(word: object, known: Iterable[str]) -> str:
@@ -170,10 +171,13 @@ class TransientError(Paused):
         """The Reply (core/reply.py) of what came before the answer broke off; it may have cost money."""
 
 
-class ProviderFailed(ExternalError): ...
+class PermanentFailure(ExternalError): ...
 
 
-class JournalWriteError(ProviderFailed):
+class ProviderFailed(PermanentFailure): ...
+
+
+class JournalWriteError(PermanentFailure):
     """The journal can't be written now, but may be once there is room on the disk."""
 
     def __init__(self, problems: str | Iterable[str], why: str = "", *, hint: str = ""):
@@ -182,5 +186,5 @@ class JournalWriteError(ProviderFailed):
         """The cause, in a few words."""
 
 
-class DiskFull(ProviderFailed, BadFile):
+class DiskFull(PermanentFailure, BadFile):
     """A file can't be written since the disk is full or fails. The same name will do once there is room."""

@@ -101,10 +101,10 @@ def redact(text: str) -> str:
     return redactor()(text)
 
 
-def truncate(text: str, most: int) -> str:
-    """The first `most` characters of a text, redacted. What may be the beginning of a secret at the cut is left out:
-    it would not be recognised any more."""
-    return redact(text) if len(text) <= most else redactor().split(text[:most])[0]
+def truncate(text: str, max_length: int) -> str:
+    """The first `max_length` characters of a text, redacted. What may be the beginning of a secret at the cut is left
+    out: it would not be recognised any more."""
+    return redact(text) if len(text) <= max_length else redactor().split(text[:max_length])[0]
 
 
 def redact_fragments(text: str) -> str:
@@ -265,7 +265,7 @@ def _is_plain(part: str) -> bool:
 
 def _found(searched: Iterable[Iterable[_Found]], everything: _Found) -> list[_Found]:
     """What was found by all searches. If one fails, by a mistake in this program, that is `everything`: the text is
-    hidden whole, and `search_failure` says so from then on."""
+    hidden whole, and `redaction_failure` says so from then on."""
     try:
         return [found for by_one in searched for found in by_one]
     except Exception as error:
@@ -273,7 +273,7 @@ def _found(searched: Iterable[Iterable[_Found]], everything: _Found) -> list[_Fo
         return [everything]
 
 
-def search_failure() -> str:
+def redaction_failure() -> str:
     """The kind of the first error with which a search for secrets failed in this process; empty while none has."""
     return _failures[0] if _failures else ""
 
@@ -345,8 +345,8 @@ class Redactor:
 
 
 class StreamRedactor:
-    """A text that comes in pieces, redacted: what may become a secret is held back until it is seen what it is. With
-    `withheld` all is held back until the end, and each piece is told as an empty one."""
+    """Redacts a text that comes in pieces. Text that may be the beginning of a secret is held back until that is
+    known. With `withheld` all is held back until the end, and for each piece an empty one is passed on."""
 
     def __init__(self, on_text: Callable[[str], None], *, withheld: bool = False):
         self._on_text, self._enough, self._withheld = on_text, 0, withheld

@@ -151,8 +151,8 @@ def unbroken(text: str) -> str:
 
 
 def fence(text: str, nonce: str) -> str:
-    """`text`, sanitized, and without any trace of the nonce that closes its block: in whatever case, in letters that
-    look like its own, and whatever stands between them, visible or not."""
+    """`text`, sanitized, and without any trace of the nonce that closes its block: in any case, in letters that look
+    like its own, and with other characters between them, visible or not."""
     return _fenced_before(text, nonce) if len(text) >= _LONG else _fenced(text, nonce)
 
 

@@ -53,11 +53,11 @@ def chosen(options: Sequence[str], answer: str, *, begun: bool = True) -> str | 
     return found[0] if len(found) == 1 else None
 
 
-def numbered(answer: str, most: int) -> int | None:
-    """The number from 1 to `most` that was typed; None if it is none of them."""
+def numbered(answer: str, maximum: int) -> int | None:
+    """The number from 1 to `maximum` that was typed; None if it is none of them."""
     if not (answer.isascii() and answer.isdigit() and len(answer) <= 6):
         return None
-    return n if 1 <= (n := int(answer)) <= most else None
+    return n if 1 <= (n := int(answer)) <= maximum else None
 
 
 def wrapped(text: str, columns: int) -> str:
@@ -67,8 +67,9 @@ def wrapped(text: str, columns: int) -> str:
 
 
 def filled(line: str, width: int) -> str:
-    """A line, broken between words. One that begins with blanks, or has a gap in it, goes on below what follows them,
-    and so does an item of a list (`  - ...`), of which a long word is broken too: none of its rows leaves the list."""
+    """A line, broken between words. Where it begins with blanks, a number and a gap, or the dash of a list
+    (`  - ...`), the other rows are indented to the text after these. In an item of a list a long word is broken too, so
+    that none of its rows leaves the list."""
     if len(line) <= width:
         return line
     gap = re.match(r"\s+\d+ \S+ {2,}|\s+(- )?", line)

@@ -307,8 +307,8 @@ class Dashboard:
             start.must_be_callable({JUDGE: tuple(judges)})
             files = DebateFiles.of_output(rejudge.output_path(path))
             judging = rejudge.of_source(path, judges)
-            opening = rejudge.with_output(judging, files, lambda found: must_be_among(risks, found)).opened
-            with create_debate(opening, files, judging.speeches):
+            opened = rejudge.with_output(judging, files, lambda found: must_be_among(risks, found)).opened
+            with create_debate(opened, files, judging.speeches):
                 return files
 
         async def run() -> str:
@@ -357,7 +357,7 @@ def chosen_format(sent: Mapping[str, str]) -> Format:
 
 def seats_to_fill(format: Format) -> tuple[str, ...]:
     """The seats for which a person chooses who fills them."""
-    return tuple(seat for seat in format.seats_taken(format.optional_phases) if seat != CLERK)
+    return tuple(seat for seat in format.active_seats(format.optional_phases) if seat != CLERK)
 
 
 def cast_options(seat: str, found: FoundModels) -> tuple[tuple[str, str], ...]:

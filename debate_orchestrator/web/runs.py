@@ -162,7 +162,7 @@ class People:
         self.viewers.tell("change", {})
         self.viewers.close()
 
-    def of(self, seat: str) -> AwaitedTurn | None:
+    def awaited_turn(self, seat: str) -> AwaitedTurn | None:
         """The turn that waits for the person of a seat; None where none does."""
         waiting = (awaited for awaited in self.awaited.values() if not awaited.reply.done())
         return next((awaited for awaited in waiting if awaited.turn.seat.removesuffix(MIRRORED) == seat), None)

@@ -19,7 +19,7 @@ from debate_orchestrator.core import schedule, speech_rules, transcript_entries
 from debate_orchestrator.core.phases import JUDGE, Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting import brief_pieces, person_turns
-from debate_orchestrator.prompting.brief_pieces import limits
+from debate_orchestrator.prompting.brief_pieces import length_hint
 from debate_orchestrator.prompting.replies import MAX_SIZE
 from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.util.errors import BadReply
@@ -77,7 +77,7 @@ class Seats:
     async def seat(self, request: Request) -> Response:
         """What a person in a seat sees: the turn that waits for them, or that none does."""
         path, state, run = await self._debate(request)
-        awaited = run.people.of(request.path_params["seat"]) if run else None
+        awaited = run.people.awaited_turn(request.path_params["seat"]) if run else None
         visit = Visit(request, state, run, awaited)
         token = request.path_params["token"]
         if request.method != "POST":
@@ -136,13 +136,13 @@ class Seats:
         request, state, run, awaited = visit
         seat, format = request.path_params["seat"], state.format
         side = seat if seat in format.sides else JUDGE
-        values: dict[str, Any] = {"heard": [], "task": "", "limits": "", "questions": None}
+        values: dict[str, Any] = {"heard": [], "task": "", "length_hint": "", "questions": None}
         if awaited is not None:
             shaped = awaited.debate.shape(awaited.turn) is not None
             values = {
                 "heard": _heard(awaited.debate, awaited.turn),
                 "task": _task(awaited),
-                "limits": limits(awaited.turn),
+                "length_hint": length_hint(awaited.turn),
                 "questions": _questions(awaited, sent, checked=bool(problems)) if shaped else None,
             }
         return render(

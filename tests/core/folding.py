@@ -42,7 +42,7 @@ def opened(rounds: int = 3, judges: int = 1, *, rules: Format = ADVERSARIAL, **s
     """The opening of a debate of that size."""
     context = setup.pop("context", ())
     given = {"strictness": "strict", "first": rules.sides[0]} | setup
-    given["cast"] = {seat: ("host",) * (judges if seat == "judge" else 1) for seat in rules.seated}
+    given["cast"] = {seat: ("host",) * (judges if seat == "judge" else 1) for seat in rules.active_seats()}
     given["cast"] |= {"rapporteur": ("host",)} if given.get("issues") or given.get("brief") else {}
     given["context"] = tuple(file.name for file in context)
     positions = {side: f"{side} says so" for side in rules.sides}

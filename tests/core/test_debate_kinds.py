@@ -242,7 +242,7 @@ def test_what_a_clerk_finds_is_heard() -> None:
     """A clerk has a turn of its own, hears what was cited, and is heard; it is no side and no judge."""
     made = clerked()
     debate = debated(1, 2, rules=made)
-    assert (made.sides, made.seated) == (("a", "b"), ("a", "b", "judge", "clerk"))
+    assert (made.sides, made.active_seats()) == (("a", "b"), ("a", "b", "judge", "clerk"))
     assert heard(debate, "1.checks.clerk") == ["1.case.a", "1.case.b"]
     assert heard(debate, "1.speech.a") == [*heard(debate, "1.checks.clerk"), "1.checks.clerk"]
     assert "1.checks.clerk" in heard(debate, "1.vote.judge-1")

@@ -131,7 +131,7 @@ def test_a_ballot_says_something_of_every_issue() -> None:
 def test_a_list_of_ones_own_asks_no_rapporteur() -> None:
     """The user's questions are the list, and no turn draws up another."""
     debate = fold([opened(1, issues=("What does it cost?",))])
-    assert debate.due[0].id == "1.opening.a" and "rapporteur" not in debate.seated
+    assert debate.due[0].id == "1.opening.a" and "rapporteur" not in debate.active_seats
     assert schedule.shape_context(debate, debate.due[0]).issues == ("I1",)
 
 

@@ -39,7 +39,7 @@ FULL = Reply(
     by="x:y",
     model="y-1",
     usage=Usage(fresh=1, output=2),
-    stop="end",
+    stop_reason="end",
 )
 EVENTS: list[Event] = [
     opened(),

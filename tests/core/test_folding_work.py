@@ -38,14 +38,14 @@ CHOICES = ["plain", "plain", "plain", "asked", "raised", "closed", "concede", "d
 
 
 def test_a_state_is_read_only() -> None:
-    """No mapping of a state or of its layout can be changed, nor a sequence in one, folded or applied."""
+    """No mapping of a state or of its plan can be changed, nor a sequence in one, folded or applied."""
     opening, *rest = record(1, 2)
     debate = fold([opening])
     for event in rest:
         debate = apply(debate, event)
 
     for state in (debate, fold([opening, *rest])):
-        held = [getattr(part, field.name) for part in (state, state.layout) for field in fields(part)]
+        held = [getattr(part, field.name) for part in (state, state.plan) for field in fields(part)]
         nested = [value for mapping in held if isinstance(mapping, Mapping) for value in mapping.values()]
         assert len(held) > 20 and nested
         assert [value for value in (*held, *nested) if isinstance(value, dict | list | set)] == []

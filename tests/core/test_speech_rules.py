@@ -41,10 +41,12 @@ tagged = st.lists(st.sampled_from([*WRITTEN_TAGS, *PIECES]) | texts, max_size=14
 """Speeches that are full of tags, whole and broken."""
 
 
-def on_text(text: str, most: int | None = None, *, material: tuple[str, ...] = MATERIAL, **how: Any) -> VisibleText:
+def on_text(
+    text: str, most: int | None = None, *, context_texts: tuple[str, ...] = MATERIAL, **how: Any
+) -> VisibleText:
     """What is heard of a speech in a format with private working and quotes."""
     phase = PHASE.model_copy(update={"most_words": most})
-    return make_visible(text, phase, **{"private": "thinking", "quotes": QUOTES, "material": material} | how)
+    return make_visible(text, phase, **{"private": "thinking", "quotes": QUOTES, "context_texts": context_texts} | how)
 
 
 def bare(text: str) -> list[str]:
@@ -155,8 +157,8 @@ def test_how_few_words_prove_something() -> None:
 def test_vowels_are_letters() -> None:
     """In scripts that write vowels as combining marks, words that differ in them differ."""
     hindi = ("यह किताब बहुत अच्छी है",)
-    assert quotes("<quote>यह किताब बहुत अच्छी</quote>", material=hindi) == [True]
-    assert quotes("<quote>यह कताब बहुत अच्छी</quote>", material=hindi) == [False]
+    assert quotes("<quote>यह किताब बहुत अच्छी</quote>", context_texts=hindi) == [True]
+    assert quotes("<quote>यह कताब बहुत अच्छी</quote>", context_texts=hindi) == [False]
     assert normalize("Cafe\u0301 ❤\ufe0f STRASSE x²") == normalize("CAFÉ straße X2") == "café strasse x2"
 
 
@@ -169,7 +171,7 @@ def test_speakers_do_not_mark_their_own_quotes(form: str) -> None:
     """Tags of what was looked up are taken for plain ones, however they are written, and looked up themselves."""
     assert quotes(form.replace("{}", "they never said this at all")) == [False]
     assert quotes(form.replace("{}", "the quick brown fox jumps")) == [True]
-    assert "v_quote" not in on_text(form.replace("{}", "the quick brown fox jumps"), material=()).text
+    assert "v_quote" not in on_text(form.replace("{}", "the quick brown fox jumps"), context_texts=()).text
 
 
 @pytest.mark.parametrize(
@@ -181,10 +183,10 @@ def test_a_broken_mark_verifies_nothing(text: str) -> None:
     assert on_text(text).quotes == ()
 
 
-@pytest.mark.parametrize("material", [(), ("",)])
-def test_without_material_nothing_is_looked_up(material: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("context_texts", [(), ("",)])
+def test_without_material_nothing_is_looked_up(context_texts: tuple[str, ...]) -> None:
     """Where there is nothing to look in, quotes stay as they are, and forged tags are plain ones all the same."""
-    made = on_text("<quote>a b c d</quote> <v_quote>e f g h</v_quote>", material=material)
+    made = on_text("<quote>a b c d</quote> <v_quote>e f g h</v_quote>", context_texts=context_texts)
     assert (made.text, made.quotes) == ("<quote>a b c d</quote> <quote>e f g h</quote>", ())
 
 
@@ -215,20 +217,20 @@ def test_verified_means_that_the_material_has_it(text: str, most: int | None) ->
 
 def test_material_is_read_once_for_a_debate() -> None:
     """However many files and speeches there are, the material is made comparable once."""
-    material = tuple(f"File {n} says that {'so it is and ' * 40}" for n in range(150))
-    first = calls(lambda: on_text("<quote>so it is and so</quote>", material=material))
+    context_texts = tuple(f"File {n} says that {'so it is and ' * 40}" for n in range(150))
+    first = calls(lambda: on_text("<quote>so it is and so</quote>", context_texts=context_texts))
 
-    assert calls(lambda: on_text("so it is and so", material=(*material, "x"))) < first / 10
-    assert calls(lambda: on_text("<quote>so it is and so</quote>", material=material)) < first / 10
+    assert calls(lambda: on_text("so it is and so", context_texts=(*context_texts, "x"))) < first / 10
+    assert calls(lambda: on_text("<quote>so it is and so</quote>", context_texts=context_texts)) < first / 10
 
 
 def test_long_debates_look_through_no_more_material(monkeypatch: pytest.MonkeyPatch) -> None:
     """The texts of a debate share the characters of material that are compared."""
-    text, material = "<quote>quick brown fox jumps</quote>" * 30, ("The quick brown fox jumps over the lazy dog.",)
+    text, context_texts = "<quote>quick brown fox jumps</quote>" * 30, ("The quick brown fox jumps over the lazy dog.",)
     monkeypatch.setattr(visible_text, "MAX_COMPARED", 45 * 60)
 
     def verified(texts: int) -> int:
-        made = on_text(text, material=material, texts=texts)
+        made = on_text(text, context_texts=context_texts, texts=texts)
         assert len(made.quotes) == 30
         return sum(quote.verified for quote in made.quotes)
 
@@ -270,7 +272,7 @@ def test_a_quote_that_is_cut_ends_there() -> None:
     assert on_text(text, 6).text == "He said <v_quote>the quick brown fox</v_quote>"
     assert on_text(text, 5).text == "He said <u_quote>the quick brown</u_quote>"
     assert on_text(text, 30).text.startswith("He said <u_quote>")
-    assert on_text(text, 6, material=()).text == "He said <quote>the quick brown fox</quote>"
+    assert on_text(text, 6, context_texts=()).text == "He said <quote>the quick brown fox</quote>"
     assert on_text(text, 2).text == "He said"
 
 

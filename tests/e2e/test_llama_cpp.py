@@ -71,7 +71,7 @@ def test_structured_output(spec: str) -> None:
     (reply,) = ask(spec, SHAPED.model_copy(update={"tokens": 40}), retry_for=600)
 
     assert reply.text.lstrip().startswith("{")
-    assert (reply.ended, reply.stop, reply.lacked) == ("cut", "length", ("structured output",))
+    assert (reply.ended, reply.stop_reason, reply.unsupported) == ("cut", "length", ("structured output",))
 
 
 def test_a_limit_of_tokens(spec: str) -> None:
@@ -79,7 +79,7 @@ def test_a_limit_of_tokens(spec: str) -> None:
     (reply,) = ask(spec, PLAIN.model_copy(update={"tokens": 20}), retry_for=600)
 
     assert len(reply.text.split()) in range(15, 25)
-    assert (reply.ended, reply.stop) == ("cut", "length")
+    assert (reply.ended, reply.stop_reason) == ("cut", "length")
 
 
 def test_a_speech_without_an_end(spec: str) -> None:
@@ -89,7 +89,7 @@ def test_a_speech_without_an_end(spec: str) -> None:
 
     for reply in (first, second):
         assert 150 <= len(reply.text.split()) < 400
-        assert (reply.ended, reply.stop, reply.cost) == ("cut", None, 0.0)
+        assert (reply.ended, reply.stop_reason, reply.cost) == ("cut", None, 0.0)
 
 
 def test_a_debate(spec: str, debate: Run, here: Path) -> None:

@@ -21,7 +21,7 @@ from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.provider import Permissions
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.util.errors import BadSettings, DiskFull, Paused, ProviderFailed, UserError, first_few
+from debate_orchestrator.util.errors import BadSettings, DiskFull, Paused, PermanentFailure, UserError, first_few
 from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.numbers import plural
 
@@ -144,7 +144,7 @@ class Options(NamedTuple):
 
 def run_tournament(tournament: Tournament, options: Options) -> int:
     """Runs the debates that are left, writes their reports and says how it went; returns the exit code. Paused or
-    ProviderFailed if debates are left."""
+    PermanentFailure if debates are left."""
     from debate_orchestrator.tournament.run import TournamentRun
 
     if options.cluster is not None:
@@ -184,7 +184,7 @@ def run_tournament(tournament: Tournament, options: Options) -> int:
 
 def _must_be_callable(spec: TournamentSpec, options: Options) -> None:
     """BadSettings where a key or a library is missing in this process, which calls the models unless workers do."""
-    if options.cluster is None and (missing := casting.missing(spec.everyone, options.permissions)):
+    if options.cluster is None and (missing := casting.key_problems(spec.everyone, options.permissions)):
         raise BadSettings(missing)
 
 
@@ -352,7 +352,7 @@ def _end(run: TournamentRun, numbers: RunCounts, options: Options, resume: str, 
     return 2 if unwritten else 0
 
 
-def _left_over(run: TournamentRun, left: int, saved: str, resume: str) -> Paused | ProviderFailed:
+def _left_over(run: TournamentRun, left: int, saved: str, resume: str) -> Paused | PermanentFailure:
     """The error that says why debates are left."""
     from debate_orchestrator.tournament.run import MISTAKE
 
@@ -367,7 +367,7 @@ def _left_over(run: TournamentRun, left: int, saved: str, resume: str) -> Paused
     unusable = all(
         debate_status.is_complete or debate_status.status == "unusable" for debate_status in run.statuses.values()
     )
-    ending = ProviderFailed if unusable or any(why.startswith(MISTAKE) for why in whys) else Paused
+    ending = PermanentFailure if unusable or any(why.startswith(MISTAKE) for why in whys) else Paused
     return ending([*lines, f"{plural(left, 'debate')} left. {saved.capitalize()}. Go on with `{resume}`."])
 
 

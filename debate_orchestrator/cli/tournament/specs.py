@@ -146,7 +146,7 @@ def folder_risks(tournament: Tournament, *, begun: bool, remote: bool = False) -
 
     spec = tournament.spec
     found = _cast_risks(spec, spec.everyone, (*spec.models, *spec.judges.pool), remote=remote)
-    if begun and CLERK in spec.loaded_format.seated:
+    if begun and CLERK in spec.loaded_format.active_seats():
         found.append(Risk(kind="pages", where=DEBATES, what="every address that its journals cite"))
     if not is_shipped(spec):
         found += risks.of_prompts(spec.loaded_format, spec.templates)
@@ -158,7 +158,7 @@ def _cast_risks(
 ) -> list[Risk]:
     """What models of a tournament do besides debates, and the prices that are given for them."""
     # What looks pages up has no place among a tournament's models: the format alone says whether there is a clerk.
-    clerk = {CLERK: (model_spec.FETCH,)} if CLERK in spec.loaded_format.seated else {CLERK: ()}
+    clerk = {CLERK: (model_spec.FETCH,)} if CLERK in spec.loaded_format.active_seats() else {CLERK: ()}
     found = risks.of_settings({**spec.settings, "cast": {**cast, **clerk}}, remote=remote)
     return [*found, *_price_risks(model.model_dump() for model in models)]
 

@@ -143,7 +143,7 @@ def style() -> Markup:
 
 @cache
 def _digest() -> str:
-    """What the page's policy knows its style by."""
+    """The hash by which the page's policy knows its style."""
     return b64encode(sha256(style().encode()).digest()).decode()
 
 

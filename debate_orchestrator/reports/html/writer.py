@@ -39,7 +39,7 @@ class HtmlSpeech(NamedTuple):
 
 class HtmlWriter:
     """Writes for one page, on which the turns in `places` can be linked: turn id to its round and its name there.
-    `quotes` are the tags of what was looked up in the material, found and not."""
+    `quotes` are the tags of what was looked up in the context files, found and not."""
 
     def __init__(
         self,
@@ -261,7 +261,7 @@ _OWN = {"heading", "table", "th", "td", "link"}
 
 
 def speech(text: str, quotes: tuple[str, str] | None = None, budget: ParseBudget | None = None) -> HtmlSpeech:
-    """A whole speech; `quotes` are the tags of what was looked up in the material, found and not."""
+    """A whole speech; `quotes` are the tags of what was looked up in the context files, found and not."""
     safe_text = sanitize.sanitize(text).strip("\n")
     whole = Markup(f'<pre class="whole"><code>{escape(safe_text)}</code></pre>\n')
     if not (budget or ParseBudget()).covers(safe_text):

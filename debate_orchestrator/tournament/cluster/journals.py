@@ -39,7 +39,7 @@ from debate_orchestrator.tournament.cluster.database import (
 from debate_orchestrator.tournament.folder import Tournament, frozen, identity, is_begun
 from debate_orchestrator.tournament.run import DebateStatus, unusable
 from debate_orchestrator.util.data import name_of, read_regular, strict_json
-from debate_orchestrator.util.errors import BadFile, DamagedJournal, LockedJournal, ProviderFailed, UserError
+from debate_orchestrator.util.errors import BadFile, DamagedJournal, LockedJournal, PermanentFailure, UserError
 
 _BEGIN = b"""INSERT INTO journals (tournament, debate) SELECT id, %(debate)s FROM tournaments WHERE id = %(id)s
 FOR KEY SHARE SKIP LOCKED ON CONFLICT DO NOTHING -- debates that wait for that row would keep all connections"""
@@ -158,14 +158,14 @@ class DatabaseJournals:
                 if isinstance(event, ReplyEvent | CallFailed) and event.reply is not None:
                     self._unsaved.name_lost(f"{summary(event)} for {journal.path}")
             # Another debate may be writing lines of this one just now: those that fail must not wait again.
-            journal.failure = journal.failure or ProviderFailed(f"{journal.path} is closed.")
+            journal.failure = journal.failure or PermanentFailure(f"{journal.path} is closed.")
 
     async def _let_go(self, journal: DatabaseJournal, timeout: float | None) -> None:
         """Writes what is left, and lets others take the journal, as far as that can be done in so many seconds."""
         names = {"id": journal.id, "token": journal.token}
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout):
-                with suppress(LockedJournal, ProviderFailed):  # raised before, and told when they are named
+                with suppress(LockedJournal, PermanentFailure):  # raised before, and told when they are named
                     await journal.handed_over()
                 await self._database.retried_until_reached(partial(self._database.execute, _RELEASE, **names))
 
@@ -249,7 +249,7 @@ class DatabaseJournals:
 
     def _refuse(self, journal: DatabaseJournal, error: BadFile) -> None:
         """Lets a journal take no more lines."""
-        journal.failure = ProviderFailed([f"Lines of a journal were refused. {error.problems[0]}"])
+        journal.failure = PermanentFailure([f"Lines of a journal were refused. {error.problems[0]}"])
         self._on_refusal(journal.path, error.problems[0])
 
     async def _append(self, lines: list[Line]) -> dict[tuple[int, int], int]:
@@ -280,7 +280,7 @@ class DatabaseJournal(JournalWriter):
     def __init__(self, store: DatabaseJournals, path: str, journal: int, token: int):
         self.path, self._clock = path, now
         self.id, self.token = journal, token
-        self.failure: LockedJournal | ProviderFailed | None = None
+        self.failure: LockedJournal | PermanentFailure | None = None
         """Why nothing more can be written: another worker has taken the journal meanwhile, or a line was refused."""
         self.blocked: BadFile | None = None
         """Why lines of this journal were not taken for now, while they are tried again."""
@@ -309,7 +309,7 @@ class DatabaseJournal(JournalWriter):
 
     async def handed_over(self) -> None:
         """Returns when all that was appended is in the database. LockedJournal if another worker has the journal,
-        ProviderFailed if the database has refused a line."""
+        PermanentFailure if the database has refused a line."""
         upto = len(self.entries)
         await self._store.write(self, upto)
         self._must_take_lines()

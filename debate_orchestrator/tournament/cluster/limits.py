@@ -1,4 +1,4 @@
-"""Limits that all workers share: their state is a row of the database for each model and provider.
+"""Rate limits that all workers share: their state is a row of the database for each model and provider.
 
 The rules are those of `tournament.limits`. A call is admitted in a transaction that locks the row of its tournament and
 then those of its limits, lets a limiter with their state decide, and writes the state back; the clock is the

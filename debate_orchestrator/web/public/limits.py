@@ -1,4 +1,5 @@
-"""What visitors have used of the limits: counted in memory, or in PostgreSQL where several processes serve the site."""
+"""Quotas of visitors: what they have used is counted in memory, or in PostgreSQL where several processes serve the
+site."""
 
 from __future__ import annotations
 

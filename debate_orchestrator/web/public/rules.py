@@ -167,7 +167,7 @@ def _tried(answers: Mapping[str, Any]) -> Settings:
     rehearsed = bool(seats) and all(spec == stand_in for spec in seats.values())
     default_model = stand_in if rehearsed else model_spec.HOST
     settings = make_settings({**answers, **trial}, format, "debate.md", lambda seat: default_model)
-    if problems := casting.cast_problems(settings.cast) + casting.missing(settings.cast):
+    if problems := casting.cast_problems(settings.cast) + casting.key_problems(settings.cast):
         raise BadSettings(problems)
     return settings
 
