@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from debate_orchestrator.cli.output import at_terminal, remark
+from debate_orchestrator.cli.output import at_terminal, print_status
 from debate_orchestrator.core.events import Event, Opened
 from debate_orchestrator.engine.debate import OpenDebate, PlanChanges, continue_debate, create_paid_debate
 from debate_orchestrator.engine.retry import UnsavedEvents
@@ -116,7 +116,7 @@ def remember_answers(path: str, given: Mapping[str, Any], before: str = "", call
 def new_debate(opened: Opened, files: DebateFiles, following: Sequence[Event] = ()) -> OpenDebate:
     """Begins the journal of a debate to whose settings the user has consented, and remembers that for the verbs that
     continue it."""
-    unsaved = UnsavedEvents(remark)
+    unsaved = UnsavedEvents(print_status)
     try:
         debate = asyncio.run(create_paid_debate(opened, files, following, unsaved))
     except KeyboardInterrupt:
@@ -179,8 +179,8 @@ def _record(origin: Origin) -> Path | None:
 
 def _ask(name: str, risks: Sequence[Risk]) -> bool:
     items = risks_module.risk_lines(risks)
-    remark(f"{name} asks for more than a debate:")
+    print_status(f"{name} asks for more than a debate:")
     for item in items:
-        remark(item)
+        print_status(item)
     print("Do you trust it with that? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")

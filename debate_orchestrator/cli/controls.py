@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcon
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from debate_orchestrator.cli.interrupts import STOPPING, handled_signals
-from debate_orchestrator.cli.output import remark
+from debate_orchestrator.cli.output import print_status
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import BriefSent, Event, ReplyEvent
 from debate_orchestrator.core.fold import can_end_early
@@ -51,7 +51,7 @@ class Controls:
 
     def __init__(self, debate: OpenDebate, live: Live | None, on_event: OnEvent, person: Person | None = None):
         self._open, self._live, self._person = debate, live, person
-        self._message: Callable[[str], None] = live.message if live else remark
+        self._message: Callable[[str], None] = live.message if live else print_status
         self._tell = on_event
         self.stop, self._resumed = asyncio.Event(), asyncio.Event()
         self._task = asyncio.current_task()
@@ -337,6 +337,6 @@ async def controlled(
         if not controls.user_ended:
             raise
         for problem in error.problems:
-            remark(problem)
+            print_status(problem)
     if controls.user_ended and not debate.state.complete:
         raise KeyboardInterrupt

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.controls import controlled, watch
-from debate_orchestrator.cli.output import at_terminal, next_step, print_json, print_problems, remark, say
+from debate_orchestrator.cli.output import at_terminal, next_step, print_json, print_problems, print_status, say
 from debate_orchestrator.cli.progress import BriefFiles, JsonEvents, ProgressLines, spending_line
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.costs import costs_of
@@ -60,14 +60,14 @@ def drive_to_report(debate: OpenDebate, arguments: argparse.Namespace, expected:
     if debate.state.due:
         _take_turns(debate, arguments, expected)
     elif not quiet:
-        remark(finished(files.journal))
+        print_status(finished(files.journal))
     written = write_reports(debate)
     if arguments.json:
         paths = {"journal": files.journal, "report": files.report, "page": written.page, "summary": written.summary}
         print_json({"status": "done", **outcome(debate.state), **paths})
         return 0
     if not quiet and (spending := spending_line(debate.state)):
-        remark(spending)
+        print_status(spending)
     tell_reports(written, quiet=quiet)
     rehearsal = model_spec.is_rehearsal(debate.state.cast) or getattr(arguments, "rehearse", False)
     if written.page and not quiet and not rehearsal:
@@ -93,7 +93,7 @@ def tell_estimate(debate: OpenDebate, expected: str = "") -> None:
     a file from elsewhere may name dear models, many judges and much material. `expected` is as in `drive_to_report`."""
     estimate_text = expected or estimate(debate.state.opened, debate.journal.events[1:]).sentence()
     rehearsal = expected or model_spec.is_rehearsal(debate.state.cast)
-    remark(f"No model is called. With models it would take {estimate_text}." if rehearsal else estimate_text)
+    print_status(f"No model is called. With models it would take {estimate_text}." if rehearsal else estimate_text)
 
 
 async def _drive(debate: OpenDebate, arguments: argparse.Namespace) -> None:
@@ -108,7 +108,7 @@ async def _drive(debate: OpenDebate, arguments: argparse.Namespace) -> None:
         lines = ProgressLines(state)
         on_event, on_text = lines, lines.on_text
     rehearses = any(map(model_spec.is_stand_in, model_spec.specs_of(state.cast)))
-    folder = TurnsFolder(files.turns, screen.live.message if screen else remark)
+    folder = TurnsFolder(files.turns, screen.live.message if screen else print_status)
     person = person_here(state.cast, files.drafts)
     async with controlled(debate, screen, on_event, person) as controls:
         await drive(
@@ -140,7 +140,7 @@ class WrittenReports(NamedTuple):
 
     summary: str
     """The closing line."""
-    remark: str
+    caveat: str
     """What that line leaves out: that its winner is behind on points. Empty otherwise."""
     page: str | None
     """The path of the HTML report; None if something else is in its place."""
@@ -149,7 +149,7 @@ class WrittenReports(NamedTuple):
 def write_reports(debate: OpenDebate) -> WrittenReports:
     """Writes the report and its page. If the page can't be written, that is printed as an error; the debate has ended
     all the same. Raises Paused if turns are left that only an agent host can take."""
-    report, problems = finish(debate, remark)
+    report, problems = finish(debate, print_status)
     print_problems(problems)
     behind = report.verdict is not None and report.verdict.behind
     again = wording.asking_again(debate.state, debate.files.journal)
@@ -160,9 +160,9 @@ def write_reports(debate: OpenDebate) -> WrittenReports:
 def tell_reports(written: WrittenReports, *, quiet: bool = False) -> None:
     """Prints how a debate ended and where its report is; with `quiet`, the closing line alone."""
     say(written.summary)
-    more = (written.remark, f"The same as a page: {written.page}" if written.page else "")
+    more = (written.caveat, f"The same as a page: {written.page}" if written.page else "")
     for line in () if quiet else filter(None, more):
-        remark(line)
+        print_status(line)
 
 
 def events_problems(cast: Mapping[str, tuple[str, ...]], arguments: argparse.Namespace) -> list[str]:

@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from debate_orchestrator.cli.output import remark
+from debate_orchestrator.cli.output import print_status
 from debate_orchestrator.engine.retry import UnsavedEvents
 
 STOPPING = "Stopping: waiting for running calls, since they are paid for. Press Ctrl-C again to cancel them."
@@ -46,7 +46,7 @@ def graceful_stop(stop: Callable[[], None], leave: Callable[[], None], said: str
         if again:
             leave()
         else:
-            remark(said)
+            print_status(said)
             stop()
 
     def terminated() -> None:

@@ -139,7 +139,7 @@ def page(text: str) -> None:
     print(sanitize(text), end="")
 
 
-def remark(*lines: str) -> None:
+def print_status(*lines: str) -> None:
     """Prints progress or advice, each of the lines as one, on stderr, behind the results before it where both go into
     one pipe."""
     with suppress(OSError, ValueError):  # a pipe that was closed is told where results are printed
@@ -155,7 +155,7 @@ def print_unsearched(text: str) -> None:
 
 def next_step(text: str) -> None:
     """Prints the closing line of a verb, on stderr: what to do next, as a command in backticks or a short sentence."""
-    remark(f"Next: {text}")
+    print_status(f"Next: {text}")
 
 
 def format_name(format: Format) -> str:
@@ -175,7 +175,7 @@ def print_problems(problems: Iterable[str]) -> None:
     for problem in problems:
         said, tries, hint = str(problem).rpartition(" Try: ")
         hint = re.sub(r"`([\w.]+)`", lambda found: _flag(found[1]) or found[0], hint) if tries else hint
-        remark(one_line(f"debate: {said}{tries}{hint}"))
+        print_status(one_line(f"debate: {said}{tries}{hint}"))
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from debate_orchestrator.cli import exit_code, flags
 from debate_orchestrator.cli.interrupts import graceful_stop
-from debate_orchestrator.cli.output import print_json, print_problems, remark, say
+from debate_orchestrator.cli.output import print_json, print_problems, print_status, say
 from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.util.errors import ProviderFailed
@@ -115,7 +115,7 @@ async def _work(arguments: argparse.Namespace, progress: Progress, at_once: int)
 
     def told(message: str) -> None:
         """Prints one line: the names in it come from the database, and could add lines of their own."""
-        remark(one_line(message))
+        print_status(one_line(message))
 
     tell = (lambda message: None) if arguments.quiet else told
     async with opened(arguments.url, tell) as database:
@@ -147,5 +147,5 @@ async def _show(progress: Progress) -> None:
         line = f"{plural(progress.completed, 'debate')} completed here · {progress.in_flight:,} calls in flight"
         line += f", {progress.rate():,.0f} a minute"
         if line != last:
-            remark(line)
+            print_status(line)
         last = line

@@ -264,7 +264,7 @@ class Stepper:
             self._ask_once(turn, asked)
         if self.open.record(event):
             ignored = speech_rules.ignored_line(self.debate, turn, reply)
-            remark = self.debate.format.lines.remark(ignored) if ignored else None
+            remark = self.debate.format.lines.advice(ignored) if ignored else None
             words = sanitize.count_words(speech_rules.without_private_working(self.debate, text))
             changes = (event.changes if isinstance(event, StructuredReplyGiven) else ()) or None
             self.accepted.append(Accepted(turn=turn_id, words=words, remark=remark, changes=changes))

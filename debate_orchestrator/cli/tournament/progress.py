@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
-from debate_orchestrator.cli.output import remark
+from debate_orchestrator.cli.output import print_status
 from debate_orchestrator.core.events import BriefSent, CallFailed, Event, ReplyEvent
 from debate_orchestrator.tournament.plan import ScheduledDebate
 from debate_orchestrator.tournament.run import DebateStatus, RunCounts, TournamentRun
@@ -189,7 +189,7 @@ async def _show(
         if events:
             print_line({"progress": now.json()})
         elif display is None:
-            remark(status_line(now))
+            print_status(status_line(now))
         else:
             columns, rows = display.size()
             lines = [bar(now), status_line(now), *details()]
