@@ -42,7 +42,7 @@ from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
-from debate_orchestrator.util.threads import in_background
+from debate_orchestrator.util.threads import in_daemon_thread
 
 _SHOWN_LATE = 0.5
 """Seconds after which the person is told what is waited for."""
@@ -108,7 +108,7 @@ class Estimates:
         counted = {key: given[key] for key in ESTIMATED if key in given}
         key = json.dumps([format.name, counted], sort_keys=True, default=str)
         if key not in self._known:
-            self._known[key] = in_background(lambda: self._worked_out(counted, format))
+            self._known[key] = in_daemon_thread(lambda: self._worked_out(counted, format))
             self._known[key].add_done_callback(lambda done: changed())
         return self._known[key]
 

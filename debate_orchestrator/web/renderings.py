@@ -18,7 +18,7 @@ from starlette.responses import Response
 
 from debate_orchestrator.engine import api
 from debate_orchestrator.util.errors import with_hint
-from debate_orchestrator.util.threads import ENDING_SECONDS
+from debate_orchestrator.util.threads import SHUTDOWN_SECONDS
 from debate_orchestrator.web import folder
 from debate_orchestrator.web.cache import Key, SizedCache
 from debate_orchestrator.web.pages import standalone_page
@@ -121,9 +121,9 @@ class Renderings:
                     del self._requests[key]
 
     async def ended(self) -> None:
-        """Waits, up to `ENDING_SECONDS`, for what is under way: it may write files of the working folder."""
+        """Waits, up to `SHUTDOWN_SECONDS`, for what is under way: it may write files of the working folder."""
         if self._working:
-            await asyncio.wait(self._working, timeout=ENDING_SECONDS)
+            await asyncio.wait(self._working, timeout=SHUTDOWN_SECONDS)
 
     def close(self) -> None:
         """Starts nothing more."""

@@ -49,7 +49,7 @@ from debate_orchestrator.util.errors import (
 )
 from debate_orchestrator.util.messages import ignore
 from debate_orchestrator.util.redact import redact
-from debate_orchestrator.util.threads import in_own_thread, to_its_end
+from debate_orchestrator.util.threads import in_debate_pool, to_its_end
 from debate_orchestrator.web import blocks, folder
 from debate_orchestrator.web.live import Viewers, message
 
@@ -291,7 +291,7 @@ class Run:
         with continue_debate(self.path, self._agree, reopening) as debate:
             self.debate, self.current = debate, debate.current
             self._shown = {block.id for block in blocks.outline(debate.state)}
-            await in_own_thread(lambda: self.page(debate.state))  # of a debate that goes on there may be much
+            await in_debate_pool(lambda: self.page(debate.state))  # of a debate that goes on there may be much
             if debate.state.due:
                 must_be_callable(debate.state.cast, people=True)
             await drive(

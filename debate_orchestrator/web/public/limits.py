@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, Protocol, TypeVar
 
 from debate_orchestrator.util.errors import BadSettings, ExternalError
-from debate_orchestrator.util.threads import in_background
+from debate_orchestrator.util.threads import in_daemon_thread
 from debate_orchestrator.web.public.rules import SiteRules
 
 T = TypeVar("T")
@@ -145,7 +145,7 @@ class PostgresCounts:
         LimitsUnavailable."""
         until = time.monotonic() + _ALL_SECONDS
         # In a thread: a busy event loop would hold the lock for a turn of its own between any two statements.
-        call = in_background(lambda: self._transaction(work, until))
+        call = in_daemon_thread(lambda: self._transaction(work, until))
         try:
             async with asyncio.timeout(_ALL_SECONDS + 1):
                 return await asyncio.wrap_future(call)

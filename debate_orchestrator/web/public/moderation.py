@@ -14,7 +14,7 @@ from typing import Any
 from debate_orchestrator.providers.command import GRACE, Program, environment, kill, started
 from debate_orchestrator.util.errors import BadSettings, ExternalError, with_hint
 from debate_orchestrator.util.sanitize import one_line
-from debate_orchestrator.util.threads import in_background
+from debate_orchestrator.util.threads import in_daemon_thread
 
 PYTHON = "python:"
 MODERATION_SECONDS = 20.0
@@ -101,7 +101,7 @@ class TopicModerator:
             if inspect.iscoroutinefunction(function):
                 reason = await function(dict(request))
             else:
-                call = in_background(lambda: function(dict(request)))
+                call = in_daemon_thread(lambda: function(dict(request)))
                 try:
                     reason = await asyncio.wrap_future(call)
                 finally:
