@@ -190,7 +190,8 @@ def setup_questions(format_name: str = DEFAULT_FORMAT, default_output: str = REP
 
 def setup_questions_of(path: str, used_format: str = "") -> SetupQuestions:
     """The setup conversation of a file, in its format. If that is a folder, its prompts may be a stranger's: it is
-    used only if the user agreed to it, or if it is the `used_format`; otherwise the default is used, which is then printed."""
+    used only if the user agreed to it, or if it is the `used_format`; otherwise the default is used, and a line printed
+    that says so."""
     name = format_of(read_file(path) if os.path.exists(path) else {})
     if name != used_format and consent.not_agreed(consent.of_file(path), risks.of_settings({"format": name})):
         problem = f"{short_repr(name)} has prompts of its own, so the questions are those of {DEFAULT_FORMAT}."

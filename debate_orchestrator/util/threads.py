@@ -1,5 +1,4 @@
-"""Two kinds of threads: a pool that only debates use, to save and render them, and daemon threads for work that may never
-end."""
+"""Threads: a pool in which debates alone are saved and rendered, and daemon threads for work that may never end."""
 
 from __future__ import annotations
 
@@ -33,7 +32,7 @@ if hasattr(os, "register_at_fork"):  # a process that was forked has the pool, b
 
 async def in_debate_pool(work: Callable[[], T]) -> T:
     """What `work` returns; it runs in the pool of debates, in the context of the task. `asyncio.to_thread` shares its
-    threads with providers, users' functions and host look-ups: one of them that never ends would hold up every debate."""
+    threads with providers, users' functions and host look-ups; those that never end would block every debate."""
     return await asyncio.get_running_loop().run_in_executor(_pool(), copy_context().run, work)
 
 
