@@ -102,7 +102,7 @@ def _take(debate: OpenDebate, replies: dict[str, str], arguments: argparse.Names
 
 def _changes(arguments: argparse.Namespace, state: DebateState) -> list[Event]:
     """The changed list of issues and the changed cap. Raises BadSettings if a person has a seat, since a step asks
-    nothing, and for a cap that can't be held."""
+    nothing, and for a cap that can't be kept."""
     people = [seat for seat, specs in state.cast.items() if model_spec.HUMAN in specs]
     if state.due and people:
         resume = command("resume", arguments.journal)

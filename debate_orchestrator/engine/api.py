@@ -114,7 +114,7 @@ async def resume(
         its decision brief or the brief's check. A debate that lacks none of these is only reported again.
 
     Raises:
-        BadSettings: the journal needs your consent (`trust`), or a cap can't be held.
+        BadSettings: the journal needs your consent (`trust`), or a cap can't be kept.
         BadJournal: the file is not a journal, was changed (`DamagedJournal`) or is in use (`LockedJournal`).
         Paused, ProviderFailed: as in `run`.
 

@@ -55,8 +55,8 @@ _MAX_FAILURES = 3
 """Debates that a model fails for good, one after another, after which no more are begun with it."""
 
 Status = Literal["waiting", "running", "complete", "undecided", "stopped", "unusable", "elsewhere"]
-"""`undecided`: complete, without a usable ballot that decides. `unusable`: its journal is damaged or another's, or what
-it is held by can't be used in it. `elsewhere`: another process holds it."""
+"""`undecided`: complete, without a usable ballot that decides. `unusable`: its journal is damaged or another's, or
+its format or cast can't be used. `elsewhere`: another process has locked its journal."""
 
 
 class DebateStatus(NamedTuple):
