@@ -67,7 +67,7 @@ class Controls:
         self._session: TerminalControl | None = None
         self.unsaved = UnsavedEvents(self._message)
         self.user_quit = False
-        """Whether the user has ended it."""
+        """Whether the user has quit."""
         self._reads_keys = False
 
     @property
@@ -225,8 +225,8 @@ class Controls:
         self.show_status()
 
     def interrupt(self) -> None:
-        """Handles Ctrl-C: quits, and gives up what waits for room on the disk; a second one cancels the calls under way.
-        While a person's editor is open, Ctrl-C is for the editor."""
+        """Handles Ctrl-C: quits, and gives up what waits for room on the disk; a second one cancels the calls under
+        way. While a person's editor is open, Ctrl-C is for the editor."""
         if self._person is not None and self._person.elsewhere:
             return
         self.unsaved.give_up()
@@ -235,8 +235,8 @@ class Controls:
         self.quit()
 
     def terminate(self) -> None:
-        """Handles SIGTERM, which a system sends seconds before it kills: cancels the calls under way, and keeps the part
-        of each reply that has come. What does not end by itself within a second is cancelled again."""
+        """Handles SIGTERM, which a system sends seconds before it kills: cancels the calls under way, and keeps the
+        part of each reply that has come. What does not end by itself within a second is cancelled again."""
         self.unsaved.give_up()
         self.user_quit = True
         self.stop.set()

@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
             if stepper is None:
                 stepper = _take(debate, replies, arguments, unsaved)
             else:
-                stepper.reopen(debate)
+                stepper.reattach(debate)
             result = stepper.step({})
             show = (*_changed_list(debate.state, arguments), *result.show)
             result = result.model_copy(update={"problems": (*problems, *result.problems), "show": show})

@@ -159,9 +159,9 @@ def wait_for_replies(awaited: Iterable[TurnFiles], seconds: float) -> None:
     """Returns when a whole reply lies in each of these places, or after that many seconds. Places without a brief are
     not waited for."""
     end, before = time.monotonic() + seconds, list[tuple[int, int] | None]()
-    asked = [turn_files for turn_files in awaited if os.path.lexists(turn_files.brief)]
-    while asked:
-        now = [_written(turn_files.reply) for turn_files in asked]
+    with_brief = [turn_files for turn_files in awaited if os.path.lexists(turn_files.brief)]
+    while with_brief:
+        now = [_written(turn_files.reply) for turn_files in with_brief]
         left = end - time.monotonic()
         if left <= 0 or (all(now) and now == before):
             return
