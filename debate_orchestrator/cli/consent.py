@@ -80,10 +80,10 @@ def agree(origin: Origin, risks: Sequence[Risk], *, trusted: bool, ask: AskConse
         if not (ask or _ask)(origin.name, risks):
             raise BadSettings(f"{origin.name} was not trusted, and nothing was done.")
     elif not trusted:
-        wants = "; ".join(risk.text for risk in risks_module.ordered(risks))
+        risk_texts = "; ".join(risk.text for risk in risks_module.ordered(risks))
         otherwise = "leave it" if origin.key.startswith("journal") else "change it there, or give other values as flags"
         raise BadSettings(
-            f"{origin.name}: it asks for more than a debate and needs your consent ({wants}). "
+            f"{origin.name}: it asks for more than a debate and needs your consent ({risk_texts}). "
             f"If you trust all of it, add --trust; otherwise {otherwise}."
         )
     remember(origin, risks)

@@ -108,8 +108,8 @@ async def _work(arguments: argparse.Namespace, progress: Progress, at_once: int)
     def find_problems(tournament: Tournament) -> list[str]:
         problems = casting.missing(tournament.spec.everyone, permissions)
         if (risks := specs.folder_risks(tournament, begun=True, remote=True)) and not arguments.trust:
-            wants = "; ".join(risk.text for risk in risks)
-            consent = f"{tournament.spec.tag} asks for more than a debate and needs your consent here ({wants})."
+            risk_texts = "; ".join(risk.text for risk in risks)
+            consent = f"{tournament.spec.tag} asks for more than a debate and needs your consent here ({risk_texts})."
             problems.append(f"{consent} Try: --trust, if you trust all of it.")
         return problems
 

@@ -44,8 +44,8 @@ def rehearsed(settings: Settings, *, people: bool = False) -> Settings:
         seat: tuple(spec if spec in kept else model_spec.stand_in(spec) for spec in specs)
         for seat, specs in settings.cast.items()
     }
-    asked = [name for name in (ISSUES, DECISION_BRIEF) if getattr(settings, name) is True]
-    if left_out := without_stand_in_rapporteur(cast, asked):
+    chosen = [name for name in (ISSUES, DECISION_BRIEF) if getattr(settings, name) is True]
+    if left_out := without_stand_in_rapporteur(cast, chosen):
         del cast[RAPPORTEUR]
     return settings.model_copy(update={"cast": cast, **left_out})
 

@@ -346,8 +346,8 @@ class BatchedProvider(Provider):
     def _id(self, brief: Brief) -> str:
         """The id of the call that is under way, whose brief another machine may have given another code; else of the
         next one."""
-        asked = self._unanswered(brief)
-        earlier = call_id(self._current.state, brief.turn, self.name, asked.brief_digest) if asked else None
+        sent = self._unanswered(brief)
+        earlier = call_id(self._current.state, brief.turn, self.name, sent.brief_digest) if sent else None
         if earlier is not None and self._batches.knows(earlier):
             return earlier
         return call_id(self._current.state, brief.turn, self.name, brief.digest)

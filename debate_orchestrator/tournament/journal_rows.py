@@ -247,7 +247,7 @@ def _usage_by_role(debate: _Debate) -> dict[Any, RoleUsage]:
 
 def _seconds(entries: Sequence[Entry]) -> dict[str, float]:
     """Turn to the seconds from its first request to the reply that counts."""
-    asked: dict[str, datetime] = {}
+    sent: dict[str, datetime] = {}
     found: dict[str, float] = {}
     try:
         times = [datetime.fromisoformat(entry.at).astimezone(UTC) for entry in entries]
@@ -255,9 +255,9 @@ def _seconds(entries: Sequence[Entry]) -> dict[str, float]:
         return {}
     for entry, at in zip(entries, times, strict=True):
         if isinstance(entry.event, BriefSent):
-            asked.setdefault(entry.event.turn, at)
-        elif isinstance(entry.event, Spoke | StructuredReplyGiven | Declined) and entry.event.turn in asked:
-            passed = at - asked[entry.event.turn]
+            sent.setdefault(entry.event.turn, at)
+        elif isinstance(entry.event, Spoke | StructuredReplyGiven | Declined) and entry.event.turn in sent:
+            passed = at - sent[entry.event.turn]
             found[entry.event.turn] = passed.total_seconds()
     return found
 
