@@ -188,7 +188,7 @@ class _Call:
 
     async def _write_intent(self) -> None:
         runner, turn, request, name = self._runner, self._turn, self._request, self._provider.name
-        if self._provider.under_way(request):
+        if self._provider.in_sent_batch(request):
             return
         batch = self._provider.in_batch(request)
         price = runner.budget.check(turn.id, name, request, batch=batch) if self._billed else None
@@ -231,7 +231,7 @@ class _Call:
         """Records a call that is given up, with the part of its reply that had come, at once: the process may have
         a second left. One in a batch is not given up, since a later run takes its reply; one that waits for a batch
         was never made."""
-        if self._provider.under_way(self._request):
+        if self._provider.in_sent_batch(self._request):
             return
         sent = not self._provider.in_batch(self._request)
         text, reply = "".join(self._pieces), None

@@ -362,7 +362,7 @@ class BatchedProvider(Provider):
         again = any(call.by == self.name and call.wait is not None for call in failed)
         return self._batches.knows(self._id(brief)) or (self._batches.collects and not brief.search and not again)
 
-    def under_way(self, brief: Brief) -> bool:
+    def in_sent_batch(self, brief: Brief) -> bool:
         return self._unanswered(brief) is not None and self._batches.knows(self._id(brief))
 
     async def admitted(self, brief: Brief, stop: asyncio.Event) -> bool:
