@@ -345,7 +345,7 @@ def test_a_limiter_that_no_worker_wrote_is_told(here: Path, url: str, state: str
             await database.execute("INSERT INTO limiters VALUES (%(key)s, %(state)s)", key=contests.OPUS, state=state)
             limiters = SharedLimiters(held.spec, database, sync.id, await registered(database), Counter())
             with pytest.raises(BadFile, match=f"holds limits of {contests.OPUS} that this program did not write"):
-                await limiters.gate(contests.OPUS).admitted(CALL, "1", asyncio.Event())
+                await limiters.gate(contests.OPUS).acquire(CALL, "1", asyncio.Event())
             gate = limiters.gate(contests.OPUS)
             gate.on_response(200, {})
             with pytest.raises(BadFile):
@@ -437,10 +437,10 @@ def test_a_frozen_transaction_does_not_block_for_long(here: Path, url: str) -> N
             limiters = [
                 SharedLimiters(held.spec, one, sync.id, await registered(one), Counter()) for one in (database, frozen)
             ]
-            assert await limiters[1].gate(contests.OPUS).admitted(CALL, "t", asyncio.Event())
+            assert await limiters[1].gate(contests.OPUS).acquire(CALL, "t", asyncio.Event())
             connection = await frozen.app.connector.pool.getconn()  # type: ignore[attr-defined]
             await connection.execute("SELECT key FROM limiters FOR UPDATE")
-            waiting = limiters[0].gate(contests.OPUS).admitted(CALL, "t", asyncio.Event())
+            waiting = limiters[0].gate(contests.OPUS).acquire(CALL, "t", asyncio.Event())
             return await asyncio.wait_for(waiting, 20)
 
     assert asyncio.run(play())
@@ -456,8 +456,8 @@ def test_calls_of_dead_workers_leave_their_room(here: Path, url: str) -> None:
             numbers = [await registered(database) for _ in range(2)]
             dead, alive = [SharedLimiters(held.spec, database, sync.id, n, Counter()) for n in numbers]
             stop = asyncio.Event()
-            taken = [await dead.gate(contests.OPUS).admitted(CALL, f"{n}", stop) for n in range(2)]
-            waiting = asyncio.ensure_future(alive.gate(contests.OPUS).admitted(CALL, "2", stop))
+            taken = [await dead.gate(contests.OPUS).acquire(CALL, f"{n}", stop) for n in range(2)]
+            waiting = asyncio.ensure_future(alive.gate(contests.OPUS).acquire(CALL, "2", stop))
             await asyncio.sleep(0.5)
             early = waiting.done()
             await unheard_of(database, numbers[0])

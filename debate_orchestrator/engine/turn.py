@@ -174,15 +174,15 @@ class _Call:
     async def _begin(self) -> bool:
         """Waits for the provider to have room, reserves the expected cost and writes `BriefSent`. False if the loop
         was told to stop meanwhile; OverBudget if the cap would be exceeded."""
-        if not await self._provider.admitted(self._request, self._runner.stop):
+        if not await self._provider.acquire(self._request, self._runner.stop):
             return False
         if self._turn not in self._runner.debate.due:  # the debate was ended early meanwhile
-            self._provider.withdraw(self._request)
+            self._provider.release(self._request)
             return False
         try:
             await self._write_intent()
         except BaseException:
-            self._provider.withdraw(self._request)
+            self._provider.release(self._request)
             raise
         return True
 

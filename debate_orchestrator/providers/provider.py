@@ -52,13 +52,13 @@ class Provider:
     async def close(self) -> None:
         """Closes connections and ends processes. The provider may be used again, in another event loop."""
 
-    async def admitted(self, brief: Brief, stop: asyncio.Event) -> bool:
-        """Returns when there is room for a call with this brief, before its `BriefSent` is written; False if `stop`
-        was set before."""
+    async def acquire(self, brief: Brief, stop: asyncio.Event) -> bool:
+        """Waits until the rate limits have room for a call with this brief, and takes it, before its `BriefSent` is
+        written; False if `stop` is set first, and nothing is taken."""
         return not stop.is_set()
 
-    def withdraw(self, brief: Brief) -> None:
-        """Gives the room back of an admitted call that is not made."""
+    def release(self, brief: Brief) -> None:
+        """Gives back what `acquire` took for a call that is not made."""
 
     def in_batch(self, brief: Brief) -> bool:
         """Whether the call with this brief goes into a batch, at the price of one."""

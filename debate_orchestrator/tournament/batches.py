@@ -365,15 +365,15 @@ class BatchedProvider(Provider):
     def in_sent_batch(self, brief: Brief) -> bool:
         return self._unanswered(brief) is not None and self._batches.knows(self._id(brief))
 
-    async def admitted(self, brief: Brief, stop: asyncio.Event) -> bool:
+    async def acquire(self, brief: Brief, stop: asyncio.Event) -> bool:
         self._stop = stop
         if self.in_batch(brief):
             return not stop.is_set()
-        return await self._direct.admitted(brief, stop)
+        return await self._direct.acquire(brief, stop)
 
-    def withdraw(self, brief: Brief) -> None:
+    def release(self, brief: Brief) -> None:
         if not self.in_batch(brief):
-            self._direct.withdraw(brief)
+            self._direct.release(brief)
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         if not self.in_batch(brief):

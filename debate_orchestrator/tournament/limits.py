@@ -283,8 +283,9 @@ class Gate:
         self._limiters, self._order = limiters, asyncio.Lock()
         self._longest = max(retry_for, _MAX_BACKOFF)
 
-    async def admitted(self, call: Admission, turn: str, stop: asyncio.Event) -> bool:
-        """Returns when the call may be made; False if `stop` was set before. Paused if that takes too long."""
+    async def acquire(self, call: Admission, turn: str, stop: asyncio.Event) -> bool:
+        """Waits until the limits have room for the call, and takes it; False if `stop` is set first. Paused if the wait
+        would be too long."""
         async with self._order:
             while not stop.is_set():
                 wait = await self._take(call, turn)
@@ -392,14 +393,14 @@ class LimitedProvider(Provider):
         self._admitted: dict[str, Admission] = {}
         """Turn id to the admission of its call. A turn has one call at a time."""
 
-    async def admitted(self, brief: Brief, stop: asyncio.Event) -> bool:
+    async def acquire(self, brief: Brief, stop: asyncio.Event) -> bool:
         call = Admission.of(self.name, brief)
-        if not await self._gate.admitted(call, brief.turn, stop):
+        if not await self._gate.acquire(call, brief.turn, stop):
             return False
         self._admitted[brief.turn] = call
         return True
 
-    def withdraw(self, brief: Brief) -> None:
+    def release(self, brief: Brief) -> None:
         self._end(brief.turn, None, 0.0, failed=False)
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
