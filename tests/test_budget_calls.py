@@ -69,7 +69,7 @@ def committed(debate: DebateState) -> float:
     alone, shared = Budget(CurrentState(debate)).committed(), SharedBudget(None)
     shared.budget("one", CurrentState(debate))
     assert shared.committed() == alone
-    shared.settle("one")
+    shared.freeze("one")
     assert shared.committed() == alone
     return alone
 

@@ -209,7 +209,7 @@ def with_positions(
     if estimate := start.estimate_before_positions(settings):
         (tell_estimate or tell)(estimate)
     try:
-        return asyncio.run(start.settle_positions(settings, tell, permissions))
+        return asyncio.run(start.resolve_positions(settings, tell, permissions))
     except KeyboardInterrupt:
         raise KeyboardInterrupt("interrupted while the positions were derived; nothing was opened.") from None
 

@@ -69,8 +69,8 @@ async def derive_positions(
     state = _without_positions(settings)
     limits = ModeratorLimits(settings.retry_for, settings.max_cost, tell, _NOTHING_OPENED, _GIVE_POSITIONS)
     paid: list[Reply] = []
-    settled = await propose(state, provider, setup_questions, limits, paid)
-    return settled.given["positions"], tuple(paid)
+    proposed = await propose(state, provider, setup_questions, limits, paid)
+    return proposed.given["positions"], tuple(paid)
 
 
 def deriving_cost(settings: Settings, spec: str, setup_questions: SetupQuestions) -> float | None:

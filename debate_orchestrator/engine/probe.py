@@ -183,7 +183,7 @@ class ProbeRun:
         self._debates[ballot.path] = current = CurrentState(debate)
         self._shared_budget.budget(ballot.path, current)
         if debate.complete:
-            self._shared_budget.settle(ballot.path)
+            self._shared_budget.freeze(ballot.path)
 
     def pending(self) -> list[Ballot]:
         """The ballots that are missing."""
@@ -261,7 +261,7 @@ class ProbeRun:
             # A judge without a usable ballot is a result here, and no reason to stop.
             await drive(debate, providers, budget=budget, needs_ballots=False, **options)
             if debate.state.complete:
-                self._shared_budget.settle(ballot.path)
+                self._shared_budget.freeze(ballot.path)
 
     def _state(self, ballot: Ballot) -> DebateState | None:
         current = self._debates.get(ballot.path)

@@ -138,7 +138,7 @@ class Live:
                 if debate.shape(speech.turn) is None:
                     text = event.reply.text
                     shown = wording.filler_in_place(text) if self._is_stand_in(speech.turn) else text
-                    speech.settle(shown, _notes(debate, speech.turn, event))
+                    speech.show_recorded(shown, _notes(debate, speech.turn, event))
                 else:  # a structured reply was wanted, and declined
                     self._reply(speech.turn)
             case events.StructuredReplyGiven():

@@ -146,8 +146,8 @@ class SpeechView:
         self.note(f"-- broken off here, and not counted: {why}" if self._shown else why)
         self.wait(until)
 
-    def settle(self, text: str, note: str = "") -> None:
-        """The speech as it is on record. What was not heard of it follows; where it is another, it is shown anew."""
+    def show_recorded(self, text: str, note: str = "") -> None:
+        """Shows the rest of the speech as it is on record; the whole of it if it differs from what was shown."""
         self._add()
         self._redacted = StreamRedactor(self._show)  # the record has what was held back
         record, shown = without_private(sanitize(text), self._tag, known=self._known).lstrip(), "".join(self._shown)

@@ -168,7 +168,7 @@ class Batches:
         try:
             batch = self._file.plan(model, {call: self._calls[call].code for call in calls})
         except ExternalError as error:
-            self._settle(calls, error)
+            self._resolve(calls, error)
             return
         self._creating.add(batch.name)
         self._await(batch, {call: self._calls[call].body for call in calls})
@@ -192,15 +192,15 @@ class Batches:
                 hint = "resume later, with the key that created the batch"
                 which = "is under way" if batch.id else "may have been created"
                 error = ReplyPending([*error.problems, f"A batch of {batch.model} {which}."], hint=hint)
-            self._settle(batch.calls, error)
+            self._resolve(batch.calls, error)
         except Exception as error:
-            self._settle(batch.calls, error)
+            self._resolve(batch.calls, error)
         else:
             for call in batch.calls:
                 result = results[call]
                 if isinstance(result, Reply):
                     result = result.model_copy(update={"asked_code": batch.codes.get(call)})
-                self._settle([call], result)
+                self._resolve([call], result)
         finally:
             self._tasks.pop(batch.name, None)
 
@@ -220,7 +220,7 @@ class Batches:
         self._file.created(batch, id)
         if id is None:
             if not self.collects:
-                self._settle(batch.calls, TransientError(f"No batch of {batch.model} was created for this call."))
+                self._resolve(batch.calls, TransientError(f"No batch of {batch.model} was created for this call."))
                 return False
             for call in batch.calls:
                 if call in self._calls:
@@ -298,7 +298,7 @@ class Batches:
 
         return await _with_retries(results)
 
-    def _settle(self, calls: Iterable[str], result: Reply | Exception) -> None:
+    def _resolve(self, calls: Iterable[str], result: Reply | Exception) -> None:
         for call in calls:
             waiting = self._calls.get(call)
             if waiting is None or waiting.result.done():

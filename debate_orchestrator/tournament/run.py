@@ -172,7 +172,7 @@ class TournamentRun:
                 except UserError as error:
                     self.statuses[debate.id] = unusable(error, DebateStatus("stopped"))
                     continue
-                self._settle(debate, CurrentState(state))
+                self._record_status(debate, CurrentState(state))
 
     def pending(self) -> list[ScheduledDebate]:
         """The debates that are left, those that have begun first."""
@@ -266,7 +266,7 @@ class TournamentRun:
                     await self._drive(debate, running, stop)
                 await journal.synced()
             finally:
-                self._settle(debate, running.current)
+                self._record_status(debate, running.current)
 
     async def _drive(self, debate: ScheduledDebate, running: OpenDebate, stop: asyncio.Event) -> None:
         """Takes the turns of a debate until it is complete, or stops; a judge who fails is replaced from the
@@ -320,11 +320,11 @@ class TournamentRun:
         specs = [self.tournament.spec.model_named(name).spec for name in debate.reserve]
         return [spec for spec in specs if spec not in used]
 
-    def _settle(self, debate: ScheduledDebate, current: CurrentState) -> None:
-        """Takes note of what a debate has cost and how it stands, which nothing runs just now."""
+    def _record_status(self, debate: ScheduledDebate, current: CurrentState) -> None:
+        """Records the status and the cost of a debate that does not run now."""
         state = current.state
         budget = self.budget.budget(debate.id, current)
-        self.budget.settle(debate.id)
+        self.budget.freeze(debate.id)
         status: Status = "stopped"
         if state.complete:
             status = "undecided" if schedule.unanswered_at_the_end(state) else "complete"

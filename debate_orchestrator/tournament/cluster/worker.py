@@ -45,7 +45,7 @@ SELECT round, lease, retry_failed,
     EXISTS (SELECT FROM journals WHERE tournament = tournaments.id AND debate = %(debate)s AND lines > 0)
 FROM tournaments WHERE id = %(tournament)s
 """
-_SETTLE = """
+_RECORD_STATUS = """
 UPDATE journals SET status = %(status)s, winner = %(winner)s, cost = %(cost)s, why = %(why)s, for_good = %(for_good)s,
     settled = now()
 WHERE id = (
@@ -247,7 +247,7 @@ class Worker:
             raise
         except Exception as error:
             _LOG.exception("%s was stopped by an error in this program.", debate)
-            await self._settle(tournament, debate, stopped_by_mistake(error, DebateStatus("stopped")))
+            await self._record_status(tournament, debate, stopped_by_mistake(error, DebateStatus("stopped")))
             raise
         finally:
             del self._jobs[task]
@@ -275,7 +275,7 @@ class Worker:
         run, scheduled = known.run, known.debates.get(debate)
         if scheduled is None:
             why = ("The tournament has no such debate.",)
-            await self._settle(tournament, debate, DebateStatus("unusable", why=why, for_good=True))
+            await self._record_status(tournament, debate, DebateStatus("unusable", why=why, for_good=True))
             self._tell(f"No debate {short_repr(debate)} is run: the tournament {tournament} has none of that id.")
             return
         run.statuses[debate] = DebateStatus("stopped" if begun else "waiting")
@@ -284,17 +284,17 @@ class Worker:
             raise Requeue(round(lease) + 1)
         if self._stop.is_set() and not (debate_status.why or debate_status.is_complete):
             raise Requeue
-        await self._settle(tournament, debate, debate_status)
+        await self._record_status(tournament, debate, debate_status)
 
     def _on_refusal(self, debate: str, why: str) -> None:
         self.refused[why] += 1
         self._tell(f"{debate} stops here, since the database refuses what it has to write. {why}")
 
-    async def _settle(self, tournament: str, debate: str, debate_status: DebateStatus) -> None:
-        """Notes how a debate stands that no worker runs."""
+    async def _record_status(self, tournament: str, debate: str, debate_status: DebateStatus) -> None:
+        """Writes the status of a debate that no worker runs to the database."""
         values = {**debate_status._asdict(), "why": [redact(problem) for problem in debate_status.why]}
         names = {"tournament": tournament, "debate": debate}
-        await self._database.retried_until_reached(lambda: self._database.execute(_SETTLE, **names, **values))
+        await self._database.retried_until_reached(lambda: self._database.execute(_RECORD_STATUS, **names, **values))
 
     async def _pass(self, tournament: str, latest: int, worker_id: int, *, retry_failed: bool) -> _Pass | None:
         """The run of a tournament's latest pass. None if this worker may not or can't run it any more."""
