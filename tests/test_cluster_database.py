@@ -143,7 +143,7 @@ def test_each_tournament_counts_by_its_own_prices(here: Path, url: str, server: 
             def find_problems(tournament: Tournament) -> list[str]:
                 return ["No."] if tournament.spec.tag == "refused" else []
 
-            await Worker(database, find_problems, at_once=2).work(until_done=True)
+            await Worker(database, find_problems, concurrency=2).work(until_done=True)
             return await database.rows(
                 "SELECT tag, string_agg(line, ''::bytea ORDER BY n) FROM tournaments"
                 " JOIN journals ON tournament = tournaments.id JOIN lines ON journal = journals.id"
@@ -178,7 +178,7 @@ def test_a_spec_that_cannot_be_read_is_refused(here: Path, url: str, spec: str) 
             await enqueue(database, sync.id, [(held.schedule[0].id, False)])
             await database.execute("UPDATE tournaments SET spec = %(spec)s", spec=spec)
             with pytest.raises(BadSettings, match=sync.id):
-                await Worker(database, lambda tournament: [], at_once=1).work(until_done=True)
+                await Worker(database, lambda tournament: [], concurrency=1).work(until_done=True)
             with pytest.raises(BadFile, match=sync.id):
                 await FolderSync(database, held).bring({}, retry_failed=False)
 
@@ -316,7 +316,7 @@ def test_a_lease_that_no_run_wrote_is_refused(here: Path, url: str, lease: str) 
             await database.execute(f"UPDATE tournaments SET lease = '{lease}'")
             await DatabaseJournals(database, sync.id, await registered(database)).take("debate")
             with pytest.raises(BadSettings, match=r"has a lease of .* seconds, and one of 1 to 3,600 is allowed"):
-                await Worker(database, lambda tournament: [], at_once=1).work(until_done=True)
+                await Worker(database, lambda tournament: [], concurrency=1).work(until_done=True)
 
     asyncio.run(asyncio.wait_for(play(), 20))
 
@@ -366,7 +366,7 @@ def test_a_job_for_a_debate_that_is_not_scheduled(here: Path, url: str) -> None:
     async def play() -> None:
         async with brought(url, held) as (database, sync):
             await enqueue(database, sync.id, [("no-such-debate", False)])
-            await Worker(database, lambda tournament: [], at_once=1, tell=sentences.append).work(until_done=True)
+            await Worker(database, lambda tournament: [], concurrency=1, tell=sentences.append).work(until_done=True)
 
     asyncio.run(play())
     assert any("'no-such-debate'" in sentence for sentence in sentences)
@@ -386,7 +386,7 @@ def test_a_job_that_names_no_debate_is_given_up(
             )
             await database.execute(insert, queue=queue_of(sync.id), task=TASK, args=args)
             await asyncio.wait_for(
-                Worker(database, lambda tournament: [], at_once=1, tell=sentences.append).work(until_done=True), 20
+                Worker(database, lambda tournament: [], concurrency=1, tell=sentences.append).work(until_done=True), 20
             )
             assert await database.rows("SELECT status FROM procrastinate_jobs") == [("failed",)]
 

@@ -11,7 +11,7 @@ from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.prompting.briefs import Brief, Message
 from debate_orchestrator.providers.provider import OnPiece, Provider
 from debate_orchestrator.tournament.limits import (
-    FIRST_AT_ONCE,
+    FIRST_CONCURRENCY,
     MAX_PAUSE,
     Admission,
     Bucket,
@@ -67,8 +67,8 @@ def test_calls_begin_slowly() -> None:
     second = admitted(limiter)
     clock.now += 60
 
-    assert first == FIRST_AT_ONCE
-    assert first + second == 2 * FIRST_AT_ONCE and first + second + admitted(limiter) == 40
+    assert first == FIRST_CONCURRENCY
+    assert first + second == 2 * FIRST_CONCURRENCY and first + second + admitted(limiter) == 40
 
 
 def test_a_refusal_pauses_everyone() -> None:
@@ -222,7 +222,7 @@ def test_a_limit_that_was_given_is_kept(used: int) -> None:
             taken += used
         clock.now += 0.25
 
-    assert taken <= limit * 60 + used * FIRST_AT_ONCE
+    assert taken <= limit * 60 + used * FIRST_CONCURRENCY
     assert taken >= limit * 60 * 0.9 * min(1, used / expected)
 
 
@@ -333,7 +333,7 @@ def test_calls_at_once_count_where_they_are_given() -> None:
     few, many = Limiter(Limits(at_once=2), Clock()), Limiter(Limits(), Clock())
     many.restore(few.state())
 
-    assert (admitted(few), admitted(many)) == (2, FIRST_AT_ONCE)
+    assert (admitted(few), admitted(many)) == (2, FIRST_CONCURRENCY)
 
 
 def test_limits_of_an_earlier_version_are_stated_again() -> None:

@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     must_be_installed()
     progress = Progress()
-    ended = asyncio.run(_work(arguments, progress, specs.at_once(arguments.at_once)))
+    ended = asyncio.run(_work(arguments, progress, specs.concurrency(arguments.at_once)))
     status = "interrupted" if ended.interrupted else "stopped" if ended.problems else "done"
     if arguments.json:
         counts = {"completed": progress.completed, "calls": progress.calls, "lost": ended.lost}
@@ -97,7 +97,7 @@ class _Ended(NamedTuple):
         return f"{plural(self.lost, 'answer')} lost, as named above."
 
 
-async def _work(arguments: argparse.Namespace, progress: Progress, at_once: int) -> _Ended:
+async def _work(arguments: argparse.Namespace, progress: Progress, concurrency: int) -> _Ended:
     """Works; how it ended."""
     from debate_orchestrator.providers import casting
     from debate_orchestrator.tournament.cluster.database import opened
@@ -122,7 +122,7 @@ async def _work(arguments: argparse.Namespace, progress: Progress, at_once: int)
         worker = Worker(
             database,
             find_problems,
-            at_once=at_once,
+            concurrency=concurrency,
             permissions=permissions,
             on_change=progress,
             tell=tell,

@@ -50,7 +50,7 @@ from debate_orchestrator.util.data import read_mapping
 from debate_orchestrator.util.errors import BadFile, BadJournal, ExternalError, OverBudget
 from debate_orchestrator.util.messages import ignore
 
-AT_ONCE = 6  # ballots under way at the same time, of all judges together
+CONCURRENCY = 6  # ballots under way at the same time, of all judges together
 _CALLS = (BriefSent, StructuredReplyGiven, Rejected, CallFailed)
 
 _T = TypeVar("_T")
@@ -198,7 +198,7 @@ class ProbeRun:
         return estimate.CostEstimate(
             bill=Costs(lines=tuple(line for ballot in expected for line in ballot.bill.lines)),
             unknown=tuple(dict.fromkeys(judge for ballot in expected for judge in ballot.unknown)),
-            seconds=sum(ballot.seconds for ballot in expected) / AT_ONCE,
+            seconds=sum(ballot.seconds for ballot in expected) / CONCURRENCY,
             waits=False,
             searches=False,
         )
@@ -216,7 +216,7 @@ class ProbeRun:
         A judge that fails is asked no more, and the others go on. If a call does not fit under the cap together with
         those under way, its judge is asked again once they are over.
         """
-        slots, failed, before = asyncio.Semaphore(AT_ONCE), dict[str, ExternalError](), len(self.ballots) + 1
+        slots, failed, before = asyncio.Semaphore(CONCURRENCY), dict[str, ExternalError](), len(self.ballots) + 1
 
         async def ask(ballot: Ballot) -> None:
             async with slots:

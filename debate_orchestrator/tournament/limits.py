@@ -29,9 +29,9 @@ from debate_orchestrator.tournament.spec import Limits, TournamentSpec
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import ExternalError, Paused, TransientError
 
-FIRST_AT_ONCE = 16
+FIRST_CONCURRENCY = 16
 """Calls of one model that may be under way in the first second."""
-MAX_AT_ONCE = 2_000
+MAX_CONCURRENCY = 2_000
 _BURST = 1.0
 """Seconds of a minute's allowance that may be used at once."""
 _MIN_PAUSE = 0.001
@@ -130,9 +130,9 @@ class Limiter:
         self._restored: _Buckets = {}
         """What is left of limits that tournaments gave, this one or others."""
         self.in_flight = 0
-        self.most = limits.at_once or MAX_AT_ONCE
+        self.most = limits.at_once or MAX_CONCURRENCY
         # Others may give no such limit: what is known of the server does not depend on it.
-        self.allowed, self.allowed_since, self.slow_growth = float(FIRST_AT_ONCE), now, False
+        self.allowed, self.allowed_since, self.slow_growth = float(FIRST_CONCURRENCY), now, False
         self.paused_until, self.throttled_in_a_row = 0.0, 0
         self.throttled = 0
         """Calls that were throttled, in all."""
@@ -232,7 +232,7 @@ class Limiter:
 
     @property
     def _most_allowed(self) -> float:
-        return float(max(self.most, MAX_AT_ONCE))
+        return float(max(self.most, MAX_CONCURRENCY))
 
     def _grow(self, now: float) -> None:
         """Lets more calls be made at once: twice as many every second, and once one was throttled a twentieth more."""

@@ -284,7 +284,7 @@ class TournamentEstimate(NamedTuple):
 
 
 def estimate_tournament(
-    spec: TournamentSpec, debates: Sequence[ScheduledDebate], at_once: int, *, batch: bool = False
+    spec: TournamentSpec, debates: Sequence[ScheduledDebate], concurrency: int, *, batch: bool = False
 ) -> TournamentEstimate:
     """What these debates will take, with so many at once; with `batch`, in batches where the vendor takes them."""
     amounts: dict[str, dict[str, float]] = {}
@@ -310,7 +310,7 @@ def estimate_tournament(
     batched = batch and not spec.settings.get("search")  # searches are made alone
     with declared_prices(spec):
         loads = tuple(_load(model, total, batch=batched) for model, total in amounts.items())
-    side_by_side = max(1, min(at_once, len(debates)))
+    side_by_side = max(1, min(concurrency, len(debates)))
     running = seconds / side_by_side, f"{side_by_side} debates at once"
     needed, bound = max(_time(spec.limits, loads, spec), running, key=lambda time: time[0])
     in_batches = batched and any(takes_batches(load.spec) for load in loads)

@@ -47,7 +47,7 @@ from debate_orchestrator.util.errors import (
 from debate_orchestrator.util.garbage import collection_seldom
 
 _LOG = logging.getLogger(__name__)
-AT_ONCE = 50
+CONCURRENCY = 50
 """Debates under way at the same time, unless it is said otherwise."""
 MISTAKE = "An error in this program stopped it"
 """How the reason begins of a debate that stopped for one."""
@@ -139,7 +139,7 @@ class TournamentRun:
         *,
         limiters: Limiters | None = None,
         permissions: Permissions = NO_PERMISSIONS,
-        at_once: int = AT_ONCE,
+        concurrency: int = CONCURRENCY,
         retry_failed: bool = False,
         on_change: OnChange = lambda debate, debate_status, event: None,
         unsaved: UnsavedEvents | None = None,
@@ -147,7 +147,7 @@ class TournamentRun:
     ):
         """Without a `store` journals are files in the folder. `batches` are closed at the end of `run`."""
         self.tournament, self._store = tournament, store or FileJournals(tournament)
-        self._permissions, self._at_once, self._retry_failed = permissions, at_once, retry_failed
+        self._permissions, self._concurrency, self._retry_failed = permissions, concurrency, retry_failed
         self._on_change, self._unsaved = on_change, unsaved or UnsavedEvents()
         self._batches = batches
         self.limiters = limiters or Limiters(tournament.spec)
@@ -196,7 +196,7 @@ class TournamentRun:
             self._capped = False
             done = count_completed(self.statuses.values())
             queue = iter(pending)
-            workers = [self._work(queue, stop) for _ in range(min(self._at_once, len(pending)))]
+            workers = [self._work(queue, stop) for _ in range(min(self._concurrency, len(pending)))]
             for ended in await asyncio.gather(*workers, return_exceptions=True):
                 if isinstance(ended, BaseException):
                     raise ended

@@ -1,5 +1,5 @@
-"""The work that pages take: each page is made once and then kept, and no visitor or link holds up another, the
-dashboard, or the debates that run."""
+"""Makes pages in threads. A page is made once and then kept. The pages of one visitor or link delay neither others, nor
+the dashboard, nor the debates that run."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from debate_orchestrator.web import folder
 from debate_orchestrator.web.cache import Key, SizedCache
 from debate_orchestrator.web.pages import standalone_page
 
-_AT_ONCE = 2
-"""How many things are worked on at once for all visitors and links together; as many more for the dashboard."""
+_CONCURRENCY = 2
+"""Pages that are made at the same time for all visitors and links together; as many more for the dashboard."""
 _KEPT = 100_000_000
 """Bytes of memory that the renderings that are kept may take."""
 _ENTRY_SIZE = 500
 """Bytes that each of them takes besides."""
 _MAX_WAITING = 100
-"""Requests of one visitor or link that wait at once."""
+"""Requests of one visitor or link that may wait at the same time."""
 
 THIS_USER = ""
-"""The visitor of the dashboard: with threads of its own, and as much at once as these do."""
+"""Stands for the dashboard in place of a visitor: it has its own threads, and no limit of a single visitor."""
 
 T = TypeVar("T")
 
@@ -54,7 +54,7 @@ class _Threads:
     up."""
 
     def __init__(self, name: str) -> None:
-        self.pool, self.free = ThreadPoolExecutor(_AT_ONCE, name), asyncio.Semaphore(_AT_ONCE)
+        self.pool, self.free = ThreadPoolExecutor(_CONCURRENCY, name), asyncio.Semaphore(_CONCURRENCY)
 
 
 class Renderings:

@@ -57,10 +57,10 @@ def plan(arguments: argparse.Namespace) -> int:
     from debate_orchestrator.tournament.plan import estimate_tournament, make_schedule
     from debate_orchestrator.tournament.spec import unlisted
 
-    at_once = specs.at_once(arguments.at_once)
+    concurrency = specs.concurrency(arguments.at_once)
     spec = specs.read_spec(arguments)
     schedule = make_schedule(spec)
-    expected = estimate_tournament(spec, schedule, at_once, batch=arguments.batch)
+    expected = estimate_tournament(spec, schedule, concurrency, batch=arguments.batch)
     if arguments.to:
         text = folder.schedule_text(schedule)
         if kept := write_over(arguments.to, text, folder.SCHEDULE_BEGINS, "a schedule"):

@@ -108,7 +108,7 @@ def resume(arguments: argparse.Namespace) -> int:
 class Options(NamedTuple):
     """How a tournament is run."""
 
-    at_once: int
+    concurrency: int
     retry_failed: bool
     reports: bool
     permissions: Permissions
@@ -129,7 +129,7 @@ class Options(NamedTuple):
         if arguments.lease is not None and arguments.cluster is None:
             raise BadSettings("--lease is for workers.", hint="name their database too, with --cluster")
         return cls(
-            specs.at_once(arguments.at_once or ("500" if arguments.batch else "50")),
+            specs.concurrency(arguments.at_once or ("500" if arguments.batch else "50")),
             arguments.retry_failed,
             not arguments.no_reports,
             flags.permitted(arguments),
@@ -166,7 +166,7 @@ def run_tournament(tournament: Tournament, options: Options) -> int:
     run = TournamentRun(
         tournament,
         permissions=options.permissions,
-        at_once=options.at_once,
+        concurrency=options.concurrency,
         retry_failed=options.retry_failed,
         on_change=on_change,
         unsaved=unsaved,

@@ -180,7 +180,7 @@ def lease(text: str) -> float:
     raise BadSettings(f"--lease must be a number of seconds from {allowed}, and not {text!r}.")
 
 
-def at_once(text: str) -> int:
+def concurrency(text: str) -> int:
     """The value of --at-once."""
     if text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= 10_000:
         return int(text)

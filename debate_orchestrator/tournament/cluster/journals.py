@@ -323,7 +323,7 @@ class DatabaseJournal(JournalWriter):
 
 LEASE = 30.0
 """Seconds without a heartbeat after which a worker is taken for dead, unless the tournament has another number."""
-_AT_ONCE = 100
+_BATCH_SIZE = 100
 """Journals that are compared or read by one statement."""
 
 _REGISTER = """
@@ -496,5 +496,5 @@ def stored_spec(text: str, name: str) -> dict[str, Any]:
 
 def _batches(debates: Iterable[str]) -> Iterator[list[str]]:
     left = iter(debates)
-    while batch := list(itertools.islice(left, _AT_ONCE)):
+    while batch := list(itertools.islice(left, _BATCH_SIZE)):
         yield batch

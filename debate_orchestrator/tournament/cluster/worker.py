@@ -74,16 +74,16 @@ class Worker:
         database: Database,
         find_problems: Callable[[Tournament], list[str]],
         *,
-        at_once: int,
+        concurrency: int,
         permissions: Permissions = NO_PERMISSIONS,
         on_change: OnChange = lambda debate, debate_status, event: None,
         tell: Callable[[str], None] = _LOG.info,
         unsaved: UnsavedEvents | None = None,
     ):
-        """`find_problems` says what speaks against a tournament here: a key that is missing, no consent. `at_once`
+        """`find_problems` says what speaks against a tournament here: a key that is missing, no consent. `concurrency`
         debates of each tournament run at the same time. `tell` gets sentences for people, and `unsaved` names what
         is lost."""
-        self._database, self._find_problems, self._at_once = database, find_problems, at_once
+        self._database, self._find_problems, self._concurrency = database, find_problems, concurrency
         self._permissions, self._on_change, self._tell = permissions, on_change, tell
         self.unsaved = unsaved or UnsavedEvents(tell)
         self.refused = Counter[str]()
@@ -171,7 +171,7 @@ class Worker:
             self._skip(tournament, tag, latest, problems)
             return problems
         await self._give_up_unreadable(tournament)
-        self._tell(f"Taking debates of {tag}, up to {self._at_once:,} at once.")
+        self._tell(f"Taking debates of {tag}, up to {self._concurrency:,} at once.")
         self._taking[tournament] = asyncio.create_task(self._take(tournament))
         return []
 
@@ -200,7 +200,7 @@ class Worker:
         """Takes debates of a tournament until it is cancelled, again and again where the database was away."""
         while not self._stop.is_set():
             try:
-                await queue.work(self._database, tournament, self._at_once, self._leases[tournament])
+                await queue.work(self._database, tournament, self._concurrency, self._leases[tournament])
             except out_of_reach() as error:
                 self._database.lost(error)
             await asyncio.sleep(1.0)

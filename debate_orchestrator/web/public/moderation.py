@@ -19,8 +19,8 @@ from debate_orchestrator.util.threads import in_daemon_thread
 PYTHON = "python:"
 MODERATION_SECONDS = 20.0
 """Seconds that the answer may take, with the wait for those that are asked for before it."""
-_AT_ONCE = 4
-"""Topics that are looked at at once, and calls of a function that may hang before it is called no more."""
+_CONCURRENCY = 4
+"""Topics that are screened at the same time, and calls of a function that may hang before it is called no more."""
 _MAX_REASON_LENGTH = 500
 """Characters of a reason that are shown."""
 _OUTPUT = 64 * 1024
@@ -48,7 +48,7 @@ class TopicModerator:
     def __init__(self, spec: str):
         """BadSettings where it can't be loaded; an empty `spec` accepts every topic."""
         self._check = self._loaded(spec) if spec else None
-        self._places = asyncio.Semaphore(_AT_ONCE)
+        self._places = asyncio.Semaphore(_CONCURRENCY)
         self._waiting = set[asyncio.Task[Any] | None]()
         """The tasks whose topics wait to be looked at."""
         self._given_up: list[Future[Any]] = []
@@ -94,8 +94,8 @@ class TopicModerator:
 
     async def _function(self, function: Callable[[Request], Any], request: Request) -> str:
         self._given_up = [call for call in self._given_up if not call.done()]
-        if len(self._given_up) >= _AT_ONCE:
-            problem = f"moderation: {_AT_ONCE} calls of the function hang, so it is not called now."
+        if len(self._given_up) >= _CONCURRENCY:
+            problem = f"moderation: {_CONCURRENCY} calls of the function hang, so it is not called now."
             raise ModerationFailed(with_hint(problem, "mend the function, and start the server again"))
         try:
             if inspect.iscoroutinefunction(function):

@@ -339,11 +339,11 @@ def _may_pass(failure: Exception) -> bool:
 
 
 class StartQueue:
-    """Runs at most `at_once` debates, in the order in which they came; at most `most` others wait."""
+    """Runs at most `concurrency` debates, in the order in which they came; at most `most` others wait."""
 
-    def __init__(self, runs: Runs, at_once: int, most: int, ended: Callable[[Run], None]):
+    def __init__(self, runs: Runs, concurrency: int, most: int, ended: Callable[[Run], None]):
         """`ended` is called with each run that has ended, unless the server ends."""
-        self._runs, self._at_once, self._most, self._on_end = runs, at_once, most, ended
+        self._runs, self._concurrency, self._most, self._on_end = runs, concurrency, most, ended
         self._waiting: dict[str, Viewers] = {}
         self._running: set[str] = set()
         self._retries: dict[str, int] = {}
@@ -355,7 +355,7 @@ class StartQueue:
 
     @property
     def full(self) -> bool:
-        return len(self._waiting) + self.starting >= self._most + max(0, self._at_once - len(self._running))
+        return len(self._waiting) + self.starting >= self._most + max(0, self._concurrency - len(self._running))
 
     def add(self, path: str) -> None:
         """Runs a debate as soon as there is room."""
@@ -375,7 +375,7 @@ class StartQueue:
         """About how long a place in the queue takes; None before any debate has ended here."""
         if not self._durations:
             return None
-        return math.ceil(place / self._at_once) * statistics.median(self._durations)
+        return math.ceil(place / self._concurrency) * statistics.median(self._durations)
 
     def retry_seconds(self, path: str) -> float | None:
         """Seconds until a debate that failed goes on; None where it does not."""
@@ -397,7 +397,7 @@ class StartQueue:
 
     def _fill(self) -> None:
         moved = False
-        while self._waiting and len(self._running) < self._at_once and not self._closed:
+        while self._waiting and len(self._running) < self._concurrency and not self._closed:
             path = next(iter(self._waiting))
             waited = self._waiting.pop(path)
             self._running.add(path)
