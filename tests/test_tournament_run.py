@@ -241,7 +241,7 @@ def test_a_template_that_fails_stops_its_own_debates(debate: Run, here: Path) ->
         template.write("{% if 'Motion 0' in positions|string %}{{ 1 // (rounds - rounds) }}{% endif %}\n")
     held = contests.tournament(topics=2, format="./mine")
     run = contests.ran(held, concurrency=1)
-    failed = [one for one in held.schedule if one.topic == "t0"]
+    failed = [one for one in held.schedule if one.topic_id == "t0"]
     Path(held.journal(held.schedule[-1])).unlink()
     ran = debate("tournament", "resume", held.folder, "--trust", "--no-reports", "--json")
 

@@ -123,7 +123,7 @@ def _estimate_lines(
     """What a schedule takes, in words."""
     from debate_orchestrator.providers import pricing
 
-    topics = len({debate.topic for debate in schedule})
+    topics = len({debate.topic_id for debate in schedule})
     yield (
         f"{expected.debates:,} debates: {len(spec.models)} models, {topics} topics, sides {spec.sides}, "
         f"format {spec.format}."

@@ -118,7 +118,7 @@ def details(run: TournamentRun, progress: Progress) -> list[str]:
         f"{key}: {amount:,.0f} {name.replace('_', ' ')} a minute" for key, name, amount in run.limiters.tightest()
     ]
     lines = [f"limits: {'; '.join(limits[:4])}"] if limits else []
-    return lines + [f"  {debate.topic}: {outcome(debate, debate_status)}" for debate, debate_status in progress.last]
+    return lines + [f"  {debate.topic_id}: {outcome(debate, debate_status)}" for debate, debate_status in progress.last]
 
 
 def bar(numbers: RunCounts) -> str:
