@@ -177,7 +177,7 @@ def _moderated(
             awaited = asked_before and not problem
             return state, turn_files, tuple(folder.missing([turn_files])) if awaited else ()
         keep(state)
-        folder.archive(turn_files)
+        folder.move_taken_aside(turn_files)
     return state, None, ()
 
 

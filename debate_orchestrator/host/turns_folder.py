@@ -129,8 +129,8 @@ class TurnsFolder:
         replies = {name: found[1] for name in names if (found := _REPLY.fullmatch(name)) and found[1] in turns}
         return {turn: self._move_aside(os.path.join(self.folder, name), "aside") for name, turn in replies.items()}
 
-    def archive(self, turn_files: TurnFiles) -> None:
-        """Puts away a brief and the reply that was taken, so that the same turn can be asked for again."""
+    def move_taken_aside(self, turn_files: TurnFiles) -> None:
+        """Moves a brief and its reply, which was taken, aside, so that the same turn can be asked for again."""
         for path in (turn_files.reply, turn_files.brief):
             if os.path.lexists(path):
                 self._move_aside(path, "taken")

@@ -82,10 +82,10 @@ def _api_specs(cast: Mapping[str, tuple[str, ...]]) -> list[str]:
 
 
 def make_providers(
-    current: CurrentState, archive: str | None = None, permissions: Permissions = NO_PERMISSIONS
+    current: CurrentState, pages_folder: str | None = None, permissions: Permissions = NO_PERMISSIONS
 ) -> dict[str, Provider]:
-    """The provider of every seat that has one; seats with the same spec share it. `archive` is the folder for pages
-    that are fetched. BadSettings if the cast can't be used."""
+    """The provider of every seat that has one; seats with the same spec share it. `pages_folder` is where pages that are
+    fetched are kept. BadSettings if the cast can't be used."""
     cast = current.state.cast
     if problems := cast_problems(cast) or _unencrypted(cast, permissions):
         raise BadSettings(problems)
@@ -97,7 +97,7 @@ def make_providers(
             if spec != model_spec.HOST:
                 by_seat[seat] = by_spec[spec] = by_spec.get(spec) or make_provider(spec, current, permissions)
     for provider in by_spec.values():
-        provider.archive = archive
+        provider.pages_folder = pages_folder
     return by_seat
 
 

@@ -41,7 +41,7 @@ class Provider:
     """Whether calls with the same beginning get cheaper once the first of them has begun to answer."""
     person: PersonInput | None = None
     """Who takes the turns of a human seat; None until the terminal or the browser provides one."""
-    archive: str | None = None
+    pages_folder: str | None = None
     """The folder for pages that are fetched; None keeps nothing."""
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:

@@ -120,7 +120,7 @@ class JournalStore(Protocol):
         process has it; BadJournal if it can't be read."""
         ...
 
-    def archive(self, debate: str) -> str | None:
+    def pages_folder(self, debate: str) -> str | None:
         """The folder for pages that a clerk fetches; None if they are not kept."""
         ...
 
@@ -277,8 +277,8 @@ class TournamentRun:
                 self._failures.pop(event.reply.by, None)
             self._on_change(debate, self.statuses[debate.id], event)
 
-        archive = self._store.archive(debate.id)
-        plain = casting.make_providers(running.current, archive, self._permissions)
+        pages_folder = self._store.pages_folder(debate.id)
+        plain = casting.make_providers(running.current, pages_folder, self._permissions)
         providers = self.limiters.limited(plain)
         if self._batches is not None:
             providers = self._batches.wrapped(plain, providers, running.current)

@@ -127,7 +127,7 @@ class DatabaseJournals:
         finally:
             await self._close(journal, timeout)
 
-    def archive(self, debate: str) -> str | None:
+    def pages_folder(self, debate: str) -> str | None:
         return None
 
     async def take(self, debate: str) -> tuple[int, int, int, list[bytes]]:
