@@ -34,10 +34,10 @@ TopicCheck = Callable[[Request], Awaitable[str]]
 
 
 class ModerationFailed(ExternalError):
-    """There is no answer, so that nothing may be started."""
+    """The screening gave no answer, so the debate must not be started."""
 
 
-class TopicModerator:
+class TopicScreener:
     """Asks the program or the function of a `moderation` setting.
 
     A program gets the request as one JSON object on standard input. It accepts with exit code 0 and refuses with 1;
@@ -50,7 +50,7 @@ class TopicModerator:
         self._check = self._loaded(spec) if spec else None
         self._places = asyncio.Semaphore(_CONCURRENCY)
         self._waiting = set[asyncio.Task[Any] | None]()
-        """The tasks whose topics wait to be looked at."""
+        """The tasks whose topics wait to be screened."""
         self._given_up: list[Future[Any]] = []
         """Calls of the function that did not answer in time. No thread can be ended from outside."""
 

@@ -33,7 +33,7 @@ from debate_orchestrator.web.live import Viewers
 from debate_orchestrator.web.open_files import bounds, is_out_of_files
 from debate_orchestrator.web.public import visitors
 from debate_orchestrator.web.public.limits import LimitsUnavailable, VisitorCounts
-from debate_orchestrator.web.public.moderation import ModerationFailed, TopicModerator
+from debate_orchestrator.web.public.moderation import ModerationFailed, TopicScreener
 from debate_orchestrator.web.public.rules import Offer, SiteRules, risks_of
 from debate_orchestrator.web.public.visitors import MODEL, OFFER, TRIES, VISITOR, FormError, not_started
 from debate_orchestrator.web.runs import Run, Runs, written_here
@@ -68,7 +68,7 @@ class Site:
         self.rules, self.visitor_counts = rules, visitor_counts
         self.runs = Runs(self._explain, remembered=False)
         self.queue = StartQueue(self.runs, rules.at_once, rules.queue, self._ended)
-        self.topic_moderator = TopicModerator(rules.moderation)
+        self.topic_screener = TopicScreener(rules.moderation)
         self.log = log
         self._told: dict[str, float] = {}
         """The kinds of failures that the owner was told lately, and when."""
@@ -160,7 +160,7 @@ class Site:
         if reached := await self.visitor_counts.admit(name, day, tries, 0.0, self.rules, started):
             raise visitors.limit_reached(reached, self.rules.debates_per_visitor)
         request = {"topic": answers["topic"], "positions": answers["positions"], "offer": offer.name}
-        if reason := await self.topic_moderator.reason(request):
+        if reason := await self.topic_screener.reason(request):
             raise FormError(422, {"topic": [reason]})
 
     async def _admit(self, name: str, day: str, visitor: str, offer: Offer) -> None:
