@@ -26,7 +26,7 @@ from debate_orchestrator.util.errors import DebateError, ExternalError
 if TYPE_CHECKING:
     from debate_orchestrator.terminal.keys import TerminalControl
     from debate_orchestrator.terminal.live import Live
-    from debate_orchestrator.terminal.turn import Person
+    from debate_orchestrator.terminal.turn import TerminalPeople
 
 _OFFERED_FOR = 120
 """Seconds for which the list of issues may be changed before the debate continues by itself."""
@@ -49,7 +49,7 @@ class Controls:
     """What the keys and interrupts do to a debate that runs. A pause lets the replies under way come in and starts no
     call; the debate can then continue, or be left as it is: everything is in the journal either way."""
 
-    def __init__(self, debate: OpenDebate, live: Live | None, on_event: OnEvent, person: Person | None = None):
+    def __init__(self, debate: OpenDebate, live: Live | None, on_event: OnEvent, person: TerminalPeople | None = None):
         self._open, self._live, self._person = debate, live, person
         self._message: Callable[[str], None] = live.message if live else print_status
         self._tell = on_event
@@ -317,7 +317,7 @@ def watch(debate: DebateState, stream: TextIO, *, money: bool = True) -> Screen 
 
 @asynccontextmanager
 async def controlled(
-    debate: OpenDebate, screen: Screen | None, on_event: OnEvent, person: Person | None
+    debate: OpenDebate, screen: Screen | None, on_event: OnEvent, person: TerminalPeople | None
 ) -> AsyncIterator[Controls]:
     """The keys and interrupts of a debate, for as long as the block drives it. The first interrupt waits for the
     replies under way, since they are paid for; the second one, or SIGTERM, leaves them. Raises KeyboardInterrupt if

@@ -29,7 +29,7 @@ from debate_orchestrator.util.errors import ExternalError
 from debate_orchestrator.util.messages import command, ignore
 
 if TYPE_CHECKING:
-    from debate_orchestrator.terminal.turn import Person
+    from debate_orchestrator.terminal.turn import TerminalPeople
 
 
 def finished(journal: str) -> str:
@@ -123,16 +123,16 @@ async def _drive(debate: OpenDebate, arguments: argparse.Namespace) -> None:
         )
 
 
-def person_here(cast: Mapping[str, tuple[str, ...]], drafts: str) -> Person | None:
+def person_here(cast: Mapping[str, tuple[str, ...]], drafts: str) -> TerminalPeople | None:
     """The person at this terminal, whose unfinished replies are kept in the folder `drafts`; None if the cast has no
     seat for a person."""
     if model_spec.HUMAN not in model_spec.specs_of(cast):
         return None
     from debate_orchestrator.terminal.drafts import Drafts
     from debate_orchestrator.terminal.line_prompter import terminal_prompter
-    from debate_orchestrator.terminal.turn import Person
+    from debate_orchestrator.terminal.turn import TerminalPeople
 
-    return Person(terminal_prompter(), Drafts(drafts))
+    return TerminalPeople(terminal_prompter(), Drafts(drafts))
 
 
 class WrittenReports(NamedTuple):

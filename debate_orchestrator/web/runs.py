@@ -119,7 +119,7 @@ class AwaitedTurn(NamedTuple):
     reply: asyncio.Future[str]
 
 
-class People:
+class BrowserPeople:
     """The people of one debate. A provider asks them as it asks the person at a terminal."""
 
     one_at_a_time = False
@@ -182,7 +182,7 @@ class Run:
     """A debate that runs in this process. It ends when nothing is left that can be asked from here, when it is paused,
     or when a provider fails; `problems` then says why."""
 
-    def __init__(self, path: str, people: People, explain: Explain, agree: RequireConsent):
+    def __init__(self, path: str, people: BrowserPeople, explain: Explain, agree: RequireConsent):
         self.path, self.people, self.viewers = path, people, Viewers()
         self.problems: list[str] = []
         self.failure: Exception | None = None
@@ -374,7 +374,7 @@ class Runs:
         """Goes on with a debate, unless it runs already. `agree` is asked about the risks of its journal as it is when
         it is opened; `written_here` is for one that this program has just written."""
         if (run := self.running(path)) is None:
-            run = self._runs[path] = Run(path, People(), self._explain, agree)
+            run = self._runs[path] = Run(path, BrowserPeople(), self._explain, agree)
             self._problems.pop(path, None)
             run.task.add_done_callback(lambda _: self._ended(run))
             self._remember()

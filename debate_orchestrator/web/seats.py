@@ -30,7 +30,7 @@ from debate_orchestrator.web.guard import Tokens
 from debate_orchestrator.web.live import AGAIN, EventStream, message
 from debate_orchestrator.web.pages import go_to, render
 from debate_orchestrator.web.renderings import Renderings
-from debate_orchestrator.web.runs import NOT_WAITING, AwaitedTurn, People, Run, Runs
+from debate_orchestrator.web.runs import NOT_WAITING, AwaitedTurn, BrowserPeople, Run, Runs
 from debate_orchestrator.web.sent_form import form
 
 _FIELDS = re.compile(rf"turn|text|action|sure|{form_fields.NAME}")
@@ -97,7 +97,9 @@ class Seats:
                 return await self._page(visit, {}, [NOT_WAITING], late=_written(sent))
             return await self._take(visit, run.people, awaited, sent)
 
-    async def _take(self, visit: Visit, people: People, awaited: AwaitedTurn, sent: Mapping[str, str]) -> Response:
+    async def _take(
+        self, visit: Visit, people: BrowserPeople, awaited: AwaitedTurn, sent: Mapping[str, str]
+    ) -> Response:
         """Takes a reply, or shows what is wrong with it and what it does."""
         speech = awaited.debate.shape(awaited.turn) is None
         token = visit.request.path_params["token"]
