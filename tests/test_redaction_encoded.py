@@ -252,7 +252,7 @@ def test_the_rest_is_shown_when_a_stream_breaks_off() -> None:
     voice = SpeechView(fold([opening()]).due[0], "Opening", "", 0.0)
     voice.begin(0.0)
     voice.hear(f"It is {KEY[:6]}")
-    voice.leave()
+    voice.stop()
     assert f"It is {KEY[:6]}" in "".join(row.plain for row in voice.rows(60, 1000)[0])
 
 

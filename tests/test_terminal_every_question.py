@@ -15,7 +15,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.reports.reviews import ReviewForm, empty, review_texts
 from debate_orchestrator.terminal.drafts import Drafts
-from debate_orchestrator.terminal.prompt import Leave
+from debate_orchestrator.terminal.prompt import Quit
 from debate_orchestrator.terminal.review import ReviewBallotForm, ask_name
 from debate_orchestrator.terminal.turn import SpeechEditor, TerminalPeople
 from debate_orchestrator.util.errors import Paused
@@ -57,7 +57,7 @@ def review(form: ReviewForm, keys: tuple[str, ...]) -> None:
             given = empty(DIGEST, name, "2026-02-04")
             await ReviewBallotForm(terminal, review_texts(), form, given, lambda: None, lambda fields: None).take()
 
-        with pytest.raises(Leave):
+        with pytest.raises(Quit):
             asyncio.run(ask())
 
 

@@ -172,7 +172,7 @@ def test_leaving(here: Path) -> None:
 def test_the_debate_is_left(here: Path) -> None:
     """Where another person leaves the debate, one who is being asked is asked no more."""
     one, script = person(here, "would be said", "")
-    one.abandon()
+    one.quit()
 
     with pytest.raises(Paused):
         asked(one, due("1.opening.a"), "1.opening.a")

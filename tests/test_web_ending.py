@@ -118,7 +118,7 @@ def test_what_pages_write_is_waited_for(here: Path) -> None:
 SLOW = """
 import sys, threading
 from debate_orchestrator.util import threads
-threads.SHUTDOWN_SECONDS, threads.LEAVING_SECONDS = 0.1, 0.3
+threads.SHUTDOWN_SECONDS, threads.EXIT_SECONDS = 0.1, 0.3
 from debate_orchestrator.engine import api
 
 def held(*_):

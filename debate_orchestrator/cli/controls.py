@@ -174,7 +174,7 @@ class Controls:
         debate."""
         from debate_orchestrator.terminal.form import change_issues
         from debate_orchestrator.terminal.line_prompter import terminal_prompter
-        from debate_orchestrator.terminal.prompt import Leave
+        from debate_orchestrator.terminal.prompt import Quit
 
         self._changes_issues = False
         if self._session is None:
@@ -184,7 +184,7 @@ class Controls:
             with terminal_prompter() as prompter:
                 event = await change_issues(prompter, current_issues(self._debate))
             self._record(event)
-        except Leave:
+        except Quit:
             self.quit()
         finally:
             self._session.take_back()
@@ -219,7 +219,7 @@ class Controls:
         self.stop.set()
         self._resumed.set()
         if self._person is not None:
-            self._person.abandon()
+            self._person.quit()
         if not self._paused and not (self._live and self._live.has_status):
             self._message(STOPPING)
         self.show_status()
@@ -242,7 +242,7 @@ class Controls:
         self.stop.set()
         self._resumed.set()
         if self._person is not None:
-            self._person.abandon()
+            self._person.quit()
         if self._task is not None:
             loop = asyncio.get_running_loop()
             for seconds in _CANCELLED_AFTER:

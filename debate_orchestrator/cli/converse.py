@@ -51,9 +51,9 @@ def _converse(arguments: argparse.Namespace) -> int:
     from debate_orchestrator.providers.discovery import find_models
     from debate_orchestrator.storage.paths import DebateFiles, free_files, free_report
     from debate_orchestrator.terminal.line_prompter import terminal_prompter
-    from debate_orchestrator.terminal.prompt import Leave
+    from debate_orchestrator.terminal.prompt import Quit
     from debate_orchestrator.terminal.setup_conversation import SetupConversation
-    from debate_orchestrator.util.terminal_text import Later
+    from debate_orchestrator.util.terminal_text import Postponed
     from debate_orchestrator.util.threads import in_daemon_thread
 
     def check(state: SetupState) -> DebateFiles:
@@ -77,10 +77,10 @@ def _converse(arguments: argparse.Namespace) -> int:
                 arguments.answers, arguments.format, arguments.moderator, topic, agree, consent.has_agreed
             )
             settings = conversation.hold()
-    except (Later, Leave, KeyboardInterrupt, EOFError) as error:
+    except (Postponed, Quit, KeyboardInterrupt, EOFError) as error:
         consent.remember_answers(conversation.kept.path, conversation.state.given, calls=conversation.calls())
         _tell_kept(conversation.kept, rehearse=arguments.rehearse)
-        return 0 if isinstance(error, Later) else 130
+        return 0 if isinstance(error, Postponed) else 130
     before = conversation.kept.path
     rehearse = arguments.rehearse or model_spec.is_rehearsal(conversation.state.given["cast"])
     kept = _real_answers(conversation.state) if rehearse else conversation.state

@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
             print_status("No browser could be opened. Open that link yourself.")
 
     def ending() -> None:
-        threads.leave_in_time(130, lambda: print_status(_LEFT.format(threads.LEAVING_SECONDS)))
+        threads.exit_in_time(130, lambda: print_status(_LEFT.format(threads.EXIT_SECONDS)))
 
     if public:
         rules = _rules(arguments.public, trusted=arguments.trust)

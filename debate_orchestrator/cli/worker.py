@@ -130,7 +130,7 @@ async def _work(arguments: argparse.Namespace, progress: Progress, concurrency: 
         )
         tell(f"Waiting for debates from {database.where}. Ctrl-C ends this worker.")
         showing = None if arguments.quiet or arguments.json else asyncio.create_task(_show(progress))
-        with graceful_stop(worker.stop, worker.abandon) as interruption:
+        with graceful_stop(worker.stop, worker.cancel_jobs) as interruption:
             await worker.work(until_done=arguments.until_done)
         if showing is not None:
             showing.cancel()

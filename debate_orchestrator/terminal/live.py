@@ -262,7 +262,7 @@ class Live:
         if self._stage is None:
             return
         for speech in self._stage.speeches:
-            speech.leave()
+            speech.stop()
             self._speeches.pop(speech.turn.id)
         finished, _ = self._stage.rows(self._width, self._display.size()[1], beside=self._display.moves)
         self._put(finished, gap=False)

@@ -45,7 +45,7 @@ class ReviewBallotForm(Form):
         super().__init__(prompter, form.asked(*_FIRST), form.shape_context, writer, _entered(self._whole, form, given))
 
     async def take(self) -> dict[str, Any]:
-        """The ballot, complete and confirmed. Raises Leave with what was answered kept."""
+        """The ballot, complete and confirmed. Raises Quit with what was answered kept."""
         self.prompter.tell(self.texts.said["again" if self.entered else "welcome"])
         seen, *_, before = self.questions()
         if not self._was_read:

@@ -8,7 +8,6 @@ import json
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from concurrent.futures import TimeoutError as Late
 from functools import cache
 from typing import Any
 
@@ -37,7 +36,7 @@ from debate_orchestrator.setup.state import (
     without_answers,
 )
 from debate_orchestrator.storage.paths import REPORT, DebateFiles
-from debate_orchestrator.terminal.prompt import Leave, Prompter, Question, Status, unknown_choice
+from debate_orchestrator.terminal.prompt import Prompter, Question, Quit, Status, unknown_choice
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.util.numbers import plural
@@ -223,7 +222,7 @@ class SetupBase:
     # Putting one question
 
     def put(self, kind: str, question: Question, changes: ChangesFor = lambda typed: {}) -> str:
-        """The answer to a question. `kind` is what such answers are remembered under. Raises Back or Leave."""
+        """The answer to a question. `kind` is what such answers are remembered under. Raises Back or Quit."""
         meaning = (self.words.meaning.get(kind, ""), self.words.said["keys"])
         question = question._replace(
             recent=question.recent or self.recent.of(kind),
@@ -233,9 +232,9 @@ class SetupBase:
         )
         try:
             return self.prompter.ask_now(question)
-        except Leave as leaving:
+        except Quit as quitting:
             if not question.choices:
-                self.recent.add(kind, leaving.typed)
+                self.recent.add(kind, quitting.typed)
             raise
 
     def choice(self, name: str, default: str, **values: str) -> str:
@@ -258,7 +257,7 @@ class SetupBase:
         """What can be asked from here."""
         try:
             return self._coming.result(_SHOWN_LATE)
-        except Late:
+        except TimeoutError:
             self.prompter.tell(self.words.said["looking"])
             return self._coming.result()
 

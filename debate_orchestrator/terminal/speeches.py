@@ -160,8 +160,8 @@ class SpeechView:
         self.note(note)
         self.is_final, self.until = True, None
 
-    def leave(self) -> None:
-        """The debate is left: what was heard is shown."""
+    def stop(self) -> None:
+        """Shows what was heard so far, since the user quits the debate."""
         self._add()
         self._redacted.end()
         self.note("" if self.is_final or not self._shown else "-- left here, before its end.")

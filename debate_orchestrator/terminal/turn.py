@@ -35,7 +35,7 @@ from debate_orchestrator.prompting.person_turns import (
 from debate_orchestrator.storage.files import make_folder
 from debate_orchestrator.terminal.drafts import Drafts, DraftWriter
 from debate_orchestrator.terminal.form import Form
-from debate_orchestrator.terminal.prompt import EditorWanted, Leave, Line, Prompter, Question, Status, editor
+from debate_orchestrator.terminal.prompt import EditorWanted, Line, Prompter, Question, Quit, Status, editor
 from debate_orchestrator.util.data import MAX_SIZE, read_text
 from debate_orchestrator.util.errors import BadFile, Paused
 from debate_orchestrator.util.numbers import plural
@@ -87,7 +87,7 @@ class SpeechEditor:
         self._in_editor = False
 
     async def take(self) -> str:
-        """The speech as it is handed in, valid. Raises Leave, with all that was written kept."""
+        """The speech as it is handed in, valid. Raises Quit, with all that was written kept."""
         self._person_turn.set_aside()
         if self._text.strip():
             words = self._counted(self._text)[0]
@@ -215,7 +215,7 @@ class TurnForm(Form):
         self._meanings = meanings | {side: debate.format.name_of(side) for side in shape_context.sides}
 
     async def take(self) -> str:
-        """The reply as it is handed in, valid. Raises Leave, with all that was entered kept."""
+        """The reply as it is handed in, valid. Raises Quit, with all that was entered kept."""
         self._person_turn.set_aside()
         if self.entered:
             self.prompter.tell(Line("What you had entered is here again.", True))
@@ -304,9 +304,9 @@ class TerminalPeople:
 
     def __init__(self, prompter: Prompter, drafts: Drafts):
         self._prompter, self._drafts = prompter, drafts
-        self._leave: Callable[[], None] = lambda: None
-        self.left = False
-        """Whether they have left."""
+        self._on_quit: Callable[[], None] = lambda: None
+        self.has_quit = False
+        """Whether they have quit."""
         self._awaited: set[str] = set()
         """The turns of people that are due in the stage under way."""
         self._seat: str | None = None
@@ -321,20 +321,20 @@ class TerminalPeople:
         """Whether they are in an editor or a pager, so that an interrupt is not meant for the debate."""
         return self._prompter.busy_elsewhere
 
-    def abandon(self) -> None:
-        """The debate is left: the question that is being asked ends."""
-        self.left = True
-        self._prompter.abandon()
+    def quit(self) -> None:
+        """Quits the debate: ends the question that is being asked."""
+        self.has_quit = True
+        self._prompter.quit()
 
     def tidy(self, debate: DebateState) -> None:
         """Removes drafts that are on record."""
         self._drafts.tidy(debate)
 
-    def begin_watching(self, leave: Callable[[], None], control: TerminalControl | None, also: OnEvent) -> OnEvent:
-        """The person now watches a debate that runs: `leave` is called when they want to leave it, and `control`
+    def begin_watching(self, on_quit: Callable[[], None], control: TerminalControl | None, also: OnEvent) -> OnEvent:
+        """The person now watches a debate that runs: `on_quit` is called when they want to quit, and `control`
         lends the terminal as long as a turn of theirs is due. Returns what is to be told of its events, and tells
         `also` of them."""
-        self._leave = leave
+        self._on_quit = on_quit
 
         def on_event(debate: DebateState, event: Event) -> None:
             if isinstance(event, BriefSent) and not self._awaited:
@@ -354,21 +354,21 @@ class TerminalPeople:
         return on_event
 
     async def reply(self, debate: DebateState, turn: Turn, brief: Brief) -> str:
-        """The reply that they hand in for a turn. Raises Paused if they leave before."""
+        """The reply that they hand in for a turn. Raises Paused if they quit before."""
         person_turn = PersonTurn(debate, turn, brief, self._prompter, self._drafts)
         try:
-            if self.left:
-                raise Leave
+            if self.has_quit:
+                raise Quit
             await self._call(person_turn)
             self._show(person_turn)
             self._private = True
             return await (SpeechEditor(person_turn) if debate.shape(turn) is None else TurnForm(person_turn)).take()
-        except Leave:
-            if not self.left and any(due.seat not in human_seats(debate) for due in debate.due):
+        except Quit:
+            if not self.has_quit and any(due.seat not in human_seats(debate) for due in debate.due):
                 waiting = "Waiting for answers that are already paid for; press Ctrl-C again to drop them."
                 self._prompter.tell("", waiting)
-            self.left = True
-            self._leave()
+            self.has_quit = True
+            self._on_quit()
             kept = " What was written is kept, and offered again when the debate is resumed (`debate resume`)."
             written = os.path.exists(self._drafts.path_of(brief))
             raise Paused(f"{turn.id}: left before it was handed in.{kept if written else ''}") from None

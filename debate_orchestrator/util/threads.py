@@ -14,7 +14,7 @@ from typing import TypeVar
 
 SHUTDOWN_SECONDS = 30.0
 """Seconds that shutdown waits for files that are being written."""
-LEAVING_SECONDS = SHUTDOWN_SECONDS + 5
+EXIT_SECONDS = SHUTDOWN_SECONDS + 5
 """Seconds after which a server that shuts down exits, whatever still runs."""
 T = TypeVar("T")
 _POOL_SIZE = 16
@@ -64,16 +64,16 @@ def in_daemon_thread(work: Callable[[], T]) -> Future[T]:
     return coming
 
 
-def leave_in_time(code: int, last_words: Callable[[], None]) -> None:
-    """Ends this process with that exit code after `LEAVING_SECONDS`, unless it has ended by then. Python waits for the
+def exit_in_time(code: int, last_words: Callable[[], None]) -> None:
+    """Ends this process with that exit code after `EXIT_SECONDS`, unless it has ended by then. Python waits for the
     threads of all pools, and no thread can be ended: one may render for minutes, or hang in a disk. Journals and
     reports are whole even so, as after a `kill -9`."""
 
-    def leave() -> None:
+    def exit_now() -> None:
         with suppress(Exception):
             in_daemon_thread(last_words).result(1)  # a full pipe that is not read would block it
         os._exit(code)
 
-    timer = Timer(LEAVING_SECONDS, leave)
+    timer = Timer(EXIT_SECONDS, exit_now)
     timer.daemon = True
     timer.start()

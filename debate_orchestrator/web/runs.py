@@ -129,11 +129,11 @@ class BrowserPeople:
         """By turn id, the turns that wait for their person."""
         self.viewers = Viewers()
         """Those who look at the page of a seat: told only that something has changed."""
-        self._left = False
+        self._is_paused = False
 
     async def reply(self, debate: DebateState, turn: Turn, brief: Brief) -> str:
         """The reply that is handed in for a turn. Raises Paused where the debate is paused before."""
-        if self._left:
+        if self._is_paused:
             raise _paused(turn.id)
         awaited = AwaitedTurn(debate, turn, brief, asyncio.get_running_loop().create_future())
         self.awaited[turn.id] = awaited
@@ -150,9 +150,9 @@ class BrowserPeople:
         """The debate has changed."""
         self.viewers.tell("change", {})
 
-    def leave(self) -> None:
-        """The debate is paused: no reply is waited for."""
-        self._left = True
+    def pause(self) -> None:
+        """Ends every wait for a reply with Paused, since the debate is paused."""
+        self._is_paused = True
         for awaited in list(self.awaited.values()):
             if not awaited.reply.done():
                 awaited.reply.set_exception(_paused(awaited.turn.id))
@@ -196,8 +196,8 @@ class Run:
         """The debate while it runs."""
         self.current: CurrentState | None = None
         self._stop = asyncio.Event()
-        self._leaving = False
-        """Whether the server ends: pages then stay as they are, until there is a server again."""
+        self._shutting_down = False
+        """Whether the server shuts down: pages then stay as they are, until a server runs again."""
         self._writing: dict[str, StreamedReply] = {}
         self._shown: set[str] = set()
         self._html: dict[str, str] = {}
@@ -221,12 +221,12 @@ class Run:
     def pause(self) -> None:
         """Starts no further call; the replies under way are awaited, since they are paid for."""
         self._stop.set()
-        self.people.leave()
+        self.people.pause()
         self._tell_status()
 
-    def leave(self) -> None:
-        """Does the same because the server ends."""
-        self._leaving = True
+    def pause_for_shutdown(self) -> None:
+        """Does as `pause`, because the server shuts down."""
+        self._shutting_down = True
         self.people.viewers.close()  # pages of seats are not to load anew what another program may answer by then
         self.pause()
 
@@ -281,7 +281,7 @@ class Run:
             self.debate = None
             if self._flush is not None:
                 self._flush.cancel()
-            if not self._leaving:
+            if not self._shutting_down:
                 self.viewers.tell("over", {})
             self.viewers.close()
             self.people.end()
@@ -358,7 +358,7 @@ class Runs:
         `remembered`."""
         self._runs: dict[str, Run] = {}
         self._problems: dict[str, list[str]] = {}
-        self._leaving = False
+        self._shutting_down = False
         self._explain, self._remembered = explain, remembered
 
     def problems(self, path: str) -> list[str]:
@@ -394,7 +394,7 @@ class Runs:
             self.start(path, lambda _, found: must_be_among((), found))
 
     def _remember(self) -> None:
-        if self._remembered and not self._leaving:
+        if self._remembered and not self._shutting_down:
             remember({path: run.first_hash for path, run in self._runs.items() if run.running})
 
     def record(self, path: str, make: Callable[[DebateState], Event]) -> None:
@@ -408,10 +408,10 @@ class Runs:
 
     async def shutdown(self) -> None:
         """Ends all runs as SIGTERM ends a debate at a terminal: what had come of replies under way is kept."""
-        self._leaving = True
+        self._shutting_down = True
         running = [run for run in self._runs.values() if run.running]
         for run in running:
-            run.leave()
+            run.pause_for_shutdown()
         if running:
             await asyncio.wait([run.task for run in running], timeout=0.2)
         for run in running:

@@ -241,10 +241,10 @@ async def _queue_and_watch(run: TournamentRun, options: Options, url: str) -> tu
         passes = Passes(folder_sync, retry_failed=options.retry_failed, on_fetched=on_fetched)
         task = asyncio.create_task(_bring(run, folder_sync, options))
 
-        def leave() -> None:
+        def cancel() -> None:
             task.cancel()
 
-        with handled_signals(leave, leave), suppress(asyncio.CancelledError):
+        with handled_signals(cancel, cancel), suppress(asyncio.CancelledError):
             await task
             task = asyncio.create_task(passes.run())
             async with shown(lambda: passes.numbers, list, quiet=options.quiet, events=options.events):

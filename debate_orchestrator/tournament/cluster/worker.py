@@ -108,8 +108,8 @@ class Worker:
         """Takes no more debates, and makes no more calls. Replies under way are awaited."""
         self._stop.set()
 
-    def abandon(self) -> None:
-        """Leaves the replies under way too."""
+    def cancel_jobs(self) -> None:
+        """Stops, and cancels the debates under way with their calls."""
         self._stop.set()
         self._database.shorten_timeout()
         for job in self._jobs:
