@@ -148,21 +148,21 @@ def has_agreed(path: str, risks: Sequence[Risk]) -> bool:
 
 def not_agreed(origin: Origin, risks: Sequence[Risk]) -> list[Risk]:
     """The risks that were not agreed to yet."""
-    known = _known(origin) if risks else set()
-    return [risk for risk in risks if risk.digest not in known]
+    agreed = _agreed(origin) if risks else set()
+    return [risk for risk in risks if risk.digest not in agreed]
 
 
 def remember(origin: Origin, risks: Iterable[Risk]) -> None:
     """Remembers that the user agreed to these risks. If that can't be written, the user is asked again next time."""
-    agreed, record = {risk.digest for risk in risks}, _record(origin)
-    if record is None or agreed <= (known := _known(origin)):
+    digests, record = {risk.digest for risk in risks}, _record(origin)
+    if record is None or digests <= (agreed := _agreed(origin)):
         return
     with suppress(OSError, BadFile):
         record.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        write_atomic(record, "".join(f"{digest}\n" for digest in sorted(agreed | known)))
+        write_atomic(record, "".join(f"{digest}\n" for digest in sorted(digests | agreed)))
 
 
-def _known(origin: Origin) -> set[str]:
+def _agreed(origin: Origin) -> set[str]:
     """The digests of the risks that were agreed to."""
     record = _record(origin)
     try:

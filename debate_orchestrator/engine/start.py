@@ -39,9 +39,9 @@ from debate_orchestrator.util.messages import Tell, ignore
 def rehearsed(settings: Settings, *, people: bool = False) -> Settings:
     """The same settings with a stand-in in every seat, which calls no model; with `people`, they keep their seats, and
     no stand-in draws up issues or writes a brief for them."""
-    kept = (model_spec.HUMAN,) if people else ()
+    unchanged = (model_spec.HUMAN,) if people else ()
     cast = {
-        seat: tuple(spec if spec in kept else model_spec.stand_in(spec) for spec in specs)
+        seat: tuple(spec if spec in unchanged else model_spec.stand_in(spec) for spec in specs)
         for seat, specs in settings.cast.items()
     }
     chosen = [name for name in (ISSUES, DECISION_BRIEF) if getattr(settings, name) is True]

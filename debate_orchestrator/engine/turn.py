@@ -131,8 +131,8 @@ class TurnRunner:
             return replies.parse_reply(self.debate, turn, reply, code, last=last)
         except BadReply as error:
             dispensable = not self.needs_ballots and turn.judging
-            kept = self.whole_panel and turn.judging
-            absent = last and not kept and (dispensable or schedule.may_be_absent(self.debate, turn))
+            indispensable = self.whole_panel and turn.judging
+            absent = last and not indispensable and (dispensable or schedule.may_be_absent(self.debate, turn))
             return Rejected(turn=turn.id, problems=tuple(error.problems), reply=replies.stored(reply), absent=absent)
 
     async def record(self, event: BriefSent | ReplyEvent | CallFailed) -> None:

@@ -152,15 +152,15 @@ class SetupBase:
         self,
         prompter: Prompter,
         setup_questions: Callable[..., SetupQuestions],
-        found: Future[FoundModels],
+        models_future: Future[FoundModels],
         check: Check,
         *,
         rehearse: bool = False,
     ):
-        """`setup_questions` makes that of a named format, or of the default one; `found` is what can be asked here;
-        `rehearse` calls no model, not even in the setup."""
+        """`setup_questions` makes the questions of a named format, or of the default one. `models_future` gives the
+        models that can be called from here. With `rehearse` no model is called, not even in the setup."""
         self.words, self.prompter, self.recent = _texts(), prompter, RecentAnswers()
-        self._make_questions, self._coming, self.check = setup_questions, found, check
+        self._make_questions, self._models_future, self.check = setup_questions, models_future, check
         self.rehearse, self._moderates = rehearse, not rehearse
         self._estimates, self._cost = Estimates(), ""
         self.wanted: set[str] = set()
@@ -256,10 +256,10 @@ class SetupBase:
     def found(self) -> FoundModels:
         """What can be asked from here."""
         try:
-            return self._coming.result(_SHOWN_LATE)
+            return self._models_future.result(_SHOWN_LATE)
         except TimeoutError:
             self.prompter.tell(self.words.said["looking"])
-            return self._coming.result()
+            return self._models_future.result()
 
     def moderator(self) -> str | None:
         """The model that restates and derives; None where none is asked."""

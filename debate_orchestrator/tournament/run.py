@@ -108,8 +108,8 @@ class RunCounts(NamedTuple):
 
     def json(self) -> dict[str, Any]:
         """The numbers as plain data; `workers` where there are any."""
-        found = self._asdict()
-        return found if self.workers is not None else {name: found[name] for name in found if name != "workers"}
+        counts = self._asdict()
+        return counts if self.workers is not None else {name: counts[name] for name in counts if name != "workers"}
 
 
 class JournalStore(Protocol):
@@ -177,8 +177,8 @@ class TournamentRun:
     def pending(self) -> list[ScheduledDebate]:
         """The debates that are left, those that have begun first."""
         left = ["stopped", "waiting"] + ["undecided"] * self._retry_failed
-        found = [debate for debate in self.tournament.schedule if self.statuses[debate.id].status in left]
-        return sorted(found, key=lambda debate: self.statuses[debate.id].status == "waiting")
+        debates = [debate for debate in self.tournament.schedule if self.statuses[debate.id].status in left]
+        return sorted(debates, key=lambda debate: self.statuses[debate.id].status == "waiting")
 
     async def run(self, stop: asyncio.Event) -> None:
         """Runs the debates that are left until there are none, or `stop` is set. What prevented others is in their

@@ -104,8 +104,8 @@ class Renderings:
             self._requests[key] = _Request(work, asyncio.get_running_loop().create_future())
         request = self._requests[key]
         if not request.begun:
-            own = asyncio.ensure_future(self._do(key, request, visitor))
-            request.tries.add(own)
+            attempt = asyncio.ensure_future(self._do(key, request, visitor))
+            request.tries.add(attempt)
         self._waiting[visitor] += 1
         try:
             result: T = await asyncio.shield(request.result)
@@ -115,8 +115,8 @@ class Renderings:
             if not self._waiting[visitor]:
                 del self._waiting[visitor]
             if not request.begun:
-                own.cancel()
-                request.tries.remove(own)
+                attempt.cancel()
+                request.tries.remove(attempt)
                 if not request.tries:
                     del self._requests[key]
 
@@ -133,9 +133,9 @@ class Renderings:
     async def _do(self, key: Hashable, request: _Request, visitor: str) -> None:
         """Does the work as soon as nothing else is done for this visitor and a thread is free, unless it is begun for
         another who waits for it too."""
-        own = visitor == THIS_USER
-        threads = self._own_threads if own else self._threads
-        alone = nullcontext() if own else self._visitors.setdefault(visitor, asyncio.Lock())
+        is_dashboard = visitor == THIS_USER
+        threads = self._own_threads if is_dashboard else self._threads
+        alone = nullcontext() if is_dashboard else self._visitors.setdefault(visitor, asyncio.Lock())
         async with alone, threads.free:
             request.begun = True
             for other in request.tries - {asyncio.current_task()}:

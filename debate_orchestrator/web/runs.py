@@ -450,6 +450,6 @@ def _goes_on(path: str, first_hash: object) -> bool:
 
 
 def _remembered_file() -> Path | None:
-    kept = state_folder()
-    named = hashlib.sha256(os.fsencode(os.path.realpath(os.curdir))).hexdigest()[:32]
-    return kept / "serve" / f"{named}.json" if kept else None
+    parent = state_folder()
+    digest = hashlib.sha256(os.fsencode(os.path.realpath(os.curdir))).hexdigest()[:32]
+    return parent / "serve" / f"{digest}.json" if parent else None

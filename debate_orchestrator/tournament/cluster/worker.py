@@ -182,15 +182,15 @@ class Worker:
 
     def _leave(self, tournament: str) -> None:
         """Takes no more debates of a tournament. Those under way are finished, and the database hears of their end."""
-        known, taking = self._passes.pop(tournament, None), self._taking.pop(tournament, None)
+        current_pass, taking = self._passes.pop(tournament, None), self._taking.pop(tournament, None)
 
         async def end() -> None:
             if taking is not None:
                 taking.cancel()
                 await asyncio.gather(taking, return_exceptions=True)
-            if known is not None:
+            if current_pass is not None:
                 with suppress(TimeoutError, BadFile):  # a limit that is refused is told by the calls that need it
-                    await asyncio.wait_for(known.limiters.close(), AT_THE_END)
+                    await asyncio.wait_for(current_pass.limiters.close(), AT_THE_END)
 
         ending = asyncio.create_task(end())
         self._ending.add(ending)
@@ -260,19 +260,19 @@ class Worker:
 
     async def _run_debate(self, worker_id: int, tournament: str, debate: str) -> None:
         """Runs a debate, and notes how it stands then."""
-        names = {"tournament": tournament, "debate": debate}
-        rows = await self._database.retried_until_reached(lambda: self._database.rows(_DEBATE, **names))
+        params = {"tournament": tournament, "debate": debate}
+        rows = await self._database.retried_until_reached(lambda: self._database.rows(_DEBATE, **params))
         if not rows:
             self._tell(f"No debate {short_repr(debate)} is run: there is no tournament {short_repr(tournament)}.")
             return
         ((latest, lease, retry_failed, begun),) = rows
         lease = lease if _may_be_lease(lease) else MAX_LEASE_LENGTH
-        known = await self._pass(tournament, latest, worker_id, retry_failed=retry_failed)
-        if known is None:
+        current_pass = await self._pass(tournament, latest, worker_id, retry_failed=retry_failed)
+        if current_pass is None:
             raise Requeue(round(lease))
         if self._stop.is_set():
             raise Requeue
-        run, scheduled = known.run, known.debates.get(debate)
+        run, scheduled = current_pass.run, current_pass.debates.get(debate)
         if scheduled is None:
             why = ("The tournament has no such debate.",)
             await self._record_status(tournament, debate, DebateStatus("unusable", why=why, for_good=True))
@@ -293,23 +293,23 @@ class Worker:
     async def _record_status(self, tournament: str, debate: str, debate_status: DebateStatus) -> None:
         """Writes the status of a debate that no worker runs to the database."""
         values = {**debate_status._asdict(), "why": [redact(problem) for problem in debate_status.why]}
-        names = {"tournament": tournament, "debate": debate}
-        await self._database.retried_until_reached(lambda: self._database.execute(_RECORD_STATUS, **names, **values))
+        params = {"tournament": tournament, "debate": debate}
+        await self._database.retried_until_reached(lambda: self._database.execute(_RECORD_STATUS, **params, **values))
 
     async def _pass(self, tournament: str, latest: int, worker_id: int, *, retry_failed: bool) -> _Pass | None:
         """The run of a tournament's latest pass. None if this worker may not or can't run it any more."""
         async with self._loading:
-            known = self._passes.get(tournament)
-            if known is not None and (known.number, known.worker_id) == (latest, worker_id):
-                return known
-            held, problems = await self._database.retried_until_reached(lambda: self._loaded(tournament))
-            if held is None or problems:
+            current_pass = self._passes.get(tournament)
+            if current_pass is not None and (current_pass.number, current_pass.worker_id) == (latest, worker_id):
+                return current_pass
+            loaded, problems = await self._database.retried_until_reached(lambda: self._loaded(tournament))
+            if loaded is None or problems:
                 self._skip(tournament, f"the tournament {tournament}", latest, problems)
                 return None
-            limiters = SharedLimiters(held.spec, self._database, tournament, worker_id, self._under_way[worker_id])
+            limiters = SharedLimiters(loaded.spec, self._database, tournament, worker_id, self._under_way[worker_id])
 
             run = TournamentRun(
-                held,
+                loaded,
                 DatabaseJournals(self._database, tournament, worker_id, self.unsaved, self._on_refusal),
                 limiters=limiters,
                 permissions=self._permissions,
@@ -317,12 +317,12 @@ class Worker:
                 on_change=self._on_change,
                 unsaved=self.unsaved,
             )
-            debates = {debate.id: debate for debate in held.schedule}
+            debates = {debate.id: debate for debate in loaded.schedule}
             self._passes[tournament] = _Pass(latest, worker_id, debates, run, limiters)
             return self._passes[tournament]
 
     async def _loaded(self, tournament: str) -> tuple[Tournament | None, list[str]]:
-        """A tournament of the database, and what speaks against it here. Its cap is held there, not by this worker."""
+        """A tournament of the database, and what speaks against it here. Its cap is kept in the database, not here."""
         found = await self._database.rows("SELECT spec FROM tournaments WHERE id = %(id)s", id=tournament)
         name = f"The tournament {tournament} in {self._database.where}"
 
@@ -333,8 +333,8 @@ class Worker:
 
         try:
             # A large schedule takes seconds, in which the debates that run must not stand still.
-            held = await asyncio.to_thread(scheduled)
-            return held, self._find_problems(held)
+            loaded = await asyncio.to_thread(scheduled)
+            return loaded, self._find_problems(loaded)
         except UserError as error:
             return None, error.problems
         except Exception as error:  # other tournaments must not stand still for it
