@@ -285,7 +285,7 @@ class ApiModel(Provider):
             return reason
         from_library = type(error).__module__.partition(".")[0] in (*_TRANSPORTS, self.sdk_name)
         if not (unreadable or from_library or isinstance(error, OSError | ValueError)):
-            return error  # a mistake of ours: it must be seen
+            return error  # an error in this program: it must be seen
         what = call_errors.quote(call_errors.described(error, reason))
         if wrapped and isinstance(reason, socket.gaierror):
             what = f"the name of its server was not found ({call_errors.quote(reason)}), or this machine is offline"

@@ -159,7 +159,7 @@ class _Run(Program):
             return self._done()
         try:
             self._on_text(self._decoder.decode(data))
-        except Exception as error:  # a mistake of ours: it is raised where the reply is awaited
+        except Exception as error:  # an error in this program: it is raised where the reply is awaited
             self.over.set_exception(error)
 
     def _keep(self, redacted: str) -> None:

@@ -49,7 +49,7 @@ from debate_orchestrator.util.garbage import collection_seldom
 _LOG = logging.getLogger(__name__)
 CONCURRENCY = 50
 """Debates under way at the same time, unless it is said otherwise."""
-MISTAKE = "An error in this program stopped it"
+INTERNAL_ERROR = "An error in this program stopped it"
 """How the reason begins of a debate that stopped for one."""
 _MAX_FAILURES = 3
 """Debates that a model fails for good, one after another, after which no more are begun with it."""
@@ -215,7 +215,7 @@ class TournamentRun:
                 raise
             except Exception as error:
                 _LOG.exception("%s was stopped by an error in this program.", debate.id)
-                self._set_status(debate, stopped_by_mistake(error, self.statuses[debate.id]))
+                self._set_status(debate, stopped_by_internal_error(error, self.statuses[debate.id]))
             except BaseException:
                 stop.set()
                 raise
@@ -344,15 +344,15 @@ def unusable(error: UserError, before: DebateStatus) -> DebateStatus:
     return before._replace(status=status, why=tuple(error.problems), for_good=not locked)
 
 
-def stopped_by_mistake(error: Exception, before: DebateStatus) -> DebateStatus:
+def stopped_by_internal_error(error: Exception, before: DebateStatus) -> DebateStatus:
     """How a debate stands that an error in this program stopped; others go on."""
-    return before._replace(status="stopped", why=(mistake(error),), for_good=True)
+    return before._replace(status="stopped", why=(internal_error(error),), for_good=True)
 
 
-def mistake(error: Exception) -> str:
+def internal_error(error: Exception) -> str:
     """What is told of an error in this program. Its message may quote anything, so only its kind and place are told."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{MISTAKE}: {type(error).__name__} in {Path(frame.filename).name}, line {frame.lineno}."
+    return f"{INTERNAL_ERROR}: {type(error).__name__} in {Path(frame.filename).name}, line {frame.lineno}."
 
 
 def _failed_turns(state: DebateState) -> list[Turn]:

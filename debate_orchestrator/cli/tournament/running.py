@@ -354,7 +354,7 @@ def _end(run: TournamentRun, numbers: RunCounts, options: Options, resume: str, 
 
 def _left_over(run: TournamentRun, left: int, saved: str, resume: str) -> Paused | ProviderFailed:
     """The error that says why debates are left."""
-    from debate_orchestrator.tournament.run import MISTAKE
+    from debate_orchestrator.tournament.run import INTERNAL_ERROR
 
     whys: dict[str, list[str]] = {}
     for debate, debate_status in run.statuses.items():
@@ -367,7 +367,7 @@ def _left_over(run: TournamentRun, left: int, saved: str, resume: str) -> Paused
     unusable = all(
         debate_status.is_complete or debate_status.status == "unusable" for debate_status in run.statuses.values()
     )
-    ending = ProviderFailed if unusable or any(why.startswith(MISTAKE) for why in whys) else Paused
+    ending = ProviderFailed if unusable or any(why.startswith(INTERNAL_ERROR) for why in whys) else Paused
     return ending([*lines, f"{plural(left, 'debate')} left. {saved.capitalize()}. Go on with `{resume}`."])
 
 

@@ -29,7 +29,13 @@ from debate_orchestrator.tournament.cluster.limits import SharedLimiters
 from debate_orchestrator.tournament.cluster.queue import Requeue
 from debate_orchestrator.tournament.folder import Tournament, unfrozen
 from debate_orchestrator.tournament.plan import ScheduledDebate
-from debate_orchestrator.tournament.run import DebateStatus, OnChange, TournamentRun, mistake, stopped_by_mistake
+from debate_orchestrator.tournament.run import (
+    DebateStatus,
+    OnChange,
+    TournamentRun,
+    internal_error,
+    stopped_by_internal_error,
+)
 from debate_orchestrator.util.errors import BadFile, BadSettings, UserError, short_repr
 from debate_orchestrator.util.garbage import collection_seldom
 from debate_orchestrator.util.numbers import plural
@@ -247,7 +253,7 @@ class Worker:
             raise
         except Exception as error:
             _LOG.exception("%s was stopped by an error in this program.", debate)
-            await self._record_status(tournament, debate, stopped_by_mistake(error, DebateStatus("stopped")))
+            await self._record_status(tournament, debate, stopped_by_internal_error(error, DebateStatus("stopped")))
             raise
         finally:
             del self._jobs[task]
@@ -339,7 +345,7 @@ class Worker:
             return None, error.problems
         except Exception as error:  # other tournaments must not stand still for it
             _LOG.exception("The tournament %s was skipped because of an error in this program.", tournament)
-            return None, [f"{name}: {mistake(error)}"]
+            return None, [f"{name}: {internal_error(error)}"]
 
 
 def _may_be_lease(lease: object) -> bool:
