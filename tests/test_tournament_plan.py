@@ -182,7 +182,7 @@ def test_a_price_of_ones_own() -> None:
     expected = estimate_tournament(made, make_schedule(made), 10)
 
     assert expected.unknown == []
-    assert next(load.cost for load in expected.loads if load.spec == "openai:tuned-1") > 0  # type: ignore[operator]
+    assert next(load.cost for load in expected.loads if load.model == "openai:tuned-1") > 0  # type: ignore[operator]
 
 
 def test_what_a_tournament_takes() -> None:
@@ -214,7 +214,7 @@ def test_each_debate_is_counted_at_its_own_prices(changes: dict[str, Any]) -> No
             calls[model] += line.calls
             tokens[model] += line.usage.input + line.usage.output
 
-    found = {load.spec: load for load in estimate_tournament(made, held, 10).loads}
+    found = {load.model: load for load in estimate_tournament(made, held, 10).loads}
     assert {model: load.calls for model, load in found.items()} == calls
     assert {model: load.usage.input + load.usage.output for model, load in found.items()} == tokens
 
@@ -235,7 +235,7 @@ def test_motions_of_different_lengths_are_counted() -> None:
         for model, line in plan._by_model(estimate(opened, rehearsal=True), opened.cast):
             tokens[model] += line.usage.input
 
-    found = {load.spec: load.usage.input for load in estimate_tournament(made, held, 10).loads}
+    found = {load.model: load.usage.input for load in estimate_tournament(made, held, 10).loads}
     assert found == {model: pytest.approx(count, rel=0.002) for model, count in tokens.items()}
 
 
@@ -245,7 +245,7 @@ def test_a_limit_of_a_provider_holds_for_each_server() -> None:
     limits = {"openai": {"requests": 1}}
     apart = contests.spec(1, models=[one, other], judges={"from": [OPUS], "panel": 1}, rehearse=False, limits=limits)
     found = estimate_tournament(apart, make_schedule(apart), 1000)
-    calls = {load.spec: load.calls for load in found.loads}
+    calls = {load.model: load.calls for load in found.loads}
 
     assert found.seconds == pytest.approx(max(calls[one], calls[other]) * 60) and "requests a minute" in found.bound
 

@@ -242,7 +242,7 @@ SHORT_ANSWERS, LONG_ANSWERS = 0.5, 2.0
 class Load(NamedTuple):
     """What one model has to do."""
 
-    spec: str
+    model: str
     calls: float
     usage: Usage
     cost: float | None
@@ -283,7 +283,7 @@ class TournamentEstimate(NamedTuple):
     @property
     def unknown(self) -> list[str]:
         """The models whose price is unknown."""
-        return [load.spec for load in self.loads if load.cost is None]
+        return [load.model for load in self.loads if load.cost is None]
 
 
 def estimate_tournament(
@@ -318,7 +318,7 @@ def estimate_tournament(
     side_by_side = max(1, min(concurrency, len(debates)))
     running = seconds / side_by_side, f"{side_by_side} debates at once"
     needed, bound = max(_time(spec.limits, loads, spec), running, key=lambda time: time[0])
-    in_batches = batched and any(takes_batches(load.spec) for load in loads)
+    in_batches = batched and any(takes_batches(load.model) for load in loads)
     return TournamentEstimate(
         debates=len(debates),
         loads=loads,
@@ -433,8 +433,8 @@ def _time(limits: Mapping[str, Limits], loads: Sequence[Load], spec: TournamentS
         # A limit names a provider, each of whose servers it holds for, the spec of a model or its name.
         own: defaultdict[str, list[Load]] = defaultdict(list)
         for load in loads:
-            if key in {model_spec.kind(load.spec), load.spec, *names[load.spec]}:
-                own[model_spec.server(load.spec)].append(load)
+            if key in {model_spec.kind(load.model), load.model, *names[load.model]}:
+                own[model_spec.server(load.model)].append(load)
         for name, amount in (each for same in own.values() for each in _taken(same).items()):
             if (a_minute := getattr(limit, name)) is not None:
                 needs.append((amount / a_minute * 60, f"{key}: {a_minute:,} {name.replace('_', ' ')} a minute"))

@@ -95,7 +95,7 @@ def _estimate_json(expected: TournamentEstimate) -> dict[str, Any]:
         "bound_by": expected.bound,
         "models": [
             {
-                "model": load.spec,
+                "model": load.model,
                 "calls": round(load.calls),
                 "input": load.usage.input,
                 "output": load.usage.output,
@@ -149,7 +149,7 @@ def _estimate_lines(
         yield f"Judges: {', '.join(f'{name} {count}' for name, count in uses.most_common())}."
     for load in expected.loads:
         price = "price unknown" if load.cost is None else f"${load.cost:,.2f}"
-        yield f"  {load.spec}: {load.calls:,.0f} calls, {load.usage.output:,} tokens answered, {price}"
+        yield f"  {load.model}: {load.calls:,.0f} calls, {load.usage.output:,} tokens answered, {price}"
     if spec.max_cost is not None and high > spec.max_cost:
         yield f"The cap of ${spec.max_cost:,.2f} may be reached before the end; `run` goes on later with a higher one."
 
