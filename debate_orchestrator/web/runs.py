@@ -182,12 +182,12 @@ class Run:
     """A debate that runs in this process. It ends when nothing is left that can be asked from here, when it is paused,
     or when a provider fails; `problems` then says why."""
 
-    def __init__(self, path: str, people: BrowserPeople, explain: Explain, agree: RequireConsent):
+    def __init__(self, path: str, people: BrowserPeople, explain: Explain, require_consent: RequireConsent):
         self.path, self.people, self.viewers = path, people, Viewers()
         self.problems: list[str] = []
         self.failure: Exception | None = None
         """Why it ended before its debate was complete, unless it was paused on purpose."""
-        self._explain, self._agree = explain, agree
+        self._explain, self._require_consent = explain, require_consent
         self.first_hash: str | None = None
         """The hash of its first line, by which another journal of the same name is told from it."""
         with suppress(OSError):  # its task then fails in the same way, and tells of it
@@ -288,7 +288,7 @@ class Run:
 
     async def _work(self) -> None:
         """Takes every turn that can be taken from here, and writes the report when none is left."""
-        with continue_debate(self.path, self._agree, reopening) as debate:
+        with continue_debate(self.path, self._require_consent, reopening) as debate:
             self.debate, self.current = debate, debate.current
             self._shown = {block.id for block in blocks.outline(debate.state)}
             await in_debate_pool(lambda: self.page(debate.state))  # of a debate that goes on there may be much
@@ -370,11 +370,11 @@ class Runs:
         run = self._runs.get(path)
         return run if run is not None and run.running else None
 
-    def start(self, path: str, agree: RequireConsent) -> Run:
-        """Goes on with a debate, unless it runs already. `agree` is asked about the risks of its journal as it is when
-        it is opened; `written_here` is for one that this program has just written."""
+    def start(self, path: str, require_consent: RequireConsent) -> Run:
+        """Goes on with a debate, unless it runs already. `require_consent` gets the risks of its journal as it is
+        when it is opened; `written_here` is for one that this program has just written."""
         if (run := self.running(path)) is None:
-            run = self._runs[path] = Run(path, BrowserPeople(), self._explain, agree)
+            run = self._runs[path] = Run(path, BrowserPeople(), self._explain, require_consent)
             self._problems.pop(path, None)
             run.task.add_done_callback(lambda _: self._ended(run))
             self._remember()
