@@ -76,8 +76,8 @@ def drive_to_report(debate: OpenDebate, arguments: argparse.Namespace, expected:
 
 
 def _take_turns(debate: OpenDebate, arguments: argparse.Namespace, expected: str) -> None:
-    """Takes every turn that can be taken from here. What interrupts it or fails says what is saved, and how to go
-    on."""
+    """Takes every turn that can be taken from here. An interrupt or an error is raised with what is saved and how to
+    continue."""
     if not is_silent(arguments):
         tell_estimate(debate, expected)
     try:
@@ -177,8 +177,8 @@ def events_problems(cast: Mapping[str, tuple[str, ...]], arguments: argparse.Nam
 
 
 def outcome(debate: DebateState) -> dict[str, Any]:
-    """What was decided and spent, as JSON; null for what the format does not have, or where only stand-ins judged. Of a
-    rehearsal, `estimate` is what the real debate would take, in words."""
+    """The decision and the costs, as JSON. A value is null if the format does not have it, or if only stand-ins judged.
+    For a rehearsal, `estimate` says in words what the real debate would take."""
     verdict = None if only_stand_ins_judged(debate) else tally.verdict(debate)
     total = costs_of(debate).total
     label = wording.label_of(verdict) if verdict else None

@@ -136,12 +136,12 @@ def _open_debate(state: SetupState, agreed: Callable[[tuple[Risk, ...]], bool]) 
 
 
 def _may_look(state: SetupState, agreed: Callable[[tuple[Risk, ...]], bool]) -> bool:
-    """Whether it may be looked up what lies at the output of a file, which may be a stranger's."""
+    """Whether this program may look at the output path that a file names: the file may be a stranger's."""
     return agreed(risks.of_settings({"output": state.given.get("output")}))
 
 
 def _with_free_output(state: SetupState, agreed: Callable[[tuple[Risk, ...]], bool], problems: list[str]) -> SetupState:
-    """The state without an output at which a debate can't be opened any more, so that it is asked for again."""
+    """The state. If no debate can be opened at its output any more, the output is removed, and so asked for again."""
     try:
         if "output" in state.given and _may_look(state, agreed):
             DebateFiles.named_by(state.given["output"]).must_be_new()  # makes no folder: a file may name one elsewhere

@@ -34,11 +34,11 @@ from debate_orchestrator.util.errors import BadFile, BadReply, DiskFull, OutOfTu
 
 _FIRST_LINE = re.compile(r"[\s\ufeff]*\[(?:sub)?agent hand-?back\b[^\]\r\n]*\]?", re.IGNORECASE)
 _LAST_LINE = re.compile(r"[ \t\ufeff]*agentId: ?[\w-]+", re.IGNORECASE)
-"""What agent hosts write around what an agent said: in the first line, or in one of the last six."""
+"""Lines that agent hosts add to a reply of an agent: the first line, or one of the last six."""
 
 
 class DueTurn(FrozenModel):
-    """One turn that the host must have taken."""
+    """One turn that is due at the host."""
 
     turn: str
     seat: str
@@ -116,8 +116,8 @@ def step(
 
 
 def wait(journal: str, seconds: float, given: Collection[str] = ()) -> None:
-    """Returns when the reply of every turn that waits for the host lies in its place, but for the turns `given`, or
-    after that many seconds. The journal is not locked meanwhile. Raises BadJournal."""
+    """Waits until the file of every reply due at the host is there, except for the turns in `given`, or for that many
+    seconds. The journal is not locked meanwhile. Raises BadJournal."""
     debate = stored_state(journal, read(journal).events)
     folder = TurnsFolder(DebateFiles.of_journal(journal).turns)
     awaited = [turn for turn in debate.due if spec_in(debate, turn.seat) == model_spec.HOST and turn.id not in given]
@@ -270,8 +270,8 @@ class Stepper:
             self.accepted.append(Accepted(turn=turn_id, words=words, remark=remark, changes=changes))
 
     def _parsed(self, turn: Turn, request: Brief, reply: Reply) -> ReplyEvent:
-        """What a reply amounts to. A structured one that can't be used goes on record, so that the next brief shows it
-        with what is wrong."""
+        """The event that a reply makes. A structured reply that can't be used goes on record, so that the next brief
+        shows it with what is wrong."""
         try:
             return replies.parse_reply(self.state, turn, reply, request.code)
         except BadReply as error:

@@ -156,8 +156,8 @@ def _encoded(brief: str) -> bytes:
 
 
 def wait_for_replies(awaited: Iterable[TurnFiles], seconds: float) -> None:
-    """Returns when a whole reply lies in each of these places, or after that many seconds. Places without a brief are
-    not waited for."""
+    """Waits until each of these reply files is there and whole, or for that many seconds. Turns without a brief file
+    are not waited for."""
     end, before = time.monotonic() + seconds, list[tuple[int, int] | None]()
     with_brief = [turn_files for turn_files in awaited if os.path.lexists(turn_files.brief)]
     while with_brief:

@@ -37,7 +37,7 @@ ResponseListener = Callable[[int, Mapping[str, str]], None]
 """Gets the status and the headers of each response to a call."""
 
 response_listener: ContextVar[ResponseListener | None] = ContextVar("response_listener", default=None)
-"""Set in the task that makes a call, by what has to know."""
+"""Set in the task that makes a call, to be told of each response."""
 _NEEDED_HEADERS = {
     "host", "accept", "accept-encoding", "connection", "content-type", "content-length", "user-agent",
     "anthropic-version",

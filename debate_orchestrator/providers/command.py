@@ -215,8 +215,8 @@ async def started(
 
 
 async def _end(transport: asyncio.SubprocessTransport, run: _Run) -> None:
-    """Ends what is left of a program and of what it started, and closes its pipes. Cancelled itself, it waits no
-    longer, and still leaves nothing alive."""
+    """Ends a program with all processes that it started, and closes its pipes. If this task is cancelled, it stops
+    waiting and kills them at once."""
     group, loop = transport.get_pid(), asyncio.get_running_loop()
     try:
         left, until = _signalled(group, signal.SIGTERM), loop.time() + GRACE

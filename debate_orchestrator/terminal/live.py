@@ -349,8 +349,8 @@ class Live:
         self._put(rows, gap=gap, of_ballots=of_ballots)
 
     def _put(self, rows: Sequence[Row], *, gap: bool = True, of_ballots: bool = False) -> None:
-        """Adds finished rows; with `gap`, after an empty one. What tells of ballots is hidden as long as
-        they are."""
+        """Adds finished rows; with `gap`, after an empty one. Rows `of_ballots` are held back as long as
+        ballots are hidden."""
         if of_ballots and self._ballots_hidden:
             self._hidden_rows += [*([()] if gap else []), *rows]
             return

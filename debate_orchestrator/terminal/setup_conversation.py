@@ -271,7 +271,7 @@ class SetupConversation(SetupBase):
         )
 
     def _changes(self, ask: SetupQuestion) -> ChangesFor:
-        """What an answer would change of what the debate takes."""
+        """The settings that an answer would change, for the cost that is shown below the question."""
         if ask.key not in ESTIMATED:
             return lambda typed: {}
 

@@ -260,8 +260,8 @@ class Batches:
         """The id of a batch whose creation was not confirmed; None if there is none by now.
 
         Where the provider keeps no names, batches of other programs may have the same size, and only the answers tell
-        whose they are. The first to end is looked at first, so that none of them holds up one that has ended. A time
-        of creation that is still to come tells nothing of when that was."""
+        whose they are. The first to end is looked at first, so that no unfinished one delays it. A recorded time
+        in the future is ignored, since the clock was wrong."""
         since = batch.at - _CLOCK_SKEW if batch.at <= time.time() else 0.0
         found = await _with_retries(lambda: api.find_batches(batch.name, len(batch.calls), since))
         candidates = [id for id in found if not self._file.is_known(id)]

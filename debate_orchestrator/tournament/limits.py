@@ -1,8 +1,8 @@
 """Keeps the calls of all debates within the limits of providers, which they share: requests, tokens, calls at once.
 
-A call is admitted before its `BriefSent` is written, so that what a journal names as under way is under way. Calls
-begin slowly and double every second until one is throttled (HTTP 429, 503 or 529); that pauses all calls to the model,
-for as long as the provider asks, and halves how many may be under way.
+A call is admitted before its `BriefSent` is written, so that a call that a journal names as under way has been made.
+Calls begin slowly and double every second until one is throttled (HTTP 429, 503 or 529); that pauses all calls to the
+model, for as long as the provider asks, and halves how many may be under way.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class Bucket:
     """An allowance a minute that fills up evenly. It may go below zero: what a call takes is known only afterwards."""
 
     def __init__(self, a_minute: float, now: float, level: float | None = None, *, stated: bool = False):
-        """`level` is what is left now; without it, as much as may be used at once. `stated` by a server, it holds calls
-        back for a minute at most, so that a call is made in which the server may state another one."""
+        """`level` is what is left now; without it, as much as may be used at once. A limit that is
+        `stated` by a server delays calls by a minute at most: the next response may state another limit."""
         self.a_minute, self._longest = a_minute, 60.0 if stated else MAX_PAUSE
         self._level, self._at = self._most if level is None else level, now
 
@@ -87,7 +87,7 @@ class Bucket:
 
 
 _Buckets = dict[_Kind, tuple[Annotated[_Figure, Field(gt=0)], _Figure, _Figure]]
-"""As `Bucket.state`, by what is limited."""
+"""Kind of limit to `Bucket.state`."""
 
 
 def _until(now: float, buckets: _Buckets) -> _Buckets:

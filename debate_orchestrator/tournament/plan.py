@@ -342,7 +342,7 @@ class _CostClass(NamedTuple):
 
 
 def _cost_classes(spec: TournamentSpec, debates: Sequence[ScheduledDebate]) -> list[_CostClass]:
-    """The debates by what of their models decides on the tokens, the most frequent class first."""
+    """Classes of debates whose models have the same token traits, the most frequent class first."""
     specs = {model.name: model.spec for model in (*spec.judges.pool, *spec.models)}
     traits = {name: token_traits(one) for name, one in specs.items()}
     order = {name: place for place, name in enumerate(sorted(specs, key=lambda name: (repr(traits[name]), name)))}
@@ -442,7 +442,7 @@ def _time(limits: Mapping[str, Limits], loads: Sequence[Load], spec: TournamentS
 
 
 def _taken(loads: Sequence[Load]) -> dict[str, float]:
-    """What these loads take of what `Limits` limits."""
+    """The requests and tokens of these loads, by the names of the fields of `Limits`."""
     return {
         "requests": sum(load.calls for load in loads),
         "input_tokens": sum(load.usage.input - load.usage.cached for load in loads),

@@ -1,7 +1,6 @@
-"""Runs the debates of a tournament at once in one process, within the limits that they share.
+"""Runs the debates of a tournament side by side in one process, within the limits that they share.
 
-What was said is in the journals and nowhere else: a run looks at them, and goes on with every debate that is not
-complete.
+The journals are the only record: a run reads them, and continues every debate that is not complete.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ _LOG = logging.getLogger(__name__)
 CONCURRENCY = 50
 """Debates under way at the same time, unless it is said otherwise."""
 INTERNAL_ERROR = "An error in this program stopped it"
-"""How the reason begins of a debate that stopped for one."""
+"""How the reason begins where a debate stopped because of an error in this program."""
 _MAX_FAILURES = 3
 """Debates that a model fails for good, one after another, after which no more are begun with it."""
 
@@ -221,8 +220,8 @@ class TournamentRun:
                 raise
 
     async def run_debate(self, debate: ScheduledDebate, stop: asyncio.Event) -> DebateStatus:
-        """Takes every turn of one debate that can be taken, and returns how it stands then. What its journal, its
-        format or its cast has wrong is in its status, and no reason to stop another."""
+        """Takes every turn of one debate that can be taken, and returns its status then. A problem of its journal, its
+        format or its cast is in its status, and stops no other debate."""
         before = self.statuses[debate.id]._replace(why=(), for_good=False)
         if self._capped and before.status == "waiting":
             return before  # what the cap leaves is for debates that have begun
@@ -350,7 +349,7 @@ def stopped_by_internal_error(error: Exception, before: DebateStatus) -> DebateS
 
 
 def internal_error(error: Exception) -> str:
-    """What is told of an error in this program. Its message may quote anything, so only its kind and place are told."""
+    """The sentence on an error in this program. Its message may quote anything, so only its kind and place are told."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return f"{INTERNAL_ERROR}: {type(error).__name__} in {Path(frame.filename).name}, line {frame.lineno}."
 

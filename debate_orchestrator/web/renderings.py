@@ -58,9 +58,9 @@ class _Threads:
 
 
 class Renderings:
-    """The work of one application. It has threads of its own, so the debates that run don't wait for it. For a visitor,
-    or the link of a seat or a review, one thing is done at a time; the others wait, and delay no other visitor. What no
-    request waits for any more is not begun."""
+    """Makes the pages of one application, in threads of its own, so the debates that run don't wait for it. For each
+    visitor, or link of a seat or a review, one page is made at a time; the next ones wait, and delay no other visitor.
+    A page that no request waits for any more is not begun."""
 
     def __init__(self) -> None:
         self._threads, self._own_threads = _Threads("visitors"), _Threads("dashboard")

@@ -1,5 +1,5 @@
-"""The debates that this server runs: each a task that goes on with a journal, with the people in its seats and what it
-tells its viewers."""
+"""The debates that this server runs: each is a task that continues a journal, asks the people in its seats, and sends
+its viewers what happens."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class AwaitedTurn(NamedTuple):
 
 
 class BrowserPeople:
-    """The people of one debate. A provider asks them as it asks the person at a terminal."""
+    """The people in the seats of one debate, who reply in browsers."""
 
     one_at_a_time = False
 
@@ -158,7 +158,7 @@ class BrowserPeople:
                 awaited.reply.set_exception(_paused(awaited.turn.id))
 
     def end(self) -> None:
-        """The debate runs no more."""
+        """Closes the streams of the pages: the debate no longer runs."""
         self.viewers.tell("change", {})
         self.viewers.close()
 
@@ -362,7 +362,7 @@ class Runs:
         self._explain, self._remembered = explain, remembered
 
     def problems(self, path: str) -> list[str]:
-        """Why a debate stands still; empty where nothing has failed since the server was started."""
+        """Why a debate is paused; empty if nothing has failed since the server was started."""
         run = self._runs.get(path)
         return run.problems if run is not None else self._problems.get(path, [])
 
@@ -381,7 +381,7 @@ class Runs:
         return run
 
     def _ended(self, run: Run) -> None:
-        """Forgets a run but for what has failed: the journal has the rest."""
+        """Forgets a run, and keeps only why it failed: the journal has the rest."""
         if self._runs.get(run.path) is run:
             del self._runs[run.path]
             if run.failure is not None:
@@ -407,7 +407,7 @@ class Runs:
             record_alone(path, make)
 
     async def shutdown(self) -> None:
-        """Ends all runs as SIGTERM ends a debate at a terminal: what had come of replies under way is kept."""
+        """Ends all runs as SIGTERM ends a debate at a terminal: the parts of replies that have come are kept."""
         self._shutting_down = True
         running = [run for run in self._runs.values() if run.running]
         for run in running:

@@ -1,9 +1,9 @@
 """Limits that all workers share: their state is a row of the database for each model and provider.
 
-The rules are those of `tournament.limits`. A call is admitted in a transaction that locks the row of its tournament and
-then those of its limits, lets a limiter with their state decide, and writes the state back; the clock is the
-database's. Each worker says how many of its calls are under way, and the numbers of workers that are dead don't count.
-The cap on costs is held by the same transaction.
+The rules are those of `tournament.limits`. A call is admitted in one transaction: it locks the row of its tournament
+and then those of its limits, asks a limiter with their state, and writes the state back. The clock is the database's.
+Each worker says how many of its calls are under way, and the numbers of workers that are dead don't count. The same
+transaction checks the cap on costs.
 
 What a transaction adds to sums must be added once. So each has a number, which it writes too: where the answer to its
 COMMIT is lost, the next one finds out by that number whether it was committed.
