@@ -60,8 +60,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check_opening(result: AskResult) -> None:
-    """Raises what `debate open` would raise, so that `ready` is said only of a debate that can be opened. Not for
-    answers that the user has still to agree to: checking them may read files that they name."""
+    """Raises the errors that `debate open` would raise, so that `ready` is said only of a debate that can be opened.
+    Answers that the user has still to agree to are not checked, since that may read files that they name."""
     given = {**result.given, "sources": result.sources}
     settings = make_settings(given, format_check.load(format_of(given)), REPORT)
     start.check_settings(settings, DebateFiles.of_output(settings.output))

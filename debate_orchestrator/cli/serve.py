@@ -61,7 +61,7 @@ _LEFT = "debate: some work did not end within {:g} s and was left. Every reply t
 
 
 def _rules(path: str, *, trusted: bool) -> SiteRules:
-    """What visitors may do, once the owner has agreed to what that asks for besides debates."""
+    """The rules for visitors, once the owner has agreed to their risks."""
     from debate_orchestrator.cli import consent
     from debate_orchestrator.util.data import read_mapping
     from debate_orchestrator.web.public import rules as rules_module

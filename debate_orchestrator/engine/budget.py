@@ -34,8 +34,8 @@ def unpriced_seats(cast: Mapping[str, Iterable[str]]) -> list[str]:
 
 
 class Budget:
-    """What one debate has committed, in US dollars. It is worked out from the events alone, so that a debate that is
-    resumed counts what it has counted before."""
+    """The US dollars that one debate has committed. They follow from the events alone, so a resumed debate counts the
+    same."""
 
     def __init__(self, current: CurrentState, shared_budget: SharedBudget | None = None):
         self._current, self._shared_budget = current, shared_budget

@@ -42,7 +42,7 @@ from debate_orchestrator.util.redact import redact
 
 
 class AskResult(FrozenModel):
-    """What one call took, and what the conversation needs now."""
+    """The result of one call: the answers that were taken, and what is asked next."""
 
     now: SetupQuestion | Propose | Ready
     together: tuple[SetupQuestion, ...]

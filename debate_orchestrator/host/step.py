@@ -61,7 +61,7 @@ class Accepted(FrozenModel):
 
 
 class StepResult(FrozenModel):
-    """What a step did and what it left."""
+    """The result of a step: the replies that it took, and the turns that are due now."""
 
     show: tuple[str, ...]
     accepted: tuple[Accepted, ...] = ()

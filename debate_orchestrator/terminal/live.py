@@ -65,7 +65,7 @@ class QuestionPrompt:
         self._done(text, seats)
 
     def rows(self, width: int) -> list[Row]:
-        """What is asked for, and the end of what was typed."""
+        """The prompt, and the end of the text typed so far."""
         if not self._seats:
             choices = [f"{seat[0]} {one_line(name)}" for seat, name in self._names.items()]
             return packed(["A question from the floor, to whom?", *choices, "Enter all", "Esc cancel"], width, "bold")

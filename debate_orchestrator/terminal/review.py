@@ -134,7 +134,7 @@ async def ask_name(prompter: Prompter, texts: ReviewTexts) -> str:
 
 
 def _entered(shape: Shape, form: ReviewForm, given: dict[str, Any]) -> dict[FieldPath, str]:
-    """What was answered before, as it would be typed; whatever is invalid is left out and asked again."""
+    """The earlier answers, as they would be typed. Invalid ones are left out, and so asked again."""
     entered: dict[FieldPath, str] = {}
     while True:
         found: dict[FieldPath, str] = {}

@@ -179,7 +179,7 @@ class SpeechEditor:
                 return False
 
     def _remarks(self) -> list[str]:
-        """What to know before it is handed in: its length, and what its last line does."""
+        """Notes to read before the speech is handed in: its length, and the effect of its last line."""
         words, turn = self._counted(self._text)[0], self._person_turn.turn
         length = f"{plural(words, 'word')}. {limits(turn).capitalize()}".rstrip()
         return [length, *speech_remarks(self._person_turn.debate, turn, self._text)]

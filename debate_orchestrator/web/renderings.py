@@ -72,8 +72,9 @@ class Renderings:
         self._waiting = Counter[str]()
 
     async def get(self, key: Key, make: Callable[[], str | bytes], visitor: str) -> bytes:
-        """What `make` returns for a key, which changes with what is rendered; text as UTF-8, so that all answers share
-        its bytes. Raises what it raises, and HTTPException for a visitor with too many requests."""
+        """The page that `make` returns, from the cache if it is there. The key changes with everything that is on the
+        page. Text is kept as UTF-8, so that all answers share its bytes. Raises what `make` raises, and HTTPException
+        for a visitor with too many requests."""
         kept = self._cache.get(key)
         if kept is not None:
             return kept

@@ -269,7 +269,8 @@ async def _queue_and_watch(run: TournamentRun, options: Options, url: str) -> tu
 
 
 async def _bring(run: TournamentRun, folder_sync: FolderSync, options: Options) -> None:
-    """Brings what the folder has, and fetches what the database has; waits for a database that is away."""
+    """Copies the journals of the folder to the database and the other way round. Waits while the database can't be
+    reached."""
     database = folder_sync.database
     await database.retried_until_reached(lambda: folder_sync.bring(run.statuses, retry_failed=options.retry_failed))
     fetched = await database.retried_until_reached(lambda: folder_sync.fetch(everything=True))

@@ -72,7 +72,7 @@ def read_spec(arguments: argparse.Namespace) -> TournamentSpec:
 
 
 def _risks(given: dict[str, Any], typed: dict[str, Any], folder: str, *, rehearse: bool) -> tuple[Risk, ...]:
-    """What the file asks for besides debates, without what flags replace."""
+    """The risks of a spec file, except for keys that flags replace."""
     from debate_orchestrator.tournament.spec_file import DEFAULT_FORMAT, in_folder
 
     judges = given.get("judges")
@@ -109,8 +109,8 @@ def _specs(given: Any) -> list[str]:
 
 
 def agree_to_folder(tournament: Tournament, *, trusted: bool) -> None:
-    """Asks for consent to what the frozen spec in a folder does, and what its journals ask for: the folder may come
-    from elsewhere."""
+    """Asks for consent to the risks of the frozen spec in a folder and of its journals: the folder may come from
+    elsewhere."""
     consent.agree(_origin(tournament), folder_risks(tournament, begun=has_begun(tournament)), trusted=trusted)
 
 

@@ -362,7 +362,7 @@ _OVERLAP = 60.0
 
 
 class FolderSync:
-    """Brings what a folder has of one tournament to the database, and fetches what the database has."""
+    """Copies the journals of one tournament from its folder to the database and back."""
 
     def __init__(self, database: Database, tournament: Tournament, lease: float | None = None):
         """`lease` replaces the one that the tournament has in the database, in seconds."""

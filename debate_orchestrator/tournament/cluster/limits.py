@@ -333,8 +333,8 @@ class SharedGate(Gate):
             raise BadFile(problem, hint="restore the database, or name an empty one") from None
 
     def _check_cap(self, spending: tuple[float | None, float] | None, call: Admission, turn: str, ended: float) -> None:
-        """OverBudget if a call would exceed the cap; `ended` is what calls cost beyond what the database knows. BadFile
-        for a cap or a sum that is no number."""
+        """OverBudget if a call would exceed the cap. `ended` is the cost of finished calls that the database does not
+        count yet. BadFile if the cap or a sum is not a number."""
         cap, committed = spending or (math.nan, math.nan)
         if cap is not None and not (math.isfinite(cap) and math.isfinite(committed)):
             problem = f"{self._shared.database.where} holds costs of the tournament that this program did not write."

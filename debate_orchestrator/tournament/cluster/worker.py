@@ -86,9 +86,9 @@ class Worker:
         tell: Callable[[str], None] = _LOG.info,
         unsaved: UnsavedEvents | None = None,
     ):
-        """`find_problems` says what speaks against a tournament here: a key that is missing, no consent. `concurrency`
-        debates of each tournament run at the same time. `tell` gets sentences for people, and `unsaved` names what
-        is lost."""
+        """`find_problems` returns why a tournament can't run here: a missing key, no consent. `concurrency` debates of
+        each tournament run at the same time. `tell` gets sentences for people, and `unsaved` names events that are
+        lost."""
         self._database, self._find_problems, self._concurrency = database, find_problems, concurrency
         self._permissions, self._on_change, self._tell = permissions, on_change, tell
         self.unsaved = unsaved or UnsavedEvents(tell)

@@ -41,8 +41,8 @@ class VisitorCounts(Protocol):
         ...
 
     async def settle(self, debate: str, day: str, cost: float) -> None:
-        """Replaces what is reserved for a debate, which was opened on that day, by what it may cost or has cost. Raises
-        LimitsUnavailable."""
+        """Replaces the amount reserved for a debate by its cost, or by what it may cost at most. `day` is the day on
+        which it was opened. Raises LimitsUnavailable."""
         ...
 
     async def day_key(self, day: str) -> bytes:

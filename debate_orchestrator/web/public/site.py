@@ -292,7 +292,7 @@ def _public_name(name: str) -> str:
 
 
 def charged(debate: DebateState) -> float:
-    """What a debate counts for, in US dollars: what it has cost, or its whole cap where that is not known for sure."""
+    """The US dollars that a debate counts for: its cost, or its whole cap if the cost is not known for sure."""
     total, cap = costs_of(debate).total, debate.max_cost or 0.0
     return total.cost if debate.complete and not total.unknown else max(total.cost, cap)
 
