@@ -154,8 +154,8 @@ class Worker:
                 await asyncio.wait_for(self._stop.wait(), _LOOK)
 
     async def _look(self) -> list[list[str]]:
-        """Begins with the tournaments that have debates left, and ends with those that have none; what speaks against
-        each of the former."""
+        """Starts on the tournaments that have debates left, and stops with those that have none. Returns, for each of
+        the former, why it can't run here."""
         found = await self._database.rows(_OPEN)
         self._leases = {tournament: lease for tournament, _, _, lease in found if _may_be_lease(lease)}
         for tournament in self._taking.keys() - self._leases.keys():
@@ -163,7 +163,7 @@ class Worker:
         return [await self._begin(*tournament) for tournament in found]
 
     async def _begin(self, tournament: str, tag: str, latest: int, lease: float) -> list[str]:
-        """Takes debates of a tournament from now on, if it may and can; what speaks against it otherwise."""
+        """Takes debates of a tournament from now on, unless something prevents it. Returns what prevents it."""
         if tournament in self._taking or self._unusable.get(tournament) == latest:
             return []
         _, problems = await self._loaded(tournament)
@@ -187,7 +187,8 @@ class Worker:
         self._leave(tournament)
 
     def _leave(self, tournament: str) -> None:
-        """Takes no more debates of a tournament. Those under way are finished, and the database hears of their end."""
+        """Takes no more debates of a tournament. Those under way are finished, and its limits in the database are
+        closed."""
         current_pass, taking = self._passes.pop(tournament, None), self._taking.pop(tournament, None)
 
         async def end() -> None:
@@ -328,7 +329,7 @@ class Worker:
             return self._passes[tournament]
 
     async def _loaded(self, tournament: str) -> tuple[Tournament | None, list[str]]:
-        """A tournament of the database, and what speaks against it here. Its cap is kept in the database, not here."""
+        """A tournament of the database, and why it can't run here. Its cap is kept in the database, not here."""
         found = await self._database.rows("SELECT spec FROM tournaments WHERE id = %(id)s", id=tournament)
         name = f"The tournament {tournament} in {self._database.where}"
 
@@ -349,5 +350,5 @@ class Worker:
 
 
 def _may_be_lease(lease: object) -> bool:
-    """Whether that is a number of seconds that a run can have written."""
+    """Whether that is a number of seconds that a run may write."""
     return isinstance(lease, float) and SHORTEST_LEASE <= lease <= MAX_LEASE_LENGTH
