@@ -18,7 +18,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.terminal.drafts import Drafts
 from debate_orchestrator.terminal.key_prompter import KeyPrompter
-from debate_orchestrator.terminal.prompt import Leave, Line, Prompter, Question
+from debate_orchestrator.terminal.prompt import Line, Prompter, Question, Quit
 from debate_orchestrator.terminal.turn import PersonTurn
 
 T = TypeVar("T")
@@ -62,7 +62,7 @@ class Script(Prompter):
     async def _read(self, question: Question) -> str:
         self.asked.append(question)
         self.entered.append(question.shows.get("entered", str)())
-        typed = self.typed.pop(0) if self.typed else Leave()
+        typed = self.typed.pop(0) if self.typed else Quit()
         await asyncio.sleep(0)
         if isinstance(typed, Exception):
             raise typed
@@ -76,7 +76,7 @@ class Script(Prompter):
         self.cleared += 1
         self.told.append("(cleared)")
 
-    def abandon(self) -> None:
+    def quit(self) -> None:
         self.typed.clear()
 
     @property

@@ -77,7 +77,7 @@ def stream(text: str) -> None:
     voice.begin(0.0)
     for n in range(0, len(text), 32):
         voice.hear(text[n : n + 32])
-    voice.settle(text)
+    voice.show_recorded(text)
 
 
 def redacted_pieces(text: str) -> None:

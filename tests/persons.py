@@ -25,10 +25,10 @@ from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.setup.state import SetupState
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.terminal.key_prompter import KeyPrompter
-from debate_orchestrator.terminal.prompt import Leave
+from debate_orchestrator.terminal.prompt import Quit
 from debate_orchestrator.terminal.setup_base import Estimates
 from debate_orchestrator.terminal.setup_conversation import SetupConversation
-from debate_orchestrator.util.terminal_text import Later
+from debate_orchestrator.util.terminal_text import Postponed
 
 # Each question makes all key bindings and styles of the library anew, which takes longer than most questions here.
 application.load_key_bindings = cache(application.load_key_bindings)
@@ -163,9 +163,9 @@ def hold(
                 options.get("agreed", lambda path, calls: True),
             )
             conversation.hold()
-        except Later:
+        except Postponed:
             ended = "later"
-        except (Leave, KeyboardInterrupt):
+        except (Quit, KeyboardInterrupt):
             ended = "left"
         return Held(conversation.state, ended, screen.text, conversation)
 

@@ -69,7 +69,7 @@ def committed(debate: DebateState) -> float:
     alone, shared = Budget(CurrentState(debate)).committed(), SharedBudget(None)
     shared.budget("one", CurrentState(debate))
     assert shared.committed() == alone
-    shared.settle("one")
+    shared.freeze("one")
     assert shared.committed() == alone
     return alone
 
@@ -109,7 +109,7 @@ def test_an_outcome_without_a_brief_sent_hides_no_call_in_a_batch() -> None:
         provider: Any = Speaker()
         provider.name = OPUS
         held = BatchedProvider(provider, provider, current, cast(Batches, AnyCall()))
-        return held.under_way(brief(current.state, current.state.due[0]))
+        return held.in_sent_batch(brief(current.state, current.state.due[0]))
 
     assert under_way(brief_sent())
     assert under_way(failed(), failed(1), unusable(0), brief_sent())

@@ -156,7 +156,7 @@ def test_a_refused_key(debate: Run, server: Server) -> None:
     ran = debate("probe", f"--judge={OPUS}", "--judge=rehearse", "--judge=rehearse", "--quiet")
 
     assert ran.code == 4 and "5 of 10 ballots are saved" in ran.err and "judge-probe/scorecard.md" in ran.err
-    assert len(server.requests) <= probe.AT_ONCE
+    assert len(server.requests) <= probe.CONCURRENCY
 
 
 def until(asked: int, log: Path) -> None:
@@ -184,7 +184,7 @@ def test_a_killed_run_goes_on(debate: Run, tmp_path_factory: pytest.TempPathFact
     asked = log.read_text(encoding="utf-8").count("asked")
 
     assert ran.code == 0 and "| Orders to the judge |     6 |           6 |" in ran.out
-    assert 39 <= asked <= 39 + 2 * probe.AT_ONCE
+    assert 39 <= asked <= 39 + 2 * probe.CONCURRENCY
 
 
 @pytest.mark.slow
@@ -198,5 +198,5 @@ def test_an_interrupt_waits_for_what_is_under_way(here: Path, tmp_path_factory: 
         ended = process.end()
     asked = log.read_text(encoding="utf-8").count("asked")
 
-    assert ended.code == 130 and asked <= probe.AT_ONCE
+    assert ended.code == 130 and asked <= probe.CONCURRENCY
     assert f"{asked} of 39 ballots are saved. Run the same command again" in ended.err

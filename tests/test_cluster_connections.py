@@ -32,7 +32,7 @@ def test_heartbeats_have_a_connection_of_their_own(here: Path, url: str) -> None
 
     async def play() -> None:
         async with opened(url, lambda message: None) as database, opened(url, print) as aside:
-            worker, number = Worker(database, lambda tournament: [], at_once=1), await registered(aside)
+            worker, number = Worker(database, lambda tournament: [], concurrency=1), await registered(aside)
             await unheard_of(aside, number)
             async with AsyncExitStack() as held:
                 for _ in range(database_module._CONNECTIONS):
@@ -77,7 +77,7 @@ def test_a_tournament_takes_no_connection_to_listen(here: Path, url: str, monkey
         async with brought(url, one) as (database, first), brought(url, two) as (_, second):
             for sync in (first, second):
                 await enqueue(database, sync.id, [(sync.tournament.schedule[0].id, False)])
-            await Worker(database, lambda tournament: [], at_once=1).work(until_done=True)
+            await Worker(database, lambda tournament: [], concurrency=1).work(until_done=True)
             assert len(await database.rows("SELECT id FROM journals WHERE status = 'complete'")) == 2
 
     asyncio.run(asyncio.wait_for(play(), 60))

@@ -143,7 +143,7 @@ def test_each_tournament_counts_by_its_own_prices(here: Path, url: str, server: 
             def find_problems(tournament: Tournament) -> list[str]:
                 return ["No."] if tournament.spec.tag == "refused" else []
 
-            await Worker(database, find_problems, at_once=2).work(until_done=True)
+            await Worker(database, find_problems, concurrency=2).work(until_done=True)
             return await database.rows(
                 "SELECT tag, string_agg(line, ''::bytea ORDER BY n) FROM tournaments"
                 " JOIN journals ON tournament = tournaments.id JOIN lines ON journal = journals.id"
@@ -178,7 +178,7 @@ def test_a_spec_that_cannot_be_read_is_refused(here: Path, url: str, spec: str) 
             await enqueue(database, sync.id, [(held.schedule[0].id, False)])
             await database.execute("UPDATE tournaments SET spec = %(spec)s", spec=spec)
             with pytest.raises(BadSettings, match=sync.id):
-                await Worker(database, lambda tournament: [], at_once=1).work(until_done=True)
+                await Worker(database, lambda tournament: [], concurrency=1).work(until_done=True)
             with pytest.raises(BadFile, match=sync.id):
                 await FolderSync(database, held).bring({}, retry_failed=False)
 
@@ -316,7 +316,7 @@ def test_a_lease_that_no_run_wrote_is_refused(here: Path, url: str, lease: str) 
             await database.execute(f"UPDATE tournaments SET lease = '{lease}'")
             await DatabaseJournals(database, sync.id, await registered(database)).take("debate")
             with pytest.raises(BadSettings, match=r"has a lease of .* seconds, and one of 1 to 3,600 is allowed"):
-                await Worker(database, lambda tournament: [], at_once=1).work(until_done=True)
+                await Worker(database, lambda tournament: [], concurrency=1).work(until_done=True)
 
     asyncio.run(asyncio.wait_for(play(), 20))
 
@@ -345,7 +345,7 @@ def test_a_limiter_that_no_worker_wrote_is_told(here: Path, url: str, state: str
             await database.execute("INSERT INTO limiters VALUES (%(key)s, %(state)s)", key=contests.OPUS, state=state)
             limiters = SharedLimiters(held.spec, database, sync.id, await registered(database), Counter())
             with pytest.raises(BadFile, match=f"holds limits of {contests.OPUS} that this program did not write"):
-                await limiters.gate(contests.OPUS).admitted(CALL, "1", asyncio.Event())
+                await limiters.gate(contests.OPUS).acquire(CALL, "1", asyncio.Event())
             gate = limiters.gate(contests.OPUS)
             gate.on_response(200, {})
             with pytest.raises(BadFile):
@@ -366,7 +366,7 @@ def test_a_job_for_a_debate_that_is_not_scheduled(here: Path, url: str) -> None:
     async def play() -> None:
         async with brought(url, held) as (database, sync):
             await enqueue(database, sync.id, [("no-such-debate", False)])
-            await Worker(database, lambda tournament: [], at_once=1, tell=sentences.append).work(until_done=True)
+            await Worker(database, lambda tournament: [], concurrency=1, tell=sentences.append).work(until_done=True)
 
     asyncio.run(play())
     assert any("'no-such-debate'" in sentence for sentence in sentences)
@@ -386,7 +386,7 @@ def test_a_job_that_names_no_debate_is_given_up(
             )
             await database.execute(insert, queue=queue_of(sync.id), task=TASK, args=args)
             await asyncio.wait_for(
-                Worker(database, lambda tournament: [], at_once=1, tell=sentences.append).work(until_done=True), 20
+                Worker(database, lambda tournament: [], concurrency=1, tell=sentences.append).work(until_done=True), 20
             )
             assert await database.rows("SELECT status FROM procrastinate_jobs") == [("failed",)]
 
@@ -437,10 +437,10 @@ def test_a_frozen_transaction_does_not_block_for_long(here: Path, url: str) -> N
             limiters = [
                 SharedLimiters(held.spec, one, sync.id, await registered(one), Counter()) for one in (database, frozen)
             ]
-            assert await limiters[1].gate(contests.OPUS).admitted(CALL, "t", asyncio.Event())
+            assert await limiters[1].gate(contests.OPUS).acquire(CALL, "t", asyncio.Event())
             connection = await frozen.app.connector.pool.getconn()  # type: ignore[attr-defined]
             await connection.execute("SELECT key FROM limiters FOR UPDATE")
-            waiting = limiters[0].gate(contests.OPUS).admitted(CALL, "t", asyncio.Event())
+            waiting = limiters[0].gate(contests.OPUS).acquire(CALL, "t", asyncio.Event())
             return await asyncio.wait_for(waiting, 20)
 
     assert asyncio.run(play())
@@ -456,8 +456,8 @@ def test_calls_of_dead_workers_leave_their_room(here: Path, url: str) -> None:
             numbers = [await registered(database) for _ in range(2)]
             dead, alive = [SharedLimiters(held.spec, database, sync.id, n, Counter()) for n in numbers]
             stop = asyncio.Event()
-            taken = [await dead.gate(contests.OPUS).admitted(CALL, f"{n}", stop) for n in range(2)]
-            waiting = asyncio.ensure_future(alive.gate(contests.OPUS).admitted(CALL, "2", stop))
+            taken = [await dead.gate(contests.OPUS).acquire(CALL, f"{n}", stop) for n in range(2)]
+            waiting = asyncio.ensure_future(alive.gate(contests.OPUS).acquire(CALL, "2", stop))
             await asyncio.sleep(0.5)
             early = waiting.done()
             await unheard_of(database, numbers[0])

@@ -332,7 +332,7 @@ def test_a_job_of_a_tournament_that_is_not_there(
             args = '{"tournament": "nosuch", "debate": "x"}'
             insert = "INSERT INTO procrastinate_jobs (queue_name, task_name, args) VALUES (%(q)s, %(t)s, %(a)s)"
             await found.execute(insert, q=queue_of(sync.id), t=TASK, a=args)
-            await Worker(found, lambda tournament: [], at_once=1, tell=told.append).work(until_done=True)
+            await Worker(found, lambda tournament: [], concurrency=1, tell=told.append).work(until_done=True)
 
     asyncio.run(asyncio.wait_for(play(), 20))
     assert "No debate 'x' is run: there is no tournament 'nosuch'." in told

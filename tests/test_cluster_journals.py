@@ -175,7 +175,7 @@ def test_events_that_do_not_follow_stop_their_own_debate(postgres_server: Postgr
             sync = FolderSync(database, held)
             await sync.bring(standings, retry_failed=False)
             await enqueue(database, sync.id, list(begun.items()))
-            worker = Worker(database, lambda tournament: [], at_once=2, tell=sentences.append)
+            worker = Worker(database, lambda tournament: [], concurrency=2, tell=sentences.append)
             await asyncio.wait_for(worker.work(until_done=True), 60)
             found = await database.rows("SELECT debate, status, why FROM journals")
             return {debate: (status, why) for debate, status, why in found}, worker

@@ -46,7 +46,7 @@ def test_calls_that_are_asked_for_at_once_are_within_the_cap(here: Path, url: st
         async with brought(url, held) as (database, sync):
             await database.execute("UPDATE tournaments SET committed = 0.65")
             gates = [await gate(database, held, sync.id) for _ in range(6)]
-            asking = (one.admitted(PRICED, "1.opening.a", asyncio.Event()) for one in gates)
+            asking = (one.acquire(PRICED, "1.opening.a", asyncio.Event()) for one in gates)
             answers = await asyncio.gather(*asking, return_exceptions=True)
             ((committed, calls),) = await database.rows("SELECT committed, calls FROM tournaments")
             return answers, (round(committed, 6), calls)
@@ -69,7 +69,7 @@ def test_a_sum_that_is_no_number_admits_no_call(here: Path, url: str, column: st
         async with brought(url, held) as (database, sync):
             await database.execute(f"UPDATE tournaments SET {column} = '{value}'")
             with pytest.raises(BadFile, match="holds costs of the tournament that this program did not write"):
-                await (await gate(database, held, sync.id)).admitted(PRICED, "1.opening.a", asyncio.Event())
+                await (await gate(database, held, sync.id)).acquire(PRICED, "1.opening.a", asyncio.Event())
             assert await database.rows("SELECT calls FROM tournaments") == [(0,)]
 
     asyncio.run(asyncio.wait_for(play(), 20))
@@ -91,9 +91,9 @@ def test_a_frozen_worker_keeps_no_lock(here: Path, url: str, monkeypatch: pytest
     async def play() -> bool:
         async with brought(url, held) as (database, exchange):
             one = await gate(database, held, exchange.id)
-            assert await one.admitted(CALL, "1", asyncio.Event())
+            assert await one.acquire(CALL, "1", asyncio.Event())
             monkeypatch.setattr(SharedGate, step, freeze)
-            return await one.admitted(CALL, "2", asyncio.Event())
+            return await one.acquire(CALL, "2", asyncio.Event())
 
     monkeypatch.setattr(database_module, "_IDLE", 1)
     assert asyncio.run(asyncio.wait_for(play(), 20)) and len(made) > 1
@@ -114,11 +114,11 @@ def test_a_limit_holds_the_tournaments_that_give_it(here: Path, url: str) -> Non
             first, second, later = [await gate(database, held, sync.id) for held in (given, given, changed)]
             stop = asyncio.Event()
             for n in range(2):
-                assert await first.admitted(CALL, f"{n}", stop)
-            held_up = asyncio.ensure_future(second.admitted(CALL, "2", stop))
+                assert await first.acquire(CALL, f"{n}", stop)
+            held_up = asyncio.ensure_future(second.acquire(CALL, "2", stop))
             for free in (await gate(database, other, elsewhere.id), later):
                 for n in range(3):
-                    assert await asyncio.wait_for(free.admitted(CALL, f"{n}", asyncio.Event()), 20)
+                    assert await asyncio.wait_for(free.acquire(CALL, f"{n}", asyncio.Event()), 20)
             early = held_up.done()
             stop.set()
             return early or await held_up
@@ -135,13 +135,13 @@ def test_a_pause_that_lies_far_ahead_ends(here: Path, url: str) -> None:
     async def play() -> None:
         async with brought(url, held) as (database, sync):
             first, second = [await gate(database, held, sync.id) for _ in range(2)]
-            assert await first.admitted(CALL, "1", asyncio.Event())
+            assert await first.acquire(CALL, "1", asyncio.Event())
             await database.execute(
                 "UPDATE limiters SET state = jsonb_set(state, '{limiter,paused_until}',"
                 " to_jsonb(extract(epoch FROM clock_timestamp()) + 86400))"
             )
             with pytest.raises(Paused, match="the provider allows no call for another 3,600 s"):
-                await second.admitted(CALL, "2", asyncio.Event())
+                await second.acquire(CALL, "2", asyncio.Event())
             ((seconds,),) = await database.rows(left)
             assert 0 < float(seconds) <= MAX_PAUSE
 
@@ -150,7 +150,7 @@ def test_a_pause_that_lies_far_ahead_ends(here: Path, url: str) -> None:
                 "UPDATE limiters SET state = jsonb_set(state, '{limiter,paused_until}',"
                 " to_jsonb((state->'limiter'->>'paused_until')::float - 3600))"
             )
-            assert await second.admitted(CALL, "2", asyncio.Event())
+            assert await second.acquire(CALL, "2", asyncio.Event())
 
     asyncio.run(asyncio.wait_for(play(), 20))
 
@@ -172,10 +172,10 @@ def test_each_number_that_is_given_is_a_limit_of_its_own(here: Path, url: str) -
         ):
             quick = await gate(database, fast, three.id)
             for n in range(3):
-                assert await quick.admitted(CALL, f"{n}", asyncio.Event())
-            assert await (await gate(database, slow, one.id)).admitted(CALL, "0", asyncio.Event())
-            held_up = asyncio.ensure_future((await gate(database, same, two.id)).admitted(CALL, "0", asyncio.Event()))
-            assert await quick.admitted(CALL, "3", asyncio.Event())
+                assert await quick.acquire(CALL, f"{n}", asyncio.Event())
+            assert await (await gate(database, slow, one.id)).acquire(CALL, "0", asyncio.Event())
+            held_up = asyncio.ensure_future((await gate(database, same, two.id)).acquire(CALL, "0", asyncio.Event()))
+            assert await quick.acquire(CALL, "3", asyncio.Event())
             ((state,),) = await database.rows("SELECT state::text FROM limiters WHERE key = 'anthropic'")
             held_up.cancel()
             await asyncio.gather(held_up, return_exceptions=True)

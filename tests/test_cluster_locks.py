@@ -234,12 +234,12 @@ def test_a_locked_tournament_holds_up_no_other(here: Path, url: str, models: int
             stop = asyncio.Event()
             await aside.execute("INSERT INTO limiters (key) SELECT unnest(%(keys)s::text[])", keys=specs)
             async with locked(url, "SELECT id FROM tournaments WHERE id = %(id)s FOR UPDATE", id=sync.id):
-                asking = [asyncio.ensure_future(limiters.gate(spec).admitted(CALL, "1", stop)) for spec in specs]
+                asking = [asyncio.ensure_future(limiters.gate(spec).acquire(CALL, "1", stop)) for spec in specs]
                 while not (waiting := (await aside.rows(WAITING))[0][0]):
                     await asyncio.sleep(0.01)
                 assert len(await aside.rows("SELECT key FROM limiters FOR UPDATE NOWAIT")) == models
                 free = SharedLimiters(other.spec, aside, elsewhere.id, await registered(aside), Counter())
-                assert await ends(free.gate(contests.OPUS).admitted(CALL, "1", asyncio.Event()))
+                assert await ends(free.gate(contests.OPUS).acquire(CALL, "1", asyncio.Event()))
                 assert not any(task.done() for task in asking)
                 waiting = max(waiting, (await aside.rows(WAITING))[0][0])
             return waiting, await ends(asyncio.gather(*asking))

@@ -30,7 +30,7 @@ def test_a_worker_schedules_beside_its_debates(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(folder, "make_schedule", scheduled)
     monkeypatch.setattr(worker.queue, "register", lambda *_: None)
-    found = Worker(SimpleNamespace(rows=rows, where="db", app=None), lambda _: [], at_once=1)
+    found = Worker(SimpleNamespace(rows=rows, where="db", app=None), lambda _: [], concurrency=1)
     held, problems = asyncio.run(found._loaded("t"))
 
     assert held is not None and held.schedule == schedule(spec()) and not problems
@@ -57,7 +57,7 @@ def test_a_tournament_that_a_mistake_stops_is_skipped_alone(monkeypatch: pytest.
     monkeypatch.setattr(worker.queue, "give_up_unreadable", no_jobs)
     monkeypatch.setattr(worker.queue, "work", no_jobs)
     database = SimpleNamespace(rows=rows, retried_until_reached=lambda ask: ask(), where="db", app=None)
-    found = Worker(database, find_problems, at_once=1, tell=told.append)
+    found = Worker(database, find_problems, concurrency=1, tell=told.append)
 
     asyncio.run(found._look())
     assert told[0].startswith("No debates of bad are taken: ") and "ZeroDivisionError" in told[0], told

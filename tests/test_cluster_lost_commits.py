@@ -96,7 +96,7 @@ async def played(database: Database, limiters: SharedLimiters, steps: list[Any])
         own.stop = stop if kind == "stopped" else None
         if kind in ("call", "stopped") and len(under_way) < 10:
             call = Admission(sent=500, answered=500, price=0.5)
-            if await gate.admitted(call, "1.opening.a", stop):
+            if await gate.acquire(call, "1.opening.a", stop):
                 under_way.append(call)
                 made += 1
         elif kind == "end" and under_way:
@@ -168,7 +168,7 @@ def test_the_cap_holds_where_answers_are_lost(here: Path, postgres_server: Postg
             call = Admission(sent=10, answered=10, price=1.0)
             while spent < 10:
                 try:
-                    await gate.admitted(call, "1.opening.a", asyncio.Event())
+                    await gate.acquire(call, "1.opening.a", asyncio.Event())
                 except OverBudget:
                     break
                 own.fates[:] = ["lost"] if round(spent / 0.3) % 2 else []

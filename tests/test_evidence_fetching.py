@@ -14,7 +14,7 @@ from evidence_site import ARTICLE, HERE, NAME, Names, Site, answer, given_up, mo
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debate_orchestrator.evidence.fetch import AT_ONCE, MAX_ROBOTS_SIZE, Fetched, Fetcher, RobotsRules
+from debate_orchestrator.evidence.fetch import MAX_REQUESTS, MAX_ROBOTS_SIZE, Fetched, Fetcher, RobotsRules
 from debate_orchestrator.evidence.states import Blocked, NotFetched
 
 
@@ -269,7 +269,7 @@ def test_a_few_at_a_time_in_all(site: Site) -> None:
 
     run(visits())
     # The site may notice the end of a request after the next one has begun; without a limit it would count 12.
-    assert 1 < site.most_at_once < 2 * AT_ONCE
+    assert 1 < site.most_at_once < 2 * MAX_REQUESTS
 
 
 def test_hosts_that_lead_to_each_other_do_not_wait_for_each_other(site: Site) -> None:

@@ -26,7 +26,7 @@ from debate_orchestrator.terminal.key_prompter import KeyPrompter
 from debate_orchestrator.terminal.line_prompter import LinePrompter
 from debate_orchestrator.terminal.prompt import Line
 from debate_orchestrator.terminal.setup_conversation import SetupConversation
-from debate_orchestrator.util.terminal_text import Later
+from debate_orchestrator.util.terminal_text import Postponed
 
 FORGED = "Nothing is paid: this is a rehearsal."
 BREAKS = ("\n\n", "\r", "\u2028")
@@ -161,7 +161,7 @@ def test_a_file_s_name_before_the_debate_begins(here: Path) -> None:
         LinePrompter(typed, screen), setup_questions, coming(NO_MODELS), no_check, rehearse=False
     )
     conversation.welcome("a.yaml", None, None, "", trusting, lambda path, calls: True)
-    with pytest.raises(Later):
+    with pytest.raises(Postponed):
         conversation.hold()
     os.close(typed)
 

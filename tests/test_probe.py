@@ -21,7 +21,7 @@ from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import RoundResult
 from debate_orchestrator.engine import probe
-from debate_orchestrator.engine.probe import AT_ONCE, ProbeCase, ProbeRun, load
+from debate_orchestrator.engine.probe import CONCURRENCY, ProbeCase, ProbeRun, load
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.prompting.replies import parse_reply as read_reply
 from debate_orchestrator.providers import rehearse
@@ -321,7 +321,7 @@ def test_no_more_are_asked_at_once_than_the_limit(tmp_path: Path) -> None:
         most.append(len(under_way))
 
     asyncio.run(run.run(asyncio.Event(), on_event))
-    assert max(most) == AT_ONCE < len(run.ballots) and run.pending() == []
+    assert max(most) == CONCURRENCY < len(run.ballots) and run.pending() == []
 
 
 def test_a_stopped_run_asks_nothing(tmp_path: Path) -> None:

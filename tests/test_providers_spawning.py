@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from test_providers_command import BRIEF, gone, provider
 
-from debate_orchestrator.web.public.moderation import TopicModerator
+from debate_orchestrator.web.public.moderation import TopicScreener
 
 
 def asked(of: str, command: str) -> Coroutine[Any, Any, object]:
     if of == "speaker":
         return provider(f"command:{command}").reply(BRIEF, str)
-    return TopicModerator(command).reason({"topic": "x"})
+    return TopicScreener(command).reason({"topic": "x"})
 
 
 @pytest.mark.parametrize("times", [1, 2])

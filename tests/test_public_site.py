@@ -195,7 +195,7 @@ def test_a_function_may_refuse_a_topic(here: Path, monkeypatch: pytest.MonkeyPat
         visitor.started()
         assert "Only gRPC is debated here." in visitor.start({"topic": "Should we use tabs?"}).text
     with pytest.raises(BadSettings, match="can't be loaded"):
-        moderation.TopicModerator("python:house_rules:nothing")
+        moderation.TopicScreener("python:house_rules:nothing")
 
 
 def test_the_topic_check_is_not_asked_without_end(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,7 @@ from debate_orchestrator.web.open_files import Bounds
 from debate_orchestrator.web.public import moderation as moderation_module
 from debate_orchestrator.web.public import site as site_module
 from debate_orchestrator.web.public.limits import DAY_COST, MemoryCounts, VisitorCounts
-from debate_orchestrator.web.public.moderation import ModerationFailed, TopicModerator
+from debate_orchestrator.web.public.moderation import ModerationFailed, TopicScreener
 from debate_orchestrator.web.public.rules import SiteRules
 from debate_orchestrator.web.public.site import Site
 from debate_orchestrator.web.public.views import create_app
@@ -47,7 +47,7 @@ async def check(request):
 
 @pytest.fixture
 def moderation(here: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A moderator that accepts all. Over slow topics it takes its time, until one file is there; while another is, it
+    """A screener that accepts all. Over slow topics it takes its time, until one file is there; while another is, it
     fails."""
     (here / "patient.py").write_text(MODERATOR, encoding="utf-8")
     monkeypatch.syspath_prepend(str(here))
@@ -67,7 +67,7 @@ def from_address(visitor: PublicVisitor, address: str) -> PublicVisitor:
 
 
 def test_topics_that_are_looked_at_take_no_place(moderation: str) -> None:
-    """Visitors whose topics the moderator looks at for long keep no other out, and none of them has a second topic
+    """Visitors whose topics the screener looks at for long keep no other out, and none of them has a second topic
     looked at beside it."""
     permitted = rules(moderation=moderation, at_once=1, queue=1)
     with visiting_public(permitted) as visitor, ThreadPoolExecutor(2) as clicks:
@@ -88,7 +88,7 @@ def test_topics_that_are_looked_at_take_no_place(moderation: str) -> None:
 
 
 def test_no_topic_of_a_visitor_who_may_start_nothing_is_looked_at(moderation: str) -> None:
-    """The moderator may cost money."""
+    """The screener may cost money."""
     with visiting_public(rules(moderation=moderation, debates_per_visitor=1)) as visitor:
         import patient
 
@@ -182,8 +182,8 @@ def test_the_wait_for_the_moderator_counts(moderation: str) -> None:
     """Of many topics that it does not decide, each has its answer once the time for one is over."""
 
     async def run() -> None:
-        moderator = TopicModerator(moderation)
-        asked = [moderator.reason(REQUEST) for _ in range(20)]
+        screener = TopicScreener(moderation)
+        asked = [screener.reason(REQUEST) for _ in range(20)]
         answers = await asyncio.gather(*asked, return_exceptions=True)
         assert {str(answer) for answer in answers} == {"moderation: no answer within 20 s."}
         assert leaped() == pytest.approx(moderation_module.MODERATION_SECONDS, abs=1)
@@ -317,22 +317,22 @@ def test_all_that_a_moderator_prints_is_read(here: Path) -> None:
         "sys.exit(1)\n",
         encoding="utf-8",
     )
-    moderator = TopicModerator(f"{sys.executable} {program}")
-    assert asyncio.run(moderator.reason(REQUEST)) == "No politics here."
+    screener = TopicScreener(f"{sys.executable} {program}")
+    assert asyncio.run(screener.reason(REQUEST)) == "No politics here."
 
 
 def test_a_moderator_that_prints_without_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is given up in time, though what it prints has no end."""
     monkeypatch.setattr(moderation_module, "MODERATION_SECONDS", 0.5)
     with pytest.raises(ModerationFailed, match="no answer within"):
-        asyncio.run(TopicModerator("yes").reason(REQUEST))
+        asyncio.run(TopicScreener("yes").reason(REQUEST))
 
 
 def test_what_a_moderator_leaves_running_holds_nothing_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """A child that has its standard output is waited for a little, and ended."""
     monkeypatch.setattr(moderation_module, "GRACE", 0.05)
-    moderator = TopicModerator("sh -c 'echo No gossip.; sleep 600 & exit 1'")
-    assert asyncio.run(moderator.reason(REQUEST)) == "No gossip."
+    screener = TopicScreener("sh -c 'echo No gossip.; sleep 600 & exit 1'")
+    assert asyncio.run(screener.reason(REQUEST)) == "No gossip."
 
 
 HANGING = """\
@@ -356,21 +356,21 @@ def test_a_function_that_hangs_holds_up_no_debate(here: Path, monkeypatch: pytes
         import hanging
 
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
-        moderator = TopicModerator("python:hanging:check")
+        screener = TopicScreener("python:hanging:check")
         for _ in range(4):
             with pytest.raises(ModerationFailed, match="no answer within"):
-                await moderator.reason(REQUEST)
+                await screener.reason(REQUEST)
         async with asyncio.timeout(30):
             assert await asyncio.to_thread(lambda: "free") == "free"
         for _ in range(3):
             with pytest.raises(ModerationFailed, match="4 calls of the function hang"):
-                await moderator.reason(REQUEST)
+                await screener.reason(REQUEST)
         assert len(hanging.calls) == 4
         hung = [thread for thread in threading.enumerate() if thread.name == "background"]
         assert len(hung) == 4 and all(thread.daemon for thread in hung)
         hanging.gate.set()
-        await until(lambda: all(call.done() for call in moderator._given_up))
-        assert await moderator.reason(REQUEST) == ""
+        await until(lambda: all(call.done() for call in screener._given_up))
+        assert await screener.reason(REQUEST) == ""
 
     asyncio.run(run())
 

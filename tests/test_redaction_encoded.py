@@ -252,7 +252,7 @@ def test_the_rest_is_shown_when_a_stream_breaks_off() -> None:
     voice = SpeechView(fold([opened_event()]).due[0], "Opening", "", 0.0)
     voice.begin(0.0)
     voice.hear(f"It is {KEY[:6]}")
-    voice.leave()
+    voice.stop()
     assert f"It is {KEY[:6]}" in "".join(row.plain for row in voice.rows(60, 1000)[0])
 
 
@@ -296,6 +296,6 @@ def test_a_key_with_controls_in_it_after_they_were_made_visible(char: str, capsy
         assert redact(sanitize(shown)) == redact(json.dumps(sanitize(shown))[1:-1]) == "It is [key]."
         assert redact(one_line(shown)) == "It is [key]."
     output.say(text)
-    output.remark(f"debate: {text}")
+    output.print_status(f"debate: {text}")
     output.print_problems([text])
     assert capsys.readouterr() == ("It is [key].\n", "debate: It is [key].\ndebate: It is [key].\n")

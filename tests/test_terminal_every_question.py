@@ -15,9 +15,9 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.reports.reviews import ReviewForm, empty, review_texts
 from debate_orchestrator.terminal.drafts import Drafts
-from debate_orchestrator.terminal.prompt import Leave
+from debate_orchestrator.terminal.prompt import Quit
 from debate_orchestrator.terminal.review import ReviewBallotForm, ask_name
-from debate_orchestrator.terminal.turn import Person, SpeechEditor
+from debate_orchestrator.terminal.turn import SpeechEditor, TerminalPeople
 from debate_orchestrator.util.errors import Paused
 
 KEYS = {"back": BACK, "back in words": ERASE + "back" + ENTER, "editor": EDIT, "explain": "?" + ENTER, "leave": CTRL_C}
@@ -43,7 +43,7 @@ def take_turn(debate: DebateState, turn: str, keys: tuple[str, ...], folder: Pat
     """A person takes a turn, where several share the keyboard."""
     at = schedule.turn(debate, turn)
     with standing(*keys) as (terminal, _):
-        person = Person(terminal, Drafts(str(folder / "r.drafts")))
+        person = TerminalPeople(terminal, Drafts(str(folder / "r.drafts")))
         with pytest.raises(Paused):
             run(person.reply(debate, at, brief(debate, at)))
 
@@ -57,7 +57,7 @@ def review(form: ReviewForm, keys: tuple[str, ...]) -> None:
             given = empty(DIGEST, name, "2026-02-04")
             await ReviewBallotForm(terminal, review_texts(), form, given, lambda: None, lambda fields: None).take()
 
-        with pytest.raises(Leave):
+        with pytest.raises(Quit):
             asyncio.run(ask())
 
 

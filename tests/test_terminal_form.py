@@ -14,7 +14,7 @@ from debate_orchestrator.core import rapporteur
 from debate_orchestrator.core.fold import apply
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.prompting.replies import parse_reply
-from debate_orchestrator.terminal.prompt import EditorWanted, Leave
+from debate_orchestrator.terminal.prompt import EditorWanted, Quit
 from debate_orchestrator.terminal.turn import TurnForm
 from debate_orchestrator.util.terminal_text import Back
 
@@ -185,8 +185,8 @@ def test_what_depends_is_asked_for(here: Path) -> None:
 
 def test_a_draft_is_offered_again(here: Path) -> None:
     """What was entered before a person left is there again; the next question is the first without an answer."""
-    with pytest.raises(Leave):
-        filled(here, *SHORT[:4], Leave())
+    with pytest.raises(Quit):
+        filled(here, *SHORT[:4], Quit())
     ballot, script = filled(here, *SHORT[4:], "")
 
     assert "What you had entered is here again." in script.text
@@ -196,7 +196,7 @@ def test_a_draft_is_offered_again(here: Path) -> None:
 
 def test_what_was_half_typed_is_kept(here: Path) -> None:
     """What was typed when a person left is in the line when the question is asked again, and is no answer before."""
-    with standing(lines(*SHORT[:3]) + "half a tho" + CTRL_C) as (terminal, _), pytest.raises(Leave):
+    with standing(lines(*SHORT[:3]) + "half a tho" + CTRL_C) as (terminal, _), pytest.raises(Quit):
         run(TurnForm(taken("1.verdict.judge", terminal, here)).take())
     _, script = filled(here, *SHORT[3:], "")
 
@@ -249,8 +249,8 @@ class TestEditor:
             path.write_text("From the editor.\n")
             return "ed: it ended with code 1"
 
-        with pytest.raises(Leave):
-            filled(here, *SHORT[:3], EditorWanted("begun"), Leave(), edits=edit)
+        with pytest.raises(Quit):
+            filled(here, *SHORT[:3], EditorWanted("begun"), Quit(), edits=edit)
         assert [path.suffix for path in (here / "r.drafts").iterdir()] == [".json"]
         _, script = filled(here, *SHORT[3:], "")
 
@@ -262,8 +262,8 @@ class TestEditor:
         def edit(path: Path) -> None:
             path.write_bytes("Wörter".encode("latin-1"))
 
-        with pytest.raises(Leave):
-            filled(here, *SHORT[:3], EditorWanted("begun"), Leave(), edits=edit)
+        with pytest.raises(Quit):
+            filled(here, *SHORT[:3], EditorWanted("begun"), Quit(), edits=edit)
         (left,) = (here / "r.drafts").glob("*.part-*")
         _, script = filled(here, "Anew.", *SHORT[4:], "")
 

@@ -29,7 +29,7 @@ from debate_orchestrator.providers import rehearse
 from debate_orchestrator.setup.answers import make_settings
 from debate_orchestrator.terminal import turn as terminal_turn
 from debate_orchestrator.terminal.drafts import Drafts
-from debate_orchestrator.terminal.turn import Person
+from debate_orchestrator.terminal.turn import TerminalPeople
 from debate_orchestrator.util.errors import Paused
 
 PANEL = {"a": ("host",), "b": ("host",), "judge": ("human", "host", "human")}
@@ -57,7 +57,7 @@ def no_editor(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("EDITOR", raising=False)
 
 
-def asked(person: Person, debate: DebateState, *turns: str) -> list[str]:
+def asked(person: TerminalPeople, debate: DebateState, *turns: str) -> list[str]:
     """What they say in these turns, one after the other."""
 
     async def all_of_them() -> list[str]:
@@ -70,9 +70,9 @@ def asked(person: Person, debate: DebateState, *turns: str) -> list[str]:
     return asyncio.run(all_of_them())
 
 
-def person(here: Path, *said: Any) -> tuple[Person, Script]:
+def person(here: Path, *said: Any) -> tuple[TerminalPeople, Script]:
     script = Script(*said)
-    return Person(script, Drafts(str(here / "r.drafts"))), script
+    return TerminalPeople(script, Drafts(str(here / "r.drafts"))), script
 
 
 def event(debate: DebateState, turn: str, text: str) -> Event:
@@ -172,7 +172,7 @@ def test_leaving(here: Path) -> None:
 def test_the_debate_is_left(here: Path) -> None:
     """Where another person leaves the debate, one who is being asked is asked no more."""
     one, script = person(here, "would be said", "")
-    one.abandon()
+    one.quit()
 
     with pytest.raises(Paused):
         asked(one, due("1.opening.a"), "1.opening.a")

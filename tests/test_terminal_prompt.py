@@ -23,10 +23,10 @@ from debate_orchestrator.terminal.key_prompter import KeyPrompter
 from debate_orchestrator.terminal.line_prompter import LinePrompter, terminal_prompter
 from debate_orchestrator.terminal.prompt import (
     EditorWanted,
-    Leave,
     Line,
     Prompter,
     Question,
+    Quit,
     Status,
     matching_choice,
 )
@@ -101,8 +101,8 @@ class TestALine:
 
     @pytest.mark.parametrize(
         ("keys", "error"),
-        [("x" + BACK, Back), ("back" + ENTER, Back), ("x" + EDIT, EditorWanted), ("x" + CTRL_C, Leave),
-         (CTRL_D, Leave), ("", Leave)],
+        [("x" + BACK, Back), ("back" + ENTER, Back), ("x" + EDIT, EditorWanted), ("x" + CTRL_C, Quit),
+         (CTRL_D, Quit), ("", Quit)],
         ids=("key", "word", "editor", "ctrl-c", "ctrl-d", "gone"),
     )  # fmt: skip
     def test_leaving(self, keys: str, error: type[Exception]) -> None:
@@ -112,7 +112,7 @@ class TestALine:
 
     def test_what_was_typed_is_not_lost(self) -> None:
         """What was typed when the person left comes with it."""
-        with pytest.raises(Leave) as left:
+        with pytest.raises(Quit) as left:
             answered(Question("Topic?"), "A long thought" + CTRL_C)
 
         assert left.value.typed == "A long thought"
@@ -217,11 +217,11 @@ def test_the_question_can_be_abandoned() -> None:
     async def leaving() -> None:
         with create_pipe_input() as pipe:
             terminal = KeyPrompter(pipe, Screen())
-            terminal.abandon()
+            terminal.quit()
             asking = asyncio.ensure_future(terminal.ask(Question()))
             await asyncio.sleep(0.2)
-            terminal.abandon()
-            with pytest.raises(Leave):
+            terminal.quit()
+            with pytest.raises(Quit):
                 await asking
 
     asyncio.run(leaving())
@@ -314,7 +314,7 @@ class TestWithoutACursor:
     def test_a_last_line_without_an_end_is_kept(self) -> None:
         """Where the input ends within a line, that line is part of the draft."""
         changes: list[str] = []
-        with pytest.raises(Leave):
+        with pytest.raises(Quit):
             typed_in_lines("One.\nTw", lambda terminal: terminal.ask(SPEECH._replace(changed=changes.append)))
 
         assert changes == ["One.", "One.\nTw"]
@@ -347,7 +347,7 @@ class TestWithoutACursor:
         assert typed_in_lines(typed, both)[0] == ["b", "tie"]
 
     @pytest.mark.parametrize(
-        ("typed", "error"), [(":back\n", Back), (":edit\n", EditorWanted), ("", Leave), ("half", Leave)]
+        ("typed", "error"), [(":back\n", Back), (":edit\n", EditorWanted), ("", Quit), ("half", Quit)]
     )
     def test_orders(self, typed: str, error: type[Exception]) -> None:
         """Going back, an editor and leaving are lines, or the end of them."""

@@ -12,7 +12,7 @@ from persons import BACK, CTRL_C, CTRL_D, typing
 from reviewers import DIGEST, debated, kind, paper
 
 from debate_orchestrator.reports.reviews import ReviewForm, empty, review_texts
-from debate_orchestrator.terminal.prompt import Leave
+from debate_orchestrator.terminal.prompt import Quit
 from debate_orchestrator.terminal.review import ReviewBallotForm, ask_name
 
 ONE = paper(debated(rounds=1))
@@ -47,7 +47,7 @@ def cast(*keys: str, asked: ReviewForm = ONE, begun: dict[str, Any] | None = Non
         ballot, ended = None, "filed"
         try:
             ballot = asyncio.run(review.take())
-        except Leave:
+        except Quit:
             ended = "left"
         return Cast(ballot, ended, screen.text, kept, len(reads))
 

@@ -39,12 +39,12 @@ from debate_orchestrator.providers.discovery import FoundModels
 from debate_orchestrator.setup.kept_answers import RecentAnswers, from_file
 from debate_orchestrator.setup.state import SetupProgress, SetupState, load, save
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.terminal.prompt import Leave
+from debate_orchestrator.terminal.prompt import Quit
 from debate_orchestrator.terminal.setup_conversation import SetupConversation
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.data import read_mapping
 from debate_orchestrator.util.errors import BadSettings
-from debate_orchestrator.util.terminal_text import Back, Later
+from debate_orchestrator.util.terminal_text import Back, Postponed
 
 ALL = (*SETUP, "yes")
 GIVEN = {
@@ -469,7 +469,7 @@ def test_no_answer_is_ever_lost(here: Path, typed: list[str]) -> None:
     try:
         conversation.welcome(None, None, None, "", trusting, lambda path, calls: True)
         conversation.hold()
-    except (Leave, Later):
+    except (Quit, Postponed):
         pass
 
     for before, after in pairwise(seen):

@@ -20,7 +20,7 @@ from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.terminal.drafts import SOON, Drafts, DraftWriter
-from debate_orchestrator.terminal.prompt import EditorWanted, Leave
+from debate_orchestrator.terminal.prompt import EditorWanted, Quit
 from debate_orchestrator.terminal.turn import SpeechEditor
 from debate_orchestrator.util.errors import BadFile
 
@@ -95,8 +95,8 @@ def test_a_line_that_does_not_count_is_told(here: Path) -> None:
 
 def test_a_draft_is_offered_again(here: Path) -> None:
     """What was written before the person left is there when the same turn is due again."""
-    with pytest.raises(Leave):
-        spoken(here, "Half a thought", Leave())
+    with pytest.raises(Quit):
+        spoken(here, "Half a thought", Quit())
     text, script = spoken(here, "Half a thought, and the other.", "")
 
     assert "What you had written is here again: 3 words." in script.text

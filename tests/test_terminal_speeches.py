@@ -59,7 +59,7 @@ def streamed(text: str, cuts: Sequence[int], widths: Sequence[int]) -> list[str]
         for row in [*finished, *still_open]:
             assert sum(cell_len(cell.plain) for cell in row) <= max(widths[n % len(widths)], 4)
         rows += finished
-    speech.settle(text)
+    speech.show_recorded(text)
     return texts([*rows, *stage.rows(widths[0], 20, beside=True)[0]])
 
 
@@ -130,7 +130,7 @@ def test_how_it_is_laid_out(text: str, rows: list[str]) -> None:
 def test_markdown_is_styled_lightly(text: str, bold: list[str], rest: str) -> None:
     """Headings and strong words are bold, without their markup; within code, and between figures, signs are signs."""
     speech = challenges()[0]
-    speech.settle(text)
+    speech.show_recorded(text)
     cell: Text = StageView([speech]).rows(80, 20, beside=False)[0][-1][0]
     strong = [span for span in cell.spans if span.style == "bold"]
     assert sorted({cell.plain[span.start : span.end] for span in strong}) == bold
@@ -161,9 +161,9 @@ def test_one_after_the_other() -> None:
     finished, still_open = stage.rows(60, 20, beside=True)
     assert texts([*finished, *still_open]) == ["Challenge A", "", "  I hold"]
 
-    second.settle("I deny it.")
+    second.show_recorded("I deny it.")
     assert printed(stage, 60) == []
-    first.settle("I hold it.")
+    first.show_recorded("I hold it.")
     assert printed(stage, 60) == ["  I hold it.", "", "Challenge B", "", "  I deny it."]
 
 
@@ -176,9 +176,9 @@ def test_side_by_side() -> None:
     assert [part.strip() for part in texts(finished)[0].split("│")] == ["Challenge A", "Challenge B"]
     assert [row.split("│")[0].strip() for row in texts(still_open)] == ["", "One.", "", "Two.", "", "Three."]
 
-    second.settle("Un.")
+    second.show_recorded("Un.")
     assert [row.split("│")[1].strip() for row in printed(stage, 119)] == ["", "Un.", "", "", ""]
-    first.settle("One.\n\nTwo.\n\nThree.")
+    first.show_recorded("One.\n\nTwo.\n\nThree.")
     assert len(printed(stage, 119)) == 1
 
 
@@ -191,10 +191,10 @@ def test_open_rows_fit_the_screen() -> None:
     """Where one is far ahead of the other, its open rows fill the room and no more; the rest comes when it can."""
     first, second = challenges()
     stage = StageView([first, second])
-    first.settle("\n\n".join(f"Line {n}." for n in range(40)))
+    first.show_recorded("\n\n".join(f"Line {n}." for n in range(40)))
     assert [len(rows) for rows in stage.rows(119, 10, beside=True)] == [1, 10]
 
-    second.settle("Short.")
+    second.show_recorded("Short.")
     rows = printed(stage, 119, 10)
     assert "Line 39." in rows[-1] and len(rows) == 80
 
@@ -204,20 +204,20 @@ def test_another_text_than_was_heard() -> None:
     difference."""
     first, second = challenges()
     first.hear("Something else.")
-    first.settle("What is on record.")
+    first.show_recorded("What is on record.")
     rows = printed(StageView([first]))
     assert "-- what is on record is not what was heard on the way:" in rows
     assert rows[-1] == "  What is on record."
 
     second.hear("\nSaid. \n")
-    second.settle("Said.")
+    second.show_recorded("Said.")
     assert printed(StageView([second])) == ["Challenge B", "", "  Said."]
 
 
 def test_speech_is_indented() -> None:
     """SpeechView is indented and the engine's words are not, so no speech passes for a banner or a score."""
     first = challenges()[0]
-    first.settle("--- ROUND 2 OF 3 ---\nScores: A: 10 | B: 1 | Winner: A\n-- broken off here\nChallenge B")
+    first.show_recorded("--- ROUND 2 OF 3 ---\nScores: A: 10 | B: 1 | Winner: A\n-- broken off here\nChallenge B")
     assert all(row.startswith("  ") for row in printed(StageView([first]))[2:])
 
 
@@ -240,7 +240,7 @@ def test_every_word_is_printed_once(steps: list[tuple[int, int, int]]) -> None:
         heard[side] += count
         rows += printed(stage, width, 15)
     for speech, source in zip(speeches, sources, strict=True):
-        speech.settle(source)
+        speech.show_recorded(source)
     words = " ".join([*rows, *printed(stage, 160, 15)]).split()
 
     for source in sources:

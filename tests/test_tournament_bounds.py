@@ -219,7 +219,7 @@ def test_debates_of_one_shape_are_estimated_once(monkeypatch: pytest.MonkeyPatch
     found = plan.estimate_tournament(told, schedule, 10)
 
     assert len(estimated) == 1 and not found.sampled
-    assert {load.spec for load in found.loads} == {*models, *judges["from"]} and found.calls == len(schedule) * (
+    assert {load.model for load in found.loads} == {*models, *judges["from"]} and found.calls == len(schedule) * (
         6 + panel
     )
 
@@ -254,8 +254,8 @@ def test_casts_that_are_not_estimated_are_billed_to_their_own_models(
     monkeypatch.setattr(plan, "MAX_WORK", 1)
     part = plan.estimate_tournament(told, schedule, 10)
 
-    outputs = {load.spec: (load.calls, load.usage.output) for load in whole.loads}
-    assert part.sampled and {load.spec: (load.calls, load.usage.output) for load in part.loads} == outputs
+    outputs = {load.model: (load.calls, load.usage.output) for load in whole.loads}
+    assert part.sampled and {load.model: (load.calls, load.usage.output) for load in part.loads} == outputs
     assert part.cost()[0] == pytest.approx(whole.cost()[0], rel=0.1)
 
 

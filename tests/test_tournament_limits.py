@@ -11,7 +11,7 @@ from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.prompting.briefs import Brief, Message
 from debate_orchestrator.providers.provider import OnPiece, Provider
 from debate_orchestrator.tournament.limits import (
-    FIRST_AT_ONCE,
+    FIRST_CONCURRENCY,
     MAX_PAUSE,
     Admission,
     Bucket,
@@ -67,8 +67,8 @@ def test_calls_begin_slowly() -> None:
     second = admitted(limiter)
     clock.now += 60
 
-    assert first == FIRST_AT_ONCE
-    assert first + second == 2 * FIRST_AT_ONCE and first + second + admitted(limiter) == 40
+    assert first == FIRST_CONCURRENCY
+    assert first + second == 2 * FIRST_CONCURRENCY and first + second + admitted(limiter) == 40
 
 
 def test_a_refusal_pauses_everyone() -> None:
@@ -145,10 +145,10 @@ def test_a_call_waits_before_it_is_announced() -> None:
         model, stop = Model(), asyncio.Event()
         limiter = Limiter(Limits(at_once=1))
         provider = LimitedProvider(model, Gate([limiter]))
-        assert await provider.admitted(made("one"), stop)
+        assert await provider.acquire(made("one"), stop)
         answering = asyncio.create_task(provider.reply(made("one"), lambda text: None))
-        waiting = asyncio.create_task(provider.admitted(made("two"), stop))
-        third = asyncio.create_task(provider.admitted(made("three"), stop))
+        waiting = asyncio.create_task(provider.acquire(made("two"), stop))
+        third = asyncio.create_task(provider.acquire(made("three"), stop))
         await asyncio.sleep(0.05)
         assert not waiting.done() and model.asked == ["one"]
         model.go_on.set()
@@ -156,7 +156,7 @@ def test_a_call_waits_before_it_is_announced() -> None:
         assert await waiting and limiter.in_flight == 1
         stop.set()
         assert not await third
-        provider.withdraw(made("two"))
+        provider.release(made("two"))
         assert limiter.in_flight == 0
 
     asyncio.run(scene())
@@ -182,7 +182,7 @@ def test_a_long_pause_pauses_the_debate(after: str, waits: bool) -> None:
 
     async def admit() -> bool:
         asyncio.get_running_loop().call_later(0.05, stop.set)
-        return await gate.admitted(Admission(1, 1, 0.0), "1.opening.a", stop)
+        return await gate.acquire(Admission(1, 1, 0.0), "1.opening.a", stop)
 
     if waits:
         assert not asyncio.run(admit())
@@ -222,7 +222,7 @@ def test_a_limit_that_was_given_is_kept(used: int) -> None:
             taken += used
         clock.now += 0.25
 
-    assert taken <= limit * 60 + used * FIRST_AT_ONCE
+    assert taken <= limit * 60 + used * FIRST_CONCURRENCY
     assert taken >= limit * 60 * 0.9 * min(1, used / expected)
 
 
@@ -291,10 +291,10 @@ def test_a_limit_that_is_used_up_for_long_pauses_the_debate() -> None:
     """A call that an allowance would hold back for longer than it is retried pauses its debate, and says why."""
     limiters = Limiters(contests.spec(rehearse=False, retry_for=600, limits={contests.OPUS: {"tokens": 60}}))
     gate, call = limiters.gate(contests.OPUS), Admission(700, 0, 0.0)
-    assert asyncio.run(gate.admitted(call, "1.opening.a", asyncio.Event()))
+    assert asyncio.run(gate.acquire(call, "1.opening.a", asyncio.Event()))
 
     with pytest.raises(Paused, match="the limit of 60 tokens a minute allows no call for another 6"):
-        asyncio.run(gate.admitted(call, "1.opening.b", asyncio.Event()))
+        asyncio.run(gate.acquire(call, "1.opening.b", asyncio.Event()))
 
 
 def test_servers_have_their_own_allowances() -> None:
@@ -333,7 +333,7 @@ def test_calls_at_once_count_where_they_are_given() -> None:
     few, many = Limiter(Limits(at_once=2), Clock()), Limiter(Limits(), Clock())
     many.restore(few.state())
 
-    assert (admitted(few), admitted(many)) == (2, FIRST_AT_ONCE)
+    assert (admitted(few), admitted(many)) == (2, FIRST_CONCURRENCY)
 
 
 def test_limits_of_an_earlier_version_are_stated_again() -> None:

@@ -43,8 +43,10 @@ def test_the_same_spec_makes_the_same_schedule() -> None:
 def test_a_seed_is_the_tags_topics_and_models() -> None:
     """A debate's seed and id are those of its own tag, topic, sides and repetition: more topics or models around it
     change neither."""
-    few = {(one.topic, one.pro, one.con): one for one in make_schedule(contests.spec(1))}
-    many = {(one.topic, one.pro, one.con): one for one in make_schedule(contests.spec(5, models=[HAIKU, OPUS, SONNET]))}
+    few = {(one.topic_id, one.pro, one.con): one for one in make_schedule(contests.spec(1))}
+    many = {
+        (one.topic_id, one.pro, one.con): one for one in make_schedule(contests.spec(5, models=[HAIKU, OPUS, SONNET]))
+    }
 
     assert all((many[key].seed, many[key].id) == (one.seed, one.id) for key, one in few.items())
 
@@ -53,7 +55,7 @@ def test_swapped_sides_and_both_orders() -> None:
     """With swapped sides every pair meets both ways round on every topic, and `first: both` has each of these debates
     in both orders."""
     held = make_schedule(contests.spec(2, first="both"))
-    met = Counter((one.topic, one.pro, one.con, one.first) for one in held)
+    met = Counter((one.topic_id, one.pro, one.con, one.first) for one in held)
 
     assert len(held) == 3 * 2 * 2 * 2 and set(met.values()) == {1}
     assert {(topic, con, pro, first) for topic, pro, con, first in met} == set(met)
@@ -66,14 +68,14 @@ def test_balanced_sides_alternate() -> None:
     of_pair = [one.pro for one in held if {one.pro, one.con} == {OPUS, HAIKU}]
 
     assert all(one != other for one, other in pairwise(of_pair)) and len(of_pair) == 6
-    assert {(one.topic, one.pro, one.con) for one in held} == {(one.topic, one.pro, one.con) for one in again}
+    assert {(one.topic_id, one.pro, one.con) for one in held} == {(one.topic_id, one.pro, one.con) for one in again}
 
 
 def test_judges_are_spread() -> None:
     """Balanced panels use every judge equally often on each topic and in all, and the rest of those who may judge is
     the reserve."""
     held = make_schedule(contests.spec(4))
-    by_topic = Counter((one.topic, judge) for one in held for judge in one.judges)
+    by_topic = Counter((one.topic_id, judge) for one in held for judge in one.judges)
 
     assert set(by_topic.values()) == {4}
     assert all(set(one.judges) | set(one.reserve) == set(JUDGES) and len(one.judges) == 2 for one in held)
@@ -180,7 +182,7 @@ def test_a_price_of_ones_own() -> None:
     expected = estimate_tournament(made, make_schedule(made), 10)
 
     assert expected.unknown == []
-    assert next(load.cost for load in expected.loads if load.spec == "openai:tuned-1") > 0  # type: ignore[operator]
+    assert next(load.cost for load in expected.loads if load.model == "openai:tuned-1") > 0  # type: ignore[operator]
 
 
 def test_what_a_tournament_takes() -> None:
@@ -212,7 +214,7 @@ def test_each_debate_is_counted_at_its_own_prices(changes: dict[str, Any]) -> No
             calls[model] += line.calls
             tokens[model] += line.usage.input + line.usage.output
 
-    found = {load.spec: load for load in estimate_tournament(made, held, 10).loads}
+    found = {load.model: load for load in estimate_tournament(made, held, 10).loads}
     assert {model: load.calls for model, load in found.items()} == calls
     assert {model: load.usage.input + load.usage.output for model, load in found.items()} == tokens
 
@@ -233,7 +235,7 @@ def test_motions_of_different_lengths_are_counted() -> None:
         for model, line in plan._by_model(estimate(opened, rehearsal=True), opened.cast):
             tokens[model] += line.usage.input
 
-    found = {load.spec: load.usage.input for load in estimate_tournament(made, held, 10).loads}
+    found = {load.model: load.usage.input for load in estimate_tournament(made, held, 10).loads}
     assert found == {model: pytest.approx(count, rel=0.002) for model, count in tokens.items()}
 
 
@@ -243,7 +245,7 @@ def test_a_limit_of_a_provider_holds_for_each_server() -> None:
     limits = {"openai": {"requests": 1}}
     apart = contests.spec(1, models=[one, other], judges={"from": [OPUS], "panel": 1}, rehearse=False, limits=limits)
     found = estimate_tournament(apart, make_schedule(apart), 1000)
-    calls = {load.spec: load.calls for load in found.loads}
+    calls = {load.model: load.calls for load in found.loads}
 
     assert found.seconds == pytest.approx(max(calls[one], calls[other]) * 60) and "requests a minute" in found.bound
 

@@ -52,7 +52,7 @@ def test_every_debate_has_a_journal(here: Path) -> None:
     as it was."""
     before, during = gc.get_threshold(), set[int]()
     held = contests.tournament(topics=1, first="balanced")
-    run = contests.ran(held, at_once=3, on_change=lambda *_: during.add(gc.get_threshold()[0]))
+    run = contests.ran(held, concurrency=3, on_change=lambda *_: during.add(gc.get_threshold()[0]))
 
     assert min(during) > before[0] and gc.get_threshold() == before
     assert set(statuses(run)) == {"complete"}
@@ -77,7 +77,7 @@ def test_a_run_that_was_stopped_goes_on(here: Path) -> None:
         if len(seen) == 60:
             stop.set()
 
-    first = runner(held, at_once=4, on_change=on_change)
+    first = runner(held, concurrency=4, on_change=on_change)
     asyncio.run(first.run(stop))
     left = len(runner(held).pending())
     second = contests.ran(held)
@@ -167,7 +167,7 @@ def test_a_cap_over_all_debates(server: Server) -> None:
     """The cap holds for all debates together, debates that have begun come before new ones, and a higher cap goes on
     without paying twice."""
     held = contests.tournament(topics=2, rehearse=False, max_cost=0.05)
-    run = contests.ran(held, at_once=2)
+    run = contests.ran(held, concurrency=2)
     spent = sum(debate_status.cost for debate_status in run.statuses.values())
     begun = sum(debate_status.cost > 0 for debate_status in run.statuses.values())
     raised = folder.write(held.folder, held.spec.model_copy(update={"max_cost": None}))
@@ -184,7 +184,7 @@ def test_limits_hold_for_all_debates(server: Server) -> None:
     """No more calls are under way than a limit permits, whatever the number of debates."""
     server.whole = 0.05
     held = contests.tournament(topics=1, rehearse=False, limits={"anthropic": {"at_once": 3}})
-    contests.ran(held, at_once=12)
+    contests.ran(held, concurrency=12)
 
     assert server.most_at_once == 3
 
@@ -194,7 +194,7 @@ def test_a_refusal_is_shared(server: Server) -> None:
     """After a refusal for load, no debate calls that model until the provider's wait is over."""
     server.problem = lambda request, n: {"status": 429, "headers": {"retry-after": "1"}} if n < 8 else None
     held = contests.tournament(topics=2, rehearse=False)
-    run = contests.ran(held, at_once=12)
+    run = contests.ran(held, concurrency=12)
     failed = sum(getattr(event, "kind", "") == "unanswered" for n in range(12) for event in events_of(held, n))
 
     assert set(statuses(run)) == {"complete"} and failed == run.limiters.throttled == 8
@@ -204,7 +204,7 @@ def test_a_model_that_is_gone_is_not_asked_for_ever(server: Server) -> None:
     """After a few debates in which a model fails for good, no more are begun with it, and the others are held."""
     server.problem = lambda request, n: {"status": 404} if asked_of(request, OPUS) else None
     held = contests.tournament(topics=2, rehearse=False)
-    run = contests.ran(held, at_once=1)
+    run = contests.ran(held, concurrency=1)
     without = [run.statuses[one.id].status for one in held.schedule if OPUS not in (one.pro, one.con)]
 
     assert set(without) == {"complete"} and sum(asked_of(request, OPUS) for request in server.requests) <= 4
@@ -240,8 +240,8 @@ def test_a_template_that_fails_stops_its_own_debates(debate: Run, here: Path) ->
     with Path("mine/rebuttal.md.j2").open("a", encoding="utf-8") as template:
         template.write("{% if 'Motion 0' in positions|string %}{{ 1 // (rounds - rounds) }}{% endif %}\n")
     held = contests.tournament(topics=2, format="./mine")
-    run = contests.ran(held, at_once=1)
-    failed = [one for one in held.schedule if one.topic == "t0"]
+    run = contests.ran(held, concurrency=1)
+    failed = [one for one in held.schedule if one.topic_id == "t0"]
     Path(held.journal(held.schedule[-1])).unlink()
     ran = debate("tournament", "resume", held.folder, "--trust", "--no-reports", "--json")
 

@@ -72,7 +72,7 @@ def test_a_report_that_is_being_written_when_the_server_ends(
 
 def test_a_writing_that_never_ends_holds_up_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """What ends waits for it so long, and no longer."""
-    monkeypatch.setattr(threads, "ENDING_SECONDS", 0.05)
+    monkeypatch.setattr(threads, "SHUTDOWN_SECONDS", 0.05)
     go = threading.Event()
 
     async def left() -> None:
@@ -118,7 +118,7 @@ def test_what_pages_write_is_waited_for(here: Path) -> None:
 SLOW = """
 import sys, threading
 from debate_orchestrator.util import threads
-threads.ENDING_SECONDS, threads.LEAVING_SECONDS = 0.1, 0.3
+threads.SHUTDOWN_SECONDS, threads.EXIT_SECONDS = 0.1, 0.3
 from debate_orchestrator.engine import api
 
 def held(*_):

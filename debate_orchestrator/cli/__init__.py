@@ -47,7 +47,7 @@ _LOST = "Can't write the output ({}). Try: send it to a file on a disk that has 
 
 def _run(argv: list[str] | None) -> int:
     """Runs a verb, prints its errors and returns the exit code."""
-    from debate_orchestrator.cli.output import name_flags_of, print_problems, remark
+    from debate_orchestrator.cli.output import name_flags_of, print_problems, print_status
     from debate_orchestrator.cli.parser import parse
 
     arguments = Namespace()
@@ -55,7 +55,7 @@ def _run(argv: list[str] | None) -> int:
         arguments = parse(argv)
         name_flags_of(arguments)
         if getattr(arguments, "insecure", False):
-            remark("debate: --insecure: keys may go over plain http, where others on the network can read them.")
+            print_status("debate: --insecure: keys may go over plain http, where others on the network can read them.")
         with _sigterm_as_interrupt():
             code: int = arguments.run(arguments)
             sys.stdout.flush()

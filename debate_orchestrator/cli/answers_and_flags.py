@@ -14,7 +14,7 @@ from typing import Any
 from debate_orchestrator.cli import consent
 from debate_orchestrator.cli.consent import STANDARD_INPUT, STDIN
 from debate_orchestrator.cli.flags import given_settings
-from debate_orchestrator.cli.output import remark
+from debate_orchestrator.cli.output import print_status
 from debate_orchestrator.core.events import BudgetChanged, Event
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import DEBATING_SEATS
@@ -171,7 +171,7 @@ def read_standard_input() -> dict[str, Any]:
     """The mapping, as YAML or JSON, on standard input. Raises BadFile."""
     try:
         if sys.stdin.isatty():
-            remark("reading from the terminal: end with Ctrl-D.")
+            print_status("reading from the terminal: end with Ctrl-D.")
         data = sys.stdin.buffer.read(MAX_SIZE + 1)
     except OSError as error:
         raise BadFile(f"{STDIN} can't be read: {error_text(error)}.") from None
@@ -190,11 +190,12 @@ def setup_questions(format_name: str = DEFAULT_FORMAT, default_output: str = REP
 
 def setup_questions_of(path: str, used_format: str = "") -> SetupQuestions:
     """The setup conversation of a file, in its format. If that is a folder, its prompts may be a stranger's: it is
-    used only if the user agreed to it, or if it is the `used_format`; otherwise the default is used, with a remark."""
+    used only if the user agreed to it, or if it is the `used_format`; otherwise the default is used, and a line printed
+    that says so."""
     name = format_of(read_file(path) if os.path.exists(path) else {})
     if name != used_format and consent.not_agreed(consent.of_file(path), risks.of_settings({"format": name})):
-        hint = "`debate open --trust` agrees to it."
-        remark(f"{short_repr(name)} has prompts of its own, so the questions are those of {DEFAULT_FORMAT}. {hint}")
+        problem = f"{short_repr(name)} has prompts of its own, so the questions are those of {DEFAULT_FORMAT}."
+        print_status(f"{problem} `debate open --trust` agrees to it.")
         name = DEFAULT_FORMAT
     return setup_questions(name, free_report())
 
@@ -208,7 +209,7 @@ def with_positions(
     if estimate := start.estimate_before_positions(settings):
         (tell_estimate or tell)(estimate)
     try:
-        return asyncio.run(start.settle_positions(settings, tell, permissions))
+        return asyncio.run(start.resolve_positions(settings, tell, permissions))
     except KeyboardInterrupt:
         raise KeyboardInterrupt("interrupted while the positions were derived; nothing was opened.") from None
 

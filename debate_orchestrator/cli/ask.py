@@ -9,7 +9,7 @@ from typing import Any
 
 from debate_orchestrator.cli import consent, flags
 from debate_orchestrator.cli.answers_and_flags import setup_questions_of
-from debate_orchestrator.cli.output import print_json, remark, telling
+from debate_orchestrator.cli.output import print_json, print_status, telling
 from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.host.setup import AskResult
 from debate_orchestrator.host.setup import ask as ask_host
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.file,
         given,
         setup_questions_of(arguments.file),
-        remark,
+        print_status,
         arguments.wait or 0.0,
         agreed=lambda found: not consent.not_agreed(origin, found),
     )
@@ -60,8 +60,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check_opening(result: AskResult) -> None:
-    """Raises what `debate open` would raise, so that `ready` is said only of a debate that can be opened. Not for
-    answers that the user has still to agree to: checking them may read files that they name."""
+    """Raises the errors that `debate open` would raise, so that `ready` is said only of a debate that can be opened.
+    Answers that the user has still to agree to are not checked, since that may read files that they name."""
     given = {**result.given, "sources": result.sources}
     settings = make_settings(given, format_check.load(format_of(given)), REPORT)
     start.check_settings(settings, DebateFiles.of_output(settings.output))

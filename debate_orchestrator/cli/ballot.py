@@ -18,7 +18,7 @@ from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.answers_and_flags import read_standard_input
 from debate_orchestrator.cli.consent import STANDARD_INPUT, STDIN
 from debate_orchestrator.cli.journals import journal_named
-from debate_orchestrator.cli.output import at_terminal, page, print_json, remark, say
+from debate_orchestrator.cli.output import at_terminal, page, print_json, print_status, say
 from debate_orchestrator.core.json_schema import json_schema
 from debate_orchestrator.core.schema import Field, Shape
 from debate_orchestrator.reports import markdown, reviews
@@ -29,7 +29,7 @@ from debate_orchestrator.storage.files import write_over
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.terminal import line_prompter, prompt
-from debate_orchestrator.terminal.prompt import Leave, Prompter
+from debate_orchestrator.terminal.prompt import Prompter, Quit
 from debate_orchestrator.terminal.review import ReviewBallotForm, ask_name
 from debate_orchestrator.util.data import name_of, read_mapping_with_lines, to_yaml
 from debate_orchestrator.util.errors import BadSettings, short_repr
@@ -101,7 +101,7 @@ def _write_transcript(arguments: argparse.Namespace, case: ReviewedDebate) -> in
     """Writes the debate as reviewers read it."""
     kept = write_over(arguments.read, _text_for_review(case), markdown.TO_REVIEW.encode(), "a debate to be reviewed")
     if kept:
-        remark(f"{name_of(arguments.read)} was not as this program writes it: kept as {name_of(kept)}.")
+        print_status(f"{name_of(arguments.read)} was not as this program writes it: kept as {name_of(kept)}.")
     if arguments.json:
         print_json({"status": "written", "transcript": arguments.read})
     else:
@@ -133,7 +133,7 @@ def _take_form(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
     review = reviews.checked_review(fields, STDIN if piped else name_of(path), case.form, case.entries)
     ballot = reviews.file_ballot(case.folder, fields)
     if review.seen:
-        remark(reviews.review_texts().said["seen"])
+        print_status(reviews.review_texts().said["seen"])
     return _print_filed(arguments, case, ballot, review.reviewer)
 
 
@@ -168,9 +168,9 @@ def _ask(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
     try:
         with prompter:
             review = asyncio.run(ask())
-    except (Leave, KeyboardInterrupt, EOFError):
+    except (Quit, KeyboardInterrupt, EOFError):
         text = reviews.review_texts().said["left" if draft else "left_empty"]
-        remark(f"debate: {text.format(path=draft, journal=case.path, name=shlex.quote(name))}")
+        print_status(f"debate: {text.format(path=draft, journal=case.path, name=shlex.quote(name))}")
         return 130
     reviews.checked_review(review, "the ballot", case.form, case.entries)
     return _print_filed(arguments, case, reviews.file_ballot(case.folder, review), name)

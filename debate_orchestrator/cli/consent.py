@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from debate_orchestrator.cli.output import at_terminal, remark
+from debate_orchestrator.cli.output import at_terminal, print_status
 from debate_orchestrator.core.events import Event, Opened
 from debate_orchestrator.engine.debate import OpenDebate, PlanChanges, continue_debate, create_paid_debate
 from debate_orchestrator.engine.retry import UnsavedEvents
@@ -80,10 +80,10 @@ def agree(origin: Origin, risks: Sequence[Risk], *, trusted: bool, ask: AskConse
         if not (ask or _ask)(origin.name, risks):
             raise BadSettings(f"{origin.name} was not trusted, and nothing was done.")
     elif not trusted:
-        wants = "; ".join(risk.text for risk in risks_module.ordered(risks))
+        risk_texts = "; ".join(risk.text for risk in risks_module.ordered(risks))
         otherwise = "leave it" if origin.key.startswith("journal") else "change it there, or give other values as flags"
         raise BadSettings(
-            f"{origin.name}: it asks for more than a debate and needs your consent ({wants}). "
+            f"{origin.name}: it asks for more than a debate and needs your consent ({risk_texts}). "
             f"If you trust all of it, add --trust; otherwise {otherwise}."
         )
     remember(origin, risks)
@@ -116,7 +116,7 @@ def remember_answers(path: str, given: Mapping[str, Any], before: str = "", call
 def new_debate(opened: Opened, files: DebateFiles, following: Sequence[Event] = ()) -> OpenDebate:
     """Begins the journal of a debate to whose settings the user has consented, and remembers that for the verbs that
     continue it."""
-    unsaved = UnsavedEvents(remark)
+    unsaved = UnsavedEvents(print_status)
     try:
         debate = asyncio.run(create_paid_debate(opened, files, following, unsaved))
     except KeyboardInterrupt:
@@ -148,21 +148,21 @@ def has_agreed(path: str, risks: Sequence[Risk]) -> bool:
 
 def not_agreed(origin: Origin, risks: Sequence[Risk]) -> list[Risk]:
     """The risks that were not agreed to yet."""
-    known = _known(origin) if risks else set()
-    return [risk for risk in risks if risk.digest not in known]
+    agreed = _agreed(origin) if risks else set()
+    return [risk for risk in risks if risk.digest not in agreed]
 
 
 def remember(origin: Origin, risks: Iterable[Risk]) -> None:
     """Remembers that the user agreed to these risks. If that can't be written, the user is asked again next time."""
-    agreed, record = {risk.digest for risk in risks}, _record(origin)
-    if record is None or agreed <= (known := _known(origin)):
+    digests, record = {risk.digest for risk in risks}, _record(origin)
+    if record is None or digests <= (agreed := _agreed(origin)):
         return
     with suppress(OSError, BadFile):
         record.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        write_atomic(record, "".join(f"{digest}\n" for digest in sorted(agreed | known)))
+        write_atomic(record, "".join(f"{digest}\n" for digest in sorted(digests | agreed)))
 
 
-def _known(origin: Origin) -> set[str]:
+def _agreed(origin: Origin) -> set[str]:
     """The digests of the risks that were agreed to."""
     record = _record(origin)
     try:
@@ -179,8 +179,8 @@ def _record(origin: Origin) -> Path | None:
 
 def _ask(name: str, risks: Sequence[Risk]) -> bool:
     items = risks_module.risk_lines(risks)
-    remark(f"{name} asks for more than a debate:")
+    print_status(f"{name} asks for more than a debate:")
     for item in items:
-        remark(item)
+        print_status(item)
     print("Do you trust it with that? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")

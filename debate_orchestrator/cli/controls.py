@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcon
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from debate_orchestrator.cli.interrupts import STOPPING, handled_signals
-from debate_orchestrator.cli.output import remark
+from debate_orchestrator.cli.output import print_status
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import BriefSent, Event, ReplyEvent
 from debate_orchestrator.core.fold import can_end_early
@@ -26,7 +26,7 @@ from debate_orchestrator.util.errors import DebateError, ExternalError
 if TYPE_CHECKING:
     from debate_orchestrator.terminal.keys import TerminalControl
     from debate_orchestrator.terminal.live import Live
-    from debate_orchestrator.terminal.turn import Person
+    from debate_orchestrator.terminal.turn import TerminalPeople
 
 _OFFERED_FOR = 120
 """Seconds for which the list of issues may be changed before the debate continues by itself."""
@@ -49,9 +49,9 @@ class Controls:
     """What the keys and interrupts do to a debate that runs. A pause lets the replies under way come in and starts no
     call; the debate can then continue, or be left as it is: everything is in the journal either way."""
 
-    def __init__(self, debate: OpenDebate, live: Live | None, on_event: OnEvent, person: Person | None = None):
+    def __init__(self, debate: OpenDebate, live: Live | None, on_event: OnEvent, person: TerminalPeople | None = None):
         self._open, self._live, self._person = debate, live, person
-        self._message: Callable[[str], None] = live.message if live else remark
+        self._message: Callable[[str], None] = live.message if live else print_status
         self._tell = on_event
         self.stop, self._resumed = asyncio.Event(), asyncio.Event()
         self._task = asyncio.current_task()
@@ -66,8 +66,8 @@ class Controls:
         """Whether the user wants to change the list of issues before going on."""
         self._session: TerminalControl | None = None
         self.unsaved = UnsavedEvents(self._message)
-        self.user_ended = False
-        """Whether the user has ended it."""
+        self.user_quit = False
+        """Whether the user has quit."""
         self._reads_keys = False
 
     @property
@@ -78,13 +78,13 @@ class Controls:
         """Takes keys from a session with the terminal, if there is one, and lets the person be asked in it."""
         self._session, self._reads_keys = session, session is not None and session.reads_keys
         if self._person is not None:
-            self._tell = self._person.begin_watching(self.end, session, self._tell)
+            self._tell = self._person.begin_watching(self.quit, session, self._tell)
         self.show_status()
         self._offer_issues(shown=False)
 
     def keys(self) -> list[Key]:
         """The keys that do something now."""
-        if self.user_ended or not self._reads_keys:
+        if self.user_quit or not self._reads_keys:
             return []
         if self._confirming:
             return [Key("y", "end it early", self._end_early), Key("n", "go on", lambda: self._confirm(asks=False))]
@@ -92,13 +92,13 @@ class Controls:
             return [
                 Key("Enter", "go on", self._go_on),
                 Key("c", "change the list", self._change),
-                Key("q", "quit and save", self.end),
+                Key("q", "quit and save", self.quit),
             ]
         stopping = self.stop.is_set()
         keys = [Key("r", "resume", self.resume) if stopping else Key("p", "pause", self.pause)]
         keys += [Key("f", "question", self.ask)] if schedule.hearers(self._debate) else []
         keys += [Key("e", "end early", lambda: self._confirm(asks=True))] if can_end_early(self._debate) else []
-        return [*keys, Key("q", "quit and save", self.end)]
+        return [*keys, Key("q", "quit and save", self.quit)]
 
     def press(self, pressed: str) -> None:
         """Handles a key. While a question is typed, the question gets all of them."""
@@ -149,7 +149,7 @@ class Controls:
         """Holds the debate for a while, once, so that the list of issues can be changed before it is argued to; it is
         printed first where it is not `shown` yet. What a rehearsal's stand-ins draw up is not worth it."""
         wanted = self._reads_keys and not self._offered and not model_spec.is_rehearsal(self._debate.cast)
-        if wanted and not self.user_ended and schedule.can_change_issues(self._debate):
+        if wanted and not self.user_quit and schedule.can_change_issues(self._debate):
             self._offered = self._offering = True
             asyncio.get_running_loop().call_later(_OFFERED_FOR, self._go_on)
             minutes = _OFFERED_FOR // 60
@@ -160,7 +160,7 @@ class Controls:
             self.pause()
 
     def _go_on(self) -> None:
-        if self._offering and not self.user_ended:
+        if self._offering and not self.user_quit:
             self._offering = False
             self.resume()
 
@@ -170,11 +170,11 @@ class Controls:
         self._resumed.set()
 
     async def _change_issues(self) -> None:
-        """Lends the terminal to the person who changes the list of issues, and goes on. Leaving it there ends the
+        """Lends the terminal to the person who changes the list of issues, and goes on. Quitting there quits the
         debate."""
         from debate_orchestrator.terminal.form import change_issues
         from debate_orchestrator.terminal.line_prompter import terminal_prompter
-        from debate_orchestrator.terminal.prompt import Leave
+        from debate_orchestrator.terminal.prompt import Quit
 
         self._changes_issues = False
         if self._session is None:
@@ -184,11 +184,11 @@ class Controls:
             with terminal_prompter() as prompter:
                 event = await change_issues(prompter, current_issues(self._debate))
             self._record(event)
-        except Leave:
-            self.end()
+        except Quit:
+            self.quit()
         finally:
             self._session.take_back()
-        if not self.user_ended:
+        if not self.user_quit:
             self.resume()
 
     def _record(self, event: Event) -> None:
@@ -211,38 +211,38 @@ class Controls:
         self._resumed.set()
         self.show_status()
 
-    def end(self) -> None:
-        """Starts no call, and ends when the replies under way have come."""
-        if self.user_ended:
+    def quit(self) -> None:
+        """Starts no call, and stops when the replies under way are saved; the debate can be resumed."""
+        if self.user_quit:
             return
-        self.user_ended = True
+        self.user_quit = True
         self.stop.set()
         self._resumed.set()
         if self._person is not None:
-            self._person.abandon()
+            self._person.quit()
         if not self._paused and not (self._live and self._live.has_status):
             self._message(STOPPING)
         self.show_status()
 
     def interrupt(self) -> None:
-        """Handles Ctrl-C: it ends the debate and gives up what waits for room on the disk; a second one leaves what is
-        under way. While a person's editor is open, it is for the editor."""
+        """Handles Ctrl-C: quits, and gives up what waits for room on the disk; a second one cancels the calls under
+        way. While a person's editor is open, Ctrl-C is for the editor."""
         if self._person is not None and self._person.elsewhere:
             return
         self.unsaved.give_up()
-        if self.user_ended and self._task is not None:
+        if self.user_quit and self._task is not None:
             self._task.cancel()
-        self.end()
+        self.quit()
 
     def terminate(self) -> None:
-        """Handles SIGTERM, which a system sends seconds before it kills: leaves what is under way, and keeps what had
-        come of it. What does not end by itself within a second is left too."""
+        """Handles SIGTERM, which a system sends seconds before it kills: cancels the calls under way, and keeps the
+        part of each reply that has come. What does not end by itself within a second is cancelled again."""
         self.unsaved.give_up()
-        self.user_ended = True
+        self.user_quit = True
         self.stop.set()
         self._resumed.set()
         if self._person is not None:
-            self._person.abandon()
+            self._person.quit()
         if self._task is not None:
             loop = asyncio.get_running_loop()
             for seconds in _CANCELLED_AFTER:
@@ -252,7 +252,7 @@ class Controls:
         """Shows what is going on and what the keys do."""
         if self._live is None:
             return
-        if self.user_ended:
+        if self.user_quit:
             self._live.note = "stopping when the replies under way are in"
         elif self._confirming:
             self._live.note = "end the debate early, and go to the verdict?"
@@ -263,12 +263,12 @@ class Controls:
         else:
             self._live.note = "pausing after this turn" if self.stop.is_set() else ""
         keys = [f"{key.key} {key.action}" for key in self.keys()] or ["Ctrl-C quit and save"]
-        self._live.keys = ["Ctrl-C cancels them"] if self.user_ended else keys
+        self._live.keys = ["Ctrl-C cancels them"] if self.user_quit else keys
         self._live.paint()
 
     async def paused(self) -> bool:
-        """Waits, with no call under way, until the user resumes or ends the debate; whether it goes on."""
-        if self.user_ended:
+        """Waits, with no call under way, until the user resumes or quits; whether the debate goes on."""
+        if self.user_quit:
             return False
         self._paused = True
         self.show_status()
@@ -277,7 +277,7 @@ class Controls:
         if self._changes_issues:
             await self._change_issues()
         self.show_status()
-        return not self.user_ended
+        return not self.user_quit
 
     def on_event(self, debate: DebateState, event: Event) -> None:
         """Passes on what happens, and shows what the keys do then."""
@@ -317,7 +317,7 @@ def watch(debate: DebateState, stream: TextIO, *, money: bool = True) -> Screen 
 
 @asynccontextmanager
 async def controlled(
-    debate: OpenDebate, screen: Screen | None, on_event: OnEvent, person: Person | None
+    debate: OpenDebate, screen: Screen | None, on_event: OnEvent, person: TerminalPeople | None
 ) -> AsyncIterator[Controls]:
     """The keys and interrupts of a debate, for as long as the block drives it. The first interrupt waits for the
     replies under way, since they are paid for; the second one, or SIGTERM, leaves them. Raises KeyboardInterrupt if
@@ -334,9 +334,9 @@ async def controlled(
     except asyncio.CancelledError:
         pass
     except ExternalError as error:
-        if not controls.user_ended:
+        if not controls.user_quit:
             raise
         for problem in error.problems:
-            remark(problem)
-    if controls.user_ended and not debate.state.complete:
+            print_status(problem)
+    if controls.user_quit and not debate.state.complete:
         raise KeyboardInterrupt

@@ -7,7 +7,7 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
-from debate_orchestrator.cli.output import at_terminal, remark, say
+from debate_orchestrator.cli.output import at_terminal, print_status, say
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.util.messages import command
@@ -51,10 +51,10 @@ def _converse(arguments: argparse.Namespace) -> int:
     from debate_orchestrator.providers.discovery import find_models
     from debate_orchestrator.storage.paths import DebateFiles, free_files, free_report
     from debate_orchestrator.terminal.line_prompter import terminal_prompter
-    from debate_orchestrator.terminal.prompt import Leave
+    from debate_orchestrator.terminal.prompt import Quit
     from debate_orchestrator.terminal.setup_conversation import SetupConversation
-    from debate_orchestrator.util.terminal_text import Later
-    from debate_orchestrator.util.threads import in_background
+    from debate_orchestrator.util.terminal_text import Postponed
+    from debate_orchestrator.util.threads import in_daemon_thread
 
     def check(state: SetupState) -> DebateFiles:
         settings = conversation.settings()
@@ -67,7 +67,7 @@ def _converse(arguments: argparse.Namespace) -> int:
 
     permissions, prompter = flags.permitted(arguments), terminal_prompter(sys.stdout)
     questions = partial(setup_questions, default_output=free_report())
-    found = in_background(partial(find_models, permissions))
+    found = in_daemon_thread(partial(find_models, permissions))
     conversation = SetupConversation(prompter, questions, found, check, rehearse=arguments.rehearse)
     agree = partial(consent.agree_to_answers, trusted=False, ask=conversation.agrees)
     topic = arguments.topic or ""
@@ -77,10 +77,10 @@ def _converse(arguments: argparse.Namespace) -> int:
                 arguments.answers, arguments.format, arguments.moderator, topic, agree, consent.has_agreed
             )
             settings = conversation.hold()
-    except (Later, Leave, KeyboardInterrupt, EOFError) as error:
+    except (Postponed, Quit, KeyboardInterrupt, EOFError) as error:
         consent.remember_answers(conversation.kept.path, conversation.state.given, calls=conversation.calls())
         _tell_kept(conversation.kept, rehearse=arguments.rehearse)
-        return 0 if isinstance(error, Later) else 130
+        return 0 if isinstance(error, Postponed) else 130
     before = conversation.kept.path
     rehearse = arguments.rehearse or model_spec.is_rehearsal(conversation.state.given["cast"])
     kept = _real_answers(conversation.state) if rehearse else conversation.state
@@ -88,17 +88,17 @@ def _converse(arguments: argparse.Namespace) -> int:
     consent.remember_answers(path, conversation.state.given, before, conversation.calls())
     taken_again = argparse.Namespace(answers=path, rehearse=rehearse, **_PRINTS_ALL, **permissions._asdict())
     again = "." if rehearse else f": `{command('run --answers', path)}` uses them again."
-    remark(f"The answers are in {path}{again}")
+    print_status(f"The answers are in {path}{again}")
     for line in filter(None, (*conversation.kept.asides, conversation.spent())):
-        remark(line)
+        print_status(line)
     return run_settings(settings, taken_again)
 
 
 def _tell_kept(kept: KeptAnswers, *, rehearse: bool) -> None:
     """Says where the answers are and how to continue. They are those of the real debate."""
-    remark(f"debate: {kept.leaving()}")
+    print_status(f"debate: {kept.leaving()}")
     if rehearse and kept.saved:
-        remark("With --rehearse too it is a rehearsal again.")
+        print_status("With --rehearse too it is a rehearsal again.")
 
 
 def _real_answers(state: SetupState) -> SetupState:

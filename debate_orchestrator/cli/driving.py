@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.controls import controlled, watch
-from debate_orchestrator.cli.output import at_terminal, next_step, print_json, print_problems, remark, say
+from debate_orchestrator.cli.output import at_terminal, next_step, print_json, print_problems, print_status, say
 from debate_orchestrator.cli.progress import BriefFiles, JsonEvents, ProgressLines, spending_line
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.costs import costs_of
@@ -29,7 +29,7 @@ from debate_orchestrator.util.errors import ExternalError
 from debate_orchestrator.util.messages import command, ignore
 
 if TYPE_CHECKING:
-    from debate_orchestrator.terminal.turn import Person
+    from debate_orchestrator.terminal.turn import TerminalPeople
 
 
 def finished(journal: str) -> str:
@@ -60,14 +60,14 @@ def drive_to_report(debate: OpenDebate, arguments: argparse.Namespace, expected:
     if debate.state.due:
         _take_turns(debate, arguments, expected)
     elif not quiet:
-        remark(finished(files.journal))
+        print_status(finished(files.journal))
     written = write_reports(debate)
     if arguments.json:
         paths = {"journal": files.journal, "report": files.report, "page": written.page, "summary": written.summary}
         print_json({"status": "done", **outcome(debate.state), **paths})
         return 0
     if not quiet and (spending := spending_line(debate.state)):
-        remark(spending)
+        print_status(spending)
     tell_reports(written, quiet=quiet)
     rehearsal = model_spec.is_rehearsal(debate.state.cast) or getattr(arguments, "rehearse", False)
     if written.page and not quiet and not rehearsal:
@@ -76,8 +76,8 @@ def drive_to_report(debate: OpenDebate, arguments: argparse.Namespace, expected:
 
 
 def _take_turns(debate: OpenDebate, arguments: argparse.Namespace, expected: str) -> None:
-    """Takes every turn that can be taken from here. What interrupts it or fails says what is saved, and how to go
-    on."""
+    """Takes every turn that can be taken from here. An interrupt or an error is raised with what is saved and how to
+    continue."""
     if not is_silent(arguments):
         tell_estimate(debate, expected)
     try:
@@ -93,7 +93,7 @@ def tell_estimate(debate: OpenDebate, expected: str = "") -> None:
     a file from elsewhere may name dear models, many judges and much context. `expected` is as in `drive_to_report`."""
     estimate_text = expected or estimate(debate.state.opened, debate.journal.events[1:]).sentence()
     rehearsal = expected or model_spec.is_rehearsal(debate.state.cast)
-    remark(f"No model is called. With models it would take {estimate_text}." if rehearsal else estimate_text)
+    print_status(f"No model is called. With models it would take {estimate_text}." if rehearsal else estimate_text)
 
 
 async def _drive(debate: OpenDebate, arguments: argparse.Namespace) -> None:
@@ -108,7 +108,7 @@ async def _drive(debate: OpenDebate, arguments: argparse.Namespace) -> None:
         lines = ProgressLines(state)
         on_event, on_text = lines, lines.on_text
     rehearses = any(map(model_spec.is_stand_in, model_spec.specs_of(state.cast)))
-    folder = TurnsFolder(files.turns, screen.live.message if screen else remark)
+    folder = TurnsFolder(files.turns, screen.live.message if screen else print_status)
     person = person_here(state.cast, files.drafts)
     async with controlled(debate, screen, on_event, person) as controls:
         await drive(
@@ -123,16 +123,16 @@ async def _drive(debate: OpenDebate, arguments: argparse.Namespace) -> None:
         )
 
 
-def person_here(cast: Mapping[str, tuple[str, ...]], drafts: str) -> Person | None:
+def person_here(cast: Mapping[str, tuple[str, ...]], drafts: str) -> TerminalPeople | None:
     """The person at this terminal, whose unfinished replies are kept in the folder `drafts`; None if the cast has no
     seat for a person."""
     if model_spec.HUMAN not in model_spec.specs_of(cast):
         return None
     from debate_orchestrator.terminal.drafts import Drafts
     from debate_orchestrator.terminal.line_prompter import terminal_prompter
-    from debate_orchestrator.terminal.turn import Person
+    from debate_orchestrator.terminal.turn import TerminalPeople
 
-    return Person(terminal_prompter(), Drafts(drafts))
+    return TerminalPeople(terminal_prompter(), Drafts(drafts))
 
 
 class WrittenReports(NamedTuple):
@@ -140,7 +140,7 @@ class WrittenReports(NamedTuple):
 
     summary: str
     """The closing line."""
-    remark: str
+    caveat: str
     """What that line leaves out: that its winner is behind on points. Empty otherwise."""
     page: str | None
     """The path of the HTML report; None if something else is in its place."""
@@ -149,7 +149,7 @@ class WrittenReports(NamedTuple):
 def write_reports(debate: OpenDebate) -> WrittenReports:
     """Writes the report and its page. If the page can't be written, that is printed as an error; the debate has ended
     all the same. Raises Paused if turns are left that only an agent host can take."""
-    report, problems = finish(debate, remark)
+    report, problems = finish(debate, print_status)
     print_problems(problems)
     behind = report.verdict is not None and report.verdict.behind
     again = wording.asking_again(debate.state, debate.files.journal)
@@ -160,9 +160,9 @@ def write_reports(debate: OpenDebate) -> WrittenReports:
 def tell_reports(written: WrittenReports, *, quiet: bool = False) -> None:
     """Prints how a debate ended and where its report is; with `quiet`, the closing line alone."""
     say(written.summary)
-    more = (written.remark, f"The same as a page: {written.page}" if written.page else "")
+    more = (written.caveat, f"The same as a page: {written.page}" if written.page else "")
     for line in () if quiet else filter(None, more):
-        remark(line)
+        print_status(line)
 
 
 def events_problems(cast: Mapping[str, tuple[str, ...]], arguments: argparse.Namespace) -> list[str]:
@@ -177,8 +177,8 @@ def events_problems(cast: Mapping[str, tuple[str, ...]], arguments: argparse.Nam
 
 
 def outcome(debate: DebateState) -> dict[str, Any]:
-    """What was decided and spent, as JSON; null for what the format does not have, or where only stand-ins judged. Of a
-    rehearsal, `estimate` is what the real debate would take, in words."""
+    """The decision and the costs, as JSON. A value is null if the format does not have it, or if only stand-ins judged.
+    For a rehearsal, `estimate` says in words what the real debate would take."""
     verdict = None if only_stand_ins_judged(debate) else tally.verdict(debate)
     total = costs_of(debate).total
     label = wording.label_of(verdict) if verdict else None

@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from debate_orchestrator.cli.output import remark
+from debate_orchestrator.cli.output import print_status
 from debate_orchestrator.engine.retry import UnsavedEvents
 
 STOPPING = "Stopping: waiting for running calls, since they are paid for. Press Ctrl-C again to cancel them."
@@ -36,22 +36,22 @@ class Interruption:
 
 
 @contextmanager
-def graceful_stop(stop: Callable[[], None], leave: Callable[[], None], said: str = STOPPING) -> Iterator[Interruption]:
+def graceful_stop(stop: Callable[[], None], cancel: Callable[[], None], said: str = STOPPING) -> Iterator[Interruption]:
     """The first Ctrl-C is answered with what is `said`, and calls `stop`, which starts nothing more. The second one and
-    SIGTERM call `leave`, which cancels running calls."""
+    SIGTERM call `cancel`, which cancels running calls."""
     interruption = Interruption()
 
     def interrupted() -> None:
         again, interruption.came = interruption.came, True
         if again:
-            leave()
+            cancel()
         else:
-            remark(said)
+            print_status(said)
             stop()
 
     def terminated() -> None:
         interruption.came = True
-        leave()
+        cancel()
 
     with handled_signals(interrupted, terminated):
         yield interruption
@@ -60,17 +60,17 @@ def graceful_stop(stop: Callable[[], None], leave: Callable[[], None], said: str
 @contextmanager
 def graceful_stop_of_calls(stop: asyncio.Event, unsaved: UnsavedEvents, said: str = STOPPING) -> Iterator[Interruption]:
     """As `graceful_stop`, for calls that the running task awaits. The first Ctrl-C sets `stop` and gives up what
-    waits for room on the disk; the second one and SIGTERM leave the block with what is under way."""
+    waits for room on the disk; the second one and SIGTERM also cancel the task, and the block ends."""
     task = asyncio.current_task()
 
     def stop_calls() -> None:
         unsaved.give_up()
         stop.set()
 
-    def leave() -> None:
+    def cancel() -> None:
         stop_calls()
         if task:
             task.cancel()
 
-    with graceful_stop(stop_calls, leave, said) as interruption, suppress(asyncio.CancelledError):
+    with graceful_stop(stop_calls, cancel, said) as interruption, suppress(asyncio.CancelledError):
         yield interruption

@@ -8,7 +8,7 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
-from debate_orchestrator.cli.output import remark
+from debate_orchestrator.cli.output import print_status
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.reports.report_files import FILE_TYPES
 from debate_orchestrator.storage import journal
@@ -49,7 +49,7 @@ def _with_journal(given: str, *, transcripts: bool) -> str:
     """The journal that is meant by a path: itself, or the journal of that report. Raises BadJournal."""
     stem, ending = os.path.splitext(given)
     if ending in FILE_TYPES and not (transcripts and ending == ".md") and os.path.isfile(f"{stem}{JOURNAL}"):
-        remark(f"{given} is a report; using its journal {stem}{JOURNAL}.")
+        print_status(f"{given} is a report; using its journal {stem}{JOURNAL}.")
         return f"{stem}{JOURNAL}"
     if ending in FILE_TYPES and not transcripts and os.path.isfile(given):
         beside = f"{stem}{JOURNAL}"
@@ -92,7 +92,7 @@ def is_unfinished(debate: DebateState) -> bool:
 def _newest(found: list[str], unfinished: Unfinished | None) -> str:
     """One of these journals, of which the last is the newest; what was chosen is said."""
     if unfinished is None:
-        remark(f"Using {name_of(found[-1])}, the newest debate of this folder.")
+        print_status(f"Using {name_of(found[-1])}, the newest debate of this folder.")
         return found[-1]
     rehearsal = what = ""
     for path in reversed(found):
@@ -103,13 +103,13 @@ def _newest(found: list[str], unfinished: Unfinished | None) -> str:
         if not unfinished(debate):
             continue
         if not any(map(model_spec.is_stand_in, model_spec.specs_of(debate.cast))):
-            remark(f"Using {name_of(path)}, the newest debate of this folder that is not finished.")
+            print_status(f"Using {name_of(path)}, the newest debate of this folder that is not finished.")
             return path
         if not rehearsal:
             rehearsal = path
             what = "a rehearsal" if model_spec.is_rehearsal(debate.cast) else "a debate with stand-ins"
     if rehearsal:
-        remark(f"Using {name_of(rehearsal)}, {what}: no other debate of this folder waits.")
+        print_status(f"Using {name_of(rehearsal)}, {what}: no other debate of this folder waits.")
         return rehearsal
-    remark(f"Using {name_of(found[-1])}, the newest debate of this folder: none of them waits for this command.")
+    print_status(f"Using {name_of(found[-1])}, the newest debate of this folder: none of them waits for this command.")
     return found[-1]

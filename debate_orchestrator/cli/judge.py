@@ -11,7 +11,7 @@ from debate_orchestrator.cli import consent, flags
 from debate_orchestrator.cli.answers_and_flags import cap
 from debate_orchestrator.cli.driving import drive_to_report, events_problems, is_quiet
 from debate_orchestrator.cli.journals import journal_named
-from debate_orchestrator.cli.output import at_terminal, remark
+from debate_orchestrator.cli.output import at_terminal, print_status
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.settings import CALL_SETTINGS, VOTE_SETTINGS
@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     judging = rejudge.of_source(path, judges, arguments.strictness, arguments.topic, positions, vote_settings)
     if not is_quiet(arguments):
         for note in judging.notes:
-            remark(note)
+            print_status(note)
     calls = _call_settings(arguments, judging.opened)
     files = DebateFiles.of_output(arguments.output or rejudge.output_path(path))
 

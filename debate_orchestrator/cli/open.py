@@ -9,7 +9,7 @@ from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.answers_and_flags import cast_line, settings_with_consent, setup_lines, with_positions
 from debate_orchestrator.cli.consent import new_debate
 from debate_orchestrator.cli.driving import tell_estimate
-from debate_orchestrator.cli.output import remark, say
+from debate_orchestrator.cli.output import print_status, say
 from debate_orchestrator.cli.step import print_step
 from debate_orchestrator.engine import start
 from debate_orchestrator.engine.debate import OpenDebate
@@ -31,18 +31,18 @@ def run(arguments: argparse.Namespace) -> int:
     files = DebateFiles.of_output(settings.output)
     permissions = flags.permitted(arguments)
     start.check_settings(settings, files, permissions=permissions)
-    settings, derived = with_positions(settings, remark, permissions=permissions)
+    settings, derived = with_positions(settings, print_status, permissions=permissions)
     opened, notes = start.make_opened(settings, derived), start.notes_after_opened(settings)
     setup = setup_lines(arguments, settings, files)
     with new_debate(opened, files, notes) as debate:
 
         def before_calls(debate: OpenDebate) -> None:
-            remark(cast_line(settings))
+            print_status(cast_line(settings))
             tell_estimate(debate)
 
         if not arguments.json:
             for line in setup:
                 say(line)
-        folder = TurnsFolder(files.turns, remark)
+        folder = TurnsFolder(files.turns, print_status)
         result = Stepper(debate, folder, permissions, before_calls, begun=True).step({})
         return print_step(result, debate, arguments, setup if arguments.json else ())

@@ -37,10 +37,10 @@ class OutputClosed(OSError):
 class _Redacted:
     """A text stream that redacts what is written to it, and escapes characters that its encoding lacks."""
 
-    def __init__(self, stream: TextIO, *, talk: bool):
-        """What a stream of `talk` has no room for is left out: no work ends for it."""
+    def __init__(self, stream: TextIO, *, drop_if_full: bool):
+        """With `drop_if_full`, as for stderr, a full disk or a closed stream drops the text and raises nothing."""
         self._stream = self.unredacted = stream
-        self._talk, self.lost = talk, ""
+        self._drop_if_full, self.lost = drop_if_full, ""
         """Why something could not be written; empty while all could."""
 
     def write(self, text: str) -> int:
@@ -60,11 +60,11 @@ class _Redacted:
             yield
         except OSError as error:
             if error.errno == errno.EBADF:
-                error = OutputClosed(error.errno, f"standard {'error' if self._talk else 'output'} is closed")
+                error = OutputClosed(error.errno, f"standard {'error' if self._drop_if_full else 'output'} is closed")
             elif error.errno not in DISK_ERRORS:
                 raise
             self.lost = self.lost or str(error.strerror)
-            if not self._talk:
+            if not self._drop_if_full:
                 raise error from None
 
     def writelines(self, lines: Iterable[str]) -> None:
@@ -98,7 +98,7 @@ def redact_streams() -> None:
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if not isinstance(stream, _Redacted):
-            setattr(sys, name, _Redacted(stream, talk=name == "stderr"))
+            setattr(sys, name, _Redacted(stream, drop_if_full=name == "stderr"))
 
 
 def lost_output() -> str:
@@ -139,7 +139,7 @@ def page(text: str) -> None:
     print(sanitize(text), end="")
 
 
-def remark(*lines: str) -> None:
+def print_status(*lines: str) -> None:
     """Prints progress or advice, each of the lines as one, on stderr, behind the results before it where both go into
     one pipe."""
     with suppress(OSError, ValueError):  # a pipe that was closed is told where results are printed
@@ -155,7 +155,7 @@ def print_unredacted(text: str) -> None:
 
 def next_step(text: str) -> None:
     """Prints the closing line of a verb, on stderr: what to do next, as a command in backticks or a short sentence."""
-    remark(f"Next: {text}")
+    print_status(f"Next: {text}")
 
 
 def format_name(format: Format) -> str:
@@ -175,7 +175,7 @@ def print_problems(problems: Iterable[str]) -> None:
     for problem in problems:
         said, tries, hint = str(problem).rpartition(" Try: ")
         hint = re.sub(r"`([\w.]+)`", lambda found: _flag(found[1]) or found[0], hint) if tries else hint
-        remark(one_line(f"debate: {said}{tries}{hint}"))
+        print_status(one_line(f"debate: {said}{tries}{hint}"))
 
 
 @contextmanager

@@ -41,7 +41,7 @@ VERBS = {
     "compare": "set several debates of one topic, or several judgings of one debate, side by side",
     "serve": "start, watch, read and compare the debates of this folder in a browser, and take seats in them",
     "tournament": "plan, run, rate, report and import many debates",
-    "worker": "hold debates of tournaments that other machines queued in PostgreSQL",
+    "worker": "run debates of tournaments that other machines queued in PostgreSQL",
     "probe": (
         "test how often judges fall for length, polish, sources, orders and the like; without --judge, list the probes"
     ),

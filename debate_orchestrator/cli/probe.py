@@ -13,7 +13,7 @@ from contextlib import suppress
 from debate_orchestrator.cli import consent, flags
 from debate_orchestrator.cli.answers_and_flags import cap
 from debate_orchestrator.cli.interrupts import graceful_stop_of_calls
-from debate_orchestrator.cli.output import print_json, remark, say
+from debate_orchestrator.cli.output import print_json, print_status, say
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.state import DebateState
@@ -72,13 +72,13 @@ def run(arguments: argparse.Namespace) -> int:
     _agree(run, trusted=arguments.trust)
     quiet, before = arguments.quiet or arguments.json, _documents(run.scorecard(), report)
     if run.pending() and not quiet:
-        remark(f"{len(run.pending())} of {len(run.ballots)} ballots to go: {run.estimate().sentence()}")
+        print_status(f"{len(run.pending())} of {len(run.ballots)} ballots to go: {run.estimate().sentence()}")
     failures = asyncio.run(_run(run, quiet=quiet))
     card = run.scorecard()
     for path, text in _documents(card, report).items():
         # Only a file that shows the ballots as they were before this run is replaced; others hold the user's words.
         if kept := write_atomic(path, text, ours=before[path].encode().__eq__):
-            remark(f"{name_of(path)} held something else, which is kept as {name_of(kept)}.")
+            print_status(f"{name_of(path)} held something else, which is kept as {name_of(kept)}.")
     if failures:
         problems = dict.fromkeys(problem for error in failures for problem in error.problems)
         ending = Paused if all(isinstance(error, Paused | UserError) for error in failures) else PermanentFailure
@@ -154,7 +154,7 @@ def _documents(card: Data, report: str) -> dict[str, str]:
 
 async def _run(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
     """Asks until done or interrupted. The first Ctrl-C waits for the replies under way, the second one leaves them."""
-    stop, unsaved = asyncio.Event(), UnsavedEvents(remark)
+    stop, unsaved = asyncio.Event(), UnsavedEvents(print_status)
     failures: list[ExternalError] = []
 
     def on_event(debate: DebateState, event: Event) -> None:
@@ -165,7 +165,7 @@ async def _run(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
         if text and not quiet and debate.opened.earlier_debate:
             with suppress(OSError):  # stderr was closed; the run goes on
                 where = f"{model_spec.public_name(debate.cast['judge'][0])} on {debate.opened.earlier_debate.source}"
-                remark(f"  {where}: {text}; {len(run.pending())} ballots to go")
+                print_status(f"  {where}: {text}; {len(run.pending())} ballots to go")
 
     def remember(journal: JournalWriter) -> None:
         consent.remember(consent.of_journal(journal), _BALLOT)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable
 from contextlib import suppress
 
-from debate_orchestrator.cli.output import remark
+from debate_orchestrator.cli.output import print_status
 from debate_orchestrator.core import rapporteur, schedule, speech_rules
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import BriefSent, CallFailed, Event, Rejected, ReplyEvent
@@ -63,7 +63,7 @@ class ProgressLines:
         lines += [line.shown_alone(debate) for line in self._announcer.new(debate)]
         with suppress(OSError):  # stderr was closed; the debate continues
             for line in lines:
-                remark(line)
+                print_status(line)
 
     def on_text(self, turn: Turn, piece: str) -> None:
         """A piece of an answer has come; an empty one says that the answer has begun."""
@@ -83,7 +83,7 @@ class ProgressLines:
             reads = registry.api_of(spec_in(debate, schedule.turn(debate, turn_id).seat))
             doing = "reading the prompt" if reads else "no word yet"
         with suppress(OSError):
-            remark(f"  {turn_id}: {doing}, {seconds:.0f} s")
+            print_status(f"  {turn_id}: {doing}, {seconds:.0f} s")
         self._report_later(debate, turn_id, NEXT_REPORTS)
 
 

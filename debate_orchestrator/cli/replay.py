@@ -9,7 +9,7 @@ import sys
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.controls import Screen, watch
 from debate_orchestrator.cli.journals import journal_named
-from debate_orchestrator.cli.output import next_step, print_json, remark, say
+from debate_orchestrator.cli.output import next_step, print_json, print_status, say
 from debate_orchestrator.core import schedule, transcript_entries
 from debate_orchestrator.core.events import Event, ReplyEvent
 from debate_orchestrator.core.fold import apply, fold
@@ -78,7 +78,7 @@ def play_journal(arguments: argparse.Namespace, journal: str, pace: float | None
         opened, *events = (entry.event for entry in entries)
         finished = _play(fold([opened]), events, pace)
     if to:
-        report_files.write(report, to, remark)
+        report_files.write(report, to, print_status)
     if finished:
         summary = summary_line(report, to)
     else:  # it does not say how the debate ends

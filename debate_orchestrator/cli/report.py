@@ -7,7 +7,7 @@ import json
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.journals import journal_named
-from debate_orchestrator.cli.output import next_step, print_json, print_problems, remark, say
+from debate_orchestrator.cli.output import next_step, print_json, print_problems, print_status, say
 from debate_orchestrator.reports import report_files
 from debate_orchestrator.reports.model import build_report, summary_line
 from debate_orchestrator.reports.reviews import gather_reviews
@@ -36,17 +36,17 @@ def run(arguments: argparse.Namespace) -> int:
     problems: list[str] = []
     path, page = arguments.to, None
     if path:
-        report_files.write(report, path, remark)
+        report_files.write(report, path, print_status)
     else:
         path = files.report
-        problems = report_files.write_both(report, path, files.page, remark)
+        problems = report_files.write_both(report, path, files.page, print_status)
         page = None if problems else files.page
     if arguments.json:
         print_json({"status": report.status, "report": path, "page": page, "summary": summary_line(report, path)})
     else:
         say(summary_line(report, path))
         if page:
-            remark(f"The same as a page: {page}")
+            print_status(f"The same as a page: {page}")
             next_step(f"open {page} in a browser.")
     print_problems(problems)
     return 2 if problems else 0

@@ -23,7 +23,7 @@ from debate_orchestrator.cli.answers_and_flags import (
 )
 from debate_orchestrator.cli.consent import STANDARD_INPUT, STDIN, new_debate
 from debate_orchestrator.cli.driving import drive_to_report, events_problems, is_quiet, is_silent
-from debate_orchestrator.cli.output import at_terminal, next_step, remark
+from debate_orchestrator.cli.output import at_terminal, next_step, print_status
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import CLERK, DEBATING_SEATS, JUDGE, RAPPORTEUR
 from debate_orchestrator.core.settings import MAX_TOPIC_LENGTH, Settings
@@ -99,9 +99,9 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
     quiet = is_quiet(arguments)
     settings, derived = with_positions(
         settings,
-        ignore if quiet else remark,
+        ignore if quiet else print_status,
         permissions=permissions,
-        tell_estimate=ignore if is_silent(arguments) else remark,
+        tell_estimate=ignore if is_silent(arguments) else print_status,
     )
     how = expected = ""
     if rehearse:
@@ -114,10 +114,10 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
     with new_debate(opened, files, notes) as debate:
         if not quiet:
             for line in (*setup_lines(arguments, settings, files), cast_line(settings)):
-                remark(line)
+                print_status(line)
         code = drive_to_report(debate, arguments, expected)
         if code == 0 and how and not quiet:
-            remark(f"Every brief is in {files.turns}.")
+            print_status(f"Every brief is in {files.turns}.")
             next_step(how)
         return code
 
@@ -128,7 +128,7 @@ def _confirm_spelling(cast: Mapping[str, tuple[str, ...]], *, asks: bool) -> Non
     if not (questions := discovery.misspelling_questions(cast)):
         return
     for question in questions:
-        remark(f"debate: {question}")
+        print_status(f"debate: {question}")
     if not asks:
         return
     print("Continue with this name? [y/N] ", end="", file=sys.stderr, flush=True)

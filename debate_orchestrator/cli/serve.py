@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.output import remark, say
+from debate_orchestrator.cli.output import print_status, say
 from debate_orchestrator.util import threads
 from debate_orchestrator.web import must_be_installed
 
@@ -42,16 +42,16 @@ def run(arguments: argparse.Namespace) -> int:
         say(address)
         sys.stdout.flush()
         what = "Visitors' debates" if public else "The debates of this folder"
-        remark(f"{what} are served there, to this machine alone. Ctrl-C ends the server.")
+        print_status(f"{what} are served there, to this machine alone. Ctrl-C ends the server.")
         if not (arguments.no_browser or server.open_dashboard(address)):
-            remark("No browser could be opened. Open that link yourself.")
+            print_status("No browser could be opened. Open that link yourself.")
 
     def ending() -> None:
-        threads.leave_in_time(130, lambda: remark(_LEFT.format(threads.LEAVING_SECONDS)))
+        threads.exit_in_time(130, lambda: print_status(_LEFT.format(threads.EXIT_SECONDS)))
 
     if public:
         rules = _rules(arguments.public, trusted=arguments.trust)
-        server.serve_public(arguments.port, arguments.host, rules, ready, remark, ending)
+        server.serve_public(arguments.port, arguments.host, rules, ready, print_status, ending)
     else:
         server.serve(arguments.port, arguments.host, ready, ending)
     return 0
@@ -61,7 +61,7 @@ _LEFT = "debate: some work did not end within {:g} s and was left. Every reply t
 
 
 def _rules(path: str, *, trusted: bool) -> SiteRules:
-    """What visitors may do, once the owner has agreed to what that asks for besides debates."""
+    """The rules for visitors, once the owner has agreed to their risks."""
     from debate_orchestrator.cli import consent
     from debate_orchestrator.util.data import read_mapping
     from debate_orchestrator.web.public import rules as rules_module

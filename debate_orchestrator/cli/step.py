@@ -15,7 +15,7 @@ from debate_orchestrator.cli.answers_and_flags import cap_change
 from debate_orchestrator.cli.consent import existing_debate
 from debate_orchestrator.cli.driving import finished, tell_estimate, tell_reports, write_reports
 from debate_orchestrator.cli.journals import journal_named, waits_for_host
-from debate_orchestrator.cli.output import next_step, print_json, remark, say, telling
+from debate_orchestrator.cli.output import next_step, print_json, print_status, say, telling
 from debate_orchestrator.core import rapporteur
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.state import DebateState
@@ -66,11 +66,11 @@ def run(arguments: argparse.Namespace) -> int:
             wait(arguments.journal, arguments.wait, replies)
         with existing_debate(arguments.journal, changes, trusted=arguments.trust) as debate:
             if not (debate.state.due or arguments.json):
-                remark(finished(debate.files.journal))
+                print_status(finished(debate.files.journal))
             if stepper is None:
                 stepper = _take(debate, replies, arguments, unsaved)
             else:
-                stepper.reopen(debate)
+                stepper.reattach(debate)
             result = stepper.step({})
             show = (*_changed_list(debate.state, arguments), *result.show)
             result = result.model_copy(update={"problems": (*problems, *result.problems), "show": show})
@@ -85,13 +85,13 @@ def _named_if_lost(turns: set[str]) -> Iterator[None]:
         yield
     except (DebateError, KeyboardInterrupt, OSError):
         for turn in sorted(turns):
-            remark(f"Lost: the reply to {one_line(turn)}, which standard input held. Hand it in again.")
+            print_status(f"Lost: the reply to {one_line(turn)}, which standard input held. Hand it in again.")
         raise
 
 
 def _take(debate: OpenDebate, replies: dict[str, str], arguments: argparse.Namespace, unsaved: set[str]) -> Stepper:
     """A step of the debate that has taken the replies; what it saved is taken out of `unsaved`."""
-    folder = TurnsFolder(debate.files.turns, remark)
+    folder = TurnsFolder(debate.files.turns, print_status)
     try:
         stepper = Stepper(debate, folder, flags.permitted(arguments), tell_estimate)
         stepper.take(replies, one_agent=arguments.one_agent)
@@ -102,7 +102,7 @@ def _take(debate: OpenDebate, replies: dict[str, str], arguments: argparse.Names
 
 def _changes(arguments: argparse.Namespace, state: DebateState) -> list[Event]:
     """The changed list of issues and the changed cap. Raises BadSettings if a person has a seat, since a step asks
-    nothing, and for a cap that can't be held."""
+    nothing, and for a cap that can't be kept."""
     people = [seat for seat, specs in state.cast.items() if model_spec.HUMAN in specs]
     if state.due and people:
         resume = command("resume", arguments.journal)
@@ -187,9 +187,9 @@ def _print_results(result: StepResult, debate: OpenDebate, arguments: argparse.N
             say(line)
         for reply in result.accepted:
             words = f"{reply.words:,} word{'s' * (reply.words != 1)}"
-            remark(" ".join(filter(None, (f"accepted {reply.turn} ({words})", reply.remark))))
+            print_status(" ".join(filter(None, (f"accepted {reply.turn} ({words})", reply.remark))))
         for sentence in result.missing:
-            remark(sentence)
+            print_status(sentence)
         for turn in result.turns:
             say(f"due: {turn.turn} ({turn.title})", f"     brief {turn.brief}", f"     reply {turn.reply}")
         if written:

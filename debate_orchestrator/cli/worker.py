@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from debate_orchestrator.cli import exit_code, flags
 from debate_orchestrator.cli.interrupts import graceful_stop
-from debate_orchestrator.cli.output import print_json, print_problems, remark, say
+from debate_orchestrator.cli.output import print_json, print_problems, print_status, say
 from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.util.errors import PermanentFailure
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     must_be_installed()
     progress = Progress()
-    ended = asyncio.run(_work(arguments, progress, specs.at_once(arguments.at_once)))
+    ended = asyncio.run(_work(arguments, progress, specs.concurrency(arguments.at_once)))
     status = "interrupted" if ended.interrupted else "stopped" if ended.problems else "done"
     if arguments.json:
         counts = {"completed": progress.completed, "calls": progress.calls, "lost": ended.lost}
@@ -97,7 +97,7 @@ class _Ended(NamedTuple):
         return f"{plural(self.lost, 'answer')} lost, as named above."
 
 
-async def _work(arguments: argparse.Namespace, progress: Progress, at_once: int) -> _Ended:
+async def _work(arguments: argparse.Namespace, progress: Progress, concurrency: int) -> _Ended:
     """Works; how it ended."""
     from debate_orchestrator.providers import casting
     from debate_orchestrator.tournament.cluster.database import opened
@@ -108,21 +108,21 @@ async def _work(arguments: argparse.Namespace, progress: Progress, at_once: int)
     def find_problems(tournament: Tournament) -> list[str]:
         problems = casting.key_problems(tournament.spec.everyone, permissions)
         if (risks := specs.folder_risks(tournament, begun=True, remote=True)) and not arguments.trust:
-            wants = "; ".join(risk.text for risk in risks)
-            consent = f"{tournament.spec.tag} asks for more than a debate and needs your consent here ({wants})."
+            risk_texts = "; ".join(risk.text for risk in risks)
+            consent = f"{tournament.spec.tag} asks for more than a debate and needs your consent here ({risk_texts})."
             problems.append(f"{consent} Try: --trust, if you trust all of it.")
         return problems
 
     def told(message: str) -> None:
         """Prints one line: the names in it come from the database, and could add lines of their own."""
-        remark(one_line(message))
+        print_status(one_line(message))
 
     tell = (lambda message: None) if arguments.quiet else told
     async with opened(arguments.url, tell) as database:
         worker = Worker(
             database,
             find_problems,
-            at_once=at_once,
+            concurrency=concurrency,
             permissions=permissions,
             on_change=progress,
             tell=tell,
@@ -130,7 +130,7 @@ async def _work(arguments: argparse.Namespace, progress: Progress, at_once: int)
         )
         tell(f"Waiting for debates from {database.where}. Ctrl-C ends this worker.")
         showing = None if arguments.quiet or arguments.json else asyncio.create_task(_show(progress))
-        with graceful_stop(worker.stop, worker.abandon) as interruption:
+        with graceful_stop(worker.stop, worker.cancel_jobs) as interruption:
             await worker.work(until_done=arguments.until_done)
         if showing is not None:
             showing.cancel()
@@ -147,5 +147,5 @@ async def _show(progress: Progress) -> None:
         line = f"{plural(progress.completed, 'debate')} completed here · {progress.in_flight:,} calls in flight"
         line += f", {progress.rate():,.0f} a minute"
         if line != last:
-            remark(line)
+            print_status(line)
         last = line

@@ -186,7 +186,7 @@ class Opened(JournaledModel):
     derived: tuple[Reply, ...] = ()
     """The moderator's replies that the positions come from, where the engine asked for them; the last one counts."""
     earlier_debate: EarlierDebate | None = Field(default=None, alias="recording")
-    """The debate that is judged again; None where a debate is held for the first time."""
+    """The debate that is judged again; None where a debate runs for the first time."""
     seed: int = Field(ge=-MAX_SEED, le=MAX_SEED)
     nonce: str = Field(pattern=NONCE_PATTERN)
     """What fences speech in every brief of this debate."""
@@ -250,7 +250,7 @@ class Opened(JournaledModel):
         return self
 
     @model_validator(mode="after")
-    def _can_be_held(self) -> Opened:
+    def _can_be_run(self) -> Opened:
         settings, format = self.settings, self.format
         if strangers := set(settings.positions) - set(format.sides):
             raise ValueError(f"positions of no side of this format: {', '.join(sorted(strangers))}")

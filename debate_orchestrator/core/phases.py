@@ -206,7 +206,7 @@ class ReservedLines(FrozenModel):
     concede: Text = "I CONCEDE THE DEBATE."
     decline: Text = "I DECLINE TO ARGUE THIS POSITION."
 
-    def remark(self, ignored: str) -> str:
+    def advice(self, ignored: str) -> str:
         """What to tell a speaker whose reserved line does not count."""
         effect = "declines" if ignored == self.decline else "concedes"
         return (

@@ -90,10 +90,10 @@ _LINE = 300
 class PrivateFilter:
     """Takes a reply in pieces, as it comes, and gives what of it is for others."""
 
-    def __init__(self, tag: str = "", *, known: bool = True, fences: bool = True):
-        """`tag` is the format's own; `known` says whether the tags that models use count too; `fences`, whether a
+    def __init__(self, tag: str = "", *, model_tags: bool = True, fences: bool = True):
+        """`tag` is the format's own; `model_tags` says whether the tags that models use count too; `fences`, whether a
         code fence shows them as text."""
-        self._tags, self._partial = _patterns(tag, known)
+        self._tags, self._partial = _patterns(tag, model_tags)
         self._fences = fences
         self._raw = self._last = self._rest = ""
         """What waits for the piece after it; the character before that; and the text after that which may be part
@@ -250,9 +250,9 @@ def _opens_line(before: str) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _patterns(tag: str, known: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
+def _patterns(tag: str, model_tags: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """What finds the tags of private working, and what may be the beginning of one at the end of a text."""
-    tags, partial = (_KNOWN, _PARTIAL) if known else ((), ())
+    tags, partial = (_KNOWN, _PARTIAL) if model_tags else ((), ())
     if tag:
         closing = rf"<\s{{0,64}}/\s{{0,64}}{tag}\b(?:\s{{0,64}}>|[^<>\n]{{0,200}}>)?"
         tags = ((_OWN, rf"<\s{{0,64}}{tag}\b", closing), *tags)
@@ -263,19 +263,19 @@ def _patterns(tag: str, known: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 @lru_cache(maxsize=4096)  # every brief of a debate asks for all earlier speeches again
-def without_private(text: str, tag: str = "", *, known: bool = True) -> str:
+def without_private(text: str, tag: str = "", *, model_tags: bool = True) -> str:
     """What of a reply, sanitized already, is meant for others; the text as it is where nothing in it is private. `tag`
-    is the format's own; `known` says whether those that models use count too."""
-    if _patterns(tag, known)[0].search(text) is None:
+    is the format's own; `model_tags` says whether those that models use count too."""
+    if _patterns(tag, model_tags)[0].search(text) is None:
         return text
-    kept, public = _read(text, tag, known)
+    kept, public = _read(text, tag, model_tags)
     return public.strip() if kept.found else text
 
 
-def may_be_quoting(text: str, tag: str = "", *, known: bool = True) -> bool:
+def may_be_quoting(text: str, tag: str = "", *, model_tags: bool = True) -> bool:
     """Whether the tags in a reply, sanitized already, may be words about them: it ends with private working, or one
     that was closed without being opened leaves but one line of the speech's own."""
-    kept, public = _read(text, tag, known)
+    kept, public = _read(text, tag, model_tags)
     above = public.strip().rpartition("\n")[0]
     return kept.ends_private or bool(kept.restarts and not _OWN_WORDS.search(above))
 
@@ -285,12 +285,12 @@ def closes_private(text: str) -> bool:
     return _patterns("", True)[0].search(text) is not None and bool(_read(text, "", True)[0].unopened)
 
 
-def _read(text: str, tag: str, known: bool) -> tuple[PrivateFilter, str]:
+def _read(text: str, tag: str, model_tags: bool) -> tuple[PrivateFilter, str]:
     """What of a whole reply is for others, and the filter that found it."""
-    kept = PrivateFilter(tag, known=known)
+    kept = PrivateFilter(tag, model_tags=model_tags)
     public = kept.whole(text)
     if kept.passed:  # the fence may be part of the working
-        bare = PrivateFilter(tag, known=known, fences=False)
+        bare = PrivateFilter(tag, model_tags=model_tags, fences=False)
         less = bare.whole(text)
         if kept.in_code or bare.restarts > kept.restarts:
             return bare, less

@@ -93,13 +93,13 @@ def issue_standings(debate: DebateState) -> dict[str, str]:
     if not rounds or (issues := issue_list(debate)) is None:
         return {}
     rulings_by_ballot = _issue_rulings(tally.ballots(debate, rounds[-1]))
-    found = {}
+    leaders = {}
     for issue in issues.issues:
         given = (rulings[issue] for rulings in rulings_by_ballot if isinstance(rulings.get(issue, 0), str | None))
         (first, most), *others = Counter(given).most_common() or [("", 0)]
         if first:
-            found[issue] = "even" if others and others[0][1] == most else first
-    return found
+            leaders[issue] = "even" if others and others[0][1] == most else first
+    return leaders
 
 
 def _issue_rulings(ballots: Sequence[StructuredReplyGiven]) -> list[Mapping[str, str]]:
@@ -291,7 +291,7 @@ def _dissent_problems(
         yield f"dissent_row {number:g}: the dissent record has {plural(len(rows), 'row')}."
         return
     if number is None:
-        citing = [at for at, row in enumerate(rows, 1) if len(turns) > 1 and turns == set(row.get("turns") or ())]
+        citing = [index for index, row in enumerate(rows, 1) if len(turns) > 1 and turns == set(row.get("turns") or ())]
         number = citing[0] if len(citing) == 1 else None
     if number is not None:
         row = rows[int(number) - 1]

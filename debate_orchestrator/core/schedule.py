@@ -145,20 +145,20 @@ def slot_id_of(turn: Turn) -> str:
     return turn.id.removesuffix(turn.seat + (MIRRORED if turn.mirrored else ""))
 
 
-def last_slot_id(debate: DebateState, *, asked: bool = False) -> str | None:
+def last_slot_id(debate: DebateState, *, uncalled: bool = False) -> str | None:
     """The id of the last slot that would still run if the debate were ended now; None if nothing would be left
     out.
 
     That is the slot that is due, if it has begun, so that every side has its turn in it; otherwise the one before it.
     The vote on a round follows if all speeches of the round are in. A slot has begun if a call was made or a reply
-    was given in it. A brief that was sent without a call counts too if its round has a reply, and with `asked`
+    was given in it. A brief that was sent without a call counts too if its round has a reply, and with `uncalled`
     always."""
     rounds = {turn.round for turn in turns_taken(debate)}
 
     def has_begun(turn: Turn) -> bool:
         briefs = debate.briefs_sent.get(turn.id, ())
-        wanted = asked or turn.round in rounds or any(brief.called for brief in briefs)
-        return turn.id in debate.replies or bool(briefs and wanted)
+        counts = uncalled or turn.round in rounds or any(brief.called for brief in briefs)
+        return turn.id in debate.replies or bool(briefs and counts)
 
     begun = {slot_id_of(turn) for turn in debate.turns.values() if has_begun(turn)}
     if not begun:
@@ -177,7 +177,7 @@ def early_end(debate: DebateState) -> EndedEarly:
     """The event that ends a debate early now. A phase in which a person is writing counts as begun, so that their text
     is not lost."""
     writing = any(brief.by == model_spec.HUMAN for turn in debate.due for brief in debate.briefs_sent.get(turn.id, ()))
-    return EndedEarly(after=last_slot_id(debate, asked=writing))
+    return EndedEarly(after=last_slot_id(debate, uncalled=writing))
 
 
 def can_change_issues(debate: DebateState) -> bool:

@@ -233,26 +233,26 @@ def flips(debate: DebateState) -> tuple[int, int]:
 def results_of(debate: DebateState, judge: str, *, mirrored: bool = False) -> list[RoundResult]:
     """The rounds as one judge of the panel saw them, in the original or the mirrored debate: by those ballots
     alone, in the terms of the sides as they are."""
-    found: list[RoundResult] = []
+    results: list[RoundResult] = []
     for n in range(1, debate.rounds + 1):
-        own = [vote for vote in votes(debate, n) if vote.judge == judge]
-        readings = [vote.mirrored if mirrored else vote.original for vote in own]
+        by_judge = [vote for vote in votes(debate, n) if vote.judge == judge]
+        readings = [vote.mirrored if mirrored else vote.original for vote in by_judge]
         counted_votes = [Vote(judge=judge, turn="", original=reading) for reading in readings if reading is not None]
-        found += [round_result(n, counted_votes, debate.format.sides)] if counted_votes else []
-    return found
+        results += [round_result(n, counted_votes, debate.format.sides)] if counted_votes else []
+    return results
 
 
 def conceding_sides(debate: DebateState, stage: Stage) -> tuple[str, ...]:
     """The sides that conceded the debate in this stage: by their own word, or by the ballots of a round whose panel
     has voted in it."""
-    own = tuple(turn.seat for turn in stage if turn.id in debate.conceding)
+    by_speech = tuple(turn.seat for turn in stage if turn.id in debate.conceding)
     first = stage[0]
-    if own or first.round is None or "conceded" not in (debate.shape(first) or {}):
-        return own
+    if by_speech or first.round is None or "conceded" not in (debate.shape(first) or {}):
+        return by_speech
     if debate.plan.round_votes.get(first.round, ())[-1:] != (stage[-1].id,) or stage[-1].id not in debate.replies:
         return ()  # judges of a panel may vote one after another: the last of them ends it
-    found = conceded_in(debate, first.round)
-    return (found,) if found else ()
+    conceder = conceded_in(debate, first.round)
+    return (conceder,) if conceder else ()
 
 
 def conceded(debate: DebateState) -> str | None:
@@ -260,8 +260,8 @@ def conceded(debate: DebateState) -> str | None:
     judged again, a concession that only the earlier ballots found ends the debate but does not count here."""
     for stage in debate.stages:
         if all(turn.id in debate.replies for turn in stage) and (sides := conceding_sides(debate, stage)):
-            own = any(turn.id in debate.conceding for turn in stage)
-            if not own and majority_concession(ballots(debate, stage[0].round or 0)) not in sides:
+            by_speech = any(turn.id in debate.conceding for turn in stage)
+            if not by_speech and majority_concession(ballots(debate, stage[0].round or 0)) not in sides:
                 return None
             return sides[0] if len(sides) == 1 else "both"
     return None

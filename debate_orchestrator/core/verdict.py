@@ -16,7 +16,7 @@ Strength                gap = |A - B| / larger total. `decisive`: gap over 20 % 
                         leads. `consensus`: the winner is consensus. `narrow`: everything else. None if the format
                         scores nothing, and where no side won.
 
-A ballot that declares what its own numbers deny stands as it is; the disagreement becomes a remark.
+A ballot that declares what its own numbers deny stands as it is; the disagreement becomes a remark of the verdict.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from debate_orchestrator.core.values import FrozenModel
 DECISIVE = Fraction(20, 100)
 """The gap, as a share of the larger total, over which a win is decisive."""
 
-Remark = Literal[
+VerdictRemark = Literal[
     "winner is behind on points",
     "scores are equal",
     "tie declared on unequal scores",
@@ -232,7 +232,7 @@ class Verdict(FrozenModel):
     """Side, or `tie`, to rounds."""
     gap: Fraction | None
     """Share of the larger total; None if no side scored."""
-    remarks: tuple[Remark, ...]
+    remarks: tuple[VerdictRemark, ...]
     vote_counts: dict[str, int]
     """Winner to the number of judges who vote for it; abstentions are not among them."""
     panel: tuple[Vote, ...] = ()
@@ -375,11 +375,11 @@ def _remarks(
     converged_again: bool,
     strengths: Sequence[str],
     quorum: int,
-) -> list[Remark]:
+) -> list[VerdictRemark]:
     declared = {vote.winner for vote in decided_votes(votes)}
     ahead = leader(totals)
     scored = any(totals.values())
-    found: list[Remark] = []
+    found: list[VerdictRemark] = []
     if len(decided_votes(votes)) < max(1, quorum):
         found.append("no quorum")
     if concession and declared - {CONSENSUS}:

@@ -62,14 +62,14 @@ def make_visible(
     private: str = "",
     quotes: Quotes | None = None,
     context_texts: Sequence[str] = (),
-    known: bool = True,
+    model_tags: bool = True,
     texts: int = 1,
 ) -> VisibleText:
     """A speech as others hear it. Quotes are looked up in `context_texts`, if there are any. `private` is the format's
-    tag for private working; `known` says whether the tags that models use count too; `texts` is how many speeches the
-    debate may have in which quotes are looked up."""
+    tag for private working; `model_tags` says whether the tags that models use count too; `texts` is how many speeches
+    the debate may have in which quotes are looked up."""
     whole = sanitize(text)
-    visible = without_private(whole, private, known=known)
+    visible = without_private(whole, private, model_tags=model_tags)
     hidden = visible != whole
     if quotes is not None:
         visible = _plain(visible, quotes)

@@ -115,7 +115,7 @@ async def resume(
         its decision brief or the brief's check. A debate that lacks none of these is only reported again.
 
     Raises:
-        BadSettings: the journal needs your consent (`trust`), or a cap can't be held.
+        BadSettings: the journal needs your consent (`trust`), or a cap can't be kept.
         BadJournal: the file is not a journal, was changed (`DamagedJournal`) or is in use (`LockedJournal`).
         Paused, PermanentFailure: as in `run`.
 
@@ -244,8 +244,8 @@ async def open_debate(
         files = await open_debate({"topic": "Tabs or spaces?", "positions": {"a": "Tabs.", "b": "Spaces."}})
         print(step(files.journal).turns)
     """
-    settled = _settings(settings, lambda seat: model_spec.HOST)
-    with await _create(settled, rehearse=rehearse, people=people) as debate:
+    hosted = _settings(settings, lambda seat: model_spec.HOST)
+    with await _create(hosted, rehearse=rehearse, people=people) as debate:
         return debate.files
 
 
@@ -344,7 +344,7 @@ async def _create(settings: Settings, *, rehearse: bool = False, people: bool = 
     if rehearse:
         settings, files = start.rehearsed(settings), files.with_suffix(".rehearsed")
     start.check_settings(settings, files, people=people)
-    settings, derived = await start.settle_positions(settings)
+    settings, derived = await start.resolve_positions(settings)
     opened = start.make_opened(settings, derived)
     expected = estimate(opened).sentence() if rehearse else ""
     return await create_paid_debate(opened, files, start.notes_after_opened(settings, expected))

@@ -34,8 +34,8 @@ def unpriced_seats(cast: Mapping[str, Iterable[str]]) -> list[str]:
 
 
 class Budget:
-    """What one debate has committed, in US dollars. It is worked out from the events alone, so that a debate that is
-    resumed counts what it has counted before."""
+    """The US dollars that one debate has committed. They follow from the events alone, so a resumed debate counts the
+    same."""
 
     def __init__(self, current: CurrentState, shared_budget: SharedBudget | None = None):
         self._current, self._shared_budget = current, shared_budget
@@ -83,21 +83,21 @@ class SharedBudget:
     def __init__(self, cap: float | None):
         self.cap = cap
         self._running: dict[str, Budget] = {}
-        self._settled: dict[str, float] = {}
+        self._frozen: dict[str, float] = {}
 
     def budget(self, key: str, current: CurrentState) -> Budget:
         """The budget of the debate with that key; it replaces an earlier one of the same debate."""
-        self._settled.pop(key, None)
+        self._frozen.pop(key, None)
         budget = self._running[key] = Budget(current, self)
         return budget
 
-    def settle(self, key: str) -> None:
-        """Fixes what a debate has committed, while no more calls are made in it."""
-        self._settled[key] = self._running.pop(key).committed()
+    def freeze(self, key: str) -> None:
+        """Freezes the amount that a debate has committed. No call may be made in it until `budget` is called again."""
+        self._frozen[key] = self._running.pop(key).committed()
 
     def committed(self) -> float:
         """US dollars committed in all debates."""
-        return sum(self._settled.values()) + sum(budget.committed() for budget in self._running.values())
+        return sum(self._frozen.values()) + sum(budget.committed() for budget in self._running.values())
 
 
 def check_cap(

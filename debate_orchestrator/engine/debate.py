@@ -1,4 +1,4 @@
-"""A debate whose journal is open: created, continued with consent, driven to its end, and reported.
+"""A debate with an open journal: created, continued with consent, driven to its end, and reported.
 
 The command line, the library and the browser all go this way: `create_debate` or `continue_debate`, then `drive`, then
 `finish`. Tournaments, whose journals may be in a database, begin with `open_journal`. Nothing else takes turns.
@@ -38,7 +38,7 @@ from debate_orchestrator.util.numbers import plural
 RequireConsent = Callable[[JournalWriter, tuple[risks.Risk, ...]], None]
 """Returns if the user consents to these risks of a journal; raises otherwise."""
 PlanChanges = Callable[[DebateState], list[Event]]
-"""Checks that a debate can be continued, and returns the events to write before."""
+"""Checks that a debate can be continued, and returns the events that record its changes. Raises if it can't."""
 
 
 @dataclass(frozen=True)
@@ -122,14 +122,15 @@ def _opened(journal: JournalWriter, files: DebateFiles, following: Sequence[Even
 
 
 def continue_debate(
-    journal: str | os.PathLike[str], agree: RequireConsent, changes: PlanChanges = lambda state: []
+    journal: str | os.PathLike[str], require_consent: RequireConsent, changes: PlanChanges = lambda state: []
 ) -> OpenDebate:
     """Opens the debate of a journal again, with `changes` to its cast or limits.
 
-    If turns are due then, `agree` is called with the risks that the journal itself names; the caller answers for those
-    that its changes add. Nothing is written and no provider is made before it returns. What `agree`
-    and `changes` raise, and OutOfTurn for a change that does not fit, leaves the journal as it was. Raises BadJournal,
-    LockedJournal or DamagedJournal if it can't be opened.
+    If turns are due after the changes, `require_consent` is called with the risks that come from the journal. The
+    caller must already have the user's consent to the risks that its own changes add. Nothing is written and no
+    provider is made before `require_consent` returns. Raises what `require_consent` and `changes` raise, and OutOfTurn
+    for a change that does not fit: the journal then stays as it was. Raises BadJournal, LockedJournal or DamagedJournal
+    if it can't be opened.
     """
     path = os.fspath(journal)
     debate = _opened(JournalWriter(path), DebateFiles.of_journal(path))
@@ -139,7 +140,7 @@ def continue_debate(
         for event in events:
             changed = apply(changed, event)  # all of them, before the first is written: one may allow the next
         if changed.due:
-            agree(debate.journal, risks.of_debate(changed.opened, _named_by_journal(debate.state, changed)))
+            require_consent(debate.journal, risks.of_debate(changed.opened, _named_by_journal(debate.state, changed)))
         for event in events:
             debate.record(event)
         if events:
@@ -151,15 +152,15 @@ def continue_debate(
 
 
 def _named_by_journal(before: DebateState, changed: DebateState) -> dict[str, tuple[str, ...]]:
-    """The specs of a cast that changed which the journal had named for the same seat: a change to one judge of a panel
-    names the others again."""
+    """Seat to those specs of the changed cast that the journal had named for the same seat. A change to one judge of a
+    panel names the other judges again."""
     return {
         seat: tuple(spec for spec in specs if spec in before.cast.get(seat, ())) for seat, specs in changed.cast.items()
     }
 
 
 def reopening(state: DebateState) -> list[Event]:
-    """The change that asks again for what a complete debate lacks because no reply could be used."""
+    """The change to a complete debate that makes turns without a usable reply due again; empty if there are none."""
     return [Reopened()] if schedule.asked_again(state) else []
 
 

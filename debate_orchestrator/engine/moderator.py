@@ -69,8 +69,8 @@ async def derive_positions(
     state = _without_positions(settings)
     limits = ModeratorLimits(settings.retry_for, settings.max_cost, tell, _NOTHING_OPENED, _GIVE_POSITIONS)
     paid: list[Reply] = []
-    settled = await propose(state, provider, setup_questions, limits, paid)
-    return settled.given["positions"], tuple(paid)
+    proposed = await propose(state, provider, setup_questions, limits, paid)
+    return proposed.given["positions"], tuple(paid)
 
 
 def deriving_cost(settings: Settings, spec: str, setup_questions: SetupQuestions) -> float | None:
@@ -113,13 +113,13 @@ async def propose(
     def spent() -> float:
         return sum(_counted(reply) for reply in (*state.progress.paid, *paid)) + sum(lost)
 
-    async def admitted() -> bool:
+    async def within_cap() -> bool:
         check_cap(limits.cap, spent, work, provider.name, price, limits.instead)
         return True
 
     try:
         for attempt in range(1, _ATTEMPTS + 1):
-            reply = await _reply(request, provider, limits, admitted, lost)
+            reply = await _reply(request, provider, limits, within_cap, lost)
             update = {
                 "brief_digest": request.digest,
                 "by": provider.name,
@@ -170,10 +170,10 @@ async def _reply(
     request: Brief,
     provider: Provider,
     limits: ModeratorLimits,
-    admitted: Callable[[], Awaitable[bool]],
+    within_cap: Callable[[], Awaitable[bool]],
     lost: list[float],
 ) -> Reply:
-    """The reply to a call that is made again while it fails; `admitted` is asked before each. US dollars of failed
+    """The reply to a call that is made again while it fails; `within_cap` is awaited before each. US dollars of failed
     calls that may have been billed are added to `lost`."""
 
     async def failed(failure: ExternalError, wait: float | None) -> None:
@@ -190,7 +190,7 @@ async def _reply(
     reply = await call_with_retry(
         lambda: call_provider(provider, request, lambda piece: None),
         limits.retry_for,
-        before=admitted,
+        before=within_cap,
         on_failure=failed,
     )
     assert reply is not None  # nothing sets its stop

@@ -50,7 +50,7 @@ from debate_orchestrator.util.data import read_mapping
 from debate_orchestrator.util.errors import BadFile, BadJournal, ExternalError, OverBudget
 from debate_orchestrator.util.messages import ignore
 
-AT_ONCE = 6  # ballots under way at the same time, of all judges together
+CONCURRENCY = 6  # ballots under way at the same time, of all judges together
 _CALLS = (BriefSent, StructuredReplyGiven, Rejected, CallFailed)
 
 _T = TypeVar("_T")
@@ -183,7 +183,7 @@ class ProbeRun:
         self._debates[ballot.path] = current = CurrentState(debate)
         self._shared_budget.budget(ballot.path, current)
         if debate.complete:
-            self._shared_budget.settle(ballot.path)
+            self._shared_budget.freeze(ballot.path)
 
     def pending(self) -> list[Ballot]:
         """The ballots that are missing."""
@@ -198,7 +198,7 @@ class ProbeRun:
         return estimate.CostEstimate(
             bill=Costs(lines=tuple(line for ballot in expected for line in ballot.bill.lines)),
             unknown=tuple(dict.fromkeys(judge for ballot in expected for judge in ballot.unknown)),
-            seconds=sum(ballot.seconds for ballot in expected) / AT_ONCE,
+            seconds=sum(ballot.seconds for ballot in expected) / CONCURRENCY,
             waits=False,
             searches=False,
         )
@@ -216,7 +216,7 @@ class ProbeRun:
         A judge that fails is asked no more, and the others go on. If a call does not fit under the cap together with
         those under way, its judge is asked again once they are over.
         """
-        slots, failed, before = asyncio.Semaphore(AT_ONCE), dict[str, ExternalError](), len(self.ballots) + 1
+        slots, failed, before = asyncio.Semaphore(CONCURRENCY), dict[str, ExternalError](), len(self.ballots) + 1
 
         async def ask(ballot: Ballot) -> None:
             async with slots:
@@ -261,7 +261,7 @@ class ProbeRun:
             # A judge without a usable ballot is a result here, and no reason to stop.
             await drive(debate, providers, budget=budget, needs_ballots=False, **options)
             if debate.state.complete:
-                self._shared_budget.settle(ballot.path)
+                self._shared_budget.freeze(ballot.path)
 
     def _state(self, ballot: Ballot) -> DebateState | None:
         current = self._debates.get(ballot.path)

@@ -112,15 +112,15 @@ def of_source(
 def with_output(
     judging: Rejudging,
     files: DebateFiles,
-    agree: Callable[[tuple[risks.Risk, ...]], None],
+    require_consent: Callable[[tuple[risks.Risk, ...]], None],
     permissions: Permissions = NO_PERMISSIONS,
     **calls: Any,
 ) -> Rejudging:
     """The judging with the name of its report and other settings for its `calls`, once everything is checked that can
-    be before its journal is written. `agree` raises unless the user consents to the risks of its source. Raises BadFile
-    if one of the files is there already, and BadSettings if the judges can't be used."""
+    be before its journal is written. `require_consent` raises unless the user consents to the risks of its source.
+    Raises BadFile if one of the files is there already, and BadSettings if the judges can't be used."""
     files.must_be_new()
-    agree(judging.risks)
+    require_consent(judging.risks)
     opened = judging.opened.with_settings(output=os.path.basename(files.report), **calls)
     casting.make_providers(CurrentState(fold([opened])), permissions=permissions)
     return judging._replace(opened=opened)

@@ -117,8 +117,8 @@ class UnsavedEvents:
         except (BadJournal, PermanentFailure):  # which no wait mends
             self.name_lost(what)
             raise
-        kept = "It is kept in memory and saved as soon as there is room. Ctrl-C discards it."
-        self._tell(f"{what} can't be saved: {why}. {kept}")
+        notice = "It is kept in memory and saved as soon as there is room. Ctrl-C discards it."
+        self._tell(f"{what} can't be saved: {why}. {notice}")
         before = self._given_up
         try:
             while True:

@@ -39,13 +39,13 @@ from debate_orchestrator.util.messages import Tell, ignore
 def rehearsed(settings: Settings, *, people: bool = False) -> Settings:
     """The same settings with a stand-in in every seat, which calls no model; with `people`, they keep their seats, and
     no stand-in draws up issues or writes a brief for them."""
-    kept = (model_spec.HUMAN,) if people else ()
+    unchanged = (model_spec.HUMAN,) if people else ()
     cast = {
-        seat: tuple(spec if spec in kept else model_spec.stand_in(spec) for spec in specs)
+        seat: tuple(spec if spec in unchanged else model_spec.stand_in(spec) for spec in specs)
         for seat, specs in settings.cast.items()
     }
-    asked = [name for name in (ISSUES, DECISION_BRIEF) if getattr(settings, name) is True]
-    if left_out := without_stand_in_rapporteur(cast, asked):
+    chosen = [name for name in (ISSUES, DECISION_BRIEF) if getattr(settings, name) is True]
+    if left_out := without_stand_in_rapporteur(cast, chosen):
         del cast[RAPPORTEUR]
     return settings.model_copy(update={"cast": cast, **left_out})
 
@@ -100,7 +100,7 @@ def check_settings(
     casting.make_providers(CurrentState(debate), permissions=permissions)  # a recording that can't be read is told now
 
 
-async def settle_positions(
+async def resolve_positions(
     settings: Settings, tell: Tell = ignore, permissions: Permissions = NO_PERMISSIONS
 ) -> tuple[Settings, tuple[Reply, ...]]:
     """The settings with both positions, and the replies paid for deriving them: none if `without_model` has them.
@@ -144,7 +144,7 @@ def estimate_before_positions(settings: Settings) -> str:
 
 
 def deriving_of(settings: Settings) -> Deriving | None:
-    """The calls that `settle_positions` makes for the positions; None if it makes none."""
+    """The calls that `resolve_positions` makes for the positions; None if it makes none."""
     spec = "" if settings.positions else _positions_or_model(settings)[1]
     return Deriving(by=spec, cost=deriving_cost(settings, spec, _setup_questions(settings))) if spec else None
 
@@ -173,7 +173,7 @@ def make_opened(
     seed: int | None = None,
 ) -> Opened:
     """The event that opens a debate with these settings; `derived` are the replies paid for its positions. `loaded` is
-    the format and its own templates, and `seed` is the debate's, where they are settled already.
+    the format and its own templates, and `seed` is the debate's, where they are known already.
 
     BadSettings if positions are still to be derived, or with every context file that can't be read.
     """

@@ -131,8 +131,8 @@ class TurnRunner:
             return replies.parse_reply(self.debate, turn, reply, code, last=last)
         except BadReply as error:
             dispensable = not self.needs_ballots and turn.judging
-            kept = self.whole_panel and turn.judging
-            absent = last and not kept and (dispensable or schedule.may_be_absent(self.debate, turn))
+            indispensable = self.whole_panel and turn.judging
+            absent = last and not indispensable and (dispensable or schedule.may_be_absent(self.debate, turn))
             return Rejected(turn=turn.id, problems=tuple(error.problems), reply=replies.stored(reply), absent=absent)
 
     async def record(self, event: BriefSent | ReplyEvent | CallFailed) -> None:
@@ -174,21 +174,21 @@ class _Call:
     async def _begin(self) -> bool:
         """Waits for the provider to have room, reserves the expected cost and writes `BriefSent`. False if the loop
         was told to stop meanwhile; OverBudget if the cap would be exceeded."""
-        if not await self._provider.admitted(self._request, self._runner.stop):
+        if not await self._provider.acquire(self._request, self._runner.stop):
             return False
         if self._turn not in self._runner.debate.due:  # the debate was ended early meanwhile
-            self._provider.withdraw(self._request)
+            self._provider.release(self._request)
             return False
         try:
             await self._write_intent()
         except BaseException:
-            self._provider.withdraw(self._request)
+            self._provider.release(self._request)
             raise
         return True
 
     async def _write_intent(self) -> None:
         runner, turn, request, name = self._runner, self._turn, self._request, self._provider.name
-        if self._provider.under_way(request):
+        if self._provider.in_sent_batch(request):
             return
         batch = self._provider.in_batch(request)
         price = runner.budget.check(turn.id, name, request, batch=batch) if self._billed else None
@@ -231,7 +231,7 @@ class _Call:
         """Records a call that is given up, with the part of its reply that had come, at once: the process may have
         a second left. One in a batch is not given up, since a later run takes its reply; one that waits for a batch
         was never made."""
-        if self._provider.under_way(self._request):
+        if self._provider.in_sent_batch(self._request):
             return
         sent = not self._provider.in_batch(self._request)
         text, reply = "".join(self._pieces), None

@@ -32,8 +32,8 @@ MAX_SIZE = 5_000_000
 MAX_ROBOTS_SIZE = 500 * 1024
 """Bytes that a robots.txt may have: the least that RFC 9309 (2.5) permits."""
 REDIRECTS = 5
-AT_ONCE = 4
-READ_AT_ONCE = 2
+MAX_REQUESTS = 4
+MAX_READERS = 2
 
 Kind = Literal["html", "plain", "pdf"]
 _KINDS: dict[str, Kind] = {
@@ -81,11 +81,11 @@ class Fetcher:
         self._resolver, self._allowed, self._ports = resolver, allowed, ports
         self._trust = trust
         self._seconds, self._largest = seconds, largest
-        self._request_slots = asyncio.Semaphore(AT_ONCE)
+        self._request_slots = asyncio.Semaphore(MAX_REQUESTS)
         self._host_locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._robots_locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._robots: dict[str, RobotsRules | Blocked | None] = {}
-        self.reading_slots = asyncio.Semaphore(READ_AT_ONCE)
+        self.reading_slots = asyncio.Semaphore(MAX_READERS)
         """Held while a fetched page is read, to limit the reader processes."""
 
     async def fetch(self, url: str) -> Fetched:

@@ -29,7 +29,7 @@ NEAR = 0.9
 WORDS = 4
 """Words that a quote, or one of its parts, must have to prove anything."""
 CHARACTERS = 20
-"""And characters, spaces not counted, those of wide scripts counted twice."""
+"""Characters that it must have too. Spaces are not counted; characters of wide scripts count twice."""
 MAX_LENGTH = 2_000
 """Characters that a quote may have."""
 _FAINT = 50.0
@@ -295,7 +295,7 @@ def text_weight(normalized_text: str) -> int:
 
 
 def cut_before(text: str, start: int) -> bool:
-    """Whether what begins at `start` begins inside a word or a figure, as "5" does in "2.5", "-5" and "3-5"."""
+    """Whether a cut at `start` is inside a word or a figure, as "5" does in "2.5", "-5" and "3-5"."""
     before, first = text[max(0, start - 2) : start], text[start]
     if before and _letter(first) and _letter(before[-1]):
         return True
@@ -306,7 +306,7 @@ def cut_before(text: str, start: int) -> bool:
 
 
 def cut_after(text: str, end: int) -> bool:
-    """Whether what ends at `end` ends inside a word or a figure, as "5" does in "5.2", "5-7", "5 000", "5%" and
+    """Whether a cut at `end` is inside a word or a figure, as "5" does in "5.2", "5-7", "5 000", "5%" and
     "5 million"."""
     last, after = text[end - 1], text[end : end + 12]
     if after and _letter(last) and _letter(after[0]):

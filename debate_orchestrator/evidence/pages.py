@@ -187,7 +187,7 @@ def _declarations(style: str) -> Iterator[str]:
 
 
 def _seen(tree: Any) -> str:
-    """The text of a tree but for what is not shown, with a new line where a block begins or ends."""
+    """The visible text of a tree, with a new line where a block begins or ends."""
     out: list[str] = []
     waiting: list[Any] = [tree]
     while waiting:

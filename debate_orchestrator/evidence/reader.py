@@ -19,14 +19,14 @@ from debate_orchestrator.util.redact import redactor, truncate
 SECONDS = 30.0
 """Seconds that a page may take to be read."""
 _MAX_SIZE = 64_000_000
-"""Bytes that a reader may print: a page's text, with every character escaped."""
+"""Bytes that the reader process may print: a page's text, with every character escaped."""
 _PASSAGE = 20_000
 _LINE = 1_000
 _ELLIPSIS = " ..."
 
 
 class PageReading(FrozenModel):
-    """What a reader says of a page and a quote."""
+    """What the reader process found in a page."""
 
     state: Literal["verified", "near match", "not found"]
     similarity: Annotated[float, Field(ge=0, le=1)] | None
@@ -39,13 +39,14 @@ class PageReading(FrozenModel):
 
 
 async def read_page(page: Fetched, quote: str) -> PageReading:
-    """What the page holds of a quote. Unread where its reader takes too long, too much, or breaks over it."""
+    """Looks for a quote in a page, in a worker process. Raises Unreadable if the process fails, times out or prints too
+    much."""
     task = json.dumps({"kind": page.kind, "charset": page.charset, "quote": quote}).encode()
-    words = confine.command("debate_orchestrator.evidence.reader_process")
+    argv = confine.command("debate_orchestrator.evidence.reader_process")
     pipe = asyncio.subprocess.PIPE
-    quiet = asyncio.subprocess.DEVNULL
+    devnull = asyncio.subprocess.DEVNULL
     reader = await asyncio.create_subprocess_exec(
-        *words, stdin=pipe, stdout=pipe, stderr=quiet, cwd=os.sep, env=confine.environment(), start_new_session=True
+        *argv, stdin=pipe, stdout=pipe, stderr=devnull, cwd=os.sep, env=confine.environment(), start_new_session=True
     )
     try:
         async with asyncio.timeout(SECONDS):
@@ -65,7 +66,7 @@ async def read_page(page: Fetched, quote: str) -> PageReading:
 
 
 async def _exchange(reader: asyncio.subprocess.Process, given: bytes) -> bytes:
-    """What a reader prints, while it is handed the page."""
+    """Sends the page to the reader process and returns what it prints."""
     assert reader.stdin is not None and reader.stdout is not None
     sending = asyncio.create_task(_send(reader.stdin, given))
     out = bytearray()
@@ -90,24 +91,24 @@ async def _send(stdin: asyncio.StreamWriter, given: bytes) -> None:
 
 
 def _broken(out: bytes) -> str:
-    """Why a reader could not load its libraries; "" where it says nothing of that."""
+    """Why the reader process could not load its libraries; "" if that is not what it printed."""
     try:
         return _line(str(json.loads(out)["broken"]), _LINE).rstrip(".")
     except (ValueError, LookupError, TypeError, RecursionError):
         return ""
 
 
-def _checked(out: bytes, at: str) -> PageReading:
+def _checked(out: bytes, url: str) -> PageReading:
     try:
         reading = PageReading.model_validate_json(out)
     except ValidationError:
-        raise Unreadable("the page reader returned an invalid result", at) from None
+        raise Unreadable("the page reader returned an invalid result", url) from None
     lines = {name: _line(getattr(reading, name), _LINE) for name in ("why", "title", "date")}
     return reading.model_copy(update={**lines, "passage": _line(reading.passage, _PASSAGE)})
 
 
 def _line(text: str, maximum: int) -> str:
-    """A text of a reader on one line. The reader knows no secret of the environment, so where it has cut a text, at its
-    end or before an ellipsis, half of one may be left."""
+    """A text of the reader process, on one line and at most that long. The process can't redact, since it is given no
+    secret of the environment. Where it has cut a text, half a secret may be left: at the end, or before an ellipsis."""
     parts = sanitize.one_line(text).split(_ELLIPSIS)
     return truncate(_ELLIPSIS.join(map(redactor().cut, parts)), maximum)

@@ -20,7 +20,7 @@ CPU = 20
 MEMORY = 1_500_000_000
 """Bytes of address space."""
 MAIN = 6.0
-"""Seconds in which the main text has to be made out; where it is not, the whole text must do."""
+"""Seconds to find the main text of a page; after them the whole text is used."""
 
 
 class _Enough(BaseException):

@@ -11,7 +11,7 @@ EXTRA = 'pip install "debate-orchestrator[evidence]"'
 
 
 class NotFetched(Exception):
-    """A page could not be fetched or read: `why`, as one sentence for a reader, and the address `at` which it ended."""
+    """A page could not be fetched or read. `why` is one sentence for a reader, `at` the last address that was tried."""
 
     state: ClassVar[State]
 

@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import NAME_PATTERN
-from debate_orchestrator.formats.validation import MAX_LISTED, Keys, validate
-from debate_orchestrator.formats.validation import key_path as written
+from debate_orchestrator.formats.validation import MAX_LISTED, Keys, key_path, validate
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.data import name_of, read_mapping_with_lines, read_text, real_path
 from debate_orchestrator.util.errors import BadFile, BadFormat, short_repr, suggest
@@ -78,11 +77,11 @@ class FormatSource(NamedTuple):
 
 def location(lines: Places, keys: Sequence[str | int]) -> str:
     """The place of a value, or else of what it should be in, as `FILE:LINE: key`."""
-    known = list(keys)
-    while known and tuple(map(str, known)) not in lines:
-        known.pop()
-    at = lines.get(tuple(map(str, known)), "")
-    return f"{at}: {written(keys)}" if keys else at
+    prefix = list(keys)
+    while prefix and tuple(map(str, prefix)) not in lines:
+        prefix.pop()
+    place = lines.get(tuple(map(str, prefix)), "")
+    return f"{place}: {key_path(keys)}" if keys else place
 
 
 def is_path(name: str) -> bool:
@@ -122,8 +121,8 @@ def read_source(given: str) -> FormatSource:
     errors = _name_problems(folder)
     folders, layers = _chain(folder, errors)
     data, lines = layers[-1]
-    for own, places in reversed(layers[:-1]):
-        data, lines = merge(data, lines, own, places)
+    for layer, places in reversed(layers[:-1]):
+        data, lines = merge(data, lines, layer, places)
     texts = _texts(folder, errors)
     _inherit(data, lines, folders, errors)
     named = re.fullmatch(NAME_PATTERN, folder.name) is not None
@@ -175,8 +174,8 @@ def _layer(folder: FormatFolder, errors: list[str]) -> tuple[dict[str, Any], Pla
         del data[key]
     name = data.pop("name", folder.name)
     if name != folder.name:
-        at = location(lines, ("name",))
-        errors.append(f"{at}: {short_repr(name)} should be {folder.name!r}, the folder's name. Leave the key out.")
+        place = location(lines, ("name",))
+        errors.append(f"{place}: {short_repr(name)} should be {folder.name!r}, the folder's name. Leave the key out.")
     if "rubric" in data:
         data["rubric"] = _rubric(data["rubric"], folder, lines, errors)
     return data, lines
@@ -196,10 +195,10 @@ def _must_be_its_own(folder: FormatFolder, file: str) -> None:
     """BadFile if a file in a folder of the user's leads out of it, or can't be followed."""
     try:
         home = real_path(folder.path)
-        own = folder.shipped or real_path(folder.path / file).startswith(os.path.join(home, ""))
+        inside = folder.shipped or real_path(folder.path / file).startswith(os.path.join(home, ""))
     except OSError:
-        own = False
-    if not own:
+        inside = False
+    if not inside:
         raise BadFile(f"{folder.shown_path}/{file}: this link leads out of the format's folder. Copy the file there.")
 
 
@@ -228,10 +227,10 @@ def _rubric(given: Any, folder: FormatFolder, lines: Places, errors: list[str]) 
     return {"name": name, **data}
 
 
-def merge(base: dict[str, Any], lines: Places, own: dict[str, Any], places: Places) -> tuple[dict[str, Any], Places]:
+def merge(base: dict[str, Any], lines: Places, layer: dict[str, Any], places: Places) -> tuple[dict[str, Any], Places]:
     """A format over the one that it extends."""
     merged, heads = dict(base), set[tuple[str, ...]]()
-    for key, value in own.items():
+    for key, value in layer.items():
         deeper = key in ONE_DEEPER and isinstance(value, dict) and isinstance(base.get(key), dict)
         merged[key] = {**base[key], **value} if deeper else value
         heads |= {(key, str(inner)) for inner in value} if deeper else {(key,)}

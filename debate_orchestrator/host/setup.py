@@ -42,7 +42,7 @@ from debate_orchestrator.util.redact import redact
 
 
 class AskResult(FrozenModel):
-    """What one call took, and what the conversation needs now."""
+    """The result of one call: the answers that were taken, and what is asked next."""
 
     now: SetupQuestion | Propose | Ready
     together: tuple[SetupQuestion, ...]
@@ -136,12 +136,12 @@ def _open_debate(state: SetupState, agreed: Callable[[tuple[Risk, ...]], bool]) 
 
 
 def _may_look(state: SetupState, agreed: Callable[[tuple[Risk, ...]], bool]) -> bool:
-    """Whether it may be looked up what lies at the output of a file, which may be a stranger's."""
+    """Whether this program may look at the output path that a file names: the file may be a stranger's."""
     return agreed(risks.of_settings({"output": state.given.get("output")}))
 
 
 def _with_free_output(state: SetupState, agreed: Callable[[tuple[Risk, ...]], bool], problems: list[str]) -> SetupState:
-    """The state without an output at which a debate can't be opened any more, so that it is asked for again."""
+    """The state. If no debate can be opened at its output any more, the output is removed, and so asked for again."""
     try:
         if "output" in state.given and _may_look(state, agreed):
             DebateFiles.named_by(state.given["output"]).must_be_new()  # makes no folder: a file may name one elsewhere
@@ -177,7 +177,7 @@ def _moderated(
             awaited = asked_before and not problem
             return state, turn_files, tuple(folder.missing_replies([turn_files])) if awaited else ()
         keep(state)
-        folder.archive(turn_files)
+        folder.move_taken_aside(turn_files)
     return state, None, ()
 
 

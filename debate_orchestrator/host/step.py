@@ -34,11 +34,11 @@ from debate_orchestrator.util.errors import BadFile, BadReply, DiskFull, OutOfTu
 
 _FIRST_LINE = re.compile(r"[\s\ufeff]*\[(?:sub)?agent hand-?back\b[^\]\r\n]*\]?", re.IGNORECASE)
 _LAST_LINE = re.compile(r"[ \t\ufeff]*agentId: ?[\w-]+", re.IGNORECASE)
-"""What agent hosts write around what an agent said: in the first line, or in one of the last six."""
+"""Lines that agent hosts add to a reply of an agent: the first line, or one of the last six."""
 
 
 class DueTurn(FrozenModel):
-    """One turn that the host must have taken."""
+    """One turn that is due at the host."""
 
     turn: str
     seat: str
@@ -61,7 +61,7 @@ class Accepted(FrozenModel):
 
 
 class StepResult(FrozenModel):
-    """What a step did and what it left."""
+    """The result of a step: the replies that it took, and the turns that are due now."""
 
     show: tuple[str, ...]
     accepted: tuple[Accepted, ...] = ()
@@ -116,13 +116,13 @@ def step(
 
 
 def wait(journal: str, seconds: float, given: Collection[str] = ()) -> None:
-    """Returns when the reply of every turn that waits for the host lies in its place, but for the turns `given`, or
-    after that many seconds. The journal is not locked meanwhile. Raises BadJournal."""
+    """Waits until the file of every reply due at the host is there, except for the turns in `given`, or for that many
+    seconds. The journal is not locked meanwhile. Raises BadJournal."""
     debate = stored_state(journal, read(journal).events)
     folder = TurnsFolder(DebateFiles.of_journal(journal).turns)
-    asked = [turn for turn in debate.due if spec_in(debate, turn.seat) == model_spec.HOST and turn.id not in given]
-    wants = {turn.id: "text" if debate.shape(turn) is None else "json" for turn in asked}
-    wait_for_replies([folder.turn_files(turn_id, form) for turn_id, form in wants.items()], seconds)
+    awaited = [turn for turn in debate.due if spec_in(debate, turn.seat) == model_spec.HOST and turn.id not in given]
+    reply_formats = {turn.id: "text" if debate.shape(turn) is None else "json" for turn in awaited}
+    wait_for_replies([folder.turn_files(turn_id, form) for turn_id, form in reply_formats.items()], seconds)
 
 
 class Stepper:
@@ -139,36 +139,36 @@ class Stepper:
     ):
         """`before_calls` is called once, before the first call. `begun` says that the debate was opened just now, so
         that its first announcements are new."""
-        self.open, self.folder, self.before_calls = debate, folder, before_calls
+        self.debate, self.folder, self.before_calls = debate, folder, before_calls
         self.permissions, self.begun, self.told = permissions, begun, False
         self.announcer = Announcer()
         self.before = [] if begun else self.announcer.new(debate.state)
-        self.callable = seat_providers(debate, permissions)
-        self.waiting = [turn.id for turn in self._due_at_host() if turn.id in self.debate.briefs_sent]
+        self.providers = seat_providers(debate, permissions)
+        self.waiting = [turn.id for turn in self._due_at_host() if turn.id in self.state.briefs_sent]
         self.accepted: list[Accepted] = []
         self.problems: list[str] = []
         self.rejected: set[str] = set()
 
     @property
-    def debate(self) -> DebateState:
-        return self.open.state
+    def state(self) -> DebateState:
+        return self.debate.state
 
-    def reopen(self, debate: OpenDebate) -> None:
-        """Goes on with the debate of this step, which was closed since."""
-        self.open, self.callable = debate, seat_providers(debate, self.permissions)
+    def reattach(self, debate: OpenDebate) -> None:
+        """Continues this step with the same debate, whose journal was closed and opened again."""
+        self.debate, self.providers = debate, seat_providers(debate, self.permissions)
 
     def take(self, given: Mapping[str, str], *, one_agent: bool = False) -> None:
         """Takes the replies in `given` (turn id to text), and saves them. One that can't be taken is a problem; all
         others are taken."""
         self._check_secret()
-        if one_agent and (note := Noted(note="one agent")) not in self.debate.notes:
-            self.open.record(note)
+        if one_agent and (note := Noted(note="one agent")) not in self.state.notes:
+            self.debate.record(note)
         for turn_id, text in given.items():
             try:
                 self._take(turn_id, text)
             except (BadReply, OutOfTurn) as error:
                 self._reject(turn_id, error.problems)
-        self.open.journal.sync()
+        self.debate.journal.sync()
 
     def step(self, given: Mapping[str, str]) -> StepResult:
         """Does as `take`, takes the replies in the folder too, runs the seats that can be called, and lays out what is
@@ -178,17 +178,17 @@ class Stepper:
             while self._collect() or self._call():
                 pass
         finally:
-            self.open.journal.sync()
+            self.debate.journal.sync()
         try:
-            turns = tuple(self._lay(turn) for turn in self.debate.due)
+            turns = tuple(self._lay(turn) for turn in self.state.due)
         except DiskFull as error:
-            raise self.open.with_saved(error) from error
-        self.open.journal.sync()
-        new = self.announcer.new(self.debate)
+            raise self.debate.with_saved(error) from error
+        self.debate.journal.sync()
+        new = self.announcer.new(self.state)
         show = new if self.begun or self.accepted else [*self.before, *new][-1:]
         missing = [turn for turn in turns if turn.turn in self.waiting and turn.turn not in self.rejected]
         return StepResult(
-            show=(*(line.shown_alone(self.debate) for line in show), *self._unused()),
+            show=(*(line.shown_alone(self.state) for line in show), *self._unused()),
             accepted=tuple(self.accepted),
             problems=tuple(self.problems),
             missing=tuple(
@@ -202,7 +202,7 @@ class Stepper:
         if reply_secret.is_there():
             return
         for turn in self._due_at_host():
-            coded = self.debate.shape(turn) is not None and needs_code(spec_in(self.debate, turn.seat))
+            coded = self.state.shape(turn) is not None and needs_code(spec_in(self.state, turn.seat))
             if coded and turn.id in self.waiting and os.path.lexists(self.folder.turn_files(turn.id, "json").brief):
                 reply_secret.kept_secret()  # the next step with this state folder lays the brief out again
                 problem = f"{turn.id}: the secret from which the code in its brief follows is not in the state folder."
@@ -211,7 +211,7 @@ class Stepper:
 
     def _unused(self) -> list[str]:
         """A sentence for each reply in the folder to a turn that an early end left out; the reply is moved aside."""
-        debate = self.debate
+        debate = self.state
         if (ended_early := wording.ended_early(debate)) is None:
             return []
         left_out = {
@@ -228,10 +228,10 @@ class Stepper:
         """Takes every reply in the folder that answers what is due; True if there was one."""
         before = len(self.accepted)
         for turn in self._due_at_host():
-            asked = self._brief(turn)
-            turn_files = self.folder.turn_files(turn.id, asked.wants)
+            request = self._brief(turn)
+            turn_files = self.folder.turn_files(turn.id, request.wants)
             try:
-                text = self.folder.collect(turn_files, self._brief_file(asked, turn, turn_files))
+                text = self.folder.collect(turn_files, self._brief_file(request, turn, turn_files))
                 if text is not None:
                     self._take(turn.id, text)
             except BadReply as error:
@@ -240,48 +240,48 @@ class Stepper:
 
     def _call(self) -> bool:
         """Runs the seats that have a provider; True if that brought a reply."""
-        before = len(self.debate.replies)
-        if not self.told and any(turn.seat in self.callable for turn in self.debate.due):
+        before = len(self.state.replies)
+        if not self.told and any(turn.seat in self.providers for turn in self.state.due):
             self.told = True
-            self.before_calls(self.open)
-        if self.callable:
-            asyncio.run(drive(self.open, self.callable, unsaved=UnsavedEvents(self.folder.tell)))
-        return len(self.debate.replies) > before
+            self.before_calls(self.debate)
+        if self.providers:
+            asyncio.run(drive(self.debate, self.providers, unsaved=UnsavedEvents(self.folder.tell)))
+        return len(self.state.replies) > before
 
     def _take(self, turn_id: str, text: str) -> None:
         """Takes a reply. Raises BadReply or OutOfTurn if it can't be taken."""
-        turn = schedule.turn(self.debate, turn_id)
-        if turn.seat in self.callable:
-            raise OutOfTurn(f"{turn_id}: this seat is filled by {self.callable[turn.seat].name}, not by the host.")
-        on_record = self.debate.replies.get(turn_id)
+        turn = schedule.turn(self.state, turn_id)
+        if turn.seat in self.providers:
+            raise OutOfTurn(f"{turn_id}: this seat is filled by {self.providers[turn.seat].name}, not by the host.")
+        on_record = self.state.replies.get(turn_id)
         if on_record is not None and on_record.reply.text == text:
             return
-        asked = self._brief(turn)
+        request = self._brief(turn)
         if line := _wrapper(text):
             problem = f"{turn_id}: the reply is wrapped in text of the host's own tools ({short_repr(line)})."
             raise BadReply(problem, hint="hand in what the agent wrote, and nothing around it")
-        reply = replies.stored(Reply(text=text, brief_digest=asked.digest, by=model_spec.HOST))
-        event = self._parsed(turn, asked, reply)
-        if turn_id not in self.debate.replies:
-            self._ask_once(turn, asked)
-        if self.open.record(event):
-            ignored = speech_rules.ignored_line(self.debate, turn, reply)
-            remark = self.debate.format.lines.remark(ignored) if ignored else None
-            words = sanitize.count_words(speech_rules.without_private_working(self.debate, text))
+        reply = replies.stored(Reply(text=text, brief_digest=request.digest, by=model_spec.HOST))
+        event = self._parsed(turn, request, reply)
+        if turn_id not in self.state.replies:
+            self._record_brief_sent(turn, request)
+        if self.debate.record(event):
+            ignored = speech_rules.ignored_line(self.state, turn, reply)
+            remark = self.state.format.lines.advice(ignored) if ignored else None
+            words = sanitize.count_words(speech_rules.without_private_working(self.state, text))
             changes = (event.changes if isinstance(event, StructuredReplyGiven) else ()) or None
             self.accepted.append(Accepted(turn=turn_id, words=words, remark=remark, changes=changes))
 
-    def _parsed(self, turn: Turn, asked: Brief, reply: Reply) -> ReplyEvent:
-        """What a reply amounts to. A structured one that can't be used goes on record, so that the next brief shows it
-        with what is wrong."""
+    def _parsed(self, turn: Turn, request: Brief, reply: Reply) -> ReplyEvent:
+        """The event that a reply makes. A structured reply that can't be used goes on record, so that the next brief
+        shows it with what is wrong."""
         try:
-            return replies.parse_reply(self.debate, turn, reply, asked.code)
+            return replies.parse_reply(self.state, turn, reply, request.code)
         except BadReply as error:
-            if self.debate.shape(turn) is None:
+            if self.state.shape(turn) is None:
                 raise
-            self._ask_once(turn, asked)
+            self._record_brief_sent(turn, request)
             rejected = Rejected(turn=turn.id, problems=tuple(error.problems), reply=reply, absent=False)
-            self.open.record(rejected)
+            self.debate.record(rejected)
             raise
 
     def _reject(self, turn_id: str, problems: list[str]) -> None:
@@ -289,37 +289,37 @@ class Stepper:
         self.problems += problems
 
     def _due_at_host(self) -> list[Turn]:
-        return [turn for turn in self.debate.due if turn.seat not in self.callable]
+        return [turn for turn in self.state.due if turn.seat not in self.providers]
 
-    def _ask_once(self, turn: Turn, asked: Brief) -> None:
-        earlier = self.debate.briefs_sent.get(turn.id)
-        if not earlier or earlier[-1].brief_digest != asked.digest:
-            self.open.record(BriefSent(turn=turn.id, brief_digest=asked.digest, by=model_spec.HOST))
+    def _record_brief_sent(self, turn: Turn, request: Brief) -> None:
+        earlier = self.state.briefs_sent.get(turn.id)
+        if not earlier or earlier[-1].brief_digest != request.digest:
+            self.debate.record(BriefSent(turn=turn.id, brief_digest=request.digest, by=model_spec.HOST))
 
     def _brief(self, turn: Turn) -> Brief:
         """The brief of a due turn as the host may see it: without the secrets of the environment. It ends with the last
         reply that could not be used, and why."""
-        rejected = self.debate.rejected.get(turn.id, ())
+        rejected = self.state.rejected.get(turn.id, ())
         former = rejected[-1] if rejected and rejected[-1].reply.by == model_spec.HOST else None
-        code = code_for(self.debate, turn, spec_in(self.debate, turn.seat), reply_secret.kept_secret)
-        return brief(self.debate, turn, former, code).redacted()
+        code = code_for(self.state, turn, spec_in(self.state, turn.seat), reply_secret.kept_secret)
+        return brief(self.state, turn, former, code).redacted()
 
-    def _brief_file(self, asked: Brief, turn: Turn, turn_files: TurnFiles) -> str:
-        return brief_file(asked, self.debate, turn, os.path.basename(turn_files.reply))
+    def _brief_file(self, request: Brief, turn: Turn, turn_files: TurnFiles) -> str:
+        return brief_file(request, self.state, turn, os.path.basename(turn_files.reply))
 
     def _lay(self, turn: Turn) -> DueTurn:
-        asked = self._brief(turn)
-        turn_files = self.folder.turn_files(turn.id, asked.wants)
-        earlier = earlier_briefs(self.open.journal.events, turn, os.path.basename(turn_files.reply))
-        self._ask_once(turn, asked)
-        if problem := self.folder.write_brief(turn_files, self._brief_file(asked, turn, turn_files), earlier):
+        request = self._brief(turn)
+        turn_files = self.folder.turn_files(turn.id, request.wants)
+        earlier = earlier_briefs(self.debate.journal.events, turn, os.path.basename(turn_files.reply))
+        self._record_brief_sent(turn, request)
+        if problem := self.folder.write_brief(turn_files, self._brief_file(request, turn, turn_files), earlier):
             self._reject(turn.id, [problem])
         return DueTurn(
             turn=turn.id,
             seat=turn.seat,
-            title=self.debate.format.heading_of(turn),
+            title=self.state.format.heading_of(turn),
             brief=turn_files.brief,
             reply=turn_files.reply,
-            wants=asked.wants,
-            json_schema=asked.json_schema,
+            wants=request.wants,
+            json_schema=request.json_schema,
         )

@@ -129,8 +129,8 @@ class TurnsFolder:
         replies = {name: found[1] for name in names if (found := _REPLY.fullmatch(name)) and found[1] in turns}
         return {turn: self._move_aside(os.path.join(self.folder, name), "aside") for name, turn in replies.items()}
 
-    def archive(self, turn_files: TurnFiles) -> None:
-        """Puts away a brief and the reply that was taken, so that the same turn can be asked for again."""
+    def move_taken_aside(self, turn_files: TurnFiles) -> None:
+        """Moves a brief and its reply, which was taken, aside, so that the same turn can be asked for again."""
         for path in (turn_files.reply, turn_files.brief):
             if os.path.lexists(path):
                 self._move_aside(path, "taken")
@@ -156,12 +156,12 @@ def _encoded(brief: str) -> bytes:
 
 
 def wait_for_replies(awaited: Iterable[TurnFiles], seconds: float) -> None:
-    """Returns when a whole reply lies in each of these places, or after that many seconds. Places without a brief are
-    not waited for."""
+    """Waits until each of these reply files is there and whole, or for that many seconds. Turns without a brief file
+    are not waited for."""
     end, before = time.monotonic() + seconds, list[tuple[int, int] | None]()
-    asked = [turn_files for turn_files in awaited if os.path.lexists(turn_files.brief)]
-    while asked:
-        now = [_written(turn_files.reply) for turn_files in asked]
+    with_brief = [turn_files for turn_files in awaited if os.path.lexists(turn_files.brief)]
+    while with_brief:
+        now = [_written(turn_files.reply) for turn_files in with_brief]
         left = end - time.monotonic()
         if left <= 0 or (all(now) and now == before):
             return

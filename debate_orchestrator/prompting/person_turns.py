@@ -122,5 +122,5 @@ def speech_remarks(debate: DebateState, turn: Turn, text: str) -> list[str]:
     elif turn.speaking and speech_rules.says(debate, lines.concede, turn, reply):
         found.append("It concedes the whole debate, which ends the debate.")
     elif ignored := speech_rules.ignored_line(debate, turn, reply):
-        found.append(lines.remark(ignored))
+        found.append(lines.advice(ignored))
     return found

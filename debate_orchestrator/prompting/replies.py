@@ -140,8 +140,10 @@ def _sides(debate: DebateState, turn: Turn) -> dict[str, frozenset[str]]:
         side: _side_phrases(side, format.name_of(side), format.seats[holder].side, positions[holder])
         for side, holder in holders.items()
     }
-    every = [phrase for own in phrases.values() for phrase in own]
-    return {side: frozenset(phrase for phrase in own if every.count(phrase) == 1) for side, own in phrases.items()}
+    every = [phrase for of_side in phrases.values() for phrase in of_side]
+    return {
+        side: frozenset(phrase for phrase in of_side if every.count(phrase) == 1) for side, of_side in phrases.items()
+    }
 
 
 def _check_speech(debate: DebateState, turn: Turn, text: str) -> None:

@@ -37,7 +37,7 @@ ResponseListener = Callable[[int, Mapping[str, str]], None]
 """Gets the status and the headers of each response to a call."""
 
 response_listener: ContextVar[ResponseListener | None] = ContextVar("response_listener", default=None)
-"""Set in the task that makes a call, by what has to know."""
+"""Set in the task that makes a call, to be told of each response."""
 _NEEDED_HEADERS = {
     "host", "accept", "accept-encoding", "connection", "content-type", "content-length", "user-agent",
     "anthropic-version",
@@ -286,7 +286,7 @@ class ApiModel(Provider):
             return reason
         from_library = type(error).__module__.partition(".")[0] in (*_TRANSPORTS, self.sdk_name)
         if not (unreadable or from_library or isinstance(error, OSError | ValueError)):
-            return error  # a mistake of ours: it must be seen
+            return error  # an error in this program: it must be seen
         what = call_errors.quote(call_errors.described(error, reason))
         if wrapped and isinstance(reason, socket.gaierror):
             what = f"the name of its server was not found ({call_errors.quote(reason)}), or this machine is offline"

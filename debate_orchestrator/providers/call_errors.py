@@ -93,7 +93,7 @@ def unreachable(who: str, what: str, *, reached: bool) -> TransientError:
 
 
 def with_partial(error: ExternalError, partial: Reply | None) -> ExternalError:
-    """The error, with what had come before it, where the call is made again."""
+    """The same error; a TransientError also gets the part of the reply that had come."""
     if isinstance(error, TransientError):
         error.partial = partial
     return error

@@ -35,20 +35,20 @@ def spec_problem(spec: str, seat: str = "") -> str | None:
         return f"{shown} contains a key, and a cast is written into journals. Try: set the key in the environment."
     if not spec.isprintable():  # it stands in lines that a person reads before money is spent
         return f"{short_repr(spec)} is not a model spec: it has a line break or another unprintable character."
-    real, known = entry(model_spec.unrehearsed(spec)), entry(spec)
-    if real is not None and real.seats == (CLERK,):
+    real_entry, provider_entry = entry(model_spec.unrehearsed(spec)), entry(spec)
+    if real_entry is not None and real_entry.seats == (CLERK,):
         if seat and seat != CLERK:
             return f"{short_repr(spec)} can only be the clerk: it looks up pages and does not speak."
-        spec, known = model_spec.unrehearsed(spec), real
-    elif real is not None and real.seats and seat and seat not in real.seats:
+        spec, provider_entry = model_spec.unrehearsed(spec), real_entry
+    elif real_entry is not None and real_entry.seats and seat and seat not in real_entry.seats:
         return f"{short_repr(spec)} can't fill this seat: a person argues or judges."
-    if known is None or not known.module:
+    if provider_entry is None or not provider_entry.module:
         from debate_orchestrator.providers import discovery  # late: most casts are spelt right
 
-        fitting = [known for known in ENTRIES.values() if not (known.seats and seat) or seat in known.seats]
-        usable = ", ".join(known.example for known in fitting)
+        fitting = [other for other in ENTRIES.values() if not (other.seats and seat) or seat in other.seats]
+        usable = ", ".join(other.example for other in fitting)
         return f"{short_repr(spec)} is not a model spec; use one of {usable}. Try: {discovery.corrected_spec(spec)}."
-    problem: str | None = _module(known).problem(spec)
+    problem: str | None = _module(provider_entry).problem(spec)
     return problem
 
 
@@ -82,10 +82,10 @@ def _api_specs(cast: Mapping[str, tuple[str, ...]]) -> list[str]:
 
 
 def make_providers(
-    current: CurrentState, archive: str | None = None, permissions: Permissions = NO_PERMISSIONS
+    current: CurrentState, pages_folder: str | None = None, permissions: Permissions = NO_PERMISSIONS
 ) -> dict[str, Provider]:
-    """The provider of every seat that has one; seats with the same spec share it. `archive` is the folder for pages
-    that are fetched. BadSettings if the cast can't be used."""
+    """The provider of every seat that has one; seats with the same spec share it. Pages that are fetched are kept in
+    `pages_folder`. BadSettings if the cast can't be used."""
     cast = current.state.cast
     if problems := cast_problems(cast) or _unencrypted(cast, permissions):
         raise BadSettings(problems)
@@ -97,7 +97,7 @@ def make_providers(
             if spec != model_spec.HOST:
                 by_seat[seat] = by_spec[spec] = by_spec.get(spec) or make_provider(spec, current, permissions)
     for provider in by_spec.values():
-        provider.archive = archive
+        provider.pages_folder = pages_folder
     return by_seat
 
 
@@ -107,6 +107,6 @@ def make_provider(spec: str, current: CurrentState, permissions: Permissions = N
     return provider
 
 
-def _module(known: ProviderEntry) -> Any:
+def _module(provider_entry: ProviderEntry) -> Any:
     """The module of a provider, which imports its library only when it is called."""
-    return import_module(known.module, __package__)
+    return import_module(provider_entry.module, __package__)

@@ -46,7 +46,7 @@ class Clerk(Provider):
         from debate_orchestrator.evidence.check import check
         from debate_orchestrator.evidence.fetch import Fetcher
 
-        folder = None if self.archive is None else Path(self.archive)
+        folder = None if self.pages_folder is None else Path(self.pages_folder)
         fetcher = (self._fetcher or Fetcher)()
         found = await asyncio.gather(*(check(claim["url"], claim["quote"], folder, fetcher) for claim in cited))
         return [

@@ -159,7 +159,7 @@ class _Run(Program):
             return self._done()
         try:
             self._on_text(self._decoder.decode(data))
-        except Exception as error:  # a mistake of ours: it is raised where the reply is awaited
+        except Exception as error:  # an error in this program: it is raised where the reply is awaited
             self.over.set_exception(error)
 
     def _keep(self, redacted: str) -> None:
@@ -215,8 +215,8 @@ async def started(
 
 
 async def _end(transport: asyncio.SubprocessTransport, run: _Run) -> None:
-    """Ends what is left of a program and of what it started, and closes its pipes. Cancelled itself, it waits no
-    longer, and still leaves nothing alive."""
+    """Ends a program with all processes that it started, and closes its pipes. If this task is cancelled, it stops
+    waiting and kills them at once."""
     group, loop = transport.get_pid(), asyncio.get_running_loop()
     try:
         left, until = _signalled(group, signal.SIGTERM), loop.time() + GRACE

@@ -73,8 +73,8 @@ def available(permissions: Permissions = NO_PERMISSIONS) -> list[Available]:
     """Every way to fill a seat, all servers asked at once. Takes up to `LIMITS.lookup` seconds."""
     apis = [known for known in ENTRIES.values() if known.api is not None]
     with ThreadPoolExecutor(len(apis)) as pool:
-        asked = [pool.submit(_server, known, permissions) for known in apis]
-        found = [future.result() for future in asked]
+        lookups = [pool.submit(_server, api, permissions) for api in apis]
+        found = [lookup.result() for lookup in lookups]
     found += _installed()
     listed = {known.example: known.about for known in ENTRIES.values() if known.about}
     listed["anthropic:MODEL@URL"] = _OTHER_SERVERS

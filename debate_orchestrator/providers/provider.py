@@ -41,7 +41,7 @@ class Provider:
     """Whether calls with the same beginning get cheaper once the first of them has begun to answer."""
     person: PersonInput | None = None
     """Who takes the turns of a human seat; None until the terminal or the browser provides one."""
-    archive: str | None = None
+    pages_folder: str | None = None
     """The folder for pages that are fetched; None keeps nothing."""
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
@@ -52,19 +52,19 @@ class Provider:
     async def close(self) -> None:
         """Closes connections and ends processes. The provider may be used again, in another event loop."""
 
-    async def admitted(self, brief: Brief, stop: asyncio.Event) -> bool:
-        """Returns when there is room for a call with this brief, before its `BriefSent` is written; False if `stop`
-        was set before."""
+    async def acquire(self, brief: Brief, stop: asyncio.Event) -> bool:
+        """Waits until the rate limits have room for a call with this brief, and takes it, before its `BriefSent` is
+        written; False if `stop` is set first, and nothing is taken."""
         return not stop.is_set()
 
-    def withdraw(self, brief: Brief) -> None:
-        """Gives the room back of an admitted call that is not made."""
+    def release(self, brief: Brief) -> None:
+        """Gives back what `acquire` took for a call that is not made."""
 
     def in_batch(self, brief: Brief) -> bool:
         """Whether the call with this brief goes into a batch, at the price of one."""
         return False
 
-    def under_way(self, brief: Brief) -> bool:
+    def in_sent_batch(self, brief: Brief) -> bool:
         """Whether this call is in a batch and its `BriefSent` is on record."""
         return False
 

@@ -143,7 +143,7 @@ def unencrypted(server: ModelServer, url: str | None = None, *, insecure: bool) 
     """Why no key may be sent to `url`, or else to the server's address: it would go over plain http to another
     machine, and the user does not permit that (`insecure`). None if it may be sent.
 
-    The SDK of a vendor may find credentials that no variable tells of, so its address is always checked.
+    The SDK of a vendor may find credentials outside the environment variables, so its address is always checked.
     """
     url = url or server.address
     no_key = server.url is not None and server.key() is None

@@ -77,7 +77,7 @@ class Announcer:
 
     def __init__(self) -> None:
         self._started = False
-        self._settled = 0
+        self._announced = 0
         """Stages of which everything is announced."""
         self._opened: Stage | None = None
         """The stage that was announced last; its turns may be due still."""
@@ -94,7 +94,7 @@ class Announcer:
         before = [] if self._started else [*_rehearsed(debate), *_own_issues(debate)]
         self._started = True
         stages = debate.stages
-        for n in range(self._settled, len(stages)):
+        for n in range(self._announced, len(stages)):
             if stages[n] != self._opened:
                 self._opened = stages[n]
                 before += self._begun(debate, stages[n])
@@ -103,7 +103,7 @@ class Announcer:
             found.append(StageAnnouncements(stages[n], tuple(before), tuple(after)))
             if not all_taken:
                 break
-            self._settled, before = n + 1, []
+            self._announced, before = n + 1, []
         return found
 
     def _begun(self, debate: DebateState, stage: Stage) -> Iterator[Announcement]:

@@ -21,7 +21,7 @@ from debate_orchestrator.reports.wording import winner_word
 from debate_orchestrator.util.numbers import decimals
 from debate_orchestrator.util.sanitize import one_line
 
-SETTLED = "resolved by consensus"
+RESOLVED = "resolved by consensus"
 MAX_OPEN = 3
 """Open claims that stand on the first screen."""
 _REASONS = ("summary", "justification", "reasons", "why")
@@ -79,7 +79,7 @@ class FirstScreen(NamedTuple):
 
 def first_screen(report: ReportModel) -> FirstScreen:
     """The first screen of a report."""
-    still_open = [(f"C{n}", row) for n, row in enumerate(report.dissent or (), start=1) if row.status != SETTLED]
+    still_open = [(f"C{n}", row) for n, row in enumerate(report.dissent or (), start=1) if row.status != RESOLVED]
     still_open.sort(key=lambda claim: claim[1].status != "unresolved")
     return FirstScreen(
         headline=headline(report),

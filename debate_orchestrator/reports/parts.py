@@ -14,7 +14,7 @@ from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.reply import FoundPage, Usage
 from debate_orchestrator.core.schema import Shape
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.core.verdict import BallotReading, Remark, RoundResult, Verdict, Vote
+from debate_orchestrator.core.verdict import BallotReading, RoundResult, Verdict, VerdictRemark, Vote
 from debate_orchestrator.core.visible_text import Quote
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.wording import Scales
@@ -275,7 +275,7 @@ class VerdictReport(Verdict, Part):
     """The mean of what judges give the winner, from 0 to 1; null where they do not bet."""
     swing: dict[str, int]
     """Side to the votes it gained since the first word; empty where no judge voted both times."""
-    remarks: tuple[Remark, ...]
+    remarks: tuple[VerdictRemark, ...]
     """Where declarations and numbers disagree."""
     probability: Fraction | None = Field(exclude=True)
     """The same in the format's own units."""

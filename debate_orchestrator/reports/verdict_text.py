@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, TIE
-from debate_orchestrator.core.verdict import Remark
+from debate_orchestrator.core.verdict import VerdictRemark
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import EarlierDebateReport, VerdictReport
@@ -16,7 +16,7 @@ from debate_orchestrator.reports.rich_text import Phrase, PhraseTable, citing, j
 from debate_orchestrator.reports.wording import winner_word
 from debate_orchestrator.util.numbers import decimals, percent, plural
 
-_REMARKS: dict[Remark, str] = {
+_REMARKS: dict[VerdictRemark, str] = {
     "winner is behind on points": (
         "The declared winner is behind on points: the declaration and the scores disagree, and both stand."
     ),
@@ -33,7 +33,7 @@ _REMARKS: dict[Remark, str] = {
     ),
     "judges disagree": "The judges do not agree on the winner.",
 }
-_UNDECLARED: dict[Remark, str] = {
+_UNDECLARED: dict[VerdictRemark, str] = {
     "tie declared on unequal scores": "The votes are equal and the mean scores are not; by rule the votes decide.",
     "winner is behind on points": "The winner has more votes and fewer points; by rule the votes decide.",
     "scores are equal": "The mean scores are equal: the votes alone decide.",

@@ -357,11 +357,11 @@ class SetupQuestions:
         line = answers.message_line("topic", text)
         if state.progress.topics and line in (self.current_answer(state, "topic"), state.progress.topics[-1]):
             return state
-        return with_progress(self._unsettled(state), topics=(line,))
+        return with_progress(self._without_topic(state), topics=(line,))
 
     def _take_framing(self, state: SetupState, text: str, source: Source) -> SetupState:
         chosen = self._framing(state, text)
-        return self._correct(state, text) if chosen is None else self._settled(state, chosen, "derived")
+        return self._correct(state, text) if chosen is None else self._with_confirmed_topic(state, chosen, "derived")
 
     def _framing(self, state: SetupState, text: str) -> str | None:
         """The framing of those proposed that an answer chooses; None if it chooses none."""
@@ -379,20 +379,20 @@ class SetupQuestions:
     def _take_topic_ok(self, state: SetupState, text: str, source: Source) -> SetupState:
         if text.lower() in _YES:
             restated = sanitize.one_line((state.progress.proposal or {}).get("restated") or state.given["topic"])
-            return self._settled(state, restated, source if restated == _last(state) else "derived")
+            return self._with_confirmed_topic(state, restated, source if restated == _last(state) else "derived")
         if text.lower() in _NO:
-            return with_progress(self._unsettled(state), topics=())
+            return with_progress(self._without_topic(state), topics=())
         if meant := suggest(text.lower(), (_YES[0], _NO[0])):
             raise BadSettings(f"topic_ok: {short_repr(text)} is not yes, no, or the topic in other words. {meant}")
         return self._correct(state, text)
 
-    def _settled(self, state: SetupState, topic: str, source: Source) -> SetupState:
+    def _with_confirmed_topic(self, state: SetupState, topic: str, source: Source) -> SetupState:
         """The state with its topic confirmed."""
         if state.given.get("topic") != topic:
-            state = with_answers(self._unsettled(state, state.progress.proposal), source, topic=topic)
+            state = with_answers(self._without_topic(state, state.progress.proposal), source, topic=topic)
         return with_progress(state, topic_ok=True)
 
-    def _unsettled(self, state: SetupState, proposal: dict[str, Any] | None = None) -> SetupState:
+    def _without_topic(self, state: SetupState, proposal: dict[str, Any] | None = None) -> SetupState:
         """The state without its topic, and without positions that were derived from it."""
         derived = state.progress.positions == "auto"
         state = without_answers(state, "topic", *(["positions"] if derived else []))
@@ -400,7 +400,7 @@ class SetupQuestions:
 
     def _correct(self, state: SetupState, text: str) -> SetupState:
         topics = (*state.progress.topics, answers.message_line("topic", text))
-        return with_progress(self._unsettled(state), topics=topics[-MAX_KEPT:])
+        return with_progress(self._without_topic(state), topics=topics[-MAX_KEPT:])
 
     def _take_positions(self, state: SetupState, text: str, source: Source) -> SetupState:
         chosen = text.lower()

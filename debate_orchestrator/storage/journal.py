@@ -406,10 +406,10 @@ class JournalWriter:
 
     async def synced(self) -> None:
         """`sync` off the event loop. Tasks that wait while another syncs share the next sync."""
-        from debate_orchestrator.util.threads import in_own_thread  # late: reading a journal needs no asyncio
+        from debate_orchestrator.util.threads import in_debate_pool  # late: reading a journal needs no asyncio
 
         written = self._written
-        await in_own_thread(lambda: self.sync(written))
+        await in_debate_pool(lambda: self.sync(written))
 
     async def handed_over(self) -> None:
         """Returns when all that was appended outlives this process. Lines of a file do at once."""

@@ -20,8 +20,8 @@ def stored_state(journal: str, events: Iterable[Event]) -> DebateState:
 
 @contextmanager
 def telling(journal: str = "") -> Iterator[None]:
-    """Raises DamagedJournal in place of any error while a journal is made into a state or a report. `journal` is its
-    path, or empty where that is not known. That error is the `__cause__`: it may be a mistake in this program."""
+    """Makes a DamagedJournal of what goes wrong while a journal is made into a state or a report. `journal` is its
+    path, or empty where that is not known. What was raised is the `__cause__`: it may be an error in this program."""
     named = name_of(journal) if journal else "This journal"
     try:
         yield

@@ -23,7 +23,7 @@ from debate_orchestrator.prompting.fields import (
     written,
 )
 from debate_orchestrator.terminal.drafts import DraftWriter
-from debate_orchestrator.terminal.prompt import EditorWanted, Leave, Line, Prompter, Question
+from debate_orchestrator.terminal.prompt import EditorWanted, Line, Prompter, Question, Quit
 from debate_orchestrator.util.errors import BadReply, BadSettings, short_repr
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.terminal_text import Back, numbered
@@ -95,7 +95,7 @@ class Form(ABC):
     ) -> None:
         """Asks `question`, if one is given, and then every question without a valid answer. With `problems`, what
         was entered is then shown, to be changed or handed in; it returns what is wrong with the whole, and `remarks`
-        what may be meant so. Raises Leave."""
+        what may be meant so. Raises Quit."""
         while True:
             question = question or self._missing()
             try:
@@ -149,9 +149,9 @@ class Form(ABC):
                     raise BadReply(f"The list should have {lacking}. The same again ends it.")
             except EditorWanted as wanted:
                 await self.edit(typing, wanted.typed)
-            except Leave as leaving:
-                if leaving.typed:
-                    self.entered[typing] = leaving.typed
+            except Quit as quitting:
+                if quitting.typed:
+                    self.entered[typing] = quitting.typed
                 raise
             except BadReply as error:
                 problems = error.problems if answer or short_list else ["An answer is needed here."]
@@ -223,7 +223,7 @@ _CHANGES = "-4 strikes I4, 7>1 moves I7 to the first place, + and a question add
 
 
 async def change_issues(prompter: Prompter, questions: Sequence[str]) -> IssuesChanged:
-    """The list as the person wants it. Raises Leave."""
+    """The list as the person wants it. Raises Quit."""
     listed = list(questions)
     while True:
         shown = (f"  I{number}. {question}" for number, question in enumerate(listed, start=1))

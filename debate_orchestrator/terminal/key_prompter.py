@@ -24,10 +24,10 @@ from prompt_toolkit.styles import Style
 
 from debate_orchestrator.terminal.prompt import (
     EditorWanted,
-    Leave,
     Line,
     Prompter,
     Question,
+    Quit,
     choice_rows,
     matching_choice,
     on_screen,
@@ -82,8 +82,8 @@ class KeyPrompter(Prompter):
             typed = await session.prompt_async(
                 default=Document(question.now, len(question.now)), handle_sigint=False, pre_run=begin
             )
-        except (EOFError, KeyboardInterrupt, Leave):
-            raise Leave(session.default_buffer.text) from None
+        except (EOFError, KeyboardInterrupt, Quit):
+            raise Quit(session.default_buffer.text) from None
         if not typed.strip() and self._selected is not None:
             return values[self._selected]
         return typed
@@ -105,8 +105,8 @@ class KeyPrompter(Prompter):
             include_default_pygments_style=False,
             enable_suspend=self._own_input is None,  # it stops the whole group, which is for a shell's terminal alone
             erase_when_done=question.private,
-            interrupt_exception=Leave,
-            eof_exception=Leave,
+            interrupt_exception=Quit,
+            eof_exception=Quit,
             input=self._input,
             output=self._output,
         )
@@ -148,10 +148,10 @@ class KeyPrompter(Prompter):
         self._output.write_raw("\x1b[H\x1b[2J\x1b[3J")
         self._output.flush()
 
-    def abandon(self) -> None:
+    def quit(self) -> None:
         session = self._session
         if session is not None and session.app.is_running and not session.app.is_done:
-            session.app.exit(exception=Leave())
+            session.app.exit(exception=Quit())
 
     def refresh(self) -> None:
         if self._session is not None and self._session.app.is_running:

@@ -11,10 +11,10 @@ from typing import TextIO
 
 from debate_orchestrator.terminal.prompt import (
     EditorWanted,
-    Leave,
     Line,
     Prompter,
     Question,
+    Quit,
     choice_rows,
     on_screen,
     question_lines,
@@ -84,7 +84,7 @@ class LinePrompter(Prompter):
         while True:
             try:
                 typed = await self._line()
-            except Leave:
+            except Quit:
                 if rest := self._unread.decode("utf-8", "replace"):  # the last line may lack its end
                     question.changed(f"{text}\n{rest}" if text else rest)
                 raise
@@ -108,7 +108,7 @@ class LinePrompter(Prompter):
         return shows is not None
 
     async def _line(self) -> str:
-        """The next line. Raises Leave where no more will come."""
+        """The next line. Raises Quit where no more will come."""
         loop, descriptor = asyncio.get_running_loop(), sys.stdin.fileno() if self._given is None else self._given
         self._coming = loop.create_future()
         self._take(b"")
@@ -128,7 +128,7 @@ class LinePrompter(Prompter):
         if data:
             self._take(data)
         else:
-            self.abandon()
+            self.quit()
 
     def _take(self, data: bytes) -> None:
         self._unread += data
@@ -140,9 +140,9 @@ class LinePrompter(Prompter):
     def clear(self) -> None:
         self._print("\n" * 2 * shutil.get_terminal_size().lines)
 
-    def abandon(self) -> None:
+    def quit(self) -> None:
         if self._coming is not None and not self._coming.done():
-            self._coming.set_exception(Leave())
+            self._coming.set_exception(Quit())
 
 
 def terminal_prompter(stream: TextIO | None = None) -> Prompter:

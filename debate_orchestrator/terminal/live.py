@@ -65,7 +65,7 @@ class QuestionPrompt:
         self._done(text, seats)
 
     def rows(self, width: int) -> list[Row]:
-        """What is asked for, and the end of what was typed."""
+        """The prompt, and the end of the text typed so far."""
         if not self._seats:
             choices = [f"{seat[0]} {one_line(name)}" for seat, name in self._names.items()]
             return packed(["A question from the floor, to whom?", *choices, "Enter all", "Esc cancel"], width, "bold")
@@ -138,7 +138,7 @@ class Live:
                 if debate.shape(speech.turn) is None:
                     text = event.reply.text
                     shown = wording.filler_in_place(text) if self._is_stand_in(speech.turn) else text
-                    speech.settle(shown, _notes(debate, speech.turn, event))
+                    speech.show_recorded(shown, _notes(debate, speech.turn, event))
                 else:  # a structured reply was wanted, and declined
                     self._reply(speech.turn)
             case events.StructuredReplyGiven():
@@ -253,16 +253,16 @@ class Live:
         return self._speeches[turn_id]
 
     def _new(self, turn: Turn) -> SpeechView:
-        format, known = self._debate.format, self._debate.knows_thinking_tags
+        format, model_tags = self._debate.format, self._debate.knows_thinking_tags
         style = _side_style(self._debate, turn.seat) if turn.seat in format.sides else JUDGE
-        return SpeechView(turn, format.heading_of(turn), style, self._now(), format.private, known=known)
+        return SpeechView(turn, format.heading_of(turn), style, self._now(), format.private, model_tags=model_tags)
 
     def _end_stage(self) -> None:
         """Prints what was heard in the stage under way."""
         if self._stage is None:
             return
         for speech in self._stage.speeches:
-            speech.leave()
+            speech.stop()
             self._speeches.pop(speech.turn.id)
         finished, _ = self._stage.rows(self._width, self._display.size()[1], beside=self._display.moves)
         self._put(finished, gap=False)
@@ -349,8 +349,8 @@ class Live:
         self._put(rows, gap=gap, of_ballots=of_ballots)
 
     def _put(self, rows: Sequence[Row], *, gap: bool = True, of_ballots: bool = False) -> None:
-        """Adds finished rows; with `gap`, after an empty one. What tells of ballots is hidden as long as
-        they are."""
+        """Adds finished rows; with `gap`, after an empty one. Rows `of_ballots` are held back as long as
+        ballots are hidden."""
         if of_ballots and self._ballots_hidden:
             self._hidden_rows += [*([()] if gap else []), *rows]
             return

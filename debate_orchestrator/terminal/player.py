@@ -92,7 +92,7 @@ class Player:
         return True
 
     @property
-    def _at_once(self) -> bool:
+    def _plays_instantly(self) -> bool:
         return self._pace is None or self._to_verdict
 
     def _was_replaced(self, event: Event) -> bool:
@@ -102,8 +102,8 @@ class Player:
     async def _lead_up_to(self, event: Event, batch: Sequence[Event]) -> None:
         """Plays what is seen before an event is complete."""
         if isinstance(event, Spoke | Declined) and event.turn not in self._spoken:
-            at_once = batch if self._live.beside else [event]
-            spoken = [other for other in at_once if isinstance(other, Spoke | Declined)]
+            together = batch if self._live.beside else [event]
+            spoken = [other for other in together if isinstance(other, Spoke | Declined)]
             await self._speak(
                 {other.turn: speech_rules.without_private_working(self.debate, other.reply.text) for other in spoken}
             )
@@ -121,7 +121,7 @@ class Player:
         self._skip.clear()
         words = [(schedule.turn(self.debate, turn), _WORD.findall(text)) for turn, text in texts.items()]
         at, longest = 0.0, max(len(found) for _, found in words)
-        while not self._at_once and at < longest and not self._skip.is_set():
+        while not self._plays_instantly and at < longest and not self._skip.is_set():
             until = at + (self._pace or 0) / 60 * TICK
             for turn, found in words:
                 self._live.on_text(turn, "".join(found[int(at) : int(until)]))
@@ -131,7 +131,7 @@ class Player:
     async def _rest(self, seconds: float) -> None:
         """Waits, unless a key skips that."""
         self._skip.clear()
-        for _ in range(0 if self._at_once else round(seconds / TICK)):
+        for _ in range(0 if self._plays_instantly else round(seconds / TICK)):
             if self._skip.is_set():
                 break
             await self._tick()

@@ -20,7 +20,7 @@ from debate_orchestrator.util.data import MAX_SIZE, read_text
 from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import one_line, sanitize, unbroken
-from debate_orchestrator.util.terminal_text import BACK, LEAVE, MAX_WIDTH, Back, Unanswered, chosen, wrapped
+from debate_orchestrator.util.terminal_text import BACK, MAX_WIDTH, QUIT, Back, Unanswered, chosen, wrapped
 
 _PAGERS = ("less", "more")
 _WAY_OUT = "space goes on, b back, q leaves this text"
@@ -32,8 +32,8 @@ _KEEP_BACK = (
 _NO_BACK = "No question comes before this one."
 
 
-class Leave(Unanswered):
-    """The person leaves."""
+class Quit(Unanswered):
+    """The person wants to quit."""
 
 
 class EditorWanted(Unanswered):
@@ -117,7 +117,7 @@ class Prompter(ABC):
         """Whether an editor or a pager has the terminal; an interrupt is meant for it then."""
 
     async def ask(self, question: Question) -> str:
-        """The answer: the value of a choice, or the text. Raises Leave, and Back or EditorWanted where the question
+        """The answer: the value of a choice, or the text. Raises Quit, and Back or EditorWanted where the question
         says so."""
         while True:
             try:
@@ -125,8 +125,8 @@ class Prompter(ABC):
                 answer = typed.strip()
                 if not question.multiline and answer.lower() in BACK:
                     raise Back(question.now)
-                if not question.multiline and answer.lower() in LEAVE:
-                    raise Leave
+                if not question.multiline and answer.lower() in QUIT:
+                    raise Quit
             except Back as back:
                 if question.back:
                     raise
@@ -195,8 +195,8 @@ class Prompter(ABC):
         """Removes everything from the screen and its scroll-back."""
 
     @abstractmethod
-    def abandon(self) -> None:
-        """Ends the question that is being asked as if the person had left."""
+    def quit(self) -> None:
+        """Ends the question that is being asked as if the person had typed quit."""
 
     def refresh(self) -> None:  # noqa: B027
         """Shows the status line anew; may be called from another thread."""

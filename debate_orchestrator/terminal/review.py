@@ -45,7 +45,7 @@ class ReviewBallotForm(Form):
         super().__init__(prompter, form.asked(*_FIRST), form.shape_context, writer, _entered(self._whole, form, given))
 
     async def take(self) -> dict[str, Any]:
-        """The ballot, complete and confirmed. Raises Leave with what was answered kept."""
+        """The ballot, complete and confirmed. Raises Quit with what was answered kept."""
         self.prompter.tell(self.texts.said["again" if self.entered else "welcome"])
         seen, *_, before = self.questions()
         if not self._was_read:
@@ -134,7 +134,7 @@ async def ask_name(prompter: Prompter, texts: ReviewTexts) -> str:
 
 
 def _entered(shape: Shape, form: ReviewForm, given: dict[str, Any]) -> dict[FieldPath, str]:
-    """What was answered before, as it would be typed; whatever is invalid is left out and asked again."""
+    """The earlier answers, as they would be typed. Invalid ones are left out, and so asked again."""
     entered: dict[FieldPath, str] = {}
     while True:
         found: dict[FieldPath, str] = {}

@@ -8,7 +8,6 @@ import json
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from concurrent.futures import TimeoutError as Late
 from functools import cache
 from typing import Any
 
@@ -37,12 +36,12 @@ from debate_orchestrator.setup.state import (
     without_answers,
 )
 from debate_orchestrator.storage.paths import REPORT, DebateFiles
-from debate_orchestrator.terminal.prompt import Leave, Prompter, Question, Status, unknown_choice
+from debate_orchestrator.terminal.prompt import Prompter, Question, Quit, Status, unknown_choice
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
-from debate_orchestrator.util.threads import in_background
+from debate_orchestrator.util.threads import in_daemon_thread
 
 _SHOWN_LATE = 0.5
 """Seconds after which the person is told what is waited for."""
@@ -110,7 +109,7 @@ class Estimates:
         counted = {key: given[key] for key in ESTIMATED if key in given}
         key = json.dumps([format.name, counted], sort_keys=True, default=str)
         if key not in self._known:
-            self._known[key] = in_background(lambda: self._worked_out(counted, format))
+            self._known[key] = in_daemon_thread(lambda: self._worked_out(counted, format))
             self._known[key].add_done_callback(lambda done: changed())
         return self._known[key]
 
@@ -155,15 +154,15 @@ class SetupBase:
         self,
         prompter: Prompter,
         setup_questions: Callable[..., SetupQuestions],
-        found: Future[FoundModels],
+        models_future: Future[FoundModels],
         check: Check,
         *,
         rehearse: bool = False,
     ):
-        """`setup_questions` makes that of a named format, or of the default one; `found` is what can be asked here;
-        `rehearse` calls no model, not even in the setup."""
+        """`setup_questions` makes the questions of a named format, or of the default one. `models_future` gives the
+        models that can be called from here. With `rehearse` no model is called, not even in the setup."""
         self.words, self.prompter, self.recent = _texts(), prompter, RecentAnswers()
-        self._make_questions, self._coming, self.check = setup_questions, found, check
+        self._make_questions, self._models_future, self.check = setup_questions, models_future, check
         self.rehearse, self._moderates = rehearse, not rehearse
         self._estimates, self._cost = Estimates(), ""
         self.wanted: set[str] = set()
@@ -225,7 +224,7 @@ class SetupBase:
     # Putting one question
 
     def put(self, kind: str, question: Question, changes: ChangesFor = lambda typed: {}) -> str:
-        """The answer to a question. `kind` is what such answers are remembered under. Raises Back or Leave."""
+        """The answer to a question. `kind` is what such answers are remembered under. Raises Back or Quit."""
         meaning = (self.words.meaning.get(kind, ""), self.words.said["keys"])
         question = question._replace(
             recent=question.recent or self.recent.of(kind),
@@ -235,9 +234,9 @@ class SetupBase:
         )
         try:
             return self.prompter.ask_now(question)
-        except Leave as leaving:
+        except Quit as quitting:
             if not question.choices:
-                self.recent.add(kind, leaving.typed)
+                self.recent.add(kind, quitting.typed)
             raise
 
     def choice(self, name: str, default: str, **values: str) -> str:
@@ -259,10 +258,10 @@ class SetupBase:
     def found(self) -> FoundModels:
         """What can be asked from here."""
         try:
-            return self._coming.result(_SHOWN_LATE)
-        except Late:
+            return self._models_future.result(_SHOWN_LATE)
+        except TimeoutError:
             self.prompter.tell(self.words.said["looking"])
-            return self._coming.result()
+            return self._models_future.result()
 
     def moderator(self) -> str | None:
         """The model that restates and derives; None where none is asked."""

@@ -36,7 +36,7 @@ from debate_orchestrator.terminal.setup_base import (
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.util.sanitize import one_line
-from debate_orchestrator.util.terminal_text import Back, Later
+from debate_orchestrator.util.terminal_text import Back, Postponed
 
 _BEGIN, _CHANGE, _CAST, _CONTEXT, _FORMAT = "begin", "change", "cast", "context", "format"
 _TEXTS = ("topic", "topic_ok", "framing", "position_a", "position_b")
@@ -125,7 +125,8 @@ class SetupConversation(SetupBase):
             return False
 
     def hold(self) -> Settings:
-        """Asks until all is confirmed. Raises Later or Leave if the person leaves before; what was answered is kept."""
+        """Asks until all is confirmed. Raises Postponed, or Quit if the person quits before; what was answered is
+        kept."""
         again: str | None = None
         changing = False
         while True:
@@ -270,7 +271,7 @@ class SetupConversation(SetupBase):
         )
 
     def _changes(self, ask: SetupQuestion) -> ChangesFor:
-        """What an answer would change of what the debate takes."""
+        """The settings that an answer would change, for the cost that is shown below the question."""
         if ask.key not in ESTIMATED:
             return lambda typed: {}
 
@@ -369,7 +370,7 @@ class SetupConversation(SetupBase):
             self.prompter.tell(*lines, *([""] if problems else []), *problems)
             answer = self._begin(possible=not problems)
             if answer == "later":
-                raise Later
+                raise Postponed
             if answer == "more":
                 raise _Change(_CHANGE)
             if not self._checked()[1]:

@@ -97,15 +97,15 @@ def _shown(row: Text) -> Text:
 class SpeechView:
     """One turn while it is taken: what came of it, attempt after attempt."""
 
-    def __init__(self, turn: Turn, heading: str, style: str, since: float, tag: str = "", *, known: bool = True):
-        """`since` is when it was asked, in seconds; `tag` the format's own tag of private working; `known` says
+    def __init__(self, turn: Turn, heading: str, style: str, since: float, tag: str = "", *, model_tags: bool = True):
+        """`since` is when it was asked, in seconds; `tag` the format's own tag of private working; `model_tags` says
         whether the tags that models use count too."""
         self.turn, self.since = turn, since
         self.until: float | None = None
         """When it is asked again, in seconds; None while it is not waiting for that."""
         self.asked = 0
         self.is_final = False
-        self._heading, self._style, self._tag, self._known = heading, style, tag, known
+        self._heading, self._style, self._tag, self._model_tags = heading, style, tag, model_tags
         self._paragraphs = deque([Paragraph(heading, style)])
         self._line: Paragraph | None = None
         """The line of source that is being written; None at its very beginning."""
@@ -135,7 +135,7 @@ class SpeechView:
         self._pieces: list[str] = []  # joined at the next look, since each addition copies what came before
         self._shown: list[str] = []
         self._words, self._fence = 0, ""
-        self._private = PrivateFilter(self._tag, known=self._known)
+        self._private = PrivateFilter(self._tag, model_tags=self._model_tags)
         # A secret may become whole only when private working is left out of it.
         self._redacted = StreamRedactor(self._show)
 
@@ -146,11 +146,12 @@ class SpeechView:
         self.note(f"-- broken off here, and not counted: {why}" if self._shown else why)
         self.wait(until)
 
-    def settle(self, text: str, note: str = "") -> None:
-        """The speech as it is on record. What was not heard of it follows; where it is another, it is shown anew."""
+    def show_recorded(self, text: str, note: str = "") -> None:
+        """Shows the rest of the speech as it is on record; the whole of it if it differs from what was shown."""
         self._add()
         self._redacted = StreamRedactor(self._show)  # the record has what was held back
-        record, shown = without_private(sanitize(text), self._tag, known=self._known).lstrip(), "".join(self._shown)
+        record = without_private(sanitize(text), self._tag, model_tags=self._model_tags).lstrip()
+        shown = "".join(self._shown)
         if not record.startswith(shown) and record.split() != shown.split():
             self.note("-- what is on record is not what was heard on the way:")
             self.note(self._heading, self._style)
@@ -160,8 +161,8 @@ class SpeechView:
         self.note(note)
         self.is_final, self.until = True, None
 
-    def leave(self) -> None:
-        """The debate is left: what was heard is shown."""
+    def stop(self) -> None:
+        """Shows what was heard so far, since the user quits the debate."""
         self._add()
         self._redacted.end()
         self.note("" if self.is_final or not self._shown else "-- left here, before its end.")

@@ -35,7 +35,7 @@ from debate_orchestrator.prompting.person_turns import (
 from debate_orchestrator.storage.files import make_folder
 from debate_orchestrator.terminal.drafts import Drafts, DraftWriter
 from debate_orchestrator.terminal.form import Form
-from debate_orchestrator.terminal.prompt import EditorWanted, Leave, Line, Prompter, Question, Status, editor
+from debate_orchestrator.terminal.prompt import EditorWanted, Line, Prompter, Question, Quit, Status, editor
 from debate_orchestrator.util.data import MAX_SIZE, read_text
 from debate_orchestrator.util.errors import BadFile, Paused
 from debate_orchestrator.util.numbers import plural
@@ -80,15 +80,15 @@ class PersonTurn(NamedTuple):
 class SpeechEditor:
     """The speech of one turn, while it is being written."""
 
-    def __init__(self, at: PersonTurn):
-        self._at, self._prompter = at, at.prompter
-        self._text = at.drafts.speech(at.brief)
-        self._writer = DraftWriter[str](lambda text: at.drafts.keep_speech(at.brief, text))
+    def __init__(self, person_turn: PersonTurn):
+        self._person_turn, self._prompter = person_turn, person_turn.prompter
+        self._text = person_turn.drafts.speech(person_turn.brief)
+        self._writer = DraftWriter[str](lambda text: person_turn.drafts.keep_speech(person_turn.brief, text))
         self._in_editor = False
 
     async def take(self) -> str:
-        """The speech as it is handed in, valid. Raises Leave, with all that was written kept."""
-        self._at.set_aside()
+        """The speech as it is handed in, valid. Raises Quit, with all that was written kept."""
+        self._person_turn.set_aside()
         if self._text.strip():
             words = self._counted(self._text)[0]
             self._prompter.tell(Line(f"What you had written is here again: {words:,} words.", True))
@@ -107,7 +107,7 @@ class SpeechEditor:
             private=True,
             status=self._status,
             changed=self._writer.soon,
-            shows={"brief": self._at.whole},
+            shows={"brief": self._person_turn.whole},
         )
         self._prompter.tell("", f"Write your speech: {', '.join(self._prompter.text_keys)}.")
         try:
@@ -121,20 +121,20 @@ class SpeechEditor:
 
     async def _edit(self) -> bool:
         """Has it written in an editor, on the file in which it is kept. Returns whether that went well."""
-        at, command = self._at, editor() or next(filter(shutil.which, _EDITORS), "")
+        person_turn, command = self._person_turn, editor() or next(filter(shutil.which, _EDITORS), "")
         if not command:
             self._prompter.tell("No editor was found: set VISUAL or EDITOR to one.")
             self._in_editor = False
             return False
-        path = at.drafts.path_of(at.brief)
+        path = person_turn.drafts.path_of(person_turn.brief)
         try:
-            at.drafts.keep_speech(at.brief, self._text)
-            make_folder(at.drafts.folder)
+            person_turn.drafts.keep_speech(person_turn.brief, self._text)
+            make_folder(person_turn.drafts.folder)
             problem = await self._prompter.edit(command, path)
             self._text = read_text(path, MAX_SIZE) if os.path.exists(path) else ""
         except (BadFile, OSError) as error:
             problem = str(error)
-            at.set_aside()
+            person_turn.set_aside()
             self._writer.now(self._text)
         if problem:
             self._prompter.tell(problem)
@@ -147,7 +147,7 @@ class SpeechEditor:
             f"Enter opens your editor ({editor()}); w and Enter is for writing here.",
             own_editor=True,
             private=True,
-            shows={"brief": self._at.whole},
+            shows={"brief": self._person_turn.whole},
         )
         try:
             answer = await self._prompter.ask(question)
@@ -157,12 +157,14 @@ class SpeechEditor:
 
     async def _hand_in(self) -> bool:
         """Whether it is valid, and meant so."""
-        if problems := self._at.problems(self._text):
+        if problems := self._person_turn.problems(self._text):
             self._prompter.tell("", *(Line(problem, True) for problem in problems))
             self._in_editor = self._in_editor and await self._prefers_editor()
             return False
         lines = (*self._remarks(), "Enter hands it in; e and Enter goes on with it.")
-        question = Question(lines=lines, back=True, own_editor=True, private=True, shows={"brief": self._at.whole})
+        question = Question(
+            lines=lines, back=True, own_editor=True, private=True, shows={"brief": self._person_turn.whole}
+        )
         while True:
             try:
                 answer = (await self._prompter.ask(question)).lower()
@@ -177,19 +179,19 @@ class SpeechEditor:
                 return False
 
     def _remarks(self) -> list[str]:
-        """What to know before it is handed in: its length, and what its last line does."""
-        words, turn = self._counted(self._text)[0], self._at.turn
+        """Notes to read before the speech is handed in: its length, and the effect of its last line."""
+        words, turn = self._counted(self._text)[0], self._person_turn.turn
         length = f"{plural(words, 'word')}. {length_hint(turn).capitalize()}".rstrip()
-        return [length, *speech_remarks(self._at.debate, turn, self._text)]
+        return [length, *speech_remarks(self._person_turn.debate, turn, self._text)]
 
     def _counted(self, text: str) -> tuple[int, int]:
         """How many words there are, and how many of those are over the limit."""
-        spoken = speech_rules.visible_as_quoted(self._at.debate, text, self._at.turn.phase)
+        spoken = speech_rules.visible_as_quoted(self._person_turn.debate, text, self._person_turn.turn.phase)
         return spoken.words + spoken.dropped, spoken.dropped
 
     def _status(self, text: str) -> Status:
         words, dropped = self._counted(text)
-        phase = self._at.turn.phase
+        phase = self._person_turn.turn.phase
         asked = f" of about {phase.words:,}" if phase.words else ""
         over = f", {dropped:,} too many" if dropped else f" ({phase.most_words:,} at most)" if phase.most_words else ""
         notes = (self._writer.problem,) if self._writer.problem else self._prompter.text_keys
@@ -200,27 +202,28 @@ class TurnForm(Form):
     """The form of one turn, while it is being filled in. A judge is asked six questions at most, unless they want
     more."""
 
-    def __init__(self, at: PersonTurn):
-        entered = at.drafts.entered(at.brief)
-        writer = DraftWriter[Mapping[FieldPath, str]](lambda values: at.drafts.keep_entered(at.brief, values))
-        shape, shape_context = at.debate.shape(at.turn) or {}, schedule.shape_context(at.debate, at.turn)
-        super().__init__(at.prompter, shape, shape_context, writer, entered)
-        self.short = short_form(at.debate, at.turn)
-        self._at = at
-        entries = transcript_entries.entries_for(at.debate, at.turn)
-        meanings = {entry.turn.id: at.debate.format.heading_of(entry.turn) for entry in entries}
-        meanings |= at.debate.format.rubric.convergence
-        self._meanings = meanings | {side: at.debate.format.name_of(side) for side in shape_context.sides}
+    def __init__(self, person_turn: PersonTurn):
+        debate, turn, brief, drafts = person_turn.debate, person_turn.turn, person_turn.brief, person_turn.drafts
+        writer = DraftWriter[Mapping[FieldPath, str]](lambda values: drafts.keep_entered(brief, values))
+        shape, shape_context = debate.shape(turn) or {}, schedule.shape_context(debate, turn)
+        super().__init__(person_turn.prompter, shape, shape_context, writer, drafts.entered(brief))
+        self.short = short_form(debate, turn)
+        self._person_turn = person_turn
+        entries = transcript_entries.entries_for(debate, turn)
+        meanings = {entry.turn.id: debate.format.heading_of(entry.turn) for entry in entries}
+        meanings |= debate.format.rubric.convergence
+        self._meanings = meanings | {side: debate.format.name_of(side) for side in shape_context.sides}
 
     async def take(self) -> str:
-        """The reply as it is handed in, valid. Raises Leave, with all that was entered kept."""
-        self._at.set_aside()
+        """The reply as it is handed in, valid. Raises Quit, with all that was entered kept."""
+        self._person_turn.set_aside()
         if self.entered:
             self.prompter.tell(Line("What you had entered is here again.", True))
         self.prompter.tell("", f"Fill in the form: ? explains a question, {', '.join(self.prompter.line_keys)}.")
-        at = self._at
+        person_turn = self._person_turn
         await self.fill_in(
-            lambda: at.problems(self._text()), remarks=lambda: form_remarks(at.debate, at.turn, self._text())
+            lambda: person_turn.problems(self._text()),
+            remarks=lambda: form_remarks(person_turn.debate, person_turn.turn, self._text()),
         )
         return self._text()
 
@@ -229,7 +232,7 @@ class TurnForm(Form):
 
     async def edit(self, typing: FieldPath, text: str) -> None:
         """Whatever the editor saved is kept at once, however it ended."""
-        at, tell, command = self._at, self.prompter.tell, editor()
+        person_turn, tell, command = self._person_turn, self.prompter.tell, editor()
         self.entered[typing] = text
         self.writer.now(self.entered)
         if not command:
@@ -237,7 +240,7 @@ class TurnForm(Form):
             return
         path = ""
         try:
-            path = at.drafts.new_part(at.brief, text)
+            path = person_turn.drafts.new_part(person_turn.brief, text)
             if problem := await self.prompter.edit(command, path):
                 tell(problem)
             self.entered[typing] = read_text(path, MAX_SIZE).rstrip("\n")
@@ -250,18 +253,20 @@ class TurnForm(Form):
                 tell(f"What the editor left is kept in {path}.")
 
     def name(self, part: str) -> str:
-        return part_name(part, self.shape_context, self._at.debate.format)
+        return part_name(part, self.shape_context, self._person_turn.debate.format)
 
     def computed(self, entered: Mapping[FieldPath, str]) -> Mapping[FieldPath, str]:
-        return computed(self._at.debate, self._at.turn, entered)
+        return computed(self._person_turn.debate, self._person_turn.turn, entered)
 
     def prompt_for(self, question: FormQuestion) -> Question:
         """A question with what it means and what may be chosen."""
         options, expected = question.options(self.shape_context), hint(question, self.shape_context)
-        unheard = question.field_path[0] == "feedback" and self._at.turn.round == self._at.debate.rounds
+        unheard = (
+            question.field_path[0] == "feedback" and self._person_turn.turn.round == self._person_turn.debate.rounds
+        )
         note = "no round follows this one, so it only stands in the report" if unheard else ""
         about = "; ".join(filter(None, (question.about, note)))
-        named = question_label(question, self.shape_context, self._at.debate.format)
+        named = question_label(question, self.shape_context, self._person_turn.debate.format)
         several = question.field.kind in ("choices", "turns")
         rows = [f"  {n} {option}  {self._meanings.get(option, '')}".rstrip() for n, option in enumerate(options, 1)]
         rows = self._issues() if question.field.per_issue else rows
@@ -275,13 +280,13 @@ class TurnForm(Form):
             explanation=("", f"{named}: {about or 'A part of your ballot'}.", f"What it takes: {expected}.", keys),
             private=True,
             status=lambda typed: self._status(question, typed),
-            shows={"brief": self._at.whole, "entered": lambda: "\n".join(self.view()) + "\n"},
+            shows={"brief": self._person_turn.whole, "entered": lambda: "\n".join(self.view()) + "\n"},
         )
 
     def _issues(self) -> list[str]:
         """The list of issues in words, as the brief of this turn has them."""
-        debate, listed = self._at.debate, rapporteur.issue_list(self._at.debate)
-        renamed: Callable[[str], str] = debate.mirror.text if self._at.turn.mirrored else str
+        debate, listed = self._person_turn.debate, rapporteur.issue_list(self._person_turn.debate)
+        renamed: Callable[[str], str] = debate.mirror.text if self._person_turn.turn.mirrored else str
         return [f"  {name}. {one_line(renamed(text))}" for name, text in listed.issues.items()] if listed else []
 
     def _status(self, question: FormQuestion, typed: str) -> Status:
@@ -292,16 +297,16 @@ class TurnForm(Form):
         return Status(f"{self.counted(question)}{counted}", over=over, notes=notes)
 
 
-class Person:
+class TerminalPeople:
     """The people at one terminal, in whichever seats they have."""
 
     one_at_a_time = True
 
     def __init__(self, prompter: Prompter, drafts: Drafts):
         self._prompter, self._drafts = prompter, drafts
-        self._leave: Callable[[], None] = lambda: None
-        self.left = False
-        """Whether they have left."""
+        self._on_quit: Callable[[], None] = lambda: None
+        self.has_quit = False
+        """Whether they have quit."""
         self._awaited: set[str] = set()
         """The turns of people that are due in the stage under way."""
         self._seat: str | None = None
@@ -316,20 +321,20 @@ class Person:
         """Whether they are in an editor or a pager, so that an interrupt is not meant for the debate."""
         return self._prompter.busy_elsewhere
 
-    def abandon(self) -> None:
-        """The debate is left: the question that is being asked ends."""
-        self.left = True
-        self._prompter.abandon()
+    def quit(self) -> None:
+        """Quits the debate: ends the question that is being asked."""
+        self.has_quit = True
+        self._prompter.quit()
 
     def tidy(self, debate: DebateState) -> None:
         """Removes drafts that are on record."""
         self._drafts.tidy(debate)
 
-    def begin_watching(self, leave: Callable[[], None], control: TerminalControl | None, also: OnEvent) -> OnEvent:
-        """The person now watches a debate that runs: `leave` is called when they want to leave it, and `control`
+    def begin_watching(self, on_quit: Callable[[], None], control: TerminalControl | None, also: OnEvent) -> OnEvent:
+        """The person now watches a debate that runs: `on_quit` is called when they want to quit, and `control`
         lends the terminal as long as a turn of theirs is due. Returns what is to be told of its events, and tells
         `also` of them."""
-        self._leave = leave
+        self._on_quit = on_quit
 
         def on_event(debate: DebateState, event: Event) -> None:
             if isinstance(event, BriefSent) and not self._awaited:
@@ -349,42 +354,42 @@ class Person:
         return on_event
 
     async def reply(self, debate: DebateState, turn: Turn, brief: Brief) -> str:
-        """The reply that they hand in for a turn. Raises Paused if they leave before."""
-        at = PersonTurn(debate, turn, brief, self._prompter, self._drafts)
+        """The reply that they hand in for a turn. Raises Paused if they quit before."""
+        person_turn = PersonTurn(debate, turn, brief, self._prompter, self._drafts)
         try:
-            if self.left:
-                raise Leave
-            await self._call(at)
-            self._show(at)
+            if self.has_quit:
+                raise Quit
+            await self._call(person_turn)
+            self._show(person_turn)
             self._private = True
-            return await (SpeechEditor(at) if debate.shape(turn) is None else TurnForm(at)).take()
-        except Leave:
-            if not self.left and any(due.seat not in human_seats(debate) for due in debate.due):
+            return await (SpeechEditor(person_turn) if debate.shape(turn) is None else TurnForm(person_turn)).take()
+        except Quit:
+            if not self.has_quit and any(due.seat not in human_seats(debate) for due in debate.due):
                 waiting = "Waiting for answers that are already paid for; press Ctrl-C again to drop them."
                 self._prompter.tell("", waiting)
-            self.left = True
-            self._leave()
+            self.has_quit = True
+            self._on_quit()
             kept = " What was written is kept, and offered again when the debate is resumed (`debate resume`)."
             written = os.path.exists(self._drafts.path_of(brief))
             raise Paused(f"{turn.id}: left before it was handed in.{kept if written else ''}") from None
 
-    async def _call(self, at: PersonTurn) -> None:
+    async def _call(self, person_turn: PersonTurn) -> None:
         """Calls the person of a seat to the keyboard, if several share it; nothing that another wrote is seen."""
-        people = human_seats(at.debate)
-        if len(people) > 1 and at.turn.seat != self._seat:
+        seated = human_seats(person_turn.debate)
+        if len(seated) > 1 and person_turn.turn.seat != self._seat:
             if self._private:
                 self._prompter.clear()
-            name = at.debate.format.name_of(at.turn.seat)
+            name = person_turn.debate.format.name_of(person_turn.turn.seat)
             question = Question(f"{name}, take the keyboard.", ("Press Enter when you have it.",), private=True)
             await self._prompter.ask(question)
             self._read = set()
-        self._seat = at.turn.seat
+        self._seat = person_turn.turn.seat
 
-    def _show(self, at: PersonTurn) -> None:
+    def _show(self, person_turn: PersonTurn) -> None:
         """Shows the brief, with what is new to them in full."""
-        self._prompter.tell(Line(""), *readable(at.debate, at.turn, at.brief, self._read))
-        self._read |= {piece for piece in pieces(at.brief, at.debate.opened.nonce) if piece.kind}
-        for path in self._drafts.others(at.brief):
+        self._prompter.tell(Line(""), *readable(person_turn.debate, person_turn.turn, person_turn.brief, self._read))
+        self._read |= {piece for piece in pieces(person_turn.brief, person_turn.debate.opened.nonce) if piece.kind}
+        for path in self._drafts.others(person_turn.brief):
             self._prompter.tell(f"What was written for this turn before, and is not offered, is in {path}.")
 
 

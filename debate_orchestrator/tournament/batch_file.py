@@ -124,8 +124,8 @@ class BatchFile:
         self._take(line)
 
     def _must_be_unchanged(self) -> None:
-        """PermanentFailure if another program, such as an editor or one that syncs folders, changed or replaced it:
-        a later run would not know what is written to it from then on, or what was before."""
+        """PermanentFailure if another program, such as an editor or a folder sync, changed or replaced the file: a
+        later run would then miss earlier or later lines."""
         try:
             replaced = not os.path.samestat(os.lstat(self.path), os.fstat(self._handle))
             with open(self._handle, "rb", closefd=False) as file:

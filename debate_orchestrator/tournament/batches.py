@@ -168,7 +168,7 @@ class Batches:
         try:
             batch = self._file.plan(model, {call: self._calls[call].code for call in calls})
         except ExternalError as error:
-            self._settle(calls, error)
+            self._resolve(calls, error)
             return
         self._creating.add(batch.name)
         self._await(batch, {call: self._calls[call].body for call in calls})
@@ -192,15 +192,15 @@ class Batches:
                 hint = "resume later, with the key that created the batch"
                 which = "is under way" if batch.id else "may have been created"
                 error = ReplyPending([*error.problems, f"A batch of {batch.model} {which}."], hint=hint)
-            self._settle(batch.calls, error)
+            self._resolve(batch.calls, error)
         except Exception as error:
-            self._settle(batch.calls, error)
+            self._resolve(batch.calls, error)
         else:
             for call in batch.calls:
                 result = results[call]
                 if isinstance(result, Reply):
                     result = result.model_copy(update={"asked_code": batch.codes.get(call)})
-                self._settle([call], result)
+                self._resolve([call], result)
         finally:
             self._tasks.pop(batch.name, None)
 
@@ -220,7 +220,7 @@ class Batches:
         self._file.created(batch, id)
         if id is None:
             if not self.collects:
-                self._settle(batch.calls, TransientError(f"No batch of {batch.model} was created for this call."))
+                self._resolve(batch.calls, TransientError(f"No batch of {batch.model} was created for this call."))
                 return False
             for call in batch.calls:
                 if call in self._calls:
@@ -260,8 +260,8 @@ class Batches:
         """The id of a batch whose creation was not confirmed; None if there is none by now.
 
         Where the provider keeps no names, batches of other programs may have the same size, and only the answers tell
-        whose they are. The first to end is looked at first, so that none of them holds up one that has ended. A time
-        of creation that is still to come tells nothing of when that was."""
+        whose they are. The first to end is looked at first, so that no unfinished one delays it. A recorded time
+        in the future is ignored, since the clock was wrong."""
         since = batch.at - _CLOCK_SKEW if batch.at <= time.time() else 0.0
         found = await _with_retries(lambda: api.find_batches(batch.name, len(batch.calls), since))
         candidates = [id for id in found if not self._file.is_known(id)]
@@ -298,7 +298,7 @@ class Batches:
 
         return await _with_retries(results)
 
-    def _settle(self, calls: Iterable[str], result: Reply | Exception) -> None:
+    def _resolve(self, calls: Iterable[str], result: Reply | Exception) -> None:
         for call in calls:
             waiting = self._calls.get(call)
             if waiting is None or waiting.result.done():
@@ -346,8 +346,8 @@ class BatchedProvider(Provider):
     def _id(self, brief: Brief) -> str:
         """The id of the call that is under way, whose brief another machine may have given another code; else of the
         next one."""
-        asked = self._unanswered(brief)
-        earlier = call_id(self._current.state, brief.turn, self.name, asked.brief_digest) if asked else None
+        sent = self._unanswered(brief)
+        earlier = call_id(self._current.state, brief.turn, self.name, sent.brief_digest) if sent else None
         if earlier is not None and self._batches.knows(earlier):
             return earlier
         return call_id(self._current.state, brief.turn, self.name, brief.digest)
@@ -362,18 +362,18 @@ class BatchedProvider(Provider):
         again = any(call.by == self.name and call.wait is not None for call in failed)
         return self._batches.knows(self._id(brief)) or (self._batches.collects and not brief.search and not again)
 
-    def under_way(self, brief: Brief) -> bool:
+    def in_sent_batch(self, brief: Brief) -> bool:
         return self._unanswered(brief) is not None and self._batches.knows(self._id(brief))
 
-    async def admitted(self, brief: Brief, stop: asyncio.Event) -> bool:
+    async def acquire(self, brief: Brief, stop: asyncio.Event) -> bool:
         self._stop = stop
         if self.in_batch(brief):
             return not stop.is_set()
-        return await self._direct.admitted(brief, stop)
+        return await self._direct.acquire(brief, stop)
 
-    def withdraw(self, brief: Brief) -> None:
+    def release(self, brief: Brief) -> None:
         if not self.in_batch(brief):
-            self._direct.withdraw(brief)
+            self._direct.release(brief)
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         if not self.in_batch(brief):

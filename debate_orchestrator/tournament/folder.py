@@ -109,7 +109,7 @@ class FileJournals:
         with journal:
             yield journal
 
-    def archive(self, debate: str) -> str | None:
+    def pages_folder(self, debate: str) -> str | None:
         return DebateFiles.of_journal(self._path(debate)).evidence
 
 

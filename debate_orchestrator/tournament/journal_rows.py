@@ -60,13 +60,13 @@ def read_rows(folder: str) -> Rows:
     if not found:
         raise BadFile([*problems[:5], f"None of the {len(journals)} journals in {name_of(folder)} can be read."])
     schedule, names = _schedule(folder), _names(spec)
-    held, left_out = _belonging(folder, spec, schedule, found)
-    held, copies = _once(held)
+    run_debates, left_out = _belonging(folder, spec, schedule, found)
+    run_debates, copies = _once(run_debates)
     again, more_copies = _once([debate for debate in found if debate.report.earlier_debate is not None])
-    debates = [_debate_row(folder, debate, schedule.get(debate.name, {}), names) for debate in held]
-    ballots = [row for debate in held for row in _ballot_rows(debate.name, debate.report, names, 0)]
-    ballots += _repeated(held, again, names)
-    return Rows(debates, ballots, [*left_out, *copies, *more_copies, *_notes(problems, schedule, held, again)])
+    debates = [_debate_row(folder, debate, schedule.get(debate.name, {}), names) for debate in run_debates]
+    ballots = [row for debate in run_debates for row in _ballot_rows(debate.name, debate.report, names, 0)]
+    ballots += _repeated(run_debates, again, names)
+    return Rows(debates, ballots, [*left_out, *copies, *more_copies, *_notes(problems, schedule, run_debates, again)])
 
 
 def title(folder: str) -> str:
@@ -141,18 +141,18 @@ def _schedule(folder: str) -> dict[str, dict[str, Any]]:
 def _belonging(
     folder: str, spec: Any, schedule: Mapping[str, Mapping[str, Any]], found: Sequence[_Debate]
 ) -> tuple[list[_Debate], list[str]]:
-    """The debates that were held, and a sentence on each journal that is not of the debate that its name says, as a run
+    """The debates that were run, and a sentence on each journal that is not of the debate that its name says, as a run
     would find: where there is a spec it opens each debate, and a schedule alone has its motion and seed."""
-    held = [debate for debate in found if debate.report.earlier_debate is None]
+    run_debates = [debate for debate in found if debate.report.earlier_debate is None]
     if not schedule and spec is None:
-        return held, []
+        return run_debates, []
     try:
         tournament = load(folder) if spec is not None else None
     except UserError as error:
-        return held, [f"Whether journals are of scheduled debates is not known: {error.problems[0]}"]
+        return run_debates, [f"Whether journals are of scheduled debates is not known: {error.problems[0]}"]
     scheduled = {debate.id: debate for debate in tournament.schedule} if tournament else {}
     belonging, notes = [], []
-    for debate in held:
+    for debate in run_debates:
         line, opened = schedule.get(debate.name), debate.entries[0].event
         try:
             if debate.name in scheduled and tournament:
@@ -247,7 +247,7 @@ def _usage_by_role(debate: _Debate) -> dict[Any, RoleUsage]:
 
 def _seconds(entries: Sequence[Entry]) -> dict[str, float]:
     """Turn to the seconds from its first request to the reply that counts."""
-    asked: dict[str, datetime] = {}
+    sent: dict[str, datetime] = {}
     found: dict[str, float] = {}
     try:
         times = [datetime.fromisoformat(entry.at).astimezone(UTC) for entry in entries]
@@ -255,9 +255,9 @@ def _seconds(entries: Sequence[Entry]) -> dict[str, float]:
         return {}
     for entry, at in zip(entries, times, strict=True):
         if isinstance(entry.event, BriefSent):
-            asked.setdefault(entry.event.turn, at)
-        elif isinstance(entry.event, Spoke | StructuredReplyGiven | Declined) and entry.event.turn in asked:
-            passed = at - asked[entry.event.turn]
+            sent.setdefault(entry.event.turn, at)
+        elif isinstance(entry.event, Spoke | StructuredReplyGiven | Declined) and entry.event.turn in sent:
+            passed = at - sent[entry.event.turn]
             found[entry.event.turn] = passed.total_seconds()
     return found
 
@@ -305,9 +305,11 @@ def _judge_names(report: ReportModel, names: Mapping[str, str]) -> dict[str, str
     return found
 
 
-def _repeated(held: Sequence[_Debate], again: Sequence[_Debate], names: Mapping[str, str]) -> Iterator[BallotRow]:
-    """The ballots of debates that were judged again, with the debate that was held."""
-    last_hashes = {debate.report.journal.last_hash: debate.name for debate in held}
+def _repeated(
+    run_debates: Sequence[_Debate], again: Sequence[_Debate], names: Mapping[str, str]
+) -> Iterator[BallotRow]:
+    """The ballots of debates that were judged again, with the debate that was run."""
+    last_hashes = {debate.report.journal.last_hash: debate.name for debate in run_debates}
     repeats: Counter[str] = Counter()
     for debate in again:
         earlier_debate = debate.report.earlier_debate
@@ -318,13 +320,13 @@ def _repeated(held: Sequence[_Debate], again: Sequence[_Debate], names: Mapping[
 
 
 def _notes(
-    problems: Sequence[str], schedule: Mapping[str, object], held: Sequence[_Debate], again: Sequence[_Debate]
+    problems: Sequence[str], schedule: Mapping[str, object], run_debates: Sequence[_Debate], again: Sequence[_Debate]
 ) -> Iterator[str]:
     yield from (f"A journal is left out: {error}" for error in problems)
-    missing = set(schedule) - {debate.name for debate in held}
+    missing = set(schedule) - {debate.name for debate in run_debates}
     if missing:
         yield f"{len(missing)} of {len(schedule)} scheduled debates have no journal that can be read yet."
-    last_hashes = {debate.report.journal.last_hash for debate in held}
+    last_hashes = {debate.report.journal.last_hash for debate in run_debates}
     earlier_debates = [debate.report.earlier_debate for debate in again]
     lost = [debate for debate in earlier_debates if debate and debate.speeches_digest not in last_hashes]
     if lost:

@@ -1,8 +1,8 @@
 """Rate limits of providers, which the calls of all debates share: requests, tokens, calls at once.
 
-A call is admitted before its `BriefSent` is written, so that what a journal names as under way is under way. Calls
-begin slowly and double every second until one is throttled (HTTP 429, 503 or 529); that pauses all calls to the model,
-for as long as the provider asks, and halves how many may be under way.
+A call is admitted before its `BriefSent` is written, so that a call that a journal names as under way has been made.
+Calls begin slowly and double every second until one is throttled (HTTP 429, 503 or 529); that pauses all calls to the
+model, for as long as the provider asks, and halves how many may be under way.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from debate_orchestrator.tournament.spec import Limits, TournamentSpec
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import ExternalError, Paused, TransientError
 
-FIRST_AT_ONCE = 16
+FIRST_CONCURRENCY = 16
 """Calls of one model that may be under way in the first second."""
-MAX_AT_ONCE = 2_000
+MAX_CONCURRENCY = 2_000
 _BURST = 1.0
 """Seconds of a minute's allowance that may be used at once."""
 _MIN_PAUSE = 0.001
@@ -58,8 +58,8 @@ class Bucket:
     """An allowance a minute that fills up evenly. It may go below zero: what a call takes is known only afterwards."""
 
     def __init__(self, a_minute: float, now: float, level: float | None = None, *, stated: bool = False):
-        """`level` is what is left now; without it, as much as may be used at once. `stated` by a server, it holds calls
-        back for a minute at most, so that a call is made in which the server may state another one."""
+        """`level` is what is left now; without it, as much as may be used at once. A limit that is
+        `stated` by a server delays calls by a minute at most: the next response may state another limit."""
         self.a_minute, self._longest = a_minute, 60.0 if stated else MAX_PAUSE
         self._level, self._at = self._most if level is None else level, now
 
@@ -87,7 +87,7 @@ class Bucket:
 
 
 _Buckets = dict[_Kind, tuple[Annotated[_Figure, Field(gt=0)], _Figure, _Figure]]
-"""As `Bucket.state`, by what is limited."""
+"""Kind of limit to `Bucket.state`."""
 
 
 def _until(now: float, buckets: _Buckets) -> _Buckets:
@@ -130,9 +130,9 @@ class Limiter:
         self._restored: _Buckets = {}
         """What is left of limits that tournaments gave, this one or others."""
         self.in_flight = 0
-        self.most = limits.at_once or MAX_AT_ONCE
+        self.most = limits.at_once or MAX_CONCURRENCY
         # Others may give no such limit: what is known of the server does not depend on it.
-        self.allowed, self.allowed_since, self.slow_growth = float(FIRST_AT_ONCE), now, False
+        self.allowed, self.allowed_since, self.slow_growth = float(FIRST_CONCURRENCY), now, False
         self.paused_until, self.throttled_in_a_row = 0.0, 0
         self.throttled = 0
         """Calls that were throttled, in all."""
@@ -232,7 +232,7 @@ class Limiter:
 
     @property
     def _most_allowed(self) -> float:
-        return float(max(self.most, MAX_AT_ONCE))
+        return float(max(self.most, MAX_CONCURRENCY))
 
     def _grow(self, now: float) -> None:
         """Lets more calls be made at once: twice as many every second, and once one was throttled a twentieth more."""
@@ -283,8 +283,9 @@ class Gate:
         self._limiters, self._order = limiters, asyncio.Lock()
         self._longest = max(retry_for, _MAX_BACKOFF)
 
-    async def admitted(self, call: Admission, turn: str, stop: asyncio.Event) -> bool:
-        """Returns when the call may be made; False if `stop` was set before. Paused if that takes too long."""
+    async def acquire(self, call: Admission, turn: str, stop: asyncio.Event) -> bool:
+        """Waits until the limits have room for the call, and takes it; False if `stop` is set first. Paused if the wait
+        would be too long."""
         async with self._order:
             while not stop.is_set():
                 wait = await self._take(call, turn)
@@ -392,14 +393,14 @@ class LimitedProvider(Provider):
         self._admitted: dict[str, Admission] = {}
         """Turn id to the admission of its call. A turn has one call at a time."""
 
-    async def admitted(self, brief: Brief, stop: asyncio.Event) -> bool:
+    async def acquire(self, brief: Brief, stop: asyncio.Event) -> bool:
         call = Admission.of(self.name, brief)
-        if not await self._gate.admitted(call, brief.turn, stop):
+        if not await self._gate.acquire(call, brief.turn, stop):
             return False
         self._admitted[brief.turn] = call
         return True
 
-    def withdraw(self, brief: Brief) -> None:
+    def release(self, brief: Brief) -> None:
         self._end(brief.turn, None, 0.0, failed=False)
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:

@@ -10,6 +10,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
+from pydantic import ConfigDict, Field
+
 from debate_orchestrator.core.costs import CostLine
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.phases import JUDGE, judge_seats
@@ -33,10 +35,11 @@ MAX_BYTES = 100_000_000
 class ScheduledDebate(FrozenModel):
     """One debate of a tournament."""
 
+    model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
+
     id: str
     """Also the name of its files."""
-    topic: str
-    """The topic's id."""
+    topic_id: str = Field(alias="topic")
     motion: Text
     category: str
     pro: str
@@ -91,7 +94,7 @@ def _most_bytes(spec: TournamentSpec, debates: int) -> int:
     name = max((model.name for model in spec.models), key=_size)
     reserve = tuple(judge.name for judge in spec.judges.pool)
     longest = ScheduledDebate(
-        id="x" * 57, topic="", motion="", category="", pro=name, con=name, first="pro",
+        id="x" * 57, topic_id="", motion="", category="", pro=name, con=name, first="pro",
         repetition=spec.repetitions, seed=2**63, judges=(), reserve=reserve,
     )  # fmt: skip
     parts = ((topic.id, topic.motion, topic.category) for topic in spec.topics)
@@ -179,7 +182,7 @@ def _scheduled(
     slug = re.sub("[^A-Za-z0-9]+", "-", topic.id)[:40].strip("-").lower() or "topic"
     return ScheduledDebate(
         id=f"{slug}-{_hash('id', spec.tag, topic.id, pro, con, first, repetition):016x}",
-        topic=topic.id,
+        topic_id=topic.id,
         motion=topic.motion,
         category=topic.category,
         pro=pro,
@@ -194,7 +197,7 @@ def _scheduled(
 
 def open_scheduled(spec: TournamentSpec, debate: ScheduledDebate, topics: dict[str, Topic] | None = None) -> Opened:
     """The event that opens a scheduled debate."""
-    topic = (topics or topics_by_id(spec.topics))[debate.topic]
+    topic = (topics or topics_by_id(spec.topics))[debate.topic_id]
     pro, con = spec.loaded_format.sides
     seated = {pro: spec.model_named(debate.pro).spec, con: spec.model_named(debate.con).spec}
     panel = [spec.model_named(name).spec for name in debate.judges]
@@ -239,7 +242,7 @@ SHORT_ANSWERS, LONG_ANSWERS = 0.5, 2.0
 class Load(NamedTuple):
     """What one model has to do."""
 
-    spec: str
+    model: str
     calls: float
     usage: Usage
     cost: float | None
@@ -280,11 +283,11 @@ class TournamentEstimate(NamedTuple):
     @property
     def unknown(self) -> list[str]:
         """The models whose price is unknown."""
-        return [load.spec for load in self.loads if load.cost is None]
+        return [load.model for load in self.loads if load.cost is None]
 
 
 def estimate_tournament(
-    spec: TournamentSpec, debates: Sequence[ScheduledDebate], at_once: int, *, batch: bool = False
+    spec: TournamentSpec, debates: Sequence[ScheduledDebate], concurrency: int, *, batch: bool = False
 ) -> TournamentEstimate:
     """What these debates will take, with so many at once; with `batch`, in batches where the vendor takes them."""
     amounts: dict[str, dict[str, float]] = {}
@@ -293,7 +296,9 @@ def estimate_tournament(
     rehearsal = all(map(model_spec.is_stand_in, model_spec.specs_of(spec.everyone)))
     for cost_class in _cost_classes(spec, debates):
         if work < MAX_WORK:
-            opened = open_scheduled(spec, cost_class.debate, {cost_class.debate.topic: _mean_topic(cost_class, topics)})
+            opened = open_scheduled(
+                spec, cost_class.debate, {cost_class.debate.topic_id: _mean_topic(cost_class, topics)}
+            )
             expected = estimate(opened, rehearsal=True)
             places = _places(spec, cost_class.debate, opened.cast, cost_class.names)
             lines = [(places.get(line.seat), model, line) for model, line in _by_model(expected, opened.cast)]
@@ -310,10 +315,10 @@ def estimate_tournament(
     batched = batch and not spec.settings.get("search")  # searches are made alone
     with declared_prices(spec):
         loads = tuple(_load(model, total, batch=batched) for model, total in amounts.items())
-    side_by_side = max(1, min(at_once, len(debates)))
+    side_by_side = max(1, min(concurrency, len(debates)))
     running = seconds / side_by_side, f"{side_by_side} debates at once"
     needed, bound = max(_time(spec.limits, loads, spec), running, key=lambda time: time[0])
-    in_batches = batched and any(takes_batches(load.spec) for load in loads)
+    in_batches = batched and any(takes_batches(load.model) for load in loads)
     return TournamentEstimate(
         debates=len(debates),
         loads=loads,
@@ -337,7 +342,7 @@ class _CostClass(NamedTuple):
 
 
 def _cost_classes(spec: TournamentSpec, debates: Sequence[ScheduledDebate]) -> list[_CostClass]:
-    """The debates by what of their models decides on the tokens, the most frequent class first."""
+    """Classes of debates whose models have the same token traits, the most frequent class first."""
     specs = {model.name: model.spec for model in (*spec.judges.pool, *spec.models)}
     traits = {name: token_traits(one) for name, one in specs.items()}
     order = {name: place for place, name in enumerate(sorted(specs, key=lambda name: (repr(traits[name]), name)))}
@@ -350,7 +355,7 @@ def _cost_classes(spec: TournamentSpec, debates: Sequence[ScheduledDebate]) -> l
         models = tuple((cast.index(one), traits[name]) for one, name in zip(cast, names, strict=True))
         key = debate.first, models  # the second speaker reads more than the first
         cost_class = found.setdefault(key, _CostClass(debate, names, tuple(Counter() for _ in cast), Counter()))
-        cost_class.topics[debate.topic] += 1
+        cost_class.topics[debate.topic_id] += 1
         for place, one in zip(cost_class.models, cast, strict=True):
             place[one] += 1
     return sorted(found.values(), key=lambda cost_class: -cost_class.models[0].total())
@@ -364,7 +369,7 @@ def _mean_topic(cost_class: _CostClass, topics: Mapping[str, Topic]) -> Topic:
     for field, letter in (("motion", "m"), ("position_a", "a"), ("position_b", "b")):
         length = sum(len(getattr(topics[id], field)) * times for id, times in cost_class.topics.items())
         texts[field] = letter * round(length / cost_class.topics.total())
-    return topics[cost_class.debate.topic].model_copy(update=texts)
+    return topics[cost_class.debate.topic_id].model_copy(update=texts)
 
 
 def _places(
@@ -428,8 +433,8 @@ def _time(limits: Mapping[str, Limits], loads: Sequence[Load], spec: TournamentS
         # A limit names a provider, each of whose servers it holds for, the spec of a model or its name.
         own: defaultdict[str, list[Load]] = defaultdict(list)
         for load in loads:
-            if key in {model_spec.kind(load.spec), load.spec, *names[load.spec]}:
-                own[model_spec.server(load.spec)].append(load)
+            if key in {model_spec.kind(load.model), load.model, *names[load.model]}:
+                own[model_spec.server(load.model)].append(load)
         for name, amount in (each for same in own.values() for each in _taken(same).items()):
             if (a_minute := getattr(limit, name)) is not None:
                 needs.append((amount / a_minute * 60, f"{key}: {a_minute:,} {name.replace('_', ' ')} a minute"))
@@ -437,7 +442,7 @@ def _time(limits: Mapping[str, Limits], loads: Sequence[Load], spec: TournamentS
 
 
 def _taken(loads: Sequence[Load]) -> dict[str, float]:
-    """What these loads take of what `Limits` limits."""
+    """The requests and tokens of these loads, by the names of the fields of `Limits`."""
     return {
         "requests": sum(load.calls for load in loads),
         "input_tokens": sum(load.usage.input - load.usage.cached for load in loads),

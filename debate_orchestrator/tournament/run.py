@@ -1,7 +1,6 @@
-"""Runs the debates of a tournament at once in one process, within the limits that they share.
+"""Runs the debates of a tournament side by side in one process, within the limits that they share.
 
-What was said is in the journals and nowhere else: a run looks at them, and goes on with every debate that is not
-complete.
+The journals are the only record: a run reads them, and continues every debate that is not complete.
 """
 
 from __future__ import annotations
@@ -47,16 +46,16 @@ from debate_orchestrator.util.errors import (
 from debate_orchestrator.util.garbage import collection_seldom
 
 _LOG = logging.getLogger(__name__)
-AT_ONCE = 50
+CONCURRENCY = 50
 """Debates under way at the same time, unless it is said otherwise."""
-MISTAKE = "An error in this program stopped it"
-"""How the reason begins of a debate that stopped for one."""
+INTERNAL_ERROR = "An error in this program stopped it"
+"""How the reason begins where a debate stopped because of an error in this program."""
 _MAX_FAILURES = 3
 """Debates that a model fails for good, one after another, after which no more are begun with it."""
 
 Status = Literal["waiting", "running", "complete", "undecided", "stopped", "unusable", "elsewhere"]
-"""`undecided`: complete, without a usable ballot that decides. `unusable`: its journal is damaged or another's, or what
-it is held by can't be used in it. `elsewhere`: another process holds it."""
+"""`undecided`: complete, without a usable ballot that decides. `unusable`: its journal is damaged or another's, or
+its format or cast can't be used. `elsewhere`: another process has locked its journal."""
 
 
 class DebateStatus(NamedTuple):
@@ -108,8 +107,8 @@ class RunCounts(NamedTuple):
 
     def json(self) -> dict[str, Any]:
         """The numbers as plain data; `workers` where there are any."""
-        found = self._asdict()
-        return found if self.workers is not None else {name: found[name] for name in found if name != "workers"}
+        counts = self._asdict()
+        return counts if self.workers is not None else {name: counts[name] for name in counts if name != "workers"}
 
 
 class JournalStore(Protocol):
@@ -120,7 +119,7 @@ class JournalStore(Protocol):
         process has it; BadJournal if it can't be read."""
         ...
 
-    def archive(self, debate: str) -> str | None:
+    def pages_folder(self, debate: str) -> str | None:
         """The folder for pages that a clerk fetches; None if they are not kept."""
         ...
 
@@ -139,7 +138,7 @@ class TournamentRun:
         *,
         limiters: Limiters | None = None,
         permissions: Permissions = NO_PERMISSIONS,
-        at_once: int = AT_ONCE,
+        concurrency: int = CONCURRENCY,
         retry_failed: bool = False,
         on_change: OnChange = lambda debate, debate_status, event: None,
         unsaved: UnsavedEvents | None = None,
@@ -147,7 +146,7 @@ class TournamentRun:
     ):
         """Without a `store` journals are files in the folder. `batches` are closed at the end of `run`."""
         self.tournament, self._store = tournament, store or FileJournals(tournament)
-        self._permissions, self._at_once, self._retry_failed = permissions, at_once, retry_failed
+        self._permissions, self._concurrency, self._retry_failed = permissions, concurrency, retry_failed
         self._on_change, self._unsaved = on_change, unsaved or UnsavedEvents()
         self._batches = batches
         self.limiters = limiters or Limiters(tournament.spec)
@@ -172,13 +171,13 @@ class TournamentRun:
                 except UserError as error:
                     self.statuses[debate.id] = unusable(error, DebateStatus("stopped"))
                     continue
-                self._settle(debate, CurrentState(state))
+                self._record_status(debate, CurrentState(state))
 
     def pending(self) -> list[ScheduledDebate]:
         """The debates that are left, those that have begun first."""
         left = ["stopped", "waiting"] + ["undecided"] * self._retry_failed
-        found = [debate for debate in self.tournament.schedule if self.statuses[debate.id].status in left]
-        return sorted(found, key=lambda debate: self.statuses[debate.id].status == "waiting")
+        debates = [debate for debate in self.tournament.schedule if self.statuses[debate.id].status in left]
+        return sorted(debates, key=lambda debate: self.statuses[debate.id].status == "waiting")
 
     async def run(self, stop: asyncio.Event) -> None:
         """Runs the debates that are left until there are none, or `stop` is set. What prevented others is in their
@@ -196,7 +195,7 @@ class TournamentRun:
             self._capped = False
             done = count_completed(self.statuses.values())
             queue = iter(pending)
-            workers = [self._work(queue, stop) for _ in range(min(self._at_once, len(pending)))]
+            workers = [self._work(queue, stop) for _ in range(min(self._concurrency, len(pending)))]
             for ended in await asyncio.gather(*workers, return_exceptions=True):
                 if isinstance(ended, BaseException):
                     raise ended
@@ -215,14 +214,14 @@ class TournamentRun:
                 raise
             except Exception as error:
                 _LOG.exception("%s was stopped by an error in this program.", debate.id)
-                self._set_status(debate, stopped_by_mistake(error, self.statuses[debate.id]))
+                self._set_status(debate, stopped_by_internal_error(error, self.statuses[debate.id]))
             except BaseException:
                 stop.set()
                 raise
 
     async def run_debate(self, debate: ScheduledDebate, stop: asyncio.Event) -> DebateStatus:
-        """Takes every turn of one debate that can be taken, and returns how it stands then. What its journal, its
-        format or its cast has wrong is in its status, and no reason to stop another."""
+        """Takes every turn of one debate that can be taken, and returns its status then. A problem of its journal, its
+        format or its cast is in its status, and stops no other debate."""
         before = self.statuses[debate.id]._replace(why=(), for_good=False)
         if self._capped and before.status == "waiting":
             return before  # what the cap leaves is for debates that have begun
@@ -266,7 +265,7 @@ class TournamentRun:
                     await self._drive(debate, running, stop)
                 await journal.synced()
             finally:
-                self._settle(debate, running.current)
+                self._record_status(debate, running.current)
 
     async def _drive(self, debate: ScheduledDebate, running: OpenDebate, stop: asyncio.Event) -> None:
         """Takes the turns of a debate until it is complete, or stops; a judge who fails is replaced from the
@@ -277,8 +276,8 @@ class TournamentRun:
                 self._failures.pop(event.reply.by, None)
             self._on_change(debate, self.statuses[debate.id], event)
 
-        archive = self._store.archive(debate.id)
-        plain = casting.make_providers(running.current, archive, self._permissions)
+        pages_folder = self._store.pages_folder(debate.id)
+        plain = casting.make_providers(running.current, pages_folder, self._permissions)
         providers = self.limiters.limited(plain)
         if self._batches is not None:
             providers = self._batches.wrapped(plain, providers, running.current)
@@ -320,11 +319,11 @@ class TournamentRun:
         specs = [self.tournament.spec.model_named(name).spec for name in debate.reserve]
         return [spec for spec in specs if spec not in used]
 
-    def _settle(self, debate: ScheduledDebate, current: CurrentState) -> None:
-        """Takes note of what a debate has cost and how it stands, which nothing runs just now."""
+    def _record_status(self, debate: ScheduledDebate, current: CurrentState) -> None:
+        """Records the status and the cost of a debate that does not run now."""
         state = current.state
         budget = self.budget.budget(debate.id, current)
-        self.budget.settle(debate.id)
+        self.budget.freeze(debate.id)
         status: Status = "stopped"
         if state.complete:
             status = "undecided" if schedule.unanswered_at_the_end(state) else "complete"
@@ -344,15 +343,15 @@ def unusable(error: UserError, before: DebateStatus) -> DebateStatus:
     return before._replace(status=status, why=tuple(error.problems), for_good=not locked)
 
 
-def stopped_by_mistake(error: Exception, before: DebateStatus) -> DebateStatus:
+def stopped_by_internal_error(error: Exception, before: DebateStatus) -> DebateStatus:
     """How a debate stands that an error in this program stopped; others go on."""
-    return before._replace(status="stopped", why=(mistake(error),), for_good=True)
+    return before._replace(status="stopped", why=(internal_error(error),), for_good=True)
 
 
-def mistake(error: Exception) -> str:
-    """What is told of an error in this program. Its message may quote anything, so only its kind and place are told."""
+def internal_error(error: Exception) -> str:
+    """The sentence on an error in this program. Its message may quote anything, so only its kind and place are told."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{MISTAKE}: {type(error).__name__} in {Path(frame.filename).name}, line {frame.lineno}."
+    return f"{INTERNAL_ERROR}: {type(error).__name__} in {Path(frame.filename).name}, line {frame.lineno}."
 
 
 def _failed_turns(state: DebateState) -> list[Turn]:

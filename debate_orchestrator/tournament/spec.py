@@ -58,7 +58,7 @@ _Amount = Annotated[int | None, Field(ge=1, le=MAX_COUNT, strict=True)]
 
 
 class Limits(FrozenModel):
-    """What a provider allows. None where it is not known; then what its responses say counts."""
+    """The limits of a provider. None where a limit is not known; then the limit that its responses state counts."""
 
     requests: _Amount = None
     """Requests a minute."""

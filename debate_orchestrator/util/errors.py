@@ -12,7 +12,7 @@
     │       ├── UnknownEvent    this version can't read one of its events, and nothing says that a newer one wrote it
     │       ├── NewerJournal    a newer version wrote it
     │       └── LockedJournal   another process is writing it
-    ├── RedactionFailed         a mistake in this program: a text could not be searched for keys
+    ├── RedactionFailed         an error in this program: a text could not be searched for keys
     └── ExternalError           something outside failed; everything up to then is saved
         ├── Paused              work is left, and the debate can be resumed
         │   ├── OverBudget      a call would take the cost over its cap
@@ -120,7 +120,7 @@ class LockedJournal(BadJournal): ...
 
 
 class RedactionFailed(DebateError):
-    """A text could not be searched for keys, by a mistake in this program, and was hidden whole."""
+    """A text could not be searched for keys because of an error in this program, and was hidden whole."""
 
     def __init__(self, cause: str):
         """`cause` is the kind of the error."""

@@ -264,8 +264,8 @@ def _is_plain(part: str) -> bool:
 
 
 def _found(searched: Iterable[Iterable[_Found]], everything: _Found) -> list[_Found]:
-    """What was found by all searches. If one fails, by a mistake in this program, that is `everything`: the text is
-    hidden whole, and `redaction_failure` says so from then on."""
+    """What was found by all searches. If one fails, which is an error in this program, that is `everything`: the text
+    is hidden whole, and `redaction_failure` says so from then on."""
     try:
         return [found for by_one in searched for found in by_one]
     except Exception as error:

@@ -1,4 +1,4 @@
-"""What the terminal modules share: the width of a line, choices by number, and the words to go back or leave."""
+"""What the terminal modules share: the width of a line, choices by number, and the words to go back or quit."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ MAX_WIDTH = 100
 """Columns that a line of prose may have, for it to be read with ease."""
 BACK = ("back", ":back")
 """What is typed where the question before is wanted."""
-LEAVE = ("quit", "exit", ":quit", ":q")
-"""What is typed to leave, as Ctrl-C does."""
+QUIT = ("quit", "exit", ":quit", ":q")
+"""What is typed to quit, as Ctrl-C does."""
 _DUMB = ("", "dumb", "unknown")
 
 
@@ -29,8 +29,8 @@ class Back(Unanswered):
     """The question before is wanted."""
 
 
-class Later(Exception):
-    """The person leaves, to go on another time."""
+class Postponed(Exception):
+    """The setup is complete, and the person wants to begin the debate another time."""
 
 
 def moves(environment: Mapping[str, str]) -> bool:

@@ -156,7 +156,7 @@ def _with_names(field: Field, value: Any, names: Mapping[str, str]) -> Any:
 
 
 def outcome(debate: DebateState) -> list[str]:
-    """What a complete debate came to: the recommendation, and what was decided."""
+    """The recommendation and the decision of a complete debate."""
     decided = decided_line(debate)
     if model_spec.is_rehearsal(debate.cast):
         return [text for text in (decided, wording.FILLER) if text]

@@ -71,7 +71,7 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
     def _failed(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Handles what no code of ours can catch. asyncio tells of each accept that fails, and tries it again."""
+        """Ignores accepts that fail because too many files are open: asyncio reports each one, and tries again."""
         if not is_out_of_files(context.get("exception")):
             loop.default_exception_handler(context)
             return
@@ -227,7 +227,7 @@ class Connection(H11Protocol):
             self._await_reading()
 
     def _await_reading(self) -> None:
-        """Ends the connection unless the other side reads on: some of what waits for it in each such time."""
+        """Ends the connection unless the other side reads some of what waits for it every `UNREAD_SECONDS`."""
         if self._unread_timer is None:
             waiting = self.transport.get_write_buffer_size()
             self._unread_timer = self.loop.call_later(guard.UNREAD_SECONDS, self._must_have_read, waiting)

@@ -113,7 +113,7 @@ class Guard:
         whose sender may not open its path."""
         self._app, self._admit = app, admit
         self._forms, self._reads = Counter[str](), Counter[str]()
-        """Forms that are read or worked on, and other requests that are answered, by what they are counted by."""
+        """Numbers of forms that are read or worked on, and of other requests that are answered; by visitor or link."""
         self._uploads: dict[asyncio.Timeout, _Upload] = {}
         """By the timeout of each, forms that come. They give their places to others: a sender could hold them as long
         as it likes."""

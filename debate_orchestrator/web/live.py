@@ -20,7 +20,7 @@ _OF_DASHBOARD = 5
 _BEAT_SECONDS = 15.0
 """Seconds after which a silent stream says that it is alive."""
 _open = Counter[str]()
-"""Visitor to the streams that are open; under an empty name those of the dashboard, which no limit of its own holds."""
+"""Visitor to the number of streams that are open; the dashboard has an empty name, and no limit per visitor."""
 
 
 AGAIN = b"retry: 5000\n\n"

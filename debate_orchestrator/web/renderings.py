@@ -1,5 +1,5 @@
-"""The work that pages take: each page is made once and then kept, and no visitor or link holds up another, the
-dashboard, or the debates that run."""
+"""Makes pages in threads. A page is made once and then kept. The pages of one visitor or link delay neither others, nor
+the dashboard, nor the debates that run."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from starlette.responses import Response
 
 from debate_orchestrator.engine import api
 from debate_orchestrator.util.errors import with_hint
-from debate_orchestrator.util.threads import ENDING_SECONDS
+from debate_orchestrator.util.threads import SHUTDOWN_SECONDS
 from debate_orchestrator.web import folder
 from debate_orchestrator.web.cache import Key, SizedCache
 from debate_orchestrator.web.pages import standalone_page
 
-_AT_ONCE = 2
-"""How many things are worked on at once for all visitors and links together; as many more for the dashboard."""
+_CONCURRENCY = 2
+"""Pages that are made at the same time for all visitors and links together; as many more for the dashboard."""
 _KEPT = 100_000_000
 """Bytes of memory that the renderings that are kept may take."""
 _ENTRY_SIZE = 500
 """Bytes that each of them takes besides."""
 _MAX_WAITING = 100
-"""Requests of one visitor or link that wait at once."""
+"""Requests of one visitor or link that may wait at the same time."""
 
 THIS_USER = ""
-"""The visitor of the dashboard: with threads of its own, and as much at once as these do."""
+"""Stands for the dashboard in place of a visitor: it has its own threads, and no limit of a single visitor."""
 
 T = TypeVar("T")
 
@@ -54,13 +54,13 @@ class _Threads:
     up."""
 
     def __init__(self, name: str) -> None:
-        self.pool, self.free = ThreadPoolExecutor(_AT_ONCE, name), asyncio.Semaphore(_AT_ONCE)
+        self.pool, self.free = ThreadPoolExecutor(_CONCURRENCY, name), asyncio.Semaphore(_CONCURRENCY)
 
 
 class Renderings:
-    """The work of one application. It has threads of its own, so the debates that run don't wait for it. For a visitor,
-    or the link of a seat or a review, one thing is done at a time; the others wait, and delay no other visitor. What no
-    request waits for any more is not begun."""
+    """Makes the pages of one application, in threads of its own, so the debates that run don't wait for it. For each
+    visitor, or link of a seat or a review, one page is made at a time; the next ones wait, and delay no other visitor.
+    A page that no request waits for any more is not begun."""
 
     def __init__(self) -> None:
         self._threads, self._own_threads = _Threads("visitors"), _Threads("dashboard")
@@ -72,8 +72,9 @@ class Renderings:
         self._waiting = Counter[str]()
 
     async def get(self, key: Key, make: Callable[[], str | bytes], visitor: str) -> bytes:
-        """What `make` returns for a key, which changes with what is rendered; text as UTF-8, so that all answers share
-        its bytes. Raises what it raises, and HTTPException for a visitor with too many requests."""
+        """The page that `make` returns, from the cache if it is there. The key changes with everything that is on the
+        page. Text is kept as UTF-8, so that all answers share its bytes. Raises what `make` raises, and HTTPException
+        for a visitor with too many requests."""
         kept = self._cache.get(key)
         if kept is not None:
             return kept
@@ -104,8 +105,8 @@ class Renderings:
             self._requests[key] = _Request(work, asyncio.get_running_loop().create_future())
         request = self._requests[key]
         if not request.begun:
-            own = asyncio.ensure_future(self._do(key, request, visitor))
-            request.tries.add(own)
+            attempt = asyncio.ensure_future(self._do(key, request, visitor))
+            request.tries.add(attempt)
         self._waiting[visitor] += 1
         try:
             result: T = await asyncio.shield(request.result)
@@ -115,15 +116,15 @@ class Renderings:
             if not self._waiting[visitor]:
                 del self._waiting[visitor]
             if not request.begun:
-                own.cancel()
-                request.tries.remove(own)
+                attempt.cancel()
+                request.tries.remove(attempt)
                 if not request.tries:
                     del self._requests[key]
 
     async def ended(self) -> None:
-        """Waits, up to `ENDING_SECONDS`, for what is under way: it may write files of the working folder."""
+        """Waits, up to `SHUTDOWN_SECONDS`, for what is under way: it may write files of the working folder."""
         if self._working:
-            await asyncio.wait(self._working, timeout=ENDING_SECONDS)
+            await asyncio.wait(self._working, timeout=SHUTDOWN_SECONDS)
 
     def close(self) -> None:
         """Starts nothing more."""
@@ -133,9 +134,9 @@ class Renderings:
     async def _do(self, key: Hashable, request: _Request, visitor: str) -> None:
         """Does the work as soon as nothing else is done for this visitor and a thread is free, unless it is begun for
         another who waits for it too."""
-        own = visitor == THIS_USER
-        threads = self._own_threads if own else self._threads
-        alone = nullcontext() if own else self._visitors.setdefault(visitor, asyncio.Lock())
+        is_dashboard = visitor == THIS_USER
+        threads = self._own_threads if is_dashboard else self._threads
+        alone = nullcontext() if is_dashboard else self._visitors.setdefault(visitor, asyncio.Lock())
         async with alone, threads.free:
             request.begun = True
             for other in request.tries - {asyncio.current_task()}:

@@ -34,9 +34,9 @@ class RepeatedForms:
         self._unwanted = unwanted
 
     async def begin(self, form_key: str, begin: Callable[[], Coroutine[Any, Any, str]], *form: object) -> str:
-        """What `begin` returns; where it was begun by the same value and the same `form` before, what it returned then.
-        After an error it may be begun again. Without a value it is always begun. Raises HTTPException where many wait
-        for it already."""
+        """Calls `begin` and returns its result. If the same `form_key` and `form` came before, returns the earlier
+        result instead. After an error, or with an empty key, `begin` is called again. Raises HTTPException if many
+        requests wait for it already."""
         key = hashlib.sha256(repr((form_key, form)).encode("utf-8", "surrogatepass")).hexdigest()
         begun = self._begun.get(key) if form_key else None
         if begun is None or begun.task.cancelling():

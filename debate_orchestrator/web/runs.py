@@ -1,5 +1,5 @@
-"""The debates that this server runs: each a task that goes on with a journal, with the people in its seats and what it
-tells its viewers."""
+"""The debates that this server runs: each is a task that continues a journal, asks the people in its seats, and sends
+its viewers what happens."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from debate_orchestrator.util.errors import (
 )
 from debate_orchestrator.util.messages import ignore
 from debate_orchestrator.util.redact import redact
-from debate_orchestrator.util.threads import in_own_thread, to_its_end
+from debate_orchestrator.util.threads import in_debate_pool, to_its_end
 from debate_orchestrator.web import blocks, folder
 from debate_orchestrator.web.live import Viewers, message
 
@@ -87,7 +87,7 @@ class StreamedReply:
     def __init__(self, debate: DebateState, turn: Turn):
         self.turn, self.heading = turn, debate.format.heading_of(turn)
         self.side = blocks.side(debate, turn)
-        self._filter = PrivateFilter(debate.format.private, known=debate.knows_thinking_tags)
+        self._filter = PrivateFilter(debate.format.private, model_tags=debate.knows_thinking_tags)
         self._public, self.shown, self.pieces = "", "", list[str]()
 
     def take(self) -> int:
@@ -119,8 +119,8 @@ class AwaitedTurn(NamedTuple):
     reply: asyncio.Future[str]
 
 
-class People:
-    """The people of one debate. A provider asks them as it asks the person at a terminal."""
+class BrowserPeople:
+    """The people in the seats of one debate, who reply in browsers."""
 
     one_at_a_time = False
 
@@ -129,11 +129,11 @@ class People:
         """By turn id, the turns that wait for their person."""
         self.viewers = Viewers()
         """Those who look at the page of a seat: told only that something has changed."""
-        self._left = False
+        self._is_paused = False
 
     async def reply(self, debate: DebateState, turn: Turn, brief: Brief) -> str:
         """The reply that is handed in for a turn. Raises Paused where the debate is paused before."""
-        if self._left:
+        if self._is_paused:
             raise _paused(turn.id)
         awaited = AwaitedTurn(debate, turn, brief, asyncio.get_running_loop().create_future())
         self.awaited[turn.id] = awaited
@@ -150,15 +150,15 @@ class People:
         """The debate has changed."""
         self.viewers.tell("change", {})
 
-    def leave(self) -> None:
-        """The debate is paused: no reply is waited for."""
-        self._left = True
+    def pause(self) -> None:
+        """Ends every wait for a reply with Paused, since the debate is paused."""
+        self._is_paused = True
         for awaited in list(self.awaited.values()):
             if not awaited.reply.done():
                 awaited.reply.set_exception(_paused(awaited.turn.id))
 
     def end(self) -> None:
-        """The debate runs no more."""
+        """Closes the streams of the pages: the debate no longer runs."""
         self.viewers.tell("change", {})
         self.viewers.close()
 
@@ -182,12 +182,12 @@ class Run:
     """A debate that runs in this process. It ends when nothing is left that can be asked from here, when it is paused,
     or when a provider fails; `problems` then says why."""
 
-    def __init__(self, path: str, people: People, explain: Explain, agree: RequireConsent):
+    def __init__(self, path: str, people: BrowserPeople, explain: Explain, require_consent: RequireConsent):
         self.path, self.people, self.viewers = path, people, Viewers()
         self.problems: list[str] = []
         self.failure: Exception | None = None
         """Why it ended before its debate was complete, unless it was paused on purpose."""
-        self._explain, self._agree = explain, agree
+        self._explain, self._require_consent = explain, require_consent
         self.first_hash: str | None = None
         """The hash of its first line, by which another journal of the same name is told from it."""
         with suppress(OSError):  # its task then fails in the same way, and tells of it
@@ -196,8 +196,8 @@ class Run:
         """The debate while it runs."""
         self.current: CurrentState | None = None
         self._stop = asyncio.Event()
-        self._leaving = False
-        """Whether the server ends: pages then stay as they are, until there is a server again."""
+        self._shutting_down = False
+        """Whether the server shuts down: pages then stay as they are, until a server runs again."""
         self._writing: dict[str, StreamedReply] = {}
         self._shown: set[str] = set()
         self._html: dict[str, str] = {}
@@ -221,12 +221,12 @@ class Run:
     def pause(self) -> None:
         """Starts no further call; the replies under way are awaited, since they are paid for."""
         self._stop.set()
-        self.people.leave()
+        self.people.pause()
         self._tell_status()
 
-    def leave(self) -> None:
-        """Does the same because the server ends."""
-        self._leaving = True
+    def pause_for_shutdown(self) -> None:
+        """Does as `pause`, because the server shuts down."""
+        self._shutting_down = True
         self.people.viewers.close()  # pages of seats are not to load anew what another program may answer by then
         self.pause()
 
@@ -281,17 +281,17 @@ class Run:
             self.debate = None
             if self._flush is not None:
                 self._flush.cancel()
-            if not self._leaving:
+            if not self._shutting_down:
                 self.viewers.tell("over", {})
             self.viewers.close()
             self.people.end()
 
     async def _work(self) -> None:
         """Takes every turn that can be taken from here, and writes the report when none is left."""
-        with continue_debate(self.path, self._agree, reopening) as debate:
+        with continue_debate(self.path, self._require_consent, reopening) as debate:
             self.debate, self.current = debate, debate.current
             self._shown = {block.id for block in blocks.outline(debate.state)}
-            await in_own_thread(lambda: self.page(debate.state))  # of a debate that goes on there may be much
+            await in_debate_pool(lambda: self.page(debate.state))  # of a debate that goes on there may be much
             if debate.state.due:
                 must_be_callable(debate.state.cast, people=True)
             await drive(
@@ -358,11 +358,11 @@ class Runs:
         `remembered`."""
         self._runs: dict[str, Run] = {}
         self._problems: dict[str, list[str]] = {}
-        self._leaving = False
+        self._shutting_down = False
         self._explain, self._remembered = explain, remembered
 
     def problems(self, path: str) -> list[str]:
-        """Why a debate stands still; empty where nothing has failed since the server was started."""
+        """Why a debate is paused; empty if nothing has failed since the server was started."""
         run = self._runs.get(path)
         return run.problems if run is not None else self._problems.get(path, [])
 
@@ -370,18 +370,18 @@ class Runs:
         run = self._runs.get(path)
         return run if run is not None and run.running else None
 
-    def start(self, path: str, agree: RequireConsent) -> Run:
-        """Goes on with a debate, unless it runs already. `agree` is asked about the risks of its journal as it is when
-        it is opened; `written_here` is for one that this program has just written."""
+    def start(self, path: str, require_consent: RequireConsent) -> Run:
+        """Goes on with a debate, unless it runs already. `require_consent` gets the risks of its journal as it is
+        when it is opened; `written_here` is for one that this program has just written."""
         if (run := self.running(path)) is None:
-            run = self._runs[path] = Run(path, People(), self._explain, agree)
+            run = self._runs[path] = Run(path, BrowserPeople(), self._explain, require_consent)
             self._problems.pop(path, None)
             run.task.add_done_callback(lambda _: self._ended(run))
             self._remember()
         return run
 
     def _ended(self, run: Run) -> None:
-        """Forgets a run but for what has failed: the journal has the rest."""
+        """Forgets a run, and keeps only why it failed: the journal has the rest."""
         if self._runs.get(run.path) is run:
             del self._runs[run.path]
             if run.failure is not None:
@@ -394,7 +394,7 @@ class Runs:
             self.start(path, lambda _, found: must_be_among((), found))
 
     def _remember(self) -> None:
-        if self._remembered and not self._leaving:
+        if self._remembered and not self._shutting_down:
             remember({path: run.first_hash for path, run in self._runs.items() if run.running})
 
     def record(self, path: str, make: Callable[[DebateState], Event]) -> None:
@@ -407,11 +407,11 @@ class Runs:
             record_alone(path, make)
 
     async def shutdown(self) -> None:
-        """Ends all runs as SIGTERM ends a debate at a terminal: what had come of replies under way is kept."""
-        self._leaving = True
+        """Ends all runs as SIGTERM ends a debate at a terminal: the parts of replies that have come are kept."""
+        self._shutting_down = True
         running = [run for run in self._runs.values() if run.running]
         for run in running:
-            run.leave()
+            run.pause_for_shutdown()
         if running:
             await asyncio.wait([run.task for run in running], timeout=0.2)
         for run in running:
@@ -450,6 +450,6 @@ def _goes_on(path: str, first_hash: object) -> bool:
 
 
 def _remembered_file() -> Path | None:
-    kept = state_folder()
-    named = hashlib.sha256(os.fsencode(os.path.realpath(os.curdir))).hexdigest()[:32]
-    return kept / "serve" / f"{named}.json" if kept else None
+    parent = state_folder()
+    digest = hashlib.sha256(os.fsencode(os.path.realpath(os.curdir))).hexdigest()[:32]
+    return parent / "serve" / f"{digest}.json" if parent else None

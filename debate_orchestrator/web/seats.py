@@ -30,7 +30,7 @@ from debate_orchestrator.web.guard import Tokens
 from debate_orchestrator.web.live import AGAIN, EventStream, message
 from debate_orchestrator.web.pages import go_to, render
 from debate_orchestrator.web.renderings import Renderings
-from debate_orchestrator.web.runs import NOT_WAITING, AwaitedTurn, People, Run, Runs
+from debate_orchestrator.web.runs import NOT_WAITING, AwaitedTurn, BrowserPeople, Run, Runs
 from debate_orchestrator.web.sent_form import form
 
 _FIELDS = re.compile(rf"turn|text|action|sure|{form_fields.NAME}")
@@ -97,8 +97,10 @@ class Seats:
                 return await self._page(visit, {}, [NOT_WAITING], late=_written(sent))
             return await self._take(visit, run.people, awaited, sent)
 
-    async def _take(self, visit: Visit, people: People, awaited: AwaitedTurn, sent: Mapping[str, str]) -> Response:
-        """Takes a reply, or shows what is wrong with it and what it does."""
+    async def _take(
+        self, visit: Visit, people: BrowserPeople, awaited: AwaitedTurn, sent: Mapping[str, str]
+    ) -> Response:
+        """Takes a reply, or shows the form again with its problems and remarks."""
         speech = awaited.debate.shape(awaited.turn) is None
         token = visit.request.path_params["token"]
         text = sent.get("text", "") if speech else await self._renderings.run(lambda: _reply_text(awaited, sent), token)
@@ -124,7 +126,7 @@ class Seats:
     async def _page(
         self, visit: Visit, sent: Mapping[str, str], problems: list[str], remarks: Sequence[str] = (), late: str = ""
     ) -> Response:
-        """What `_rendered` makes, while other requests are served: what was heard may be long."""
+        """The page that `_rendered` makes, in a thread: a transcript may be long."""
         token = visit.request.path_params["token"]
         page = await self._renderings.run(lambda: self._rendered(visit, sent, problems, remarks, late), token)
         return HTMLResponse(page, 422 if problems or remarks else 200)
@@ -199,7 +201,7 @@ def _written(sent: Mapping[str, str]) -> str:
 
 
 def _reply_digest(sent: Mapping[str, str]) -> bytes:
-    """What tells the reply of a form from others: its turn, and what was written."""
+    """A digest that identifies the reply of a form: of its turn and its text."""
     return hashlib.sha256(f"{sent.get('turn')}\n{_written(sent)}".encode()).digest()
 
 

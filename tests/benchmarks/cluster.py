@@ -93,7 +93,7 @@ async def calls(url: str, tournament: Tournament, debates: list[str]) -> int:
         async def one(debate: str) -> int:
             count, call = 0, Admission(1_000, 500, 0.01)
             while time.monotonic() < end:
-                await gate.admitted(call, debate, stop)
+                await gate.acquire(call, debate, stop)
                 await asyncio.sleep(0)
                 gate.ended(call, None, 0.005, failed=False)
                 count += 1

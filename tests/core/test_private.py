@@ -240,7 +240,7 @@ def test_working_is_not_shown_while_it_streams(
     text = f"{pair[0]}{working}{pair[1]}\n\n{one}\n\n{pair[0]}\n{working}\n{pair[1]}\n\n{two}"
     speech, seen = streamed([text[n : n + size] for n in range(0, len(text), size)])
     assert "SECRET" not in seen
-    speech.settle(text)
+    speech.show_recorded(text)
     lines = [row.plain for row in speech.rows(400, 1_000)[0]]
     assert "SECRET" not in " ".join(lines)
     assert " ".join(lines).replace("**", "").split()[1:] == f"{one} {two}".split()
@@ -250,7 +250,7 @@ def test_working_is_not_shown_while_it_streams(
 def test_working_without_a_beginning_is_withdrawn() -> None:
     """Where only the end of the working tells what it was, the screen says so, and shows the speech."""
     speech, _ = streamed(["Hm, SEC", "RET.\n</th", "ink>\n\nSo it", " is."])
-    speech.settle("Hm, SECRET.\n</think>\n\nSo it is.")
+    speech.show_recorded("Hm, SECRET.\n</think>\n\nSo it is.")
     lines = [row.plain.strip() for row in speech.rows(80, 1_000)[0]]
     assert "-- what stands above was private working, which no other seat hears." in lines
     assert lines[-1] == "So it is."

@@ -88,8 +88,8 @@ def test_only_the_tag_is_private(text: str) -> None:
 def test_nothing_is_private_where_no_mark_counts() -> None:
     """Where neither the format has a tag nor the tags of models count, what looks like private working is heard."""
     text = "<thinking>Not secret.</thinking> So."
-    made = on_text(text, private="", known=False)
-    assert (made.text, made.private, without_private(text, known=False)) == (text, False, text)
+    made = on_text(text, private="", model_tags=False)
+    assert (made.text, made.private, without_private(text, model_tags=False)) == (text, False, text)
 
 
 @many

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.output import print_json, remark, say
+from debate_orchestrator.cli.output import print_json, print_status, say
 from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.setup.answers import number
 from debate_orchestrator.util.messages import command
@@ -37,8 +37,8 @@ def new(arguments: argparse.Namespace) -> int:
     write_new(arguments.file, sample())
     name = shlex.quote(arguments.file)
     say(f"{arguments.file} is written.")
-    remark(f"What it takes: `{command('tournament plan', name)}`.")
-    remark(f"All of it without a model: `{command('tournament run', name)} --rehearse`.")
+    print_status(f"What it takes: `{command('tournament plan', name)}`.")
+    print_status(f"All of it without a model: `{command('tournament run', name)} --rehearse`.")
     return 0
 
 
@@ -57,14 +57,14 @@ def plan(arguments: argparse.Namespace) -> int:
     from debate_orchestrator.tournament.plan import estimate_tournament, make_schedule
     from debate_orchestrator.tournament.spec import unlisted
 
-    at_once = specs.at_once(arguments.at_once)
+    concurrency = specs.concurrency(arguments.at_once)
     spec = specs.read_spec(arguments)
     schedule = make_schedule(spec)
-    expected = estimate_tournament(spec, schedule, at_once, batch=arguments.batch)
+    expected = estimate_tournament(spec, schedule, concurrency, batch=arguments.batch)
     if arguments.to:
         text = folder.schedule_text(schedule)
         if kept := write_over(arguments.to, text, folder.SCHEDULE_BEGINS, "a schedule"):
-            remark(f"The schedule that was there is kept as {kept}.")
+            print_status(f"The schedule that was there is kept as {kept}.")
     if arguments.json:
         plain = [debate.model_dump(mode="json") for debate in schedule]
         print_json({**_estimate_json(expected), "notes": unlisted(spec), "schedule": plain})
@@ -75,9 +75,9 @@ def plan(arguments: argparse.Namespace) -> int:
     for line in _estimate_lines(spec, schedule, expected):
         say(line)
     for note in unlisted(spec):
-        remark(f"Note: {note}")
+        print_status(f"Note: {note}")
     batch = " --batch" if arguments.batch else ""
-    remark(f"Run it: `{command('tournament run', arguments.spec)} --to {shlex.quote(spec.tag)}{batch}`.")
+    print_status(f"Run it: `{command('tournament run', arguments.spec)} --to {shlex.quote(spec.tag)}{batch}`.")
     return 0
 
 
@@ -95,7 +95,7 @@ def _estimate_json(expected: TournamentEstimate) -> dict[str, Any]:
         "bound_by": expected.bound,
         "models": [
             {
-                "model": load.spec,
+                "model": load.model,
                 "calls": round(load.calls),
                 "input": load.usage.input,
                 "output": load.usage.output,
@@ -123,7 +123,7 @@ def _estimate_lines(
     """What a schedule takes, in words."""
     from debate_orchestrator.providers import pricing
 
-    topics = len({debate.topic for debate in schedule})
+    topics = len({debate.topic_id for debate in schedule})
     yield (
         f"{expected.debates:,} debates: {len(spec.models)} models, {topics} topics, sides {spec.sides}, "
         f"format {spec.format}."
@@ -149,7 +149,7 @@ def _estimate_lines(
         yield f"Judges: {', '.join(f'{name} {count}' for name, count in uses.most_common())}."
     for load in expected.loads:
         price = "price unknown" if load.cost is None else f"${load.cost:,.2f}"
-        yield f"  {load.spec}: {load.calls:,.0f} calls, {load.usage.output:,} tokens answered, {price}"
+        yield f"  {load.model}: {load.calls:,.0f} calls, {load.usage.output:,} tokens answered, {price}"
     if spec.max_cost is not None and high > spec.max_cost:
         yield f"The cap of ${spec.max_cost:,.2f} may be reached before the end; `run` goes on later with a higher one."
 
@@ -183,7 +183,7 @@ def add(arguments: argparse.Namespace) -> int:
         tournament = folder.add_model(tournament, model)
         specs.remember_model(tournament, model)
     say(f"{model.name} is added: {len(tournament.schedule) - before:,} more debates.")
-    remark(f"Run them: `{command('tournament resume', arguments.folder)}`.")
+    print_status(f"Run them: `{command('tournament resume', arguments.folder)}`.")
     return 0
 
 

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
-from debate_orchestrator.cli.output import remark
+from debate_orchestrator.cli.output import print_status
 from debate_orchestrator.core.events import BriefSent, CallFailed, Event, ReplyEvent
 from debate_orchestrator.tournament.plan import ScheduledDebate
 from debate_orchestrator.tournament.run import DebateStatus, RunCounts, TournamentRun
@@ -118,7 +118,7 @@ def details(run: TournamentRun, progress: Progress) -> list[str]:
         f"{key}: {amount:,.0f} {name.replace('_', ' ')} a minute" for key, name, amount in run.limiters.tightest()
     ]
     lines = [f"limits: {'; '.join(limits[:4])}"] if limits else []
-    return lines + [f"  {debate.topic}: {outcome(debate, debate_status)}" for debate, debate_status in progress.last]
+    return lines + [f"  {debate.topic_id}: {outcome(debate, debate_status)}" for debate, debate_status in progress.last]
 
 
 def bar(numbers: RunCounts) -> str:
@@ -189,7 +189,7 @@ async def _show(
         if events:
             print_line({"progress": now.json()})
         elif display is None:
-            remark(status_line(now))
+            print_status(status_line(now))
         else:
             columns, rows = display.size()
             lines = [bar(now), status_line(now), *details()]

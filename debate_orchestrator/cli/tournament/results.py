@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.output import page, print_json, remark, say
+from debate_orchestrator.cli.output import page, print_json, print_status, say
 from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.sanitize import one_line
 
@@ -31,13 +31,14 @@ def import_(arguments: argparse.Namespace) -> int:
 
     rows = import_rows(arguments.rows, arguments.map, arguments.to)
     for note in rows.notes:
-        remark(f"Note: {one_line(note)}")
+        print_status(f"Note: {one_line(note)}")
     if arguments.json:
         counts = {"debates": len(rows.debates), "ballots": len(rows.ballots)}
         print_json({"status": "imported", "folder": arguments.to, **counts, "notes": list(rows.notes)})
     else:
         say(f"{len(rows.debates):,} debates with {len(rows.ballots):,} ballots imported to {arguments.to}.")
-        remark(f"Next: `{command('tournament rate', arguments.to)}`, or `{command('tournament report', arguments.to)}`")
+        rate, report = command("tournament rate", arguments.to), command("tournament report", arguments.to)
+        print_status(f"Next: `{rate}`, or `{report}`")
     return 0
 
 
@@ -63,9 +64,9 @@ def rate(arguments: argparse.Namespace) -> int:
     else:
         page("\n".join([*_table(rated, arguments.min_games), ""]))
     for note in rated.notes:
-        remark(f"Note: {one_line(note)}")
+        print_status(f"Note: {one_line(note)}")
     if not arguments.json:
-        remark(f"Tables, plots and a page: `{command('tournament report', arguments.folder)}`")
+        print_status(f"Tables, plots and a page: `{command('tournament report', arguments.folder)}`")
     return 0
 
 
@@ -118,10 +119,10 @@ def report(arguments: argparse.Namespace) -> int:
 
     files, notes = write_report(arguments.folder, arguments.min_games)
     for note in notes:
-        remark(f"Note: {one_line(note)}")
+        print_status(f"Note: {one_line(note)}")
     if arguments.json:
         print_json({"status": "written", "page": files[0], "files": files, "notes": list(notes)})
     else:
         say(f"{files[0]} written, with {len(files) - 1} tables, plots and ratings beside it.")
-        remark(f"Open {files[0]} in a browser.")
+        print_status(f"Open {files[0]} in a browser.")
     return 0

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from debate_orchestrator.cli import exit_code, flags
 from debate_orchestrator.cli.answers_and_flags import cap
 from debate_orchestrator.cli.interrupts import STOPPING, graceful_stop_of_calls, handled_signals
-from debate_orchestrator.cli.output import print_json, print_problems, remark, say
+from debate_orchestrator.cli.output import print_json, print_problems, print_status, say
 from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.cli.tournament.progress import Progress, details, print_line, shown, status_line
 from debate_orchestrator.engine.retry import UnsavedEvents
@@ -108,7 +108,7 @@ def resume(arguments: argparse.Namespace) -> int:
 class Options(NamedTuple):
     """How a tournament is run."""
 
-    at_once: int
+    concurrency: int
     retry_failed: bool
     reports: bool
     permissions: Permissions
@@ -129,7 +129,7 @@ class Options(NamedTuple):
         if arguments.lease is not None and arguments.cluster is None:
             raise BadSettings("--lease is for workers.", hint="name their database too, with --cluster")
         return cls(
-            specs.at_once(arguments.at_once or ("500" if arguments.batch else "50")),
+            specs.concurrency(arguments.at_once or ("500" if arguments.batch else "50")),
             arguments.retry_failed,
             not arguments.no_reports,
             flags.permitted(arguments),
@@ -153,9 +153,9 @@ def run_tournament(tournament: Tournament, options: Options) -> int:
 
     _must_be_callable(tournament.spec, options)
     if (changed := changed_prompts(tournament.spec)) and not options.quiet:
-        remark(f"Note: these prompts are not those with which the tournament began: {', '.join(changed[:5])}.")
+        print_status(f"Note: these prompts are not those with which the tournament began: {', '.join(changed[:5])}.")
     progress = Progress()
-    unsaved = UnsavedEvents(remark)
+    unsaved = UnsavedEvents(print_status)
     batches = _batches(tournament, options)
 
     def on_change(debate: ScheduledDebate, debate_status: DebateStatus, event: Event | None) -> None:
@@ -166,7 +166,7 @@ def run_tournament(tournament: Tournament, options: Options) -> int:
     run = TournamentRun(
         tournament,
         permissions=options.permissions,
-        at_once=options.at_once,
+        concurrency=options.concurrency,
         retry_failed=options.retry_failed,
         on_change=on_change,
         unsaved=unsaved,
@@ -176,7 +176,7 @@ def run_tournament(tournament: Tournament, options: Options) -> int:
     progress.begin()
     left = len(run.pending())
     if not options.quiet:
-        remark(f"{len(tournament.schedule) - left:,} of {plural(len(tournament.schedule), 'debate')} complete.")
+        print_status(f"{len(tournament.schedule) - left:,} of {plural(len(tournament.schedule), 'debate')} complete.")
     interrupted = asyncio.run(_run(run, progress, unsaved, options))
     resume = command("tournament resume", tournament.folder) + (" --batch" if options.batch else "")
     return _end(run, progress.numbers(run), options, resume, interrupted=interrupted)
@@ -194,7 +194,7 @@ def _batches(tournament: Tournament, options: Options) -> Batches | None:
 
     if not options.batch and not has_batches(tournament.folder):
         return None
-    on_note = (lambda note: None) if options.quiet else remark
+    on_note = (lambda note: None) if options.quiet else print_status
     return Batches(tournament.folder, collects=options.batch, permissions=options.permissions, on_note=on_note)
 
 
@@ -236,15 +236,15 @@ async def _queue_and_watch(run: TournamentRun, options: Options, url: str) -> tu
         if options.events:
             print_line({"debate": debate, "fetched": True})
 
-    async with opened(url, remark) as database:
+    async with opened(url, print_status) as database:
         folder_sync = FolderSync(database, run.tournament, options.lease)
         passes = Passes(folder_sync, retry_failed=options.retry_failed, on_fetched=on_fetched)
         task = asyncio.create_task(_bring(run, folder_sync, options))
 
-        def leave() -> None:
+        def cancel() -> None:
             task.cancel()
 
-        with handled_signals(leave, leave), suppress(asyncio.CancelledError):
+        with handled_signals(cancel, cancel), suppress(asyncio.CancelledError):
             await task
             task = asyncio.create_task(passes.run())
             async with shown(lambda: passes.numbers, list, quiet=options.quiet, events=options.events):
@@ -254,7 +254,7 @@ async def _queue_and_watch(run: TournamentRun, options: Options, url: str) -> tu
             async with asyncio.timeout(_FETCH if interrupted else None):
                 await database.retried_until_reached(lambda: folder_sync.fetch(everything=True))
     if interrupted and not options.quiet:
-        remark("Workers go on with the debates that are queued. To end that too, end the workers.")
+        print_status("Workers go on with the debates that are queued. To end that too, end the workers.")
     run.read_journals()
     for debate, stored in passes.statuses.items():
         if debate in run.statuses and not (here := run.statuses[debate]).is_complete:
@@ -269,14 +269,15 @@ async def _queue_and_watch(run: TournamentRun, options: Options, url: str) -> tu
 
 
 async def _bring(run: TournamentRun, folder_sync: FolderSync, options: Options) -> None:
-    """Brings what the folder has, and fetches what the database has; waits for a database that is away."""
+    """Copies the journals of the folder to the database and the other way round. Waits while the database can't be
+    reached."""
     database = folder_sync.database
     await database.retried_until_reached(lambda: folder_sync.bring(run.statuses, retry_failed=options.retry_failed))
     fetched = await database.retried_until_reached(lambda: folder_sync.fetch(everything=True))
     if not options.quiet:
-        remark(f"Workers take the debates: `debate worker {shlex.quote(database.where)}` on each machine.")
+        print_status(f"Workers take the debates: `debate worker {shlex.quote(database.where)}` on each machine.")
         if fetched:
-            remark(f"{plural(len(fetched), 'journal')} fetched.")
+            print_status(f"{plural(len(fetched), 'journal')} fetched.")
 
 
 def _print_event(debate: ScheduledDebate, debate_status: DebateStatus, event: Event | None) -> None:
@@ -304,7 +305,7 @@ def _write_reports(run: TournamentRun, *, quiet: bool) -> dict[str, list[str]]:
     }
     lacking = {debate: files for debate, files in paths.items() if not os.path.lexists(files.page)}
     if len(lacking) > 50 and not quiet:
-        remark(f"Writing {len(lacking):,} reports; Ctrl-C leaves the rest, and `resume` writes them.")
+        print_status(f"Writing {len(lacking):,} reports; Ctrl-C leaves the rest, and `resume` writes them.")
     problems: dict[str, list[str]] = {}
     for debate, files in lacking.items():
         try:
@@ -332,7 +333,7 @@ def _end(run: TournamentRun, numbers: RunCounts, options: Options, resume: str, 
         problems |= unwritten
         print_json({"status": status, "folder": folder, **numbers.json(), "problems": problems})
     if not options.quiet:
-        remark(status_line(numbers))
+        print_status(status_line(numbers))
     print_problems(list(first_few((problem for one in unwritten.values() for problem in one), "reports")))
     if interrupted and left:
         raise KeyboardInterrupt(f"interrupted; {saved}. Go on with `{resume}`.")
@@ -345,7 +346,7 @@ def _end(run: TournamentRun, numbers: RunCounts, options: Options, resume: str, 
         undecided = f", {numbers.undecided:,} undecided" if numbers.undecided else ""
         say(f"{plural(numbers.complete, 'debate')} complete{undecided}: {folder}")
     if not options.quiet:
-        remark(
+        print_status(
             f"Ratings: `{command('tournament rate', folder)}`; "
             f"tables and a page: `{command('tournament report', folder)}`."
         )
@@ -354,7 +355,7 @@ def _end(run: TournamentRun, numbers: RunCounts, options: Options, resume: str, 
 
 def _left_over(run: TournamentRun, left: int, saved: str, resume: str) -> Paused | PermanentFailure:
     """The error that says why debates are left."""
-    from debate_orchestrator.tournament.run import MISTAKE
+    from debate_orchestrator.tournament.run import INTERNAL_ERROR
 
     whys: dict[str, list[str]] = {}
     for debate, debate_status in run.statuses.items():
@@ -367,7 +368,7 @@ def _left_over(run: TournamentRun, left: int, saved: str, resume: str) -> Paused
     unusable = all(
         debate_status.is_complete or debate_status.status == "unusable" for debate_status in run.statuses.values()
     )
-    ending = PermanentFailure if unusable or any(why.startswith(MISTAKE) for why in whys) else Paused
+    ending = PermanentFailure if unusable or any(why.startswith(INTERNAL_ERROR) for why in whys) else Paused
     return ending([*lines, f"{plural(left, 'debate')} left. {saved.capitalize()}. Go on with `{resume}`."])
 
 

@@ -56,9 +56,9 @@ def read_spec(arguments: argparse.Namespace) -> TournamentSpec:
     given = read_mapping(arguments.spec)
     typed = {name: value for name in _FLAGS if (value := getattr(arguments, name)) is not None}
     folder = os.path.dirname(arguments.spec)
-    asked = _risks(given, typed, folder, rehearse=arguments.rehearse)
+    found = _risks(given, typed, folder, rehearse=arguments.rehearse)
     # Before anything that the file names is read, since what is wrong with that would be told in its words.
-    consent.agree(consent.of_file(arguments.spec), asked, trusted=arguments.trust)
+    consent.agree(consent.of_file(arguments.spec), found, trusted=arguments.trust)
     for name in ("topics", "format"):
         if isinstance(typed.get(name), str) and (name == "topics" or is_path(typed[name])):
             typed[name] = os.path.abspath(os.path.expanduser(typed[name]))  # what is typed is relative to here
@@ -72,18 +72,18 @@ def read_spec(arguments: argparse.Namespace) -> TournamentSpec:
 
 
 def _risks(given: dict[str, Any], typed: dict[str, Any], folder: str, *, rehearse: bool) -> tuple[Risk, ...]:
-    """What the file asks for besides debates, without what flags replace."""
+    """The risks of a spec file, except for keys that flags replace."""
     from debate_orchestrator.tournament.spec_file import DEFAULT_FORMAT, in_folder
 
     judges = given.get("judges")
     pool = judges.get("from") if isinstance(judges, dict) else judges
     cast = {} if rehearse else {"models": _specs(given.get("models")), "judges": _specs(pool)}
-    asked: dict[str, Any] = {"cast": cast}
+    settings: dict[str, Any] = {"cast": cast}
     if isinstance(topics := given.get("topics"), str) and "topics" not in typed:
-        asked["context"] = os.path.join(folder, os.path.expanduser(topics))
-    asked["format"] = in_folder(given.get("format", DEFAULT_FORMAT), folder)
+        settings["context"] = os.path.join(folder, os.path.expanduser(topics))
+    settings["format"] = in_folder(given.get("format", DEFAULT_FORMAT), folder)
     renamed = {"context": "topics"}
-    found = risks.of_settings(asked, typed.get("format"))
+    found = risks.of_settings(settings, typed.get("format"))
     found = tuple(risk.model_copy(update={"where": renamed.get(risk.where, risk.where)}) for risk in found)
     return found if rehearse else (*found, *_price_risks([*_listed(given.get("models")), *_listed(pool)]))
 
@@ -109,8 +109,8 @@ def _specs(given: Any) -> list[str]:
 
 
 def agree_to_folder(tournament: Tournament, *, trusted: bool) -> None:
-    """Asks for consent to what the frozen spec in a folder does, and what its journals ask for: the folder may come
-    from elsewhere."""
+    """Asks for consent to the risks of the frozen spec in a folder and of its journals: the folder may come from
+    elsewhere."""
     consent.agree(_origin(tournament), folder_risks(tournament, begun=has_begun(tournament)), trusted=trusted)
 
 
@@ -180,7 +180,7 @@ def lease(text: str) -> float:
     raise BadSettings(f"--lease must be a number of seconds from {allowed}, and not {text!r}.")
 
 
-def at_once(text: str) -> int:
+def concurrency(text: str) -> int:
     """The value of --at-once."""
     if text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= 10_000:
         return int(text)

@@ -201,12 +201,12 @@ def _parameters(url: str) -> dict[str, str]:
 
 class Database:
     """An open database. `app` is Procrastinate's, whose connections serve all queries, and `pulse` another one, whose
-    only connection is for heartbeats: they must not wait for what holds up the others."""
+    only connection is for heartbeats: they must never wait for another query."""
 
     def __init__(self, app: App, pulse: App, where: str, tell: Callable[[str], None]):
         self.app, self._pulse, self.where, self._tell = app, pulse, where, tell
         self.away = False
-        """Whether it can't be reached, or what waits for it is not written yet."""
+        """Whether it can't be reached, or work that waited for it is not written yet."""
         self._waiting: set[object] = set()
         """Work that waits until it can be reached."""
         self._gave_up = False

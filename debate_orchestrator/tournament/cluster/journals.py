@@ -127,7 +127,7 @@ class DatabaseJournals:
         finally:
             await self._close(journal, timeout)
 
-    def archive(self, debate: str) -> str | None:
+    def pages_folder(self, debate: str) -> str | None:
         return None
 
     async def take(self, debate: str) -> tuple[int, int, int, list[bytes]]:
@@ -323,7 +323,7 @@ class DatabaseJournal(JournalWriter):
 
 LEASE = 30.0
 """Seconds without a heartbeat after which a worker is taken for dead, unless the tournament has another number."""
-_AT_ONCE = 100
+_BATCH_SIZE = 100
 """Journals that are compared or read by one statement."""
 
 _REGISTER = """
@@ -362,7 +362,7 @@ _OVERLAP = 60.0
 
 
 class FolderSync:
-    """Brings what a folder has of one tournament to the database, and fetches what the database has."""
+    """Copies the journals of one tournament from its folder to the database and back."""
 
     def __init__(self, database: Database, tournament: Tournament, lease: float | None = None):
         """`lease` replaces the one that the tournament has in the database, in seconds."""
@@ -496,5 +496,5 @@ def stored_spec(text: str, name: str) -> dict[str, Any]:
 
 def _batches(debates: Iterable[str]) -> Iterator[list[str]]:
     left = iter(debates)
-    while batch := list(itertools.islice(left, _AT_ONCE)):
+    while batch := list(itertools.islice(left, _BATCH_SIZE)):
         yield batch

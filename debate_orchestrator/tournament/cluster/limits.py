@@ -1,9 +1,9 @@
 """Rate limits that all workers share: their state is a row of the database for each model and provider.
 
-The rules are those of `tournament.limits`. A call is admitted in a transaction that locks the row of its tournament and
-then those of its limits, lets a limiter with their state decide, and writes the state back; the clock is the
-database's. Each worker says how many of its calls are under way, and the numbers of workers that are dead don't count.
-The cap on costs is held by the same transaction.
+The rules are those of `tournament.limits`. A call is admitted in one transaction: it locks the row of its tournament
+and then those of its limits, asks a limiter with their state, and writes the state back. The clock is the database's.
+Each worker says how many of its calls are under way, and the numbers of workers that are dead don't count. The same
+transaction checks the cap on costs.
 
 What a transaction adds to sums must be added once. So each has a number, which it writes too: where the answer to its
 COMMIT is lost, the next one finds out by that number whether it was committed.
@@ -333,8 +333,8 @@ class SharedGate(Gate):
             raise BadFile(problem, hint="restore the database, or name an empty one") from None
 
     def _check_cap(self, spending: tuple[float | None, float] | None, call: Admission, turn: str, ended: float) -> None:
-        """OverBudget if a call would exceed the cap; `ended` is what calls cost beyond what the database knows. BadFile
-        for a cap or a sum that is no number."""
+        """OverBudget if a call would exceed the cap. `ended` is the cost of finished calls that the database does not
+        count yet. BadFile if the cap or a sum is not a number."""
         cap, committed = spending or (math.nan, math.nan)
         if cap is not None and not (math.isfinite(cap) and math.isfinite(committed)):
             problem = f"{self._shared.database.where} holds costs of the tournament that this program did not write."

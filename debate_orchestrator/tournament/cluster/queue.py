@@ -134,11 +134,11 @@ async def requeue_stalled(database: Database, tournament: str, lease: float) -> 
     return count
 
 
-async def work(database: Database, tournament: str, at_once: int, lease: float) -> None:
+async def work(database: Database, tournament: str, concurrency: int, lease: float) -> None:
     """Takes the debates of a tournament as a worker until it is cancelled; those under way are finished then."""
     await database.app.run_worker_async(
         queues=[queue_of(tournament)],
-        concurrency=at_once,
+        concurrency=concurrency,
         install_signal_handlers=False,
         delete_jobs="always",
         fetch_job_polling_interval=min(5.0, lease),

@@ -29,7 +29,13 @@ from debate_orchestrator.tournament.cluster.limits import SharedLimiters
 from debate_orchestrator.tournament.cluster.queue import Requeue
 from debate_orchestrator.tournament.folder import Tournament, unfrozen
 from debate_orchestrator.tournament.plan import ScheduledDebate
-from debate_orchestrator.tournament.run import DebateStatus, OnChange, TournamentRun, mistake, stopped_by_mistake
+from debate_orchestrator.tournament.run import (
+    DebateStatus,
+    OnChange,
+    TournamentRun,
+    internal_error,
+    stopped_by_internal_error,
+)
 from debate_orchestrator.util.errors import BadFile, BadSettings, UserError, short_repr
 from debate_orchestrator.util.garbage import collection_seldom
 from debate_orchestrator.util.numbers import plural
@@ -45,7 +51,7 @@ SELECT round, lease, retry_failed,
     EXISTS (SELECT FROM journals WHERE tournament = tournaments.id AND debate = %(debate)s AND lines > 0)
 FROM tournaments WHERE id = %(tournament)s
 """
-_SETTLE = """
+_RECORD_STATUS = """
 UPDATE journals SET status = %(status)s, winner = %(winner)s, cost = %(cost)s, why = %(why)s, for_good = %(for_good)s,
     settled = now()
 WHERE id = (
@@ -74,16 +80,16 @@ class Worker:
         database: Database,
         find_problems: Callable[[Tournament], list[str]],
         *,
-        at_once: int,
+        concurrency: int,
         permissions: Permissions = NO_PERMISSIONS,
         on_change: OnChange = lambda debate, debate_status, event: None,
         tell: Callable[[str], None] = _LOG.info,
         unsaved: UnsavedEvents | None = None,
     ):
-        """`find_problems` says what speaks against a tournament here: a key that is missing, no consent. `at_once`
-        debates of each tournament run at the same time. `tell` gets sentences for people, and `unsaved` names what
-        is lost."""
-        self._database, self._find_problems, self._at_once = database, find_problems, at_once
+        """`find_problems` returns why a tournament can't run here: a missing key, no consent. `concurrency` debates of
+        each tournament run at the same time. `tell` gets sentences for people, and `unsaved` names events that are
+        lost."""
+        self._database, self._find_problems, self._concurrency = database, find_problems, concurrency
         self._permissions, self._on_change, self._tell = permissions, on_change, tell
         self.unsaved = unsaved or UnsavedEvents(tell)
         self.refused = Counter[str]()
@@ -108,8 +114,8 @@ class Worker:
         """Takes no more debates, and makes no more calls. Replies under way are awaited."""
         self._stop.set()
 
-    def abandon(self) -> None:
-        """Leaves the replies under way too."""
+    def cancel_jobs(self) -> None:
+        """Stops, and cancels the debates under way with their calls."""
         self._stop.set()
         self._database.shorten_timeout()
         for job in self._jobs:
@@ -148,8 +154,8 @@ class Worker:
                 await asyncio.wait_for(self._stop.wait(), _LOOK)
 
     async def _look(self) -> list[list[str]]:
-        """Begins with the tournaments that have debates left, and ends with those that have none; what speaks against
-        each of the former."""
+        """Starts on the tournaments that have debates left, and stops with those that have none. Returns, for each of
+        the former, why it can't run here."""
         found = await self._database.rows(_OPEN)
         self._leases = {tournament: lease for tournament, _, _, lease in found if _may_be_lease(lease)}
         for tournament in self._taking.keys() - self._leases.keys():
@@ -157,7 +163,7 @@ class Worker:
         return [await self._begin(*tournament) for tournament in found]
 
     async def _begin(self, tournament: str, tag: str, latest: int, lease: float) -> list[str]:
-        """Takes debates of a tournament from now on, if it may and can; what speaks against it otherwise."""
+        """Takes debates of a tournament from now on, unless something prevents it. Returns what prevents it."""
         if tournament in self._taking or self._unusable.get(tournament) == latest:
             return []
         _, problems = await self._loaded(tournament)
@@ -171,7 +177,7 @@ class Worker:
             self._skip(tournament, tag, latest, problems)
             return problems
         await self._give_up_unreadable(tournament)
-        self._tell(f"Taking debates of {tag}, up to {self._at_once:,} at once.")
+        self._tell(f"Taking debates of {tag}, up to {self._concurrency:,} at once.")
         self._taking[tournament] = asyncio.create_task(self._take(tournament))
         return []
 
@@ -181,16 +187,17 @@ class Worker:
         self._leave(tournament)
 
     def _leave(self, tournament: str) -> None:
-        """Takes no more debates of a tournament. Those under way are finished, and the database hears of their end."""
-        known, taking = self._passes.pop(tournament, None), self._taking.pop(tournament, None)
+        """Takes no more debates of a tournament. Those under way are finished, and its limits in the database are
+        closed."""
+        current_pass, taking = self._passes.pop(tournament, None), self._taking.pop(tournament, None)
 
         async def end() -> None:
             if taking is not None:
                 taking.cancel()
                 await asyncio.gather(taking, return_exceptions=True)
-            if known is not None:
+            if current_pass is not None:
                 with suppress(TimeoutError, BadFile):  # a limit that is refused is told by the calls that need it
-                    await asyncio.wait_for(known.limiters.close(), AT_THE_END)
+                    await asyncio.wait_for(current_pass.limiters.close(), AT_THE_END)
 
         ending = asyncio.create_task(end())
         self._ending.add(ending)
@@ -200,7 +207,7 @@ class Worker:
         """Takes debates of a tournament until it is cancelled, again and again where the database was away."""
         while not self._stop.is_set():
             try:
-                await queue.work(self._database, tournament, self._at_once, self._leases[tournament])
+                await queue.work(self._database, tournament, self._concurrency, self._leases[tournament])
             except out_of_reach() as error:
                 self._database.lost(error)
             await asyncio.sleep(1.0)
@@ -247,7 +254,7 @@ class Worker:
             raise
         except Exception as error:
             _LOG.exception("%s was stopped by an error in this program.", debate)
-            await self._settle(tournament, debate, stopped_by_mistake(error, DebateStatus("stopped")))
+            await self._record_status(tournament, debate, stopped_by_internal_error(error, DebateStatus("stopped")))
             raise
         finally:
             del self._jobs[task]
@@ -260,22 +267,22 @@ class Worker:
 
     async def _run_debate(self, worker_id: int, tournament: str, debate: str) -> None:
         """Runs a debate, and notes how it stands then."""
-        names = {"tournament": tournament, "debate": debate}
-        rows = await self._database.retried_until_reached(lambda: self._database.rows(_DEBATE, **names))
+        params = {"tournament": tournament, "debate": debate}
+        rows = await self._database.retried_until_reached(lambda: self._database.rows(_DEBATE, **params))
         if not rows:
             self._tell(f"No debate {short_repr(debate)} is run: there is no tournament {short_repr(tournament)}.")
             return
         ((latest, lease, retry_failed, begun),) = rows
         lease = lease if _may_be_lease(lease) else MAX_LEASE_LENGTH
-        known = await self._pass(tournament, latest, worker_id, retry_failed=retry_failed)
-        if known is None:
+        current_pass = await self._pass(tournament, latest, worker_id, retry_failed=retry_failed)
+        if current_pass is None:
             raise Requeue(round(lease))
         if self._stop.is_set():
             raise Requeue
-        run, scheduled = known.run, known.debates.get(debate)
+        run, scheduled = current_pass.run, current_pass.debates.get(debate)
         if scheduled is None:
             why = ("The tournament has no such debate.",)
-            await self._settle(tournament, debate, DebateStatus("unusable", why=why, for_good=True))
+            await self._record_status(tournament, debate, DebateStatus("unusable", why=why, for_good=True))
             self._tell(f"No debate {short_repr(debate)} is run: the tournament {tournament} has none of that id.")
             return
         run.statuses[debate] = DebateStatus("stopped" if begun else "waiting")
@@ -284,32 +291,32 @@ class Worker:
             raise Requeue(round(lease) + 1)
         if self._stop.is_set() and not (debate_status.why or debate_status.is_complete):
             raise Requeue
-        await self._settle(tournament, debate, debate_status)
+        await self._record_status(tournament, debate, debate_status)
 
     def _on_refusal(self, debate: str, why: str) -> None:
         self.refused[why] += 1
         self._tell(f"{debate} stops here, since the database refuses what it has to write. {why}")
 
-    async def _settle(self, tournament: str, debate: str, debate_status: DebateStatus) -> None:
-        """Notes how a debate stands that no worker runs."""
+    async def _record_status(self, tournament: str, debate: str, debate_status: DebateStatus) -> None:
+        """Writes the status of a debate that no worker runs to the database."""
         values = {**debate_status._asdict(), "why": [redact(problem) for problem in debate_status.why]}
-        names = {"tournament": tournament, "debate": debate}
-        await self._database.retried_until_reached(lambda: self._database.execute(_SETTLE, **names, **values))
+        params = {"tournament": tournament, "debate": debate}
+        await self._database.retried_until_reached(lambda: self._database.execute(_RECORD_STATUS, **params, **values))
 
     async def _pass(self, tournament: str, latest: int, worker_id: int, *, retry_failed: bool) -> _Pass | None:
         """The run of a tournament's latest pass. None if this worker may not or can't run it any more."""
         async with self._loading:
-            known = self._passes.get(tournament)
-            if known is not None and (known.number, known.worker_id) == (latest, worker_id):
-                return known
-            held, problems = await self._database.retried_until_reached(lambda: self._loaded(tournament))
-            if held is None or problems:
+            current_pass = self._passes.get(tournament)
+            if current_pass is not None and (current_pass.number, current_pass.worker_id) == (latest, worker_id):
+                return current_pass
+            loaded, problems = await self._database.retried_until_reached(lambda: self._loaded(tournament))
+            if loaded is None or problems:
                 self._skip(tournament, f"the tournament {tournament}", latest, problems)
                 return None
-            limiters = SharedLimiters(held.spec, self._database, tournament, worker_id, self._under_way[worker_id])
+            limiters = SharedLimiters(loaded.spec, self._database, tournament, worker_id, self._under_way[worker_id])
 
             run = TournamentRun(
-                held,
+                loaded,
                 DatabaseJournals(self._database, tournament, worker_id, self.unsaved, self._on_refusal),
                 limiters=limiters,
                 permissions=self._permissions,
@@ -317,12 +324,12 @@ class Worker:
                 on_change=self._on_change,
                 unsaved=self.unsaved,
             )
-            debates = {debate.id: debate for debate in held.schedule}
+            debates = {debate.id: debate for debate in loaded.schedule}
             self._passes[tournament] = _Pass(latest, worker_id, debates, run, limiters)
             return self._passes[tournament]
 
     async def _loaded(self, tournament: str) -> tuple[Tournament | None, list[str]]:
-        """A tournament of the database, and what speaks against it here. Its cap is held there, not by this worker."""
+        """A tournament of the database, and why it can't run here. Its cap is kept in the database, not here."""
         found = await self._database.rows("SELECT spec FROM tournaments WHERE id = %(id)s", id=tournament)
         name = f"The tournament {tournament} in {self._database.where}"
 
@@ -333,15 +340,15 @@ class Worker:
 
         try:
             # A large schedule takes seconds, in which the debates that run must not stand still.
-            held = await asyncio.to_thread(scheduled)
-            return held, self._find_problems(held)
+            loaded = await asyncio.to_thread(scheduled)
+            return loaded, self._find_problems(loaded)
         except UserError as error:
             return None, error.problems
         except Exception as error:  # other tournaments must not stand still for it
             _LOG.exception("The tournament %s was skipped because of an error in this program.", tournament)
-            return None, [f"{name}: {mistake(error)}"]
+            return None, [f"{name}: {internal_error(error)}"]
 
 
 def _may_be_lease(lease: object) -> bool:
-    """Whether that is a number of seconds that a run can have written."""
+    """Whether that is a number of seconds that a run may write."""
     return isinstance(lease, float) and SHORTEST_LEASE <= lease <= MAX_LEASE_LENGTH

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, Protocol, TypeVar
 
 from debate_orchestrator.util.errors import BadSettings, ExternalError
-from debate_orchestrator.util.threads import in_background
+from debate_orchestrator.util.threads import in_daemon_thread
 from debate_orchestrator.web.public.rules import SiteRules
 
 T = TypeVar("T")
@@ -42,8 +42,8 @@ class VisitorCounts(Protocol):
         ...
 
     async def settle(self, debate: str, day: str, cost: float) -> None:
-        """Replaces what is reserved for a debate, which was opened on that day, by what it may cost or has cost. Raises
-        LimitsUnavailable."""
+        """Replaces the amount reserved for a debate by its cost, or by what it may cost at most. `day` is the day on
+        which it was opened. Raises LimitsUnavailable."""
         ...
 
     async def day_key(self, day: str) -> bytes:
@@ -146,7 +146,7 @@ class PostgresCounts:
         LimitsUnavailable."""
         until = time.monotonic() + _ALL_SECONDS
         # In a thread: a busy event loop would hold the lock for a turn of its own between any two statements.
-        call = in_background(lambda: self._transaction(work, until))
+        call = in_daemon_thread(lambda: self._transaction(work, until))
         try:
             async with asyncio.timeout(_ALL_SECONDS + 1):
                 return await asyncio.wrap_future(call)

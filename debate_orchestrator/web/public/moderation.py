@@ -14,13 +14,13 @@ from typing import Any
 from debate_orchestrator.providers.command import GRACE, Program, environment, kill, started
 from debate_orchestrator.util.errors import BadSettings, ExternalError, with_hint
 from debate_orchestrator.util.sanitize import one_line
-from debate_orchestrator.util.threads import in_background
+from debate_orchestrator.util.threads import in_daemon_thread
 
 PYTHON = "python:"
 MODERATION_SECONDS = 20.0
 """Seconds that the answer may take, with the wait for those that are asked for before it."""
-_AT_ONCE = 4
-"""Topics that are looked at at once, and calls of a function that may hang before it is called no more."""
+_CONCURRENCY = 4
+"""Topics that are screened at the same time, and calls of a function that may hang before it is called no more."""
 _MAX_REASON_LENGTH = 500
 """Characters of a reason that are shown."""
 _OUTPUT = 64 * 1024
@@ -34,10 +34,10 @@ TopicCheck = Callable[[Request], Awaitable[str]]
 
 
 class ModerationFailed(ExternalError):
-    """There is no answer, so that nothing may be started."""
+    """The screening gave no answer, so the debate must not be started."""
 
 
-class TopicModerator:
+class TopicScreener:
     """Asks the program or the function of a `moderation` setting.
 
     A program gets the request as one JSON object on standard input. It accepts with exit code 0 and refuses with 1;
@@ -48,9 +48,9 @@ class TopicModerator:
     def __init__(self, spec: str):
         """BadSettings where it can't be loaded; an empty `spec` accepts every topic."""
         self._check = self._loaded(spec) if spec else None
-        self._places = asyncio.Semaphore(_AT_ONCE)
+        self._places = asyncio.Semaphore(_CONCURRENCY)
         self._waiting = set[asyncio.Task[Any] | None]()
-        """The tasks whose topics wait to be looked at."""
+        """The tasks whose topics wait to be screened."""
         self._given_up: list[Future[Any]] = []
         """Calls of the function that did not answer in time. No thread can be ended from outside."""
 
@@ -94,14 +94,14 @@ class TopicModerator:
 
     async def _function(self, function: Callable[[Request], Any], request: Request) -> str:
         self._given_up = [call for call in self._given_up if not call.done()]
-        if len(self._given_up) >= _AT_ONCE:
-            problem = f"moderation: {_AT_ONCE} calls of the function hang, so it is not called now."
+        if len(self._given_up) >= _CONCURRENCY:
+            problem = f"moderation: {_CONCURRENCY} calls of the function hang, so it is not called now."
             raise ModerationFailed(with_hint(problem, "mend the function, and start the server again"))
         try:
             if inspect.iscoroutinefunction(function):
                 reason = await function(dict(request))
             else:
-                call = in_background(lambda: function(dict(request)))
+                call = in_daemon_thread(lambda: function(dict(request)))
                 try:
                     reason = await asyncio.wrap_future(call)
                 finally:

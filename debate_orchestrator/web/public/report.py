@@ -31,8 +31,8 @@ def report_html(path: str) -> str:
 
 
 def _without_models(entries: Iterable[Entry]) -> Iterator[Entry]:
-    """The entries with the spec that a model first answered for in place of what its server calls it, so that the
-    report still tells which seats have the same model."""
+    """The entries without the names that servers give their models. In place of each name stands the spec for which it
+    came first, so that the report still tells which seats have the same model."""
     specs: dict[str, str] = {}
     for entry in entries:
         reply = getattr(entry.event, "reply", None)

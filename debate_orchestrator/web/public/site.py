@@ -33,7 +33,7 @@ from debate_orchestrator.web.live import Viewers
 from debate_orchestrator.web.open_files import bounds, is_out_of_files
 from debate_orchestrator.web.public import visitors
 from debate_orchestrator.web.public.limits import LimitsUnavailable, VisitorCounts
-from debate_orchestrator.web.public.moderation import ModerationFailed, TopicModerator
+from debate_orchestrator.web.public.moderation import ModerationFailed, TopicScreener
 from debate_orchestrator.web.public.rules import Offer, SiteRules, risks_of
 from debate_orchestrator.web.public.visitors import MODEL, OFFER, TRIES, VISITOR, FormError, not_started
 from debate_orchestrator.web.runs import Run, Runs, written_here
@@ -68,7 +68,7 @@ class Site:
         self.rules, self.visitor_counts = rules, visitor_counts
         self.runs = Runs(self._explain, remembered=False)
         self.queue = StartQueue(self.runs, rules.at_once, rules.queue, self._ended)
-        self.topic_moderator = TopicModerator(rules.moderation)
+        self.topic_screener = TopicScreener(rules.moderation)
         self.log = log
         self._told: dict[str, float] = {}
         """The kinds of failures that the owner was told lately, and when."""
@@ -160,7 +160,7 @@ class Site:
         if reached := await self.visitor_counts.admit(name, day, tries, 0.0, self.rules, started):
             raise visitors.limit_reached(reached, self.rules.debates_per_visitor)
         request = {"topic": answers["topic"], "positions": answers["positions"], "offer": offer.name}
-        if reason := await self.topic_moderator.reason(request):
+        if reason := await self.topic_screener.reason(request):
             raise FormError(422, {"topic": [reason]})
 
     async def _admit(self, name: str, day: str, visitor: str, offer: Offer) -> None:
@@ -292,7 +292,7 @@ def _public_name(name: str) -> str:
 
 
 def charged(debate: DebateState) -> float:
-    """What a debate counts for, in US dollars: what it has cost, or its whole cap where that is not known for sure."""
+    """The US dollars that a debate counts for: its cost, or its whole cap if the cost is not known for sure."""
     total, cap = costs_of(debate).total, debate.max_cost or 0.0
     return total.cost if debate.complete and not total.unknown else max(total.cost, cap)
 
@@ -339,11 +339,11 @@ def _may_pass(failure: Exception) -> bool:
 
 
 class StartQueue:
-    """Runs at most `at_once` debates, in the order in which they came; at most `most` others wait."""
+    """Runs at most `concurrency` debates, in the order in which they came; at most `most` others wait."""
 
-    def __init__(self, runs: Runs, at_once: int, most: int, ended: Callable[[Run], None]):
+    def __init__(self, runs: Runs, concurrency: int, most: int, ended: Callable[[Run], None]):
         """`ended` is called with each run that has ended, unless the server ends."""
-        self._runs, self._at_once, self._most, self._on_end = runs, at_once, most, ended
+        self._runs, self._concurrency, self._most, self._on_end = runs, concurrency, most, ended
         self._waiting: dict[str, Viewers] = {}
         self._running: set[str] = set()
         self._retries: dict[str, int] = {}
@@ -355,7 +355,7 @@ class StartQueue:
 
     @property
     def full(self) -> bool:
-        return len(self._waiting) + self.starting >= self._most + max(0, self._at_once - len(self._running))
+        return len(self._waiting) + self.starting >= self._most + max(0, self._concurrency - len(self._running))
 
     def add(self, path: str) -> None:
         """Runs a debate as soon as there is room."""
@@ -375,7 +375,7 @@ class StartQueue:
         """About how long a place in the queue takes; None before any debate has ended here."""
         if not self._durations:
             return None
-        return math.ceil(place / self._at_once) * statistics.median(self._durations)
+        return math.ceil(place / self._concurrency) * statistics.median(self._durations)
 
     def retry_seconds(self, path: str) -> float | None:
         """Seconds until a debate that failed goes on; None where it does not."""
@@ -397,7 +397,7 @@ class StartQueue:
 
     def _fill(self) -> None:
         moved = False
-        while self._waiting and len(self._running) < self._at_once and not self._closed:
+        while self._waiting and len(self._running) < self._concurrency and not self._closed:
             path = next(iter(self._waiting))
             waited = self._waiting.pop(path)
             self._running.add(path)

@@ -56,7 +56,7 @@ class Views:
 
     def __init__(self, site: Site, limiter: RequestLimiter, renderings: Renderings):
         self._site, self._limiter, self._renderings = site, limiter, renderings
-        self._forms = RepeatedForms(site.topic_moderator.drop)
+        self._forms = RepeatedForms(site.topic_screener.drop)
 
     async def home(self, request: Request) -> Response:
         """The form of a new debate, and the debates of others."""

@@ -140,7 +140,7 @@ class FormError(Exception):
 
 
 def public_reasons(error: Exception) -> list[str]:
-    """Why a debate stands still, without anything that the owner's errors name."""
+    """Why a debate is paused, without the files, keys and addresses that the errors name to the owner."""
     if isinstance(error, LockedJournal):
         return [with_hint("Another server of this site runs this debate.", "load this page again to follow it")]
     if is_out_of_files(error):
