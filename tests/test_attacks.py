@@ -364,7 +364,7 @@ def test_a_flood_is_heard_like_anything_else(piece: str) -> None:
     rules = loader.load("question")
     for text in (piece * (replies.MAX_SIZE // len(piece)), piece + " " * (replies.MAX_SIZE - 20) + "quote thinking x"):
         said = visible_text.make_visible(
-            text, None, private=rules.private, quotes=rules.quotes, material=["so it is"]
+            text, None, private=rules.private, quotes=rules.quotes, context_texts=["so it is"]
         ).text
         assert CODE not in sanitize.fence(Mirror(rules).text(said), CODE)
         assert not visible_text.writes_lines_for(said, ["Debater B"])

@@ -101,12 +101,12 @@ def settings_from_arguments(
         problems += error.problems
         format = loader.load(DEFAULT_FORMAT)  # to find the other problems too
     if model is not None:
-        flags = flags | {"cast": filled(format, lambda seat: model) | flags.get("cast", {})}
+        flags = flags | {"cast": filled(format, lambda seat: model, format.optional_phases) | flags.get("cast", {})}
     whole = {**given, **flags}
     if isinstance(given.get("positions"), dict) and "positions" in flags:
         whole["positions"] = given["positions"] | flags["positions"]
     if "cast" in flags:
-        cast = cast_by_seat(given.get("cast"), format)
+        cast = cast_by_seat(given.get("cast"), format, format.optional_phases)
         whole["cast"] = (cast if isinstance(cast, dict) else {}) | flags["cast"]
     sources = given.get("sources")
     if flags and isinstance(sources, dict | None):

@@ -5,7 +5,7 @@ Answers are a mapping with the keys of an answers file, wherever they come from:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_args, get_origin
 
@@ -172,7 +172,8 @@ def make_settings(
     chosen = {name for name in (ISSUES, DECISION_BRIEF) if values[name] is True}
     needed = set(format.active_seats(chosen)) - {RAPPORTEUR}  # who follows the others
     unfilled: list[str] = []
-    values["cast"] = _seated(values.get("cast"), format, needed, default_model, unfilled)
+    by_seat = cast_by_seat(values.get("cast"), format, chosen)
+    values["cast"] = _seated(by_seat, format, needed, default_model, unfilled)
     if isinstance(values["cast"], dict) and not any(cast_problems(values["cast"], format)):
         _seat_rapporteur(values, format)
     noted = values.get("sources") or {}
@@ -250,7 +251,7 @@ def _seated(
 ) -> Any:
     """The cast with a tuple of models for each seat that has one; anything else is returned as it is. The reason why a
     seat that is needed can't be filled is added to `unfilled`."""
-    cast = {} if cast is None else cast_by_seat(cast, format)
+    cast = {} if cast is None else cast
     if not isinstance(cast, dict):
         return cast
     seated = {seat: models_of_seat(given) for seat, given in cast.items()}
@@ -268,22 +269,22 @@ def _seated(
     return {seat: seated[seat] for seat in order if seat in seated}
 
 
-def seats_needed(format: Format) -> tuple[str, ...]:
-    """The seats of a format that debate or judge, all of which must be filled."""
-    return tuple(seat for seat in format.active_seats() if seat in DEBATING_SEATS)
+def seats_needed(format: Format, optional_phases: Collection[str] = ()) -> tuple[str, ...]:
+    """The seats of a format that debate or judge, all of which must be filled; with those that act only in one of
+    these optional phases."""
+    return tuple(seat for seat in format.active_seats(optional_phases) if seat in DEBATING_SEATS)
 
 
-def filled(format: Format, who: Callable[[str], str]) -> dict[str, Any]:
-    """The cast in which `who` tells who fills each seat that is needed, with as many judges as the format has."""
+def filled(format: Format, who: Callable[[str], str], optional_phases: Collection[str] = ()) -> dict[str, Any]:
+    """The cast in which `who` tells who fills each of `seats_needed`, with as many judges as the format has."""
     panel = format.panel if format.panel > 1 else 0
-    return {seat: [who(seat)] * panel if seat == JUDGE and panel else who(seat) for seat in seats_needed(format)}
+    seats = seats_needed(format, optional_phases)
+    return {seat: [who(seat)] * panel if seat == JUDGE and panel else who(seat) for seat in seats}
 
 
-def cast_by_seat(cast: Any, format: Format) -> Any:
-    """The cast seat by seat, where one model was given for all; any other value as it is."""
-    if not isinstance(cast, str):
-        return cast
-    return dict.fromkeys(seats_needed(format), cast)
+def cast_by_seat(cast: Any, format: Format, optional_phases: Collection[str] = ()) -> Any:
+    """The cast with each of `seats_needed`, where one model was given for all; any other value as it is."""
+    return dict.fromkeys(seats_needed(format, optional_phases), cast) if isinstance(cast, str) else cast
 
 
 def usable_cast(cast: Any, format: Format) -> tuple[Any, list[str]]:
