@@ -48,14 +48,8 @@ from debate_orchestrator.core.reserved_fields import (
     SPOKEN,
     reserved_field_problems,
 )
-from debate_orchestrator.core.schema import (
-    MAX_DEPTH,
-    MAX_FIELDS,
-    MAX_ITEMS,
-    Condition,
-    Field,
-    Shape,
-)
+from debate_orchestrator.core.schema import MAX_ITEMS, Condition, Field, Shape
+from debate_orchestrator.core.shape_size import size_problem
 from debate_orchestrator.core.values import FrozenModel, ShownKey, Text
 
 _ANSWERED = {"convergence": ("convergence", "round"), "findings": ("findings", "after")}
@@ -295,7 +289,7 @@ class Format(FrozenModel):
             if winner not in known:
                 yield ("winner_of", label), f"winner_of names {winner!r}, which is not a side"
         for name, shape in self.shapes.items():
-            if too_large := _size_problem(name, shape):
+            if too_large := size_problem(name, shape, len(self.sides), len(self.rubric.criteria)):
                 yield too_large
                 continue
             yield from (
@@ -361,31 +355,6 @@ class Format(FrozenModel):
         if len(self.rubric.strictness) > MAX_STRICTNESS:
             problem = f"{len(self.rubric.strictness):,} levels of strictness; at most {MAX_STRICTNESS}"
             yield ("rubric", "strictness"), problem
-
-
-def _size_problem(name: str, shape: Shape) -> Problem | None:
-    """What makes a shape deeper or larger than its schema and its checks may become."""
-    waiting: list[tuple[tuple[str, ...], Field, int, int]] = [
-        ((name, key), field, 1, 1) for key, field in shape.items()
-    ]
-    count = 0
-    while waiting:
-        where, field, depth, times = waiting.pop()
-        called = ".".join((name, *where[1::2]))
-        if depth > MAX_DEPTH:
-            return ("shapes", *where), f"{called} is nested too deeply: at most {MAX_DEPTH} levels"
-        if len(field.of) > MAX_ITEMS:
-            return ("shapes", *where, "of"), f"{called} has {len(field.of):,} options; at most {MAX_ITEMS}"
-        if len(set(field.of)) < len(field.of):
-            return ("shapes", *where, "of"), f"{called} has an option twice"
-        if field.per_side and times > 1:
-            return ("shapes", *where), f"{called} is per_side inside a field that is per_side"
-        times += field.per_side
-        count += times
-        waiting += [((*where, "fields", key), inner, depth + 1, times) for key, inner in field.fields.items()]
-    if count > MAX_FIELDS:
-        return ("shapes", name), f"{name} has {count:,} fields; at most {MAX_FIELDS}"
-    return None
 
 
 def _records(keys: tuple[str, ...], shape: Shape) -> Iterator[tuple[tuple[str, ...], Shape]]:
