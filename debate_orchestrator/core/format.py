@@ -184,11 +184,32 @@ class Format(FrozenModel):
     def _check(self) -> Format:
         if _checked.get(id(self)) is self:  # every event `Opened` that is made with it checks it once more
             return self
-        problems = [*self._seat_problems(), *self._phase_problems(), *self._shape_problems(), *self._rubric_problems()]
+        problems = list(self._count_problems()) or [
+            *self._seat_problems(),
+            *self._phase_problems(),
+            *self._shape_problems(),
+            *self._rubric_problems(),
+        ]
         if problems:
             raise InvalidFormat(problems)
         _checked[id(self)] = self
         return self
+
+    def _count_problems(self) -> Iterator[Problem]:
+        """What the format has more of than any debate uses. Every brief looks through these."""
+        counted: list[tuple[tuple[str | int, ...], int, int]] = [
+            (("shapes",), len(self.shapes), MAX_PHASES),
+            (("winner_of",), len(self.winner_of), MAX_ITEMS),
+            (("rubric", "convergence"), len(self.rubric.convergence), MAX_ITEMS),
+            (("context_heard_by",), len(self.context_heard_by), len(SEATS)),
+        ]
+        for group, phases in (("before", self.before), ("round", self.round), ("after", self.after)):
+            for n, phase in enumerate(phases):
+                lists = {"seats": phase.seats, "heard_by": phase.heard_by, "refusals_heard_by": phase.refusals_heard_by}
+                counted += [((group, n, key), len(listed), len(SEATS)) for key, listed in lists.items()]
+        for keys, count, most in counted:
+            if count > most:
+                yield keys, f"{keys[-1]} has {count:,} entries; at most {most}"
 
     def _seat_problems(self) -> Iterator[Problem]:
         for seat in self.seats:
