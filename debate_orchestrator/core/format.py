@@ -48,14 +48,8 @@ from debate_orchestrator.core.reserved_fields import (
     SPOKEN,
     reserved_field_problems,
 )
-from debate_orchestrator.core.schema import (
-    MAX_DEPTH,
-    MAX_FIELDS,
-    MAX_ITEMS,
-    Condition,
-    Field,
-    Shape,
-)
+from debate_orchestrator.core.schema import MAX_ITEMS, Condition, Field, Shape
+from debate_orchestrator.core.shape_size import size_problem
 from debate_orchestrator.core.values import FrozenModel, ShownKey, Text
 
 _ANSWERED = {"convergence": ("convergence", "round"), "findings": ("findings", "after")}
@@ -190,11 +184,32 @@ class Format(FrozenModel):
     def _check(self) -> Format:
         if _checked.get(id(self)) is self:  # every event `Opened` that is made with it checks it once more
             return self
-        problems = [*self._seat_problems(), *self._phase_problems(), *self._shape_problems(), *self._rubric_problems()]
+        problems = list(self._count_problems()) or [
+            *self._seat_problems(),
+            *self._phase_problems(),
+            *self._shape_problems(),
+            *self._rubric_problems(),
+        ]
         if problems:
             raise InvalidFormat(problems)
         _checked[id(self)] = self
         return self
+
+    def _count_problems(self) -> Iterator[Problem]:
+        """What the format has more of than any debate uses. Every brief looks through these."""
+        counted: list[tuple[tuple[str | int, ...], int, int]] = [
+            (("shapes",), len(self.shapes), MAX_PHASES),
+            (("winner_of",), len(self.winner_of), MAX_ITEMS),
+            (("rubric", "convergence"), len(self.rubric.convergence), MAX_ITEMS),
+            (("context_heard_by",), len(self.context_heard_by), len(SEATS)),
+        ]
+        for group, phases in (("before", self.before), ("round", self.round), ("after", self.after)):
+            for n, phase in enumerate(phases):
+                lists = {"seats": phase.seats, "heard_by": phase.heard_by, "refusals_heard_by": phase.refusals_heard_by}
+                counted += [((group, n, key), len(listed), len(SEATS)) for key, listed in lists.items()]
+        for keys, count, most in counted:
+            if count > most:
+                yield keys, f"{keys[-1]} has {count:,} entries; at most {most}"
 
     def _seat_problems(self) -> Iterator[Problem]:
         for seat in self.seats:
@@ -295,7 +310,7 @@ class Format(FrozenModel):
             if winner not in known:
                 yield ("winner_of", label), f"winner_of names {winner!r}, which is not a side"
         for name, shape in self.shapes.items():
-            if too_large := _size_problem(name, shape):
+            if too_large := size_problem(name, shape, len(self.sides), len(self.rubric.criteria)):
                 yield too_large
                 continue
             yield from (
@@ -361,31 +376,6 @@ class Format(FrozenModel):
         if len(self.rubric.strictness) > MAX_STRICTNESS:
             problem = f"{len(self.rubric.strictness):,} levels of strictness; at most {MAX_STRICTNESS}"
             yield ("rubric", "strictness"), problem
-
-
-def _size_problem(name: str, shape: Shape) -> Problem | None:
-    """What makes a shape deeper or larger than its schema and its checks may become."""
-    waiting: list[tuple[tuple[str, ...], Field, int, int]] = [
-        ((name, key), field, 1, 1) for key, field in shape.items()
-    ]
-    count = 0
-    while waiting:
-        where, field, depth, times = waiting.pop()
-        called = ".".join((name, *where[1::2]))
-        if depth > MAX_DEPTH:
-            return ("shapes", *where), f"{called} is nested too deeply: at most {MAX_DEPTH} levels"
-        if len(field.of) > MAX_ITEMS:
-            return ("shapes", *where, "of"), f"{called} has {len(field.of):,} options; at most {MAX_ITEMS}"
-        if len(set(field.of)) < len(field.of):
-            return ("shapes", *where, "of"), f"{called} has an option twice"
-        if field.per_side and times > 1:
-            return ("shapes", *where), f"{called} is per_side inside a field that is per_side"
-        times += field.per_side
-        count += times
-        waiting += [((*where, "fields", key), inner, depth + 1, times) for key, inner in field.fields.items()]
-    if count > MAX_FIELDS:
-        return ("shapes", name), f"{name} has {count:,} fields; at most {MAX_FIELDS}"
-    return None
 
 
 def _records(keys: tuple[str, ...], shape: Shape) -> Iterator[tuple[tuple[str, ...], Shape]]:

@@ -40,7 +40,7 @@ class Condition(FrozenModel):
     """The rounds, by name, or one round by its number."""
     rounds_at_least: int | None = None
     strictness: ShownKey | None = None
-    option: tuple[ShownKey, ...] = ()
+    option: tuple[ShownKey, ...] = ModelField(default=(), max_length=MAX_ITEMS)
     """Options of which the setup must ask for at least one."""
 
     def holds(

@@ -29,7 +29,7 @@ from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.storage.journal import SCHEMA, Entry
-from debate_orchestrator.util.errors import BadFormat, DamagedJournal, DebateError, short_repr
+from debate_orchestrator.util.errors import BadFormat, reason
 from debate_orchestrator.util.numbers import plural
 
 EVERY_SIZE = 8
@@ -215,13 +215,7 @@ class _Trial:
     def _dry_run_problem(self, turn: Turn | None, error: Exception) -> str:
         """The problem of a debate that does not reach its end, or can't be reported."""
         format, size = self.first.format, self._size()
-        if isinstance(error, DamagedJournal) and isinstance(error.__cause__, Exception):
-            error = error.__cause__  # there is no journal, and the user has to know what is wrong with the format
-        if isinstance(error, DebateError):
-            why = error.problems[0]
-        else:
-            text = " ".join(str(error).split())
-            why = f"{type(error).__name__}: {text if text.isprintable() and len(text) < 160 else short_repr(text, 120)}"
+        why = reason(error)
         if turn is None:
             return f"{self.where(('shapes',))}: {size} can't be reported ({why})."
         keys: Keys = ("shapes", turn.phase.reply)

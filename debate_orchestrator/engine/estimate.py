@@ -36,6 +36,7 @@ from debate_orchestrator.providers.caching import (
 )
 from debate_orchestrator.providers.registry import entry
 from debate_orchestrator.util import model_spec
+from debate_orchestrator.util.errors import reason
 from debate_orchestrator.util.numbers import duration, plural
 
 BALLOT_WORDS = 800
@@ -78,6 +79,8 @@ class CostEstimate(FrozenModel):
     """The calls for the positions, if a model derives them first; they are in none of the numbers."""
     too_long: bool = False
     """Whether too many turns are left to be estimated. Then all counts are 0."""
+    unplayable: str = ""
+    """Why stand-ins can't play the debate, if they can't, as the end of a sentence. Then all counts are 0."""
 
     @property
     def calls(self) -> int:
@@ -95,8 +98,8 @@ class CostEstimate(FrozenModel):
     def sentence(self) -> str:
         """The estimate as one line."""
         first = f"{self.deriving.sentence()}; then " if self.deriving else ""
-        if self.too_long:
-            return f"{first}not estimated: more than {MAX_TURNS} turns are left"
+        if self.too_long or self.unplayable:
+            return f"{first}not estimated: {self.unplayable or f'more than {MAX_TURNS} turns are left'}"
         return first + self._counted() + ("; a person's turns cost nothing" if self.persons else "")
 
     def _counted(self) -> str:
@@ -116,7 +119,7 @@ class CostEstimate(FrozenModel):
 
     def short(self) -> str:
         """Calls, minutes and money in a few words."""
-        if self.too_long:
+        if self.too_long or self.unplayable:
             return "not estimated"
         if not self.calls:
             return "no calls"
@@ -197,7 +200,10 @@ def estimate(opened: Opened, given: Iterable[Event] = (), *, rehearsal: bool | N
     expected = CostEstimate(bill=Costs(), unknown=(), seconds=0, waits=waits, persons=persons, searches=searches)
     if schedule.max_turns(debate) - len(debate.replies) > MAX_TURNS:
         return expected.model_copy(update={"too_long": True})
-    calls, took = _play(debate)
+    try:
+        calls, took = _play(debate)
+    except _CantBePlayed as error:
+        return expected.model_copy(update={"unplayable": str(error)})
     lines: list[CostLine] = []
     unknown: dict[str, None] = {}
     for call, sent in zip(calls, counted((call.cache for call in calls), pricing.table().cache), strict=True):
@@ -220,7 +226,8 @@ def _with_real_cast(event: Event) -> Event:
 
 
 def _play(debate: DebateState) -> tuple[list[_PlannedCall], float]:
-    """Plays a debate to its end with stand-ins: its calls in the order they start, and the seconds they take."""
+    """Plays a debate to its end with stand-ins: its calls in the order they start, and the seconds they take. Raises
+    _CantBePlayed where a stand-in can't take a turn."""
     plans = cache_plans(debate)
     calls: list[_PlannedCall] = []
     clock = took = 0.0
@@ -232,11 +239,22 @@ def _play(debate: DebateState) -> tuple[list[_PlannedCall], float]:
         # Turns of the host or a person cost no seconds of ours, and yet cache entries expire while they are taken.
         all_ends = [*ends, *(clock + seconds(spec_in(debate, turn.seat), turn.phase) for turn in due)]
         for turn in due:
-            text = rehearse.reply_for(debate, turn)
-            reply = Reply(text=text, brief_digest="", by=rehearse.KIND)
-            debate = apply(debate, replies.parse_reply(debate, turn, reply, None))
+            debate = _after_stand_in(debate, turn)
         clock = max(all_ends)
     return calls, took
+
+
+class _CantBePlayed(Exception):
+    """A debate that stand-ins can't play to its end, with the reason as the end of a sentence."""
+
+
+def _after_stand_in(debate: DebateState, turn: Turn) -> DebateState:
+    """The debate after a stand-in has taken a turn that is due. Raises _CantBePlayed if it can't."""
+    try:
+        reply = Reply(text=rehearse.reply_for(debate, turn), brief_digest="", by=rehearse.KIND)
+        return apply(debate, replies.parse_reply(debate, turn, reply, None))
+    except Exception as error:  # the engine is tested; what breaks it here is the format, which may be a stranger's
+        raise _CantBePlayed(f"a stand-in can't take the turn {turn.id} ({reason(error)})") from error
 
 
 def _stage_calls(

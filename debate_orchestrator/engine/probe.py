@@ -201,6 +201,7 @@ class ProbeRun:
             seconds=sum(ballot.seconds for ballot in expected) / CONCURRENCY,
             waits=False,
             searches=False,
+            unplayable=next((ballot.unplayable for ballot in expected if ballot.unplayable), ""),
         )
 
     async def run(

@@ -11,14 +11,23 @@ import json
 import math
 from collections.abc import Mapping
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 from zlib import crc32
 
 from debate_orchestrator.core import rapporteur, schedule, tally
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.phases import CLERK, MIRRORED, RAPPORTEUR, Turn
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.core.schema import Field, ShapeContext, applies, empty_value, fields_asked, names_turns
+from debate_orchestrator.core.schema import (
+    MAX_NUMBER,
+    Field,
+    ShapeContext,
+    applies,
+    empty_value,
+    fields_asked,
+    names_turns,
+)
+from debate_orchestrator.core.shape_size import MAX_VALUES
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import DECISIVE, leader, score_gap
 from debate_orchestrator.prompting.briefs import Brief
@@ -26,7 +35,7 @@ from debate_orchestrator.providers import clerk
 from debate_orchestrator.providers.casting import spec_problem
 from debate_orchestrator.providers.provider import OnPiece, Permissions, Provider
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.errors import short_repr
+from debate_orchestrator.util.errors import BadReply, short_repr
 
 KIND = model_spec.REHEARSE
 _WORDS = 200
@@ -35,6 +44,11 @@ _WORDS_OF_A_FIELD, _ITEMS = 50, 3
 """Of a structured reply's texts and lists: with these it is about as long as a real one."""
 _WORDS_OF_A_REPORT = 15
 """Of each text in what the rapporteur writes."""
+_USUAL_VALUES = 500
+"""Values of a structured reply after which its lists get the fewest items, and its texts few words."""
+_MAX_VALUES = MAX_VALUES + 2 * _USUAL_VALUES
+"""Values that a stand-in ever makes in one reply. No format that passes its checks needs as many."""
+_BRIEF = "Rehearsed words."
 _SENTENCES = (
     "Here the speaker would state a claim and give the reason for it.",
     "Evidence would follow, with the source from which it was taken.",
@@ -116,7 +130,7 @@ def _reported(
         reply["findings"] = []
     if "recommendation" in reply:
         speeches = [heard for heard in schedule.heard(debate, turn) if heard.speaking]
-        for number, row in enumerate(reply["why"]):
+        for number, row in enumerate(reply["why"] if speeches else ()):  # a format may have none
             speech = speeches[number % len(speeches)]
             row |= {"side": speech.seat, "turns": [speech.id]}
             if rapporteur.mark_problems(debate, row):  # the dissent record says that it was disputed
@@ -124,18 +138,22 @@ def _reported(
     return reply
 
 
-class Filler(NamedTuple):
-    """Fills in structured replies."""
+class Filler:
+    """Fills in one structured reply."""
 
-    shape_context: ShapeContext
-    prefer: Mapping[str, str | bool] = {}
-    """Name of a field to the choice or flag that it gets."""
-    words: int = _WORDS_OF_A_FIELD
+    def __init__(
+        self, shape_context: ShapeContext, prefer: Mapping[str, str | bool] = {}, words: int = _WORDS_OF_A_FIELD
+    ):
+        """`prefer` has the choices and flags that are made, by the names of their fields; a text has up to `words`."""
+        self._context, self._prefer, self._words = shape_context, prefer, words
+        self._made = 0
+        """Values so far."""
 
     def reply(self, shape: Mapping[str, Field], about: str) -> dict[str, Any]:
         """A structured reply of a shape that passes its check. Nothing is found, detected or conceded in it, except by
-        `prefer`, and a ballot names the side to which it gives more."""
-        wanted = fields_asked(shape, self.shape_context)
+        `prefer`, and a ballot names the side to which it gives more. Raises BadReply for a shape that needs more values
+        than any format may ask for."""
+        wanted = fields_asked(shape, self._context)
         values: dict[str, Any] = {}
 
         def value(name: str) -> Any:
@@ -144,7 +162,7 @@ class Filler(NamedTuple):
                 values[name] = empty_value(field)  # so that fields that depend on each other come to an end
                 conditions = {other: value(other) for other in (*field.only_if, *field.unless) if other in wanted}
                 if applies(field, conditions) and not field.optional:
-                    chosen = self.prefer.get(name)
+                    chosen = self._prefer.get(name)
                     if name == "winner" and "scores" in wanted:
                         chosen = leader({side: sum(points.values()) for side, points in value("scores").items()})
                     values[name] = self._value(field, f"{about}, {name}", chosen)
@@ -153,15 +171,15 @@ class Filler(NamedTuple):
         return {name: value(name) for name in wanted}
 
     def _value(self, field: Field, about: str, chosen: str | bool | None) -> Any:
-        context = self.shape_context
+        context = self._context
         if keys := field.keys(context):
             return {key: self._value(field.single, f"{about} of {key}", chosen) for key in keys}
+        self._count(about)
         options = field.of or context.sides
-        items = range(1, round(max(field.least or 0, min(_ITEMS, field.most or _ITEMS))) + 1)
         match field.kind:
             case "text":
-                maximum = field.words or field.asked_words or self.words
-                return " ".join(_text(_field(about), min(maximum, self.words)).split(" ")[:maximum])
+                maximum = field.words or field.asked_words or self._words
+                return " ".join(self._text(about, min(maximum, self._words)).split(" ")[:maximum])
             case "url":
                 return f"https://example.org/{_draw(about)}"
             case "turn":
@@ -176,30 +194,52 @@ class Filler(NamedTuple):
                 return [options[_draw(about) % len(options)]]
             case "turns":
                 return list(context.turns[-2:])
-            case "list" if not context.turns and names_turns(field.fields):
-                return []  # there is no turn yet that it could be about
-            case "list" if field.fields:
-                return [self.reply(field.fields, f"{about} {n}") for n in items]
             case "list":
-                return [_text(_field(f"{about} {n}"), self.words) for n in items]
+                return self._items(field, about)
             case "record":
                 return self.reply(field.fields, about)
-        return {
-            side: {name: _number(f"{about} {side} {name}", *context.scale(name)) for name in context.criteria}
-            for side in context.sides
-        }
+        return {side: self._scores(f"{about} {side}") for side in context.sides}
+
+    def _items(self, field: Field, about: str) -> list[Any]:
+        """The items of a list: a few, or the fewest that are asked for once the reply is long."""
+        items: list[Any] = []
+        if not self._context.turns and names_turns(field.fields):
+            return items  # there is no turn yet that it could be about
+        least = round(field.least or 0)
+        usual = round(max(least, min(_ITEMS, field.most or _ITEMS)))
+        while len(items) < (usual if self._made < _USUAL_VALUES else least):
+            one = f"{about} {len(items) + 1}"
+            if field.fields:
+                items.append(self.reply(field.fields, one))
+            else:
+                self._count(one)
+                items.append(self._text(one, self._words))
+        return items
+
+    def _scores(self, about: str) -> dict[str, float]:
+        """A score for each criterion."""
+        scores: dict[str, float] = {}
+        for name in self._context.criteria:
+            self._count(about)
+            scores[name] = _number(f"{about} {name}", *self._context.scale(name))
+        return scores
+
+    def _text(self, about: str, words: int) -> str:
+        return _text(f"Rehearsed words for {about}.", words) if self._made <= _USUAL_VALUES else _BRIEF
+
+    def _count(self, about: str) -> None:
+        """Counts a value that is about to be made."""
+        self._made += 1
+        if self._made > _MAX_VALUES:
+            raise BadReply(f"{about[:100]}: a stand-in makes at most {_MAX_VALUES:,} values in a reply.")
 
 
 def _number(about: str, minimum: float | None, maximum: float | None) -> float:
     """A whole number from the upper half of a range, where there is one in it."""
-    low = minimum if minimum is not None else (maximum or 0.0) - 10 if maximum is not None else 0.0
-    high = maximum if maximum is not None else low + 10
+    low = minimum if minimum is not None else max(maximum - 10, -MAX_NUMBER) if maximum is not None else 0.0
+    high = maximum if maximum is not None else min(low + 10, MAX_NUMBER)
     whole = range(math.ceil((low + high) / 2), math.floor(high) + 1) or range(math.ceil(low), math.floor(high) + 1)
     return whole[_draw(about) % len(whole)] if whole else (low + high) / 2
-
-
-def _field(about: str) -> str:
-    return f"Rehearsed words for {about}."
 
 
 def _text(first: str, words: int) -> str:

@@ -23,7 +23,7 @@ from debate_orchestrator.providers import pricing
 from debate_orchestrator.providers.registry import takes_batches
 from debate_orchestrator.tournament.spec import Limits, Pool, Topic, TournamentSpec, debate_settings, declared_prices
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.errors import BadSettings
+from debate_orchestrator.util.errors import BadFormat, BadSettings
 
 MAX_DEBATES = 200_000
 MAX_DRAWN = 2_000_000
@@ -300,6 +300,8 @@ def estimate_tournament(
                 spec, cost_class.debate, {cost_class.debate.topic_id: _mean_topic(cost_class, topics)}
             )
             expected = estimate(opened, rehearsal=True)
+            if expected.unplayable:
+                raise BadFormat(f"{spec.format}: no debate by it can be estimated: {expected.unplayable}.")
             places = _places(spec, cost_class.debate, opened.cast, cost_class.names)
             lines = [(places.get(line.seat), model, line) for model, line in _by_model(expected, opened.cast)]
             work += expected.tokens.input

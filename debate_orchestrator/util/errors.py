@@ -82,6 +82,17 @@ class DebateError(Exception):
         super().__init__("\n".join(self.problems))
 
 
+def reason(error: Exception) -> str:
+    """Why something that a format asks for can't be done, as one line: the first problem of an error of this program,
+    and else the kind of the error and what it says."""
+    if isinstance(error, DamagedJournal) and isinstance(error.__cause__, Exception):
+        error = error.__cause__  # there is no journal, and the user has to know what is wrong with the format
+    if isinstance(error, DebateError):
+        return error.problems[0]
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text if text.isprintable() and len(text) < 160 else short_repr(text, 120)}"
+
+
 class UserError(DebateError): ...
 
 
