@@ -42,6 +42,8 @@ class Server:
         """Characters of each piece of a text."""
         self.held = 0
         """If not 0: how many requests must be there for no answer to end, until it is 0 again."""
+        self.keeps_lines = False
+        """Whether the line of an answer stays open after its last event, until this is False."""
         self.between: Callable[[dict[str, Any]], float] = lambda request: 0.0
         """A request to the seconds between two pieces of its answer."""
         self.problem: Trouble = lambda request, n: None
@@ -174,6 +176,8 @@ class Server:
                 await asyncio.sleep(between)
             await response.write(_sse(event))
         self.answered += 1
+        while self.keeps_lines:
+            await asyncio.sleep(0.01)
         return response
 
     async def _break(self, response: web.StreamResponse, how: str) -> web.StreamResponse:

@@ -134,6 +134,16 @@ def test_the_core_is_pure() -> None:
     assert {named(path): imported(path) & PURE for path in core if imported(path) & PURE} == {}
 
 
+def test_coroutines_are_run_in_one_way() -> None:
+    """An event loop begins in `util/coroutines.py` alone, since a signal that raises inside a loop can hang it."""
+    loops = re.compile(r"\basyncio\.(?:run|Runner)\(")
+    held = (path for path in SOURCES if path.name != "__init__.py")  # the package's docstring shows users' code
+
+    assert [named(path) for path in held if loops.search(path.read_text("utf-8"))] == [
+        "debate_orchestrator/util/coroutines.py"
+    ]
+
+
 def test_the_core_names_no_command() -> None:
     """Nothing in the core names a verb or a flag of the command line."""
     commands = re.compile(r"`debate [a-z]|--[a-z{]|\bmetavar\b")

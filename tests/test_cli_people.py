@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
 
@@ -14,13 +15,12 @@ from test_cli_converse import Person, person  # noqa: F401
 
 from debate_orchestrator.cli import driving, resume, run
 from debate_orchestrator.cli import judge as judge_verb
-from debate_orchestrator.cli.answers_and_flags import with_positions
 from debate_orchestrator.cli.driving import person_here
+from debate_orchestrator.engine import start
 from debate_orchestrator.engine.debate import continue_debate, seat_providers
 from debate_orchestrator.engine.start import people_problems
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting.person_turns import hides_ballots
-from debate_orchestrator.providers.provider import NO_PERMISSIONS
 from debate_orchestrator.setup.answers import make_settings
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.errors import BadSettings
@@ -76,7 +76,7 @@ def test_positions_are_derived_by_no_person(debate: Run) -> None:
     given = {"topic": "Which is best?", "positions": "auto", "cast": {"a": "human", "b": "human", "judge": "human"}}
     answers = make_settings(given, loader.load("adversarial"), "r.md")
     with pytest.raises(BadSettings, match="positions"):
-        with_positions(answers, print, permissions=NO_PERMISSIONS)
+        asyncio.run(start.opened_with_positions(answers))
 
 
 def test_who_is_people_errors() -> None:

@@ -178,7 +178,8 @@ def test_prompts_that_came_back_are_noted_too() -> None:
 def test_positions_without_a_model(cast: dict[str, Any]) -> None:
     """Where a stand-in, a host or a person would derive them, the positions are plain ones."""
     given = answers.make_settings({"topic": "Should we move?", "cast": cast}, RULES, "debate-report.md")
-    asked, paid = asyncio.run(start.resolve_positions(given))
+    opened = asyncio.run(start.opened_with_positions(given))
+    asked, paid = opened.settings, opened.derived
 
     assert asked.positions == {"a": "We should move.", "b": "We should not move."}
     assert asked.sources["positions"] == "default" and paid == ()
@@ -190,22 +191,22 @@ def test_positions_are_worded_around_the_topic(judge: str) -> None:
     topic."""
     cast = {"a": judge, "b": judge, "judge": judge}
     given = answers.make_settings({"topic": "Pizza", "cast": cast}, RULES, "debate-report.md")
-    asked, _ = asyncio.run(start.resolve_positions(given))
+    asked = asyncio.run(start.opened_with_positions(given)).settings
     assert asked.positions == {"a": "It is right that: Pizza", "b": "It is not right that: Pizza"}
 
 
 def test_a_question_that_is_not_yes_or_no() -> None:
     """In a rehearsal it gets filler for positions; where a person speaks, it is said how to give them."""
     given = settled(topic="Which CI should we use?", positions="auto", cast={"a": "rehearse", "b": "rehearse"})
-    asked, _ = asyncio.run(start.resolve_positions(start.rehearsed(given)))
+    asked = asyncio.run(start.opened_with_positions(start.rehearsed(given))).settings
     assert asked.positions == {side: f'An answer of {side.upper()} to "Which CI should we use?"' for side in "ab"}
 
     person = given.model_copy(update={"cast": {"a": ("human",), "b": ("rehearse",), "judge": ("rehearse",)}})
     with pytest.raises(BadSettings, match=r'word the topic as "Should we \.\.\.\?", or give `positions`\.$'):
-        asyncio.run(start.resolve_positions(person))
+        asyncio.run(start.opened_with_positions(person))
     hosted = given.model_copy(update={"cast": {"a": ("host",), "b": ("host",), "judge": ("host",)}})
     with pytest.raises(BadSettings, match=r"give `positions`, or `debate ask FILE`"):
-        asyncio.run(start.resolve_positions(hosted))
+        asyncio.run(start.opened_with_positions(hosted))
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,16 @@ from contextlib import contextmanager, suppress
 def main(argv: list[str] | None = None) -> None:
     """Runs one verb and exits: 0 done, 2 the user's mistake, 3 stopped with work left, 4 a provider failed for good,
     130 interrupted."""
+    try:
+        with _sigterm_as_interrupt():
+            code = _main(argv)
+    except KeyboardInterrupt:  # before the verb began or after it ended
+        code = 130
+    sys.exit(code)
+
+
+def _main(argv: list[str] | None) -> int:
+    """Runs a verb with its streams made safe, and returns the exit code."""
     from debate_orchestrator.cli.output import (
         lost_output,
         open_streams,
@@ -39,7 +49,7 @@ def main(argv: list[str] | None = None) -> None:
         print_problems([_LOST.format(why)])
         code = 4
         lost_output()
-    sys.exit(code)
+    return code
 
 
 _LOST = "Can't write the output ({}). Try: send it to a file on a disk that has room."
@@ -56,10 +66,9 @@ def _run(argv: list[str] | None) -> int:
         name_flags_of(arguments)
         if getattr(arguments, "insecure", False):
             print_status("debate: --insecure: keys may go over plain http, where others on the network can read them.")
-        with _sigterm_as_interrupt():
-            code: int = arguments.run(arguments)
-            sys.stdout.flush()
-            return code
+        code: int = arguments.run(arguments)
+        sys.stdout.flush()
+        return code
     except SystemExit as usage:  # of argparse: what was asked for is printed, or what is wrong with the command line
         return int(usage.code or 0)
     except KeyboardInterrupt as interrupt:

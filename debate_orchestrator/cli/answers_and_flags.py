@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import difflib
 import os
 import sys
@@ -18,14 +17,12 @@ from debate_orchestrator.cli.output import print_status
 from debate_orchestrator.core.events import BudgetChanged, Event
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import DEBATING_SEATS
-from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.settings import DECLARED, DEFAULT_FORMAT, MAX_COST, SETTINGS_WITH_SOURCE, Settings
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine import budget, format_check, start
+from debate_orchestrator.engine import budget, format_check
 from debate_orchestrator.formats import loader
 from debate_orchestrator.formats.source import is_path
 from debate_orchestrator.providers import casting
-from debate_orchestrator.providers.provider import Permissions
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.answers import cast_by_seat, filled, format_of, make_settings, number, rapporteur_note
 from debate_orchestrator.setup.questions import SetupQuestions, question_texts
@@ -40,7 +37,7 @@ from debate_orchestrator.util.data import (
     read_mapping_with_lines,
 )
 from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, short_repr, with_hint
-from debate_orchestrator.util.messages import Tell, and_joined, command
+from debate_orchestrator.util.messages import and_joined, command
 from debate_orchestrator.util.model_spec import HOST
 
 
@@ -198,20 +195,6 @@ def setup_questions_of(path: str, used_format: str = "") -> SetupQuestions:
         print_status(f"{problem} `debate open --trust` agrees to it.")
         name = DEFAULT_FORMAT
     return setup_questions(name, free_report())
-
-
-def with_positions(
-    settings: Settings, tell: Tell, *, permissions: Permissions, tell_estimate: Tell | None = None
-) -> tuple[Settings, tuple[Reply, ...]]:
-    """The settings with positions, and the replies that were paid for them. Missing positions are derived by the cast's
-    moderator, else by its first judge or debater that is a model. Before a model is called, `tell_estimate` (by default
-    `tell`) gets what the debate is expected to take; `tell` gets progress lines. Nothing is written."""
-    if estimate := start.estimate_before_positions(settings):
-        (tell_estimate or tell)(estimate)
-    try:
-        return asyncio.run(start.resolve_positions(settings, tell, permissions))
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt("interrupted while the positions were derived; nothing was opened.") from None
 
 
 def setup_lines(arguments: argparse.Namespace, settings: Settings, files: DebateFiles) -> list[str]:

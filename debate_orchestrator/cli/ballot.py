@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import os
 import shlex
 import signal
@@ -31,6 +30,7 @@ from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.terminal import line_prompter, prompt
 from debate_orchestrator.terminal.prompt import Prompter, Quit
 from debate_orchestrator.terminal.review import ReviewBallotForm, ask_name
+from debate_orchestrator.util import coroutines
 from debate_orchestrator.util.data import name_of, read_mapping_with_lines, to_yaml
 from debate_orchestrator.util.errors import BadSettings, short_repr
 from debate_orchestrator.util.messages import command
@@ -167,7 +167,7 @@ def _ask(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
 
     try:
         with prompter:
-            review = asyncio.run(ask())
+            review = coroutines.run(ask())
     except (Quit, KeyboardInterrupt, EOFError):
         text = reviews.review_texts().said["left" if draft else "left_empty"]
         print_status(f"debate: {text.format(path=draft, journal=case.path, name=shlex.quote(name))}")

@@ -7,12 +7,11 @@ about again. A verb gets a debate that may take turns from `new_debate` or `exis
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,12 +24,16 @@ from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.journal import Entry, JournalWriter
 from debate_orchestrator.storage.paths import DebateFiles, state_folder
+from debate_orchestrator.util import coroutines
 from debate_orchestrator.util.data import name_of, real_path
 from debate_orchestrator.util.errors import BadFile, BadSettings
 
 STANDARD_INPUT = "-"
 """The file name that means standard input."""
 STDIN = "standard input"
+
+_NOT_OPENED = "interrupted before the debate was opened; nothing is saved."
+_LOST = "interrupted; the positions that were derived are lost, and no debate was opened."
 
 AskConsent = Callable[[str, Sequence[Risk]], bool]
 """Shows a person a file's name and its risks; returns whether they agree."""
@@ -113,32 +116,62 @@ def remember_answers(path: str, given: Mapping[str, Any], before: str = "", call
     remember(of_file(path), (*risks_module.of_settings(given), *calls))
 
 
-def new_debate(opened: Opened, files: DebateFiles, following: Sequence[Event] = ()) -> OpenDebate:
+Following = Callable[[Opened], Sequence[Event]]
+"""Makes the events that follow the first one at once."""
+
+
+@contextmanager
+def new_debate(
+    opening: Opened | Coroutine[Any, Any, Opened], files: DebateFiles, following: Following = lambda opened: ()
+) -> Iterator[OpenDebate]:
     """Begins the journal of a debate to whose settings the user has consented, and remembers that for the verbs that
-    continue it."""
-    unsaved = UnsavedEvents(print_status)
+    continue it. If positions are paid for while its first event is made, nothing is awaited from the answer until the
+    journal holds it: an interrupt comes before or after that, and says so."""
+    unsaved, created = UnsavedEvents(print_status), list[OpenDebate]()
+
+    async def create() -> None:
+        opened = opening if isinstance(opening, Opened) else await opening
+        created.append(await create_paid_debate(opened, files, following(opened), unsaved))
+        remember(of_journal(created[0].journal), risks_module.of_debate(opened, opened.cast))
+
+    interrupted: KeyboardInterrupt | None = None
     try:
-        debate = asyncio.run(create_paid_debate(opened, files, following, unsaved))
-    except KeyboardInterrupt:
-        if not unsaved.lost:
-            raise
-        said = "interrupted; the positions that were derived are lost, and no debate was opened."
-        raise KeyboardInterrupt(said) from None
-    remember(of_journal(debate.journal), risks_module.of_debate(opened, opened.cast))
-    return debate
+        coroutines.run(create())
+    except KeyboardInterrupt as interrupt:
+        interrupted = interrupt
+    finally:
+        if not isinstance(opening, Opened):
+            opening.close()  # where the interrupt came before it began
+    if not created:
+        raise KeyboardInterrupt(_LOST if unsaved.lost else _NOT_OPENED) from None
+    with _saying_what_is_saved(created[0]) as debate:
+        if interrupted is not None:
+            raise interrupted
+        yield debate
 
 
-def existing_debate(path: str, changes: PlanChanges = lambda state: [], *, trusted: bool) -> OpenDebate:
+@contextmanager
+def existing_debate(path: str, changes: PlanChanges = lambda state: [], *, trusted: bool) -> Iterator[OpenDebate]:
     """Continues the debate of a journal with the user's consent, as `continue_debate`. What the changes bring is
     remembered as agreed to."""
 
     def agreed(journal: JournalWriter, risks: Sequence[Risk]) -> None:
         agree(of_journal(journal), risks, trusted=trusted)
 
-    debate = continue_debate(path, agreed, changes)
-    if debate.state.due:
-        remember(of_journal(debate.journal), risks_module.of_debate(debate.state.opened, debate.state.cast))
-    return debate
+    with _saying_what_is_saved(continue_debate(path, agreed, changes)) as debate:
+        if debate.state.due:
+            remember(of_journal(debate.journal), risks_module.of_debate(debate.state.opened, debate.state.cast))
+        yield debate
+
+
+@contextmanager
+def _saying_what_is_saved(debate: OpenDebate) -> Iterator[OpenDebate]:
+    """Holds a debate open; an interrupt meanwhile says what is saved and how to continue."""
+    with debate:
+        try:
+            yield debate
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(f"interrupted; {debate.saved}") from None
 
 
 def has_agreed(path: str, risks: Sequence[Risk]) -> bool:

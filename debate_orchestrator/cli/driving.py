@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import sys
 from collections.abc import Mapping
 from fractions import Fraction
@@ -24,7 +23,7 @@ from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.model import summary_line
 from debate_orchestrator.reports.provenance import only_stand_ins_judged
-from debate_orchestrator.util import model_spec
+from debate_orchestrator.util import coroutines, model_spec
 from debate_orchestrator.util.errors import ExternalError
 from debate_orchestrator.util.messages import command, ignore
 
@@ -76,14 +75,11 @@ def drive_to_report(debate: OpenDebate, arguments: argparse.Namespace, expected:
 
 
 def _take_turns(debate: OpenDebate, arguments: argparse.Namespace, expected: str) -> None:
-    """Takes every turn that can be taken from here. An interrupt or an error is raised with what is saved and how to
-    continue."""
+    """Takes every turn that can be taken from here. An error is raised with what is saved and how to continue."""
     if not is_silent(arguments):
         tell_estimate(debate, expected)
     try:
-        asyncio.run(_drive(debate, arguments))
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"interrupted; {debate.saved}") from None
+        coroutines.run(_drive(debate, arguments))
     except ExternalError as error:
         raise debate.with_saved(error) from error
 

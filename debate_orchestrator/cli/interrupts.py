@@ -17,15 +17,14 @@ STOPPING = "Stopping: waiting for running calls, since they are paid for. Press 
 def handled_signals(interrupted: Callable[[], None], terminated: Callable[[], None]) -> Iterator[None]:
     """Calls `interrupted` in the running event loop for each SIGINT, and `terminated` for each SIGTERM, instead of
     ending the process. Afterwards the signals do again what they did before."""
-    loop = asyncio.get_running_loop()
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    loop.add_signal_handler(signal.SIGINT, interrupted)
-    loop.add_signal_handler(signal.SIGTERM, terminated)
+    # The loop's own `remove_signal_handler` sets a default first, with which SIGTERM would end the process.
+    loop, before = asyncio.get_running_loop(), {}
+    for number, handle in ((signal.SIGINT, interrupted), (signal.SIGTERM, terminated)):
+        before[number] = signal.signal(number, lambda *_, handle=handle: loop.call_soon_threadsafe(handle))
     try:
         yield
     finally:
         for number, handler in before.items():
-            loop.remove_signal_handler(number)
             signal.signal(number, handler)
 
 

@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
             consent.agree(consent.of_entries(path, judging.entries), found, trusted=arguments.trust)
 
     judging = rejudge.with_output(judging, files, agree, permissions, **calls)
-    with consent.new_debate(judging.opened, files, judging.speeches) as debate:
+    with consent.new_debate(judging.opened, files, lambda opened: judging.speeches) as debate:
         return drive_to_report(debate, arguments)
 
 

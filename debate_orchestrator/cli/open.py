@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.answers_and_flags import cast_line, settings_with_consent, setup_lines, with_positions
+from debate_orchestrator.cli.answers_and_flags import cast_line, settings_with_consent, setup_lines
 from debate_orchestrator.cli.consent import new_debate
 from debate_orchestrator.cli.driving import tell_estimate
 from debate_orchestrator.cli.output import print_status, say
@@ -31,10 +31,12 @@ def run(arguments: argparse.Namespace) -> int:
     files = DebateFiles.of_output(settings.output)
     permissions = flags.permitted(arguments)
     start.check_settings(settings, files, permissions=permissions)
-    settings, derived = with_positions(settings, print_status, permissions=permissions)
-    opened, notes = start.make_opened(settings, derived), start.notes_after_opened(settings)
-    setup = setup_lines(arguments, settings, files)
-    with new_debate(opened, files, notes) as debate:
+    if takes := start.estimate_before_positions(settings):
+        print_status(takes)
+    opening = start.opened_with_positions(settings, print_status, permissions)
+    with new_debate(opening, files, lambda opened: start.notes_after_opened(settings)) as debate:
+        settings = start.with_positions_of(settings, debate.state.opened)
+        setup = setup_lines(arguments, settings, files)
 
         def before_calls(debate: OpenDebate) -> None:
             print_status(cast_line(settings))

@@ -27,7 +27,7 @@ from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.util import model_spec
+from debate_orchestrator.util import coroutines, model_spec
 from debate_orchestrator.util.data import is_link, name_of
 from debate_orchestrator.util.errors import (
     BadFile,
@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
     quiet, before = arguments.quiet or arguments.json, _documents(run.scorecard(), report)
     if run.pending() and not quiet:
         print_status(f"{len(run.pending())} of {len(run.ballots)} ballots to go: {run.estimate().sentence()}")
-    failures = asyncio.run(_run(run, quiet=quiet))
+    failures = coroutines.run(_run(run, quiet=quiet))
     card = run.scorecard()
     for path, text in _documents(card, report).items():
         # Only a file that shows the ballots as they were before this run is replaced; others hold the user's words.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import sys
 
 from debate_orchestrator.cli import flags
@@ -22,7 +21,7 @@ from debate_orchestrator.setup.answers import number
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.storage.stored_state import stored_state
-from debate_orchestrator.util import model_spec
+from debate_orchestrator.util import coroutines, model_spec
 from debate_orchestrator.util.errors import BadSettings, short_repr
 from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.sanitize import one_line
@@ -97,7 +96,7 @@ def _play(debate: DebateState, events: list[Event], pace: float | None) -> bool:
     screen = watch(debate, sys.stdout, money=False)
     if screen is not None:
         try:
-            return asyncio.run(_play_live(debate, events, pace, screen))
+            return coroutines.run(_play_live(debate, events, pace, screen))
         except KeyboardInterrupt:
             raise KeyboardInterrupt("the replay was left.") from None
     announcer = Announcer()

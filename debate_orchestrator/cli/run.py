@@ -19,7 +19,6 @@ from debate_orchestrator.cli.answers_and_flags import (
     settings_from_arguments,
     settings_with_consent,
     setup_lines,
-    with_positions,
 )
 from debate_orchestrator.cli.consent import STANDARD_INPUT, STDIN, new_debate
 from debate_orchestrator.cli.driving import drive_to_report, events_problems, is_quiet, is_silent
@@ -97,21 +96,18 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
     start.check_settings(settings, files, people=at_terminal(sys.stderr), permissions=permissions, more=more)
     _confirm_spelling(settings.cast, asks=not rehearse and at_terminal(sys.stderr))
     quiet = is_quiet(arguments)
-    settings, derived = with_positions(
-        settings,
-        ignore if quiet else print_status,
-        permissions=permissions,
-        tell_estimate=ignore if is_silent(arguments) else print_status,
-    )
+    if not is_silent(arguments) and (first := start.estimate_before_positions(settings)):
+        print_status(first)
     how = expected = ""
     if rehearse:
         real, how = _real_debate(arguments)
-        deriving = start.deriving_of(real)
+        settings, deriving = start.without_model(settings)[0], start.deriving_of(real)
         takes = estimate(start.make_opened(real.model_copy(update={"positions": settings.positions})))
         expected = takes.model_copy(update={"deriving": deriving}).sentence()
         how += " A model derives its positions; --position-a and --position-b keep these." if deriving else ""
-    opened, notes = start.make_opened(settings, derived), start.notes_after_opened(settings, expected)
-    with new_debate(opened, files, notes) as debate:
+    opening = start.opened_with_positions(settings, ignore if quiet else print_status, permissions)
+    with new_debate(opening, files, lambda opened: start.notes_after_opened(settings, expected)) as debate:
+        settings = start.with_positions_of(settings, debate.state.opened)
         if not quiet:
             for line in (*setup_lines(arguments, settings, files), cast_line(settings)):
                 print_status(line)

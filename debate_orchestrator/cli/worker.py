@@ -13,6 +13,7 @@ from debate_orchestrator.cli.interrupts import graceful_stop
 from debate_orchestrator.cli.output import print_json, print_problems, print_status, say
 from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.engine.retry import UnsavedEvents
+from debate_orchestrator.util import coroutines
 from debate_orchestrator.util.errors import PermanentFailure
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
@@ -48,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     must_be_installed()
     progress = Progress()
-    ended = asyncio.run(_work(arguments, progress, specs.concurrency(arguments.at_once)))
+    ended = coroutines.run(_work(arguments, progress, specs.concurrency(arguments.at_once)))
     status = "interrupted" if ended.interrupted else "stopped" if ended.problems else "done"
     if arguments.json:
         counts = {"completed": progress.completed, "calls": progress.calls, "lost": ended.lost}

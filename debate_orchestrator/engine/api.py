@@ -344,8 +344,7 @@ async def _create(settings: Settings, *, rehearse: bool = False, people: bool = 
     if rehearse:
         settings, files = start.rehearsed(settings), files.with_suffix(".rehearsed")
     start.check_settings(settings, files, people=people)
-    settings, derived = await start.resolve_positions(settings)
-    opened = start.make_opened(settings, derived)
+    opened = await start.opened_with_positions(settings)
     expected = estimate(opened).sentence() if rehearse else ""
     return await create_paid_debate(opened, files, start.notes_after_opened(settings, expected))
 

@@ -21,7 +21,7 @@ from debate_orchestrator.prompting.replies import parse_structured
 from debate_orchestrator.providers.provider import Provider, call_provider
 from debate_orchestrator.setup.questions import SetupQuestions
 from debate_orchestrator.setup.state import Propose, SetupProgress, SetupState
-from debate_orchestrator.util import model_spec
+from debate_orchestrator.util import coroutines, model_spec
 from debate_orchestrator.util.errors import (
     BadReply,
     BadSettings,
@@ -91,7 +91,7 @@ def run_moderator(
     state: SetupState, provider: Provider, setup_questions: SetupQuestions, limits: ModeratorLimits, paid: list[Reply]
 ) -> SetupState:
     """As `propose`, in an event loop of its own."""
-    return asyncio.run(propose(state, provider, setup_questions, limits, paid))
+    return coroutines.run(propose(state, provider, setup_questions, limits, paid))
 
 
 async def propose(
@@ -136,7 +136,10 @@ async def propose(
                     summary = f"{_ATTEMPTS} replies ({cost}) did not give {_MISSING[wanted.name]}."
                     raise ProviderFailed([*error.problems, summary, *limits.hints()]) from error
     finally:
-        await provider.close()
+        try:
+            await provider.close()
+        except asyncio.CancelledError:
+            coroutines.cancel_later()  # what was paid comes first
     raise AssertionError("unreachable: the last attempt returns or raises")
 
 

@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TypeVar
 
+from debate_orchestrator.util.coroutines import cancel_later
 from debate_orchestrator.util.errors import (
     BadJournal,
     DebateError,
@@ -107,8 +108,8 @@ class UnsavedEvents:
     async def written(self, what: str, write: Callable[[], Result]) -> Result:
         """What `write` returns, which is called until it succeeds; `what` names in messages what is written.
 
-        Raises its JournalWriteError after `give_up`, and CancelledError if the task ends; either way after a last
-        attempt.
+        Raises its JournalWriteError after `give_up`, and CancelledError if the task is cancelled; either way after a
+        last attempt. If that succeeds, a cancellation comes at the task's next wait.
         """
         try:
             return write()
@@ -129,9 +130,15 @@ class UnsavedEvents:
                 except JournalWriteError:
                     if self._given_up > before:
                         raise
-        except BaseException as error:
-            if not (isinstance(error, asyncio.CancelledError) and _succeeds(write)):
+        except asyncio.CancelledError as error:
+            try:
+                result = write()
+            except DebateError:
                 self.name_lost(what)
+                raise error from None
+            cancel_later()
+        except BaseException:
+            self.name_lost(what)
             raise
         self._tell(f"Saved: {what}.")
         return result
@@ -148,11 +155,3 @@ class UnsavedEvents:
     def _tell(self, message: str) -> None:
         with suppress(OSError):  # stderr may be closed, or go to the same full disk
             self._tell_user(message)
-
-
-def _succeeds(write: Callable[[], object]) -> bool:
-    try:
-        write()
-    except DebateError:
-        return False
-    return True

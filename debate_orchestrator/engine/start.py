@@ -16,7 +16,6 @@ from debate_orchestrator.core.events import MAX_CONTEXT, MAX_FILES, SPEECH_RULES
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, RAPPORTEUR
-from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import budget
@@ -100,19 +99,27 @@ def check_settings(
     casting.make_providers(CurrentState(debate), permissions=permissions)  # a recording that can't be read is told now
 
 
-async def resolve_positions(
+async def opened_with_positions(
     settings: Settings, tell: Tell = ignore, permissions: Permissions = NO_PERMISSIONS
-) -> tuple[Settings, tuple[Reply, ...]]:
-    """The settings with both positions, and the replies paid for deriving them: none if `without_model` has them.
-    Nothing is written. Raises what `without_model` and `derive_positions` raise."""
+) -> Opened:
+    """The event that opens a debate with these settings; if positions are missing that `without_model` can't make, a
+    model derives them. Everything else is read and checked before that call, and nothing is awaited after it.
+
+    Nothing is written. Raises what `without_model`, `make_opened` and `derive_positions` raise."""
     settings, spec = without_model(settings)
+    opened = make_opened(_with_placeholders(settings))
     if not spec:
-        return settings, ()
-    debate = fold([make_opened(_with_placeholders(settings))])
-    provider = casting.make_provider(spec, CurrentState(debate), permissions)
+        return opened
+    provider = casting.make_provider(spec, CurrentState(fold([opened])), permissions)
     positions, replies = await derive_positions(settings, provider, _setup_questions(settings), tell)
     sources = {**settings.sources, "positions": "derived"}
-    return settings.model_copy(update={"positions": positions, "sources": sources}), replies
+    return opened.with_settings(positions=positions, sources=sources).model_copy(update={"derived": replies})
+
+
+def with_positions_of(settings: Settings, opened: Opened) -> Settings:
+    """The settings with the positions with which their debate was opened."""
+    chosen = opened.settings
+    return settings.model_copy(update={"positions": chosen.positions, "sources": chosen.sources})
 
 
 def without_model(settings: Settings) -> tuple[Settings, str]:
@@ -144,7 +151,7 @@ def estimate_before_positions(settings: Settings) -> str:
 
 
 def deriving_of(settings: Settings) -> Deriving | None:
-    """The calls that `resolve_positions` makes for the positions; None if it makes none."""
+    """The calls that `opened_with_positions` makes for the positions; None if it makes none."""
     spec = "" if settings.positions else _positions_or_model(settings)[1]
     return Deriving(by=spec, cost=deriving_cost(settings, spec, _setup_questions(settings))) if spec else None
 
@@ -167,13 +174,12 @@ def _with_placeholders(settings: Settings) -> Settings:
 
 def make_opened(
     settings: Settings,
-    derived: tuple[Reply, ...] = (),
     *,
     loaded: tuple[Format, dict[str, str]] | None = None,
     seed: int | None = None,
 ) -> Opened:
-    """The event that opens a debate with these settings; `derived` are the replies paid for its positions. `loaded` is
-    the format and its own templates, and `seed` is the debate's, where they are known already.
+    """The event that opens a debate with these settings. `loaded` is the format and its own templates, and `seed` is
+    the debate's, where they are known already.
 
     BadSettings if positions are still to be derived, or with every context file that can't be read.
     """
@@ -189,7 +195,6 @@ def make_opened(
         templates,
         settings=settings.model_copy(update=names),
         context=context,
-        derived=derived,
         seed=secrets.randbits(32) if seed is None else seed,
         speech_rules=SPEECH_RULES,
     )

@@ -31,7 +31,7 @@ from debate_orchestrator.evidence import fetch, match, reader
 from debate_orchestrator.evidence.fetch import Fetched, Fetcher
 from debate_orchestrator.evidence.states import EXTRA, NotFetched, State
 from debate_orchestrator.storage.files import write_new
-from debate_orchestrator.util import sanitize
+from debate_orchestrator.util import coroutines, sanitize
 from debate_orchestrator.util.errors import BadFile, BadSettings
 from debate_orchestrator.util.sanitize import one_line
 
@@ -113,7 +113,7 @@ def save_page_text(address: str) -> str:
 
     Raises BadSettings if the page can't be had, and BadFile if the file can't be written.
     """
-    text = asyncio.run(_page_text(address))
+    text = coroutines.run(_page_text(address))
     if not text.strip():
         raise BadSettings(f"context: {one_line(address)} has no text.", hint="save the page, and name the file")
     host = "".join(c if c.isalnum() or c in ".-" else "-" for c in urlsplit(address).hostname or "page")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 from collections.abc import Callable, Collection, Mapping
@@ -29,7 +28,7 @@ from debate_orchestrator.storage import reply_secret
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.storage.stored_state import stored_state
-from debate_orchestrator.util import model_spec, sanitize
+from debate_orchestrator.util import coroutines, model_spec, sanitize
 from debate_orchestrator.util.errors import BadFile, BadReply, DiskFull, OutOfTurn, short_repr
 
 _FIRST_LINE = re.compile(r"[\s\ufeff]*\[(?:sub)?agent hand-?back\b[^\]\r\n]*\]?", re.IGNORECASE)
@@ -245,7 +244,7 @@ class Stepper:
             self.told = True
             self.before_calls(self.debate)
         if self.providers:
-            asyncio.run(drive(self.debate, self.providers, unsaved=UnsavedEvents(self.folder.tell)))
+            coroutines.run(drive(self.debate, self.providers, unsaved=UnsavedEvents(self.folder.tell)))
         return len(self.state.replies) > before
 
     def _take(self, turn_id: str, text: str) -> None:

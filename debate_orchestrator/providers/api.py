@@ -27,6 +27,7 @@ from debate_orchestrator.providers.limits import LIMITS, OverLimit
 from debate_orchestrator.providers.options import Option, UnsupportedOptions
 from debate_orchestrator.providers.provider import OnPiece, Permissions, Provider
 from debate_orchestrator.util import redact
+from debate_orchestrator.util.coroutines import cancel_later
 from debate_orchestrator.util.errors import ExternalError, ProviderFailed, TransientError
 
 CONNECT = 15.0
@@ -205,7 +206,8 @@ class ApiModel(Provider):
         clock: call_errors.SilenceClock,
         on_text: OnPiece,
     ) -> None:
-        """Makes one call and fills the answer. What goes wrong after a whole answer takes nothing from it. Where a
+        """Makes one call and fills the answer. What goes wrong after a whole answer takes nothing from it, and a
+        cancellation then comes at the next wait. Where a
         server does not support an option, the call is made again at once in another form."""
         await _imported(self.imports)
         meter = limits.Meter(
@@ -225,6 +227,10 @@ class ApiModel(Provider):
                         await stream.close()
             except ExternalError:
                 raise
+            except asyncio.CancelledError:
+                if answer.incomplete() is not None and not answer.closed:
+                    raise
+                cancel_later()
             except Exception as error:
                 if not answer.begun and self._lacks_option(error, options):
                     continue

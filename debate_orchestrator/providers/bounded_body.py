@@ -10,6 +10,7 @@ import asyncio
 import re
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import suppress
 
 import httpx2
 
@@ -21,6 +22,10 @@ _STEP = 4 * 1024
 """Bytes that are handed on without a pause: the SDKs need a few milliseconds for as many bytes of comments."""
 _END_OF_EVENT = (b"\n\n",)
 _END_OF_LINE = (b"\n", b"\r")
+_LAST_EVENT = re.compile(rb"^(?:event: ?message_stop$|data: ?\[DONE\])", re.MULTILINE)
+"""The last event of an answer, in the Messages API and in Chat Completions."""
+_REST = 0.25
+"""Seconds for the line to end after the last event."""
 _ANSWERS = ("/messages", "/completions")
 """How the addresses end to which requests for an answer are posted, which comes as events."""
 _RESULTS = ("/results", "/content")
@@ -78,7 +83,8 @@ class LimitedBody(httpx2.AsyncByteStream):
         if not self._whole:
             yield await self._reason()
             return
-        async for piece in self._pieces():
+        pieces = self._pieces()
+        async for piece in pieces:
             for start in range(0, len(piece), _STEP):
                 # What has come together goes on together: each step up to the SDK costs more than an event's text.
                 events, error = self._complete(piece[start : start + _STEP])
@@ -86,8 +92,18 @@ class LimitedBody(httpx2.AsyncByteStream):
                     yield events
                 if error is not None:
                     raise error
+                if self._ends == _END_OF_EVENT and _LAST_EVENT.search(events):
+                    await self._rest(pieces)
+                    return
                 await asyncio.sleep(0)  # the SDK asks at once for more if it passed over all of them
         yield self._checked(bytes(self._event))
+
+    async def _rest(self, pieces: AsyncIterator[bytes]) -> None:
+        """Reads to the end of the line, so that it can serve another call, unless the server keeps it open."""
+        with suppress(OverLimit, TimeoutError, httpx2.TransportError):
+            async with asyncio.timeout(_REST):
+                async for _ in pieces:
+                    pass
 
     async def _reason(self) -> bytes:
         """The beginning of an error's body, as far as it comes in time and can be read: its status says more. Of a

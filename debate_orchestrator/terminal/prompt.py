@@ -16,6 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from debate_orchestrator.util import coroutines
 from debate_orchestrator.util.data import MAX_SIZE, read_text
 from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.util.redact import redact
@@ -150,7 +151,7 @@ class Prompter(ABC):
 
     def ask_now(self, question: Question) -> str:
         """Asks where no event loop is running."""
-        return asyncio.run(self.ask(question))
+        return coroutines.run(self.ask(question))
 
     async def edit(self, command: str, path: str) -> str | None:
         """Opens an editor on a file and waits until it is closed. Returns what went wrong, if anything did."""

@@ -21,6 +21,7 @@ from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.provider import Permissions
 from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.util import coroutines
 from debate_orchestrator.util.errors import BadSettings, DiskFull, Paused, PermanentFailure, UserError, first_few
 from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.numbers import plural
@@ -177,7 +178,7 @@ def run_tournament(tournament: Tournament, options: Options) -> int:
     left = len(run.pending())
     if not options.quiet:
         print_status(f"{len(tournament.schedule) - left:,} of {plural(len(tournament.schedule), 'debate')} complete.")
-    interrupted = asyncio.run(_run(run, progress, unsaved, options))
+    interrupted = coroutines.run(_run(run, progress, unsaved, options))
     resume = command("tournament resume", tournament.folder) + (" --batch" if options.batch else "")
     return _end(run, progress.numbers(run), options, resume, interrupted=interrupted)
 
@@ -221,7 +222,7 @@ def _run_by_workers(run: TournamentRun, options: Options, url: str) -> int:
         raise BadSettings(problem, hint=f"`{command('tournament resume', folder)}`, which takes them")
     must_be_installed()
     run.read_journals()
-    numbers, interrupted = asyncio.run(_queue_and_watch(run, options, url))
+    numbers, interrupted = coroutines.run(_queue_and_watch(run, options, url))
     resume = f"{command('tournament resume', folder)} --cluster {shlex.quote(shown_address(url))}"
     return _end(run, numbers, options, resume, interrupted=interrupted)
 

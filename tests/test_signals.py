@@ -1,0 +1,241 @@
+"""An interrupt ends a command without a traceback, keeps what was paid for, and says how to go on."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from conftest import Run
+from debates import opened_event
+from messages_server import Server, serving
+from started import started
+
+from debate_orchestrator.core.events import Opened, Spoke
+from debate_orchestrator.core.fold import CurrentState, fold
+from debate_orchestrator.core.reply import Reply
+from debate_orchestrator.prompting.briefs import brief
+from debate_orchestrator.providers import anthropic
+from debate_orchestrator.providers.bounded_body import LimitedBody
+from debate_orchestrator.providers.casting import make_provider
+from debate_orchestrator.providers.limits import LIMITS
+from debate_orchestrator.storage.journal import read
+
+J = "r.journal.jsonl"
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+TALK = ("--topic=T", "--format=conversation", "--a=anthropic:m", "--b=anthropic:m", "--output=r.md")
+OPEN = ("open", *TALK, "--position-a=It is so.", "--position-b=It is not so.")
+HOSTED = ("open", "--topic=Tabs", "--a=host", "--b=host", "--judge=anthropic:m", "--no-issues", "--output=r.md")
+
+IN_THE_LOOP = """
+import asyncio, os, signal, sys
+from asyncio.events import Handle
+from debate_orchestrator.util.coroutines import run
+
+async def main():
+    loop, waiting = asyncio.get_running_loop(), asyncio.Event()
+
+    async def child():
+        await waiting.wait()
+
+    def at_wakeup(frame, event, argument):
+        if event == "call" and frame.f_code is Handle._run.__code__ and waiting.is_set():
+            sys.setprofile(None)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    task = asyncio.create_task(child())
+    await asyncio.sleep(0)
+    loop.call_soon(sys.setprofile, at_wakeup)
+    loop.call_soon(waiting.set)
+    await task
+    await asyncio.sleep(3600)
+
+signal.signal(signal.SIGTERM, signal.default_int_handler)
+try:
+    run(main())
+except KeyboardInterrupt:
+    print("interrupted", signal.getsignal(signal.SIGTERM) is signal.default_int_handler)
+"""
+
+AT_AN_IMPORT = """
+import os, signal, sys
+from debate_orchestrator.cli import main
+
+class AtImport:
+    def find_spec(self, name, *rest):
+        if name == "debate_orchestrator.cli.parser":
+            os.kill(os.getpid(), int(sys.argv[1]))
+
+sys.meta_path.insert(0, AtImport())
+main(["formats"])
+"""
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    with serving(Server()) as made:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", made.url)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
+        monkeypatch.chdir(tmp_path)
+        yield made
+
+
+def asked(server: Server, requests: int) -> None:
+    """Waits until the server has so many requests."""
+    until = time.monotonic() + 60
+    while len(server.requests) < requests:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def test_a_signal_between_two_callbacks_of_the_loop() -> None:
+    """A signal that comes when the loop has taken a task's wake-up and not made it yet cancels the task: raised there
+    as an exception, it would leave the task asleep for ever."""
+    ran = subprocess.run([sys.executable, "-c", IN_THE_LOOP], capture_output=True, text=True, check=False, timeout=30)
+    assert (ran.stdout, ran.stderr, ran.returncode) == ("interrupted True\n", "", 0)
+
+
+@pytest.mark.parametrize("sign", SIGNALS)
+def test_a_signal_before_a_verb_begins(sign: signal.Signals) -> None:
+    """A signal that comes while the program is still being loaded ends it with the exit code of an interrupt."""
+    command = [sys.executable, "-c", AT_AN_IMPORT, str(int(sign))]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert (ran.stdout, ran.stderr, ran.returncode) == ("", "", 130)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sign", SIGNALS)
+def test_an_interrupt_at_a_step_says_how_to_go_on(sign: signal.Signals, server: Server) -> None:
+    """While models speak in `open` and `step`, an interrupt ends both with the command that continues, and the journal
+    is free for it."""
+    server.held = 1
+    for requests, command in ((1, OPEN), (2, ("step", J))):
+        with started(*command) as process:
+            asked(server, requests)
+            process.signal(sign)
+            ended = process.end(within=30)
+        assert ended.code == 130 and "Traceback" not in ended.err
+        assert f"interrupted; 0 turns saved. Go on with `debate resume {J}`." in ended.err
+        server.held = requests + 1
+    server.held = 0
+    with started("resume", J, "--quiet") as process:
+        assert process.end().code == 0
+
+
+def test_nothing_is_read_after_positions_were_paid(server: Server, debate: Run) -> None:
+    """A context file that is gone when the answer comes costs nothing: the debate is opened with what was read
+    before."""
+    Path("c.txt").write_text("A line.", encoding="utf-8")
+
+    def say(request: dict[str, Any]) -> None:
+        Path("c.txt").unlink(missing_ok=True)
+
+    server.say = say
+    ran = debate(*HOSTED, "--context=c.txt")
+    assert ran.code == 0, ran.err
+    (opened,) = [event for event in read(J).events if isinstance(event, Opened)]
+    assert opened.context[0].text == "A line." and len(opened.derived) == 1
+    assert opened.settings.positions == {"a": "It should be done.", "b": "It should not be done."}
+    assert opened.settings.sources["positions"] == "derived"
+
+
+@pytest.mark.parametrize("sign", SIGNALS)
+def test_paid_positions_are_kept(
+    sign: signal.Signals, server: Server, debate: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An interrupt that comes after the moderator's answer ends the command once the journal holds it, and says how to
+    go on."""
+    close = anthropic.Messages.close
+
+    async def interrupted(provider: anthropic.Messages) -> None:
+        os.kill(os.getpid(), sign)
+        await asyncio.sleep(0)
+        await close(provider)
+
+    monkeypatch.setattr(anthropic.Messages, "close", interrupted)
+    ran = debate(*HOSTED)
+    assert ran.code == 130
+    (opened,) = [event for event in read(J).events if isinstance(event, Opened)]
+    assert len(opened.derived) == 1
+    assert f"interrupted; 0 turns saved. Go on with `debate resume {J}`." in ran.err
+
+
+@pytest.mark.slow
+def test_an_answer_is_taken_when_its_last_event_comes(server: Server) -> None:
+    """A server that keeps its lines open after whole answers delays nothing."""
+    server.keeps_lines = True
+    with started(*OPEN, "--rounds=1") as process:
+        ended = process.end(within=60)
+    assert ended.code == 0, ended.err
+    spoken = [event for event in read(J).events if isinstance(event, Spoke)]
+    assert len(spoken) == len(server.requests) == server.answered
+
+
+class KeptOpen(httpx2.AsyncByteStream):
+    """The body of a response whose line stays open."""
+
+    def __init__(self, body: bytes):
+        self._body = body
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield self._body
+        await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        b'event: message_stop\ndata: {"type": "message_stop"}\n\n',
+        b'event:message_stop\r\ndata:{"type":"message_stop"}\r\n\r\n',
+        b"data: [DONE]\n\n",
+        b"data:[DONE]\n\n",
+    ],
+)
+def test_a_body_ends_with_its_last_event(end: bytes) -> None:
+    """What a server sends last ends the body of each API, even if the line stays open; words in a text do not."""
+    text = b'data: {"text": "data: [DONE] event: message_stop"}\n\n'
+
+    async def body(sent: bytes) -> bytes:
+        return b"".join([piece async for piece in LimitedBody(KeptOpen(sent), "", LIMITS, whole=True)])
+
+    whole = asyncio.run(asyncio.wait_for(body(text + end), 30))
+    assert whole == (text + end).replace(b"\r", b"")
+    with pytest.raises(TimeoutError):
+        asyncio.run(asyncio.wait_for(body(text), 0.5))
+
+
+def test_a_whole_answer_outlives_a_cancellation(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call that is cancelled while it waits for the line's end returns its whole answer; the cancellation comes at
+    the next wait."""
+    kept: list[Reply] = []
+
+    async def turn(reached: asyncio.Event) -> None:
+        async def rest(*_: object) -> None:
+            reached.set()
+            await asyncio.Event().wait()
+
+        monkeypatch.setattr(LimitedBody, "_rest", rest)
+        current = CurrentState(fold([opened_event()]))
+        provider = make_provider("anthropic:m", current)
+        kept.append(await provider.reply(brief(current.state, current.state.due[0]), lambda piece: None))
+        await asyncio.sleep(0)
+        kept.clear()
+
+    async def play() -> None:
+        reached = asyncio.Event()
+        task = asyncio.create_task(turn(reached))
+        await reached.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert len(kept) == 1 and kept[0].ended == "whole" and kept[0].usage is not None
+
+    asyncio.run(asyncio.wait_for(play(), 60))
