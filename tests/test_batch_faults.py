@@ -69,6 +69,7 @@ def soon_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 @example(faults=["", "then 504", "refused 404"], once=None, place=0)
 @example(faults=["", "then 504", "oldest first"], once=None, place=0)
+@example(faults=["", "then 504", "another id"], once=None, place=0)
 @example(faults=["", "", "ids alone"], once=None, place=0)
 def test_no_fault_has_a_call_paid_for_twice(kind: str, faults: list[str], once: str | None, place: int) -> None:
     """Whatever a vendor answers for a while, it is sent each call once, and a call that it has answered is never said

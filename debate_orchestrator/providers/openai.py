@@ -88,7 +88,9 @@ class Completions(api.ApiModel):
         return []
 
     async def holds_calls(self, batch: str, calls: Collection[str]) -> bool:
-        """True, since `find_batches` gives no other batch."""
+        """True, since `find_batches` gives no other batch. It is asked for by its id first: a wrong one would be
+        recorded, and asked for ever after."""
+        await self._batch(batch)
         return True
 
     async def batch_ended(self, batch: str) -> bool:
