@@ -16,11 +16,12 @@ JSON = {"content-type": "application/json"}
 
 
 class Kept(NamedTuple):
-    """A batch: the ids of its calls, and when it was created."""
+    """A batch: the id of its file, those of its calls, and when it was created, and its name."""
 
-    name: str
+    file: str
     calls: tuple[str, ...]
     created: float
+    name: str = ""
 
 
 class Vendor:
@@ -32,7 +33,7 @@ class Vendor:
         self.batches = {f"old{n}": Kept(f"n{n}", (f"o{n}",) * 3, now - (60 + n) * DAY) for n in range(30)}
         self.batches["others"] = Kept("another", ("x0", "x1", "x2"), now - 60)
         self.paid = Counter[str]()
-        self._uploaded = b""
+        self._files: list[bytes] = []
 
     def answer(self, http: local_http.Asked) -> local_http.Answer:
         fault, post = next(self.faults, ""), http.method == "POST"
@@ -48,15 +49,20 @@ class Vendor:
 
     def _post(self, http: local_http.Asked) -> str:
         if http.path.endswith("/files"):
-            self._uploaded = http.body
-            return json.dumps({"id": "file"})
+            self._files.append(http.body)
+            return json.dumps({"id": f"file{len(self._files) - 1}", "created_at": int(datetime.now(UTC).timestamp())})
         asked = json.loads(http.body)
-        lines = [line for line in self._uploaded.splitlines() if line.startswith(b"{")]
-        requests = asked["requests"] if self.kind == "anthropic" else list(map(json.loads, lines))
+        file = asked.get("input_file_id", "")
+        if self.kind == "anthropic":
+            requests = asked["requests"]
+        else:
+            lines = self._files[int(file.removeprefix("file"))].splitlines()
+            requests = [json.loads(line) for line in lines if line.startswith(b"{")]
         calls = tuple(request["custom_id"] for request in requests)
         self.paid.update(calls)
         id = f"batch{len(self.batches)}"
-        self.batches[id] = Kept(asked.get("metadata", {}).get("name", ""), calls, datetime.now(UTC).timestamp())
+        name = asked.get("metadata", {}).get("name", "")
+        self.batches[id] = Kept(file, calls, datetime.now(UTC).timestamp(), name)
         return json.dumps(self._told(id))
 
     def _get(self, path: str, spoiled: Callable[[str, Any], Any]) -> str:
@@ -86,7 +92,13 @@ class Vendor:
             return {"id": id, "created_at": created, "processing_status": "ended", "request_counts": counts}
         counts = {"total": size, "completed": size, "failed": 0}
         told = {"id": id, "created_at": int(kept.created), "status": "completed", "request_counts": counts}
-        return {**told, "metadata": {"name": kept.name}, "output_file_id": id, "error_file_id": None}
+        return {
+            **told,
+            "metadata": {"name": kept.name},
+            "input_file_id": kept.file,
+            "output_file_id": id,
+            "error_file_id": None,
+        }
 
     def _line(self, call: str) -> Json:
         if self.kind == "anthropic":
@@ -147,6 +159,7 @@ FAULTS: dict[str, Callable[[str, Any], Any]] = {
     "no files": _batches(lambda batch: {name: None if name.endswith("file_id") else batch[name] for name in batch}),
     "ended early": _batches(lambda batch: batch | ({"status": "expired"} if "status" in batch else {})),
     "no name": _batches(lambda batch: batch | {"metadata": None}),
+    "no file": _batches(lambda batch: {name: batch[name] for name in batch if name != "input_file_id"}),
     "another id": _batches(lambda batch: batch | {"id": "y" + batch["id"]}),
     "oldest first": lambda what, told: told[::-1] if what == "list" else told,
     "an old one first": lambda what, told: [told[-1], *told[:-1]] if what == "list" else told,

@@ -57,7 +57,7 @@ class ChatBatches:
         counts = {"total": len(output) + len(errors), "completed": len(output), "failed": len(errors)}
         self.batches[id] = {
             "id": id, "object": "batch", "created_at": int(time.time()), "status": "completed", "endpoint": "x",
-            "completion_window": "24h", "input_file_id": "x", "metadata": asked["metadata"],
+            "completion_window": "24h", "input_file_id": asked["input_file_id"], "metadata": asked["metadata"],
             "output_file_id": f"{id}-out", "error_file_id": f"{id}-errors" if errors else None,
             "request_counts": counts,
         }  # fmt: skip

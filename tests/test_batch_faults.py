@@ -24,7 +24,7 @@ from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.tournament import batches as batches_module
 from debate_orchestrator.tournament.batch_file import BatchFile
 from debate_orchestrator.tournament.batches import Batches
-from debate_orchestrator.util.errors import ExternalError, PermanentFailure, ProviderFailed, ReplyPending
+from debate_orchestrator.util.errors import ExternalError, Paused, PermanentFailure, ProviderFailed, ReplyPending
 
 KINDS = ("anthropic", "openai")
 CALLS = ("c0", "c1", "c2")
@@ -67,9 +67,9 @@ def soon_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     once=st.sampled_from([None, *batch_vendor.ONCE]),
     place=st.integers(0, 16),
 )
-@example(faults=["then 504", "refused 404"], once=None, place=0)
 @example(faults=["", "then 504", "refused 404"], once=None, place=0)
-@example(faults=["then 504", "oldest first"], once=None, place=0)
+@example(faults=["", "then 504", "oldest first"], once=None, place=0)
+@example(faults=["", "then 504", "another id"], once=None, place=0)
 @example(faults=["", "", "ids alone"], once=None, place=0)
 def test_no_fault_has_a_call_paid_for_twice(kind: str, faults: list[str], once: str | None, place: int) -> None:
     """Whatever a vendor answers for a while, it is sent each call once, and a call that it has answered is never said
@@ -90,8 +90,7 @@ def test_no_fault_has_a_call_paid_for_twice(kind: str, faults: list[str], once: 
 def test_a_list_that_is_refused_leaves_a_batch_open(here: Path, kind: str, refused: str) -> None:
     """A batch that may have been created is looked for until a list can be read: until then its calls wait, and say
     why. A later run takes its results."""
-    before = ["then 504"] if kind == "anthropic" else ["", "then 504"]
-    vendor = Vendor(kind, [*before, *[refused] * 100])
+    vendor = Vendor(kind, ["", "then 504", *[refused] * 100])
     with local_http.answering(vendor.answer) as url:
         os.environ[f"{kind.upper()}_BASE_URL"] = url
         for _ in range(2):
@@ -107,7 +106,7 @@ def test_a_list_that_is_refused_leaves_a_batch_open(here: Path, kind: str, refus
 def test_a_creation_that_is_refused(here: Path, kind: str) -> None:
     """A creation that is refused, of which two whole lists show nothing, has failed for good, and a later run may
     create another batch."""
-    vendor = Vendor(kind, ["refused 400"])
+    vendor = Vendor(kind, ["", "refused 400"])
     with local_http.answering(vendor.answer) as url:
         os.environ[f"{kind.upper()}_BASE_URL"] = url
         for result in asyncio.run(asked(kind, ".", CALLS)).values():
@@ -119,8 +118,7 @@ def test_a_creation_that_is_refused(here: Path, kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_batch_that_is_given_up_by_hand(here: Path, kind: str) -> None:
     """Calls wait for a batch whose results are gone until its lines are taken out of the record."""
-    created = 1 if kind == "anthropic" else 2
-    vendor = Vendor(kind, [""] * created + ["refused 404"] * 2)
+    vendor = Vendor(kind, ["", "", *["refused 404"] * 2])
     with local_http.answering(vendor.answer) as url:
         os.environ[f"{kind.upper()}_BASE_URL"] = url
         for _ in range(2):
@@ -132,15 +130,19 @@ def test_a_batch_that_is_given_up_by_hand(here: Path, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("ahead", [2 * 3600.0, 3 * 86_400.0, 400 * 86_400.0])
-def test_a_clock_that_was_ahead(here: Path, kind: str, ahead: float) -> None:
-    """A batch is found that was planned by a clock that was ahead."""
+@pytest.mark.parametrize("earlier", [False, True], ids=["now", "by an earlier version"])
+def test_a_clock_that_was_ahead(here: Path, kind: str, ahead: float, earlier: bool) -> None:
+    """A batch is found that was planned by a clock that was ahead, also by a version that recorded no origin."""
     vendor = Vendor(kind, [])
     with local_http.answering(vendor.answer) as url:
         os.environ[f"{kind.upper()}_BASE_URL"] = url
         assert isinstance(asyncio.run(asked(kind, ".", CALLS))["c0"], Reply)
         path = Path("batches.jsonl")
-        planned = json.loads(path.read_text().splitlines()[0])
-        path.write_text(json.dumps(planned | {"at": planned["at"] + ahead}) + "\n")
+        planned, origin, _ = map(json.loads, path.read_text().splitlines())
+        planned["at"] += ahead
+        if earlier:
+            del planned["origin"]
+        path.write_text("".join(json.dumps(line) + "\n" for line in [planned, origin][: 1 if earlier else 2]))
         assert isinstance(asyncio.run(asked(kind, ".", CALLS))["c0"], Reply)
     assert vendor.paid == dict.fromkeys(CALLS, 1)
 
@@ -170,3 +172,134 @@ def test_a_record_that_another_program_changed(here: Path, change: Any) -> None:
         record.plan("anthropic:x", {"c1": None})
     record.close()
     assert changed == (Path("batches.jsonl").read_bytes() if changed is not None else None)
+
+
+class Account(Vendor):
+    """A vendor whose other batches, which are nameless and of our size, have results that can't be read."""
+
+    later = False
+    """Whether there is another one, which is created when ours is refused. Of its results the first line is whole."""
+
+    def answer(self, http: local_http.Asked) -> local_http.Answer:
+        if http.method == "GET" and http.path.endswith(("others/results", "others/content")):
+            return 404, batch_vendor.JSON, [b'{"error": {"message": "no such file"}}']
+        status, headers, pieces = super().answer(http)
+        if status == 429 and self.later:
+            self.batches["later"] = self.batches["others"]._replace(created=self.batches["others"].created + 1)
+        return status, headers, pieces
+
+    def _told(self, id: str) -> dict[str, Any]:
+        return super()._told(id) | ({"metadata": None} if self.kind == "openai" else {})
+
+    def _line(self, call: str) -> dict[str, Any]:
+        line = super()._line(call)
+        return line | ({"more": [1] * 6000} if call in ("x1", "x2") else {})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("later", [False, True])
+def test_other_batches_of_the_account_hold_up_none(here: Path, kind: str, later: bool) -> None:
+    """Where a creation is refused, the account's other batches are not taken for ours, whatever becomes of their
+    results: those that were there before, and those whose first line of results is another's."""
+    vendor = Account(kind, ["", "refused 429"])
+    vendor.later = later
+    with local_http.answering(vendor.answer) as url:
+        os.environ[f"{kind.upper()}_BASE_URL"] = url
+        results = asked_until_answered(kind, ".", vendor, runs=3)
+    assert {call: getattr(result, "text", result) for call, result in results.items()} == {c: c for c in CALLS}
+    assert vendor.paid == dict.fromkeys(CALLS, 1)
+
+
+def test_errors_of_the_look_are_its_own(here: Path) -> None:
+    """What is wrong with a list is told as such, not as what was wrong with the creation before it."""
+    vendor = Vendor("anthropic", [])
+
+    def answer(http: local_http.Asked) -> local_http.Answer:
+        if http.method == "POST":
+            return 529, batch_vendor.JSON, [b'{"error": {"message": "busy"}}']
+        if Path("batches.jsonl").read_text().count("\n") == 2:
+            return 200, batch_vendor.JSON, [b"[" + b"1," * LIMITS.document_values + b"1]"]
+        return vendor.answer(http)
+
+    with local_http.answering(answer) as url:
+        os.environ["ANTHROPIC_BASE_URL"] = url
+        result = asyncio.run(asked("anthropic", ".", CALLS))["c0"]
+    assert isinstance(result, ReplyPending) and "busy" in result.problems[0]
+    assert f"more than {LIMITS.document_values:,} values" in result.problems[1]
+
+
+class BrokenLine(Vendor):
+    """A vendor with a result that never says how it ended, while it is `broken`."""
+
+    broken = True
+
+    def _line(self, call: str) -> dict[str, Any]:
+        line = super()._line(call)
+        if call == "c1" and self.broken:
+            text = json.dumps(line).replace('"stop"', "null").replace('"end_turn"', "null")
+            return json.loads(text)  # type: ignore[no-any-return]
+        return line
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_answer_that_breaks_off_holds_up_no_other(here: Path, kind: str) -> None:
+    """A result that stays incomplete leaves its own call open. The others of its batch are taken."""
+    vendor = BrokenLine(kind, [])
+    with local_http.answering(vendor.answer) as url:
+        os.environ[f"{kind.upper()}_BASE_URL"] = url
+        results = asyncio.run(asked(kind, ".", CALLS))
+        assert [type(result) for result in results.values()] == [Reply, ReplyPending, Reply]
+        assert "no complete answer" in str(results["c1"]) and "is under way" in str(results["c1"])
+        vendor.broken = False
+        assert asyncio.run(asked(kind, ".", ("c1",)))["c1"].text == "c1"  # type: ignore[union-attr]
+    assert vendor.paid == dict.fromkeys(CALLS, 1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("named", [True, False])
+def test_what_to_do_about_a_batch_that_is_gone(here: Path, kind: str, named: bool) -> None:
+    """A batch without results two days after it was planned is told with what frees its calls; before that it is
+    not, since it may be under way."""
+    vendor = Vendor(kind, ["", "" if named else "then 504", *["refused 404"] * 5])
+    with local_http.answering(vendor.answer) as url:
+        os.environ[f"{kind.upper()}_BASE_URL"] = url
+        assert "take the lines" not in str(asyncio.run(asked(kind, ".", CALLS))["c0"])
+        path = Path("batches.jsonl")
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        lines[0]["at"] -= 3 * 86_400
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        vendor.faults = iter(["refused 404"] * 5)
+        pending = asyncio.run(asked(kind, ".", CALLS))["c0"]
+        begins = f'{{"batch": "{lines[0]["batch"]}"'
+        assert isinstance(pending, ReplyPending)
+        assert f"take the lines that begin with {begins} out of ./batches.jsonl" in str(pending)
+        kept = [line for line in path.read_text().splitlines(keepends=True) if not line.startswith(begins)]
+        path.write_text("".join(kept))
+        vendor.faults = iter(())
+        assert isinstance(asyncio.run(asked(kind, ".", CALLS))["c0"], Reply)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_batch_that_was_never_prepared(here: Path, kind: str) -> None:
+    """A batch that was planned, and whose preparation was not answered, was not created: nothing is looked for."""
+    record = BatchFile(".")
+    record.plan(f"{kind}:x", dict.fromkeys(CALLS))
+    record.close()
+    vendor = Account(kind, [])
+    with local_http.answering(vendor.answer) as url:
+        os.environ[f"{kind.upper()}_BASE_URL"] = url
+        assert isinstance(asyncio.run(asked(kind, ".", CALLS))["c0"], Reply)
+    assert vendor.paid == dict.fromkeys(CALLS, 1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_preparation_that_is_not_answered(here: Path, kind: str) -> None:
+    """Where what comes before a creation fails for as long as it is tried, no batch is said to be under way."""
+    vendor = Vendor(kind, ["then 504"] * 50)
+    with local_http.answering(vendor.answer) as url:
+        os.environ[f"{kind.upper()}_BASE_URL"] = url
+        result = asyncio.run(asked(kind, ".", CALLS))["c0"]
+        assert type(result) is Paused and "no batch of" in str(result) and "504" in str(result)
+        vendor.faults = iter(())
+        assert isinstance(asyncio.run(asked(kind, ".", CALLS))["c0"], Reply)
+    assert vendor.paid == dict.fromkeys(CALLS, 1)

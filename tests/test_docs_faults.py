@@ -283,6 +283,7 @@ def test_the_limits_are_told() -> None:
         f"{LIMITS.kept:,} with thinking",
         f"{LIMITS.stream // mib} MiB of a response, {LIMITS.lines:,} lines",
         f"{LIMITS.event // mib} MiB or {LIMITS.event_lines:,} lines of one event in it, {LIMITS.event_values:,} values",
+        f"one event of any number of lines and {LIMITS.document_values:,} values",
         f"{LIMITS.empty:,} events that add nothing",
         f"{LIMITS.empty_bytes // mib} MiB besides the {LIMITS.around} bytes",
         f"{LIMITS.nesting} levels of nesting",

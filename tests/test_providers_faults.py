@@ -234,6 +234,17 @@ def test_refused_connections(error: Exception, unreachable: bool) -> None:
         assert cause(wrapped) is error
 
 
+def test_an_error_that_hides_another() -> None:
+    """What an error was raised `from None` in place of is no cause of it."""
+    try:
+        try:
+            raise ConnectionRefusedError(111, "Connection refused")
+        except OSError:
+            raise RuntimeError("of its own") from None
+    except RuntimeError as hiding:
+        assert cause(hiding) is hiding and not is_refused_connection(hiding)
+
+
 def test_too_much_is_not_heard() -> None:
     """A piece that takes an answer over its limit is not handed on."""
     heard: list[str] = []

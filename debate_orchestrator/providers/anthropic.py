@@ -16,7 +16,7 @@ from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import api, batch_answers, call_errors, limits, pricing, profiles, servers
 from debate_orchestrator.providers.caching import CachePlan, cache_plans, placed_breakpoints
 from debate_orchestrator.providers.options import Option, UnsupportedOptions
-from debate_orchestrator.providers.provider import OnPiece, Permissions
+from debate_orchestrator.providers.provider import BatchOrigin, OnPiece, Permissions
 from debate_orchestrator.util.data import strict_json
 from debate_orchestrator.util.errors import ExternalError, ProviderFailed, TransientError
 
@@ -78,7 +78,14 @@ class Messages(api.ApiModel):
     def batch_body(self, brief: Brief) -> dict[str, Any]:
         return UnsupportedOptions().request(self._request(brief), options_of(brief, self.name))
 
-    async def create_batch(self, name: str, bodies: Mapping[str, dict[str, Any]]) -> str:
+    async def prepare_batch(self, name: str, bodies: Mapping[str, dict[str, Any]]) -> BatchOrigin:
+        """Looks at the newest batches: those that are there already can't be the one that is to be created. Their
+        times are of the vendor's clock, so the one of this machine may be wrong."""
+        page = batch_answers.read(self.name, _Page, await self._list({"limit": batch_answers.LISTED}))
+        after = max((batch.created for batch in page.data), default=0.0)
+        return BatchOrigin(after, earlier=tuple(batch.id for batch in page.data))
+
+    async def create_batch(self, name: str, bodies: Mapping[str, dict[str, Any]], origin: BatchOrigin) -> str:
         requests = [{"custom_id": call, "params": body} for call, body in bodies.items()]
         data = await self.about_batches("post", _BATCHES, body={"requests": requests})
         batch = batch_answers.read(self.name, _Batch, data)
@@ -86,19 +93,31 @@ class Messages(api.ApiModel):
             raise call_errors.broken(self.name, "a batch of another size than the one that was to be created")
         return batch.id
 
-    async def find_batches(self, name: str, size: int, since: float) -> list[str]:
+    async def find_batches(self, name: str, size: int, since: float, origin: BatchOrigin | None) -> list[str]:
         """As `BatchApi` says. The API keeps no name of a batch, so size and time have to do. Of a batch that is
         archived there are no results."""
-
-        async def fetch(query: dict[str, Any]) -> bytes:
-            return await self.about_batches("get", _BATCHES, options={"params": dict(query)})
-
-        listed = batch_answers.listed_batches(self.name, _Page, fetch, "after_id", since)
+        earlier = origin.earlier if origin else ()
+        listed = batch_answers.listed_batches(self.name, _Page, self._list, "after_id", since)
         return [
             batch.id
             async for batch in listed
-            if batch.created >= since and batch.request_counts.total == size and batch.archived_at is None
+            if batch.created >= since
+            and batch.id not in earlier
+            and batch.request_counts.total == size
+            and batch.archived_at is None
         ]
+
+    async def _list(self, query: dict[str, Any]) -> bytes:
+        return await self.about_batches("get", _BATCHES, options={"params": dict(query)})
+
+    async def holds_calls(self, batch: str, calls: Collection[str]) -> bool | None:
+        """As `BatchApi` says. The first line of the results tells, so nothing behind it has to be as our own
+        results are."""
+        if not await self.batch_ended(batch):
+            return None
+        path = f"{_BATCHES}/{quote(batch, safe='')}/results"
+        data = await self.about_batches("get", path, only_first_line=True)
+        return batch_answers.read(self.name, batch_answers.ResultLine, data).custom_id in calls
 
     async def batch_ended(self, batch: str) -> bool:
         data = await self.about_batches("get", f"{_BATCHES}/{quote(batch, safe='')}")

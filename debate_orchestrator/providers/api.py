@@ -243,9 +243,11 @@ class ApiModel(Provider):
             raise call_errors.broken(self.name, problem, answer.partial(self.name))
         self._reached = True
 
-    async def about_batches(self, method: Literal["get", "post"], path: str, **options: Any) -> bytes:
-        """The body of the answer to a request about batches. Errors are those of a call for an answer. The SDKs' own
-        models are not used: they take any JSON for what they asked for."""
+    async def about_batches(
+        self, method: Literal["get", "post"], path: str, *, only_first_line: bool = False, **options: Any
+    ) -> bytes:
+        """The body of the answer to a request about batches, or its first line that is not empty. Errors are those of a
+        call for an answer. The SDKs' own models are not used: they take any JSON for what they asked for."""
         import httpx2
 
         await _imported(self.imports)
@@ -253,14 +255,22 @@ class ApiModel(Provider):
         try:
             client = self.client()
             async with clock.listening():
-                response = await getattr(client, method)(path, cast_to=httpx2.Response, **options)
-                data: bytes = await response.aread()
+                response = await getattr(client, method)(path, cast_to=httpx2.Response, stream=True, **options)
+                try:
+                    data = bytearray()
+                    async for piece in response.aiter_bytes():
+                        data += piece
+                        if only_first_line and b"\n" in data.lstrip():
+                            data = data.lstrip().split(b"\n")[0]
+                            break
+                finally:
+                    await response.aclose()
         except ExternalError:
             raise
         except Exception as error:
             raise self._error_for(error, ApiReply(), clock) from None
         self._reached = True
-        return data
+        return bytes(data)
 
     def _lacks_option(self, error: Exception, options: Sequence[Option]) -> bool:
         """Whether an exception of the SDK says that an option is not supported, and another form of it is left."""

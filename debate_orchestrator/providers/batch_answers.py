@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.providers import call_errors
@@ -22,7 +22,7 @@ from debate_orchestrator.util.errors import TransientError
 from debate_orchestrator.util.redact import redact
 
 LISTED = 20
-"""Batches of one page of a list: each takes up to 40 lines of JSON, and a response may have 1,000."""
+"""Batches of one page of a list, as vendors give it where no number is asked for."""
 MAX_ID_LENGTH = 200
 """Characters of the id of a batch or a file: those of vendors have about 40."""
 _QUOTED = 80
@@ -50,7 +50,7 @@ class Shape(BaseModel):
 
 
 class HasId(Shape):
-    """A file, or any other thing with an id."""
+    """A thing with an id, such as a file."""
 
     id: Id
 
@@ -80,6 +80,12 @@ class Page(Shape, Generic[_Batch]):
 
     data: list[_Batch]
     has_more: bool
+
+    @model_validator(mode="after")
+    def _leads_on(self) -> Page[_Batch]:
+        if self.has_more and not self.data:
+            raise ValueError("a page that does not lead to the next")
+        return self
 
 
 def read(name: str, shape: type[_Shape], data: bytes) -> _Shape:
@@ -123,8 +129,6 @@ async def listed_batches(
         newest_first = created == sorted(created, reverse=True) and created[:1] > created[-1:]
         if not answer.has_more or (newest_first and created[-1] < since):
             return
-        if not answer.data:
-            raise call_errors.broken(name, "a page of a list that does not lead to the next")
         query[cursor] = answer.data[-1].id
 
 
@@ -156,13 +160,11 @@ async def batch_replies(
     *,
     whole: bool,
 ) -> dict[str, Reply | TransientError]:
-    """The replies of a batch of the model `name` by the id of each call; none at all if the lines are of other calls.
-    `read` makes of a line an answer, or tells why there is none. Unless they are `whole` each of `calls` has a line.
-    TransientError if they have not, if some lines are of other calls, or if an answer breaks off."""
+    """The replies of a batch of the model `name` by the id of each call, without those that break off. `read` makes of
+    a line an answer, or tells why there is none. Unless they are `whole` each of `calls` has a line. TransientError if
+    they have not, or if some lines are of other calls."""
     calls = set(calls)
     ours = len(lines.keys() & calls)
-    if lines and not ours:
-        return {}
     if ours < len(lines) or (ours < len(calls) and not whole):
         raise call_errors.broken(
             name, f"{ours:,} of {len(calls):,} results of a batch, and {len(lines) - ours:,} others"
@@ -172,15 +174,15 @@ async def batch_replies(
     }
     for call, line in lines.items():
         await asyncio.sleep(0)
-        replies[call] = _result(name, read(line))
+        if (result := _result(name, read(line))) is not None:
+            replies[call] = result
     return replies
 
 
-def _result(name: str, answer: ApiReply | str) -> Reply | TransientError:
+def _result(name: str, answer: ApiReply | str) -> Reply | TransientError | None:
+    """The reply that an answer amounts to, or why there is none; None if the answer breaks off."""
     if isinstance(answer, str):
         return TransientError(f"{name} gave no answer in its batch: {call_errors.quote(answer)}.")
     if answer.length > LIMITS.answer:
         return call_errors.oversized(name, f"more than {LIMITS.answer:,} characters", answer.partial(name))
-    if incomplete := answer.incomplete():
-        raise call_errors.broken(name, f"results of a batch with {incomplete}")
-    return answer.reply(name, batch=True)
+    return None if answer.incomplete() else answer.reply(name, batch=True)

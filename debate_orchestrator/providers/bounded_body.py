@@ -167,7 +167,7 @@ class LimitedBody(httpx2.AsyncByteStream):
             self._all_lines += 1
             if self._all_lines > limits.lines:
                 raise OverLimit(f"more than {limits.lines:,} lines")
-            if len(self._event) > limits.event or self._lines > limits.event_lines:
+            if len(self._event) > limits.event or (self._ends and self._lines > limits.event_lines):
                 raise OverLimit(f"an event of more than {limits.event:,} bytes or {limits.event_lines:,} lines")
             if self._event.endswith(self._ends):
                 event, self._event, self._lines = bytes(self._event), bytearray(), 0
@@ -190,8 +190,9 @@ class LimitedBody(httpx2.AsyncByteStream):
         bare = _STRING.sub(b"", event)
         if _nested(bare, limits.nesting):
             raise OverLimit(f"an event nested more than {limits.nesting} deep")
-        if _values(bare) > limits.event_values:
-            raise OverLimit(f"an event of more than {limits.event_values:,} values")
+        most = limits.event_values if self._ends else limits.document_values
+        if _values(bare) > most:
+            raise OverLimit(f"an event of more than {most:,} values")
         return event
 
 

@@ -120,10 +120,12 @@ def cause(error: BaseException) -> BaseException:
 
 
 def _chain(error: BaseException) -> list[BaseException]:
-    """An exception, the one that it wraps, and so on."""
-    chain = [error]
-    while (inner := chain[-1].__cause__ or chain[-1].__context__) is not None and inner not in chain:
+    """An exception, the one that it wraps, and so on. What was raised `from None` wraps none."""
+    chain: list[BaseException] = []
+    inner: BaseException | None = error
+    while inner is not None and inner not in chain:
         chain.append(inner)
+        inner = inner.__cause__ or (None if inner.__suppress_context__ else inner.__context__)
     return chain
 
 

@@ -51,6 +51,9 @@ class ProviderLimits(NamedTuple):
     event_values: int = 5_000
     """Values in the JSON of one event, as far as commas and opening brackets tell: the results of a search have about
     100, and the libraries need up to 0.1 ms and 2 kB for each."""
+    document_values: int = 100_000
+    """The same for JSON that is no answer of a model, such as a page of batches, each with up to 500 errors of five
+    values. Such a document may have any number of lines."""
     nesting: int = 32
     """How deep the JSON of one event may be nested: events of either API need about 10, as `util/data.py` allows."""
     error: int = 64 * 1024

@@ -14,7 +14,7 @@ from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import api, batch_answers, call_errors, limits, servers
 from debate_orchestrator.providers.options import Option, UnsupportedOptions
-from debate_orchestrator.providers.provider import OnPiece
+from debate_orchestrator.providers.provider import BatchOrigin, OnPiece
 from debate_orchestrator.util.errors import ExternalError, ProviderFailed, TransientError
 
 _STRUCTURED, _SEARCH, _LIMIT, _USAGE = "structured output", "search", "limit of tokens", "usage"
@@ -55,37 +55,43 @@ class Completions(api.ApiModel):
         options = [option for option in self._options(brief) if option.name != _USAGE]  # it is for streams
         return UnsupportedOptions().request({"model": self.server.model}, options)
 
-    async def create_batch(self, name: str, bodies: Mapping[str, dict[str, Any]]) -> str:
+    async def prepare_batch(self, name: str, bodies: Mapping[str, dict[str, Any]]) -> BatchOrigin:
+        """Uploads the file of the calls, whose id the batch will have."""
         lines = [
             json.dumps({"custom_id": call, "method": "POST", "url": _ENDPOINT, "body": body}) + "\n"
             for call, body in bodies.items()
         ]
 
         file = {"file": (f"{name}.jsonl", "".join(lines).encode())}
-        form = {"body": {"purpose": "batch"}, "files": file, "options": {"headers": _FORM}}
+        form: dict[str, Any] = {"body": {"purpose": "batch"}, "files": file, "options": {"headers": _FORM}}
         data = await self.about_batches("post", "/files", **form)
-        uploaded = batch_answers.read(self.name, batch_answers.HasId, data)
-        asked = {"input_file_id": uploaded.id, "endpoint": _ENDPOINT, "completion_window": "24h"}
+        uploaded = batch_answers.read(self.name, _File, data)
+        return BatchOrigin(float(uploaded.created_at), uploaded.id)
+
+    async def create_batch(self, name: str, bodies: Mapping[str, dict[str, Any]], origin: BatchOrigin) -> str:
+        asked = {"input_file_id": origin.file, "endpoint": _ENDPOINT, "completion_window": "24h"}
         data = await self.about_batches("post", _BATCHES, body=asked | {"metadata": {"name": name}})
         batch = batch_answers.read(self.name, _Batch, data)
-        if batch.given_name != name:
-            raise call_errors.broken(self.name, "a batch of another name than the one that was to be created")
+        if batch.input_file_id != origin.file:
+            raise call_errors.broken(self.name, "a batch of another file than the one that was to be created")
         return batch.id
 
-    async def find_batches(self, name: str, size: int, since: float) -> list[str]:
-        """As `BatchApi` says. Where a batch has come without a name, its size has to do."""
+    async def find_batches(self, name: str, size: int, since: float, origin: BatchOrigin | None) -> list[str]:
+        """As `BatchApi` says. Its file tells a batch from all others; without an origin its name does."""
 
         async def fetch(query: dict[str, Any]) -> bytes:
             return await self.about_batches("get", _BATCHES, options={"params": dict(query)})
 
-        nameless = []
         async for batch in batch_answers.listed_batches(self.name, _Page, fetch, "after", since):
-            if batch.given_name == name:
+            if batch.input_file_id == origin.file if origin else (batch.metadata or {}).get("name") == name:
                 return [batch.id]
-            counts = batch.request_counts
-            if not batch.metadata and batch.created >= since and (counts is None or counts.total in (0, size)):
-                nameless.append(batch.id)
-        return nameless
+        return []
+
+    async def holds_calls(self, batch: str, calls: Collection[str]) -> bool:
+        """True, since `find_batches` gives no other batch. It is asked for by its id first: a wrong one would be
+        recorded, and asked for ever after."""
+        await self._batch(batch)
+        return True
 
     async def batch_ended(self, batch: str) -> bool:
         return (await self._batch(batch)).status in _ENDED
@@ -266,11 +272,16 @@ class _Counts(batch_answers.Shape):
     failed: batch_answers.Count
 
 
+class _File(batch_answers.HasId):
+    created_at: int
+
+
 class _Batch(batch_answers.VendorBatch):
     created_at: int
     status: Literal[
         "validating", "failed", "in_progress", "finalizing", "completed", "expired", "cancelling", "cancelled"
     ]
+    input_file_id: batch_answers.Id
     metadata: dict[str, str] | None = None
     output_file_id: batch_answers.Id | None = None
     error_file_id: batch_answers.Id | None = None
@@ -279,10 +290,6 @@ class _Batch(batch_answers.VendorBatch):
     @property
     def created(self) -> float:
         return float(self.created_at)
-
-    @property
-    def given_name(self) -> str | None:
-        return (self.metadata or {}).get("name")
 
     def has_no_more_than(self, answers: int, size: int) -> bool:
         """Whether the counts of a batch that ended early say that so many of its calls were answered, and no more. In

@@ -84,6 +84,17 @@ class PersonInput(Protocol):
         ...
 
 
+class BatchOrigin(NamedTuple):
+    """What tells a batch from all others of an account, known before it is created."""
+
+    after: float
+    """A time before which it was not created, in seconds since the epoch by the vendor's clock."""
+    file: str | None = None
+    """The id of the file with its calls, where there is one."""
+    earlier: tuple[str, ...] = ()
+    """The ids of the newest batches that were there before it, where there is no file."""
+
+
 class BatchApi(Protocol):
     """A provider whose vendor takes batches. Errors are those of `Provider.reply`."""
 
@@ -93,13 +104,22 @@ class BatchApi(Protocol):
         """The body of the request for a brief."""
         ...
 
-    async def create_batch(self, name: str, bodies: Mapping[str, dict[str, Any]]) -> str:
-        """Creates a batch of these bodies, by the id of each call; returns the batch's id."""
+    async def prepare_batch(self, name: str, bodies: Mapping[str, dict[str, Any]]) -> BatchOrigin:
+        """Does what comes before the creation of a batch of these bodies, by the id of each call, and costs nothing;
+        returns what will tell the batch from all others."""
         ...
 
-    async def find_batches(self, name: str, size: int, since: float) -> list[str]:
-        """The ids of batches that may be the one of this name and size, created after `since` (seconds since the
-        epoch)."""
+    async def create_batch(self, name: str, bodies: Mapping[str, dict[str, Any]], origin: BatchOrigin) -> str:
+        """Creates the batch that was prepared; returns its id."""
+        ...
+
+    async def find_batches(self, name: str, size: int, since: float, origin: BatchOrigin | None) -> list[str]:
+        """The ids of batches that may be the one of this name, size and origin. None of them was created before
+        `since` (seconds since the epoch). Records of earlier versions have no origin."""
+        ...
+
+    async def holds_calls(self, batch: str, calls: Collection[str]) -> bool | None:
+        """Whether a batch that was found holds these calls; None if that can be told only once it has ended."""
         ...
 
     async def batch_ended(self, batch: str) -> bool:
@@ -107,9 +127,9 @@ class BatchApi(Protocol):
         ...
 
     async def batch_results(self, batch: str, calls: Collection[str]) -> dict[str, Reply | TransientError]:
-        """The replies of a batch that has ended, by the id of each of `calls`, which are all those that the batch has
-        if it is ours. An error stands for a call of which the provider says that it has no answer. Empty if the results
-        are those of another batch. TransientError unless they are whole."""
+        """The replies of a batch that has ended, by the id of each of `calls`, which are all those that the batch has.
+        An error stands for a call of which the provider says that it has no answer. A call whose answer is not whole is
+        left out. TransientError if the results are not whole, or are those of another batch."""
         ...
 
     async def close(self) -> None:

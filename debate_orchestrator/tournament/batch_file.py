@@ -16,8 +16,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from debate_orchestrator.providers.provider import BatchOrigin
 from debate_orchestrator.storage.journal import append_line, sync_folder
-from debate_orchestrator.util.data import error_text, must_fit, name_of, regular_file, strict_json
+from debate_orchestrator.util.data import error_text, is_in_place, must_fit, name_of, regular_file, strict_json
 from debate_orchestrator.util.errors import BadFile, PermanentFailure
 
 BATCHES = "batches.jsonl"
@@ -39,6 +40,10 @@ class Batch:
     """The ids of its calls."""
     codes: dict[str, str]
     """The id of a call to the code that its reply was asked for, where it was: another machine may read it."""
+    may_exist: bool
+    """Whether its creation may have begun: it is prepared before. Earlier versions kept no record of that."""
+    origin: BatchOrigin | None = None
+    """What tells it from other batches; None until it is prepared, and in records of earlier versions."""
     id: str | None = None
     """The provider's name for it; None if that never arrived."""
 
@@ -86,9 +91,14 @@ class BatchFile:
         name = str(line["batch"])
         if "calls" in line:
             codes = {str(call): str(code) for call, code in dict(line.get("codes", {})).items()}
-            batch = Batch(name, str(line["model"]), float(line["at"]), tuple(map(str, line["calls"])), codes)
+            model, at, calls = str(line["model"]), float(line["at"]), tuple(map(str, line["calls"]))
+            batch = Batch(name, model, at, calls, codes, may_exist="origin" not in line)
             self._batches[name] = batch
             self._of |= dict.fromkeys(batch.calls, batch)
+        elif "origin" in line:
+            after, file, earlier = (line["origin"][field] for field in BatchOrigin._fields)
+            origin = BatchOrigin(float(after), file and str(file), tuple(map(str, earlier)))
+            self._batches[name].origin, self._batches[name].may_exist = origin, True
         elif line["id"] is None:
             for call in self._batches.pop(name).calls:
                 del self._of[call]
@@ -107,8 +117,13 @@ class BatchFile:
         """Records a batch that is about to be created, of calls with their codes. PermanentFailure if that can't be
         written."""
         name, codes = secrets.token_hex(8), {call: code for call, code in calls.items() if code}
-        self._append({"batch": name, "model": model, "at": time.time(), "calls": list(calls), "codes": codes})
+        line = {"batch": name, "model": model, "at": time.time(), "calls": list(calls), "codes": codes}
+        self._append(line | {"origin": None})
         return self._batches[name]
+
+    def prepared(self, batch: Batch, origin: BatchOrigin) -> None:
+        """Records what will tell a batch from all others, before it is created."""
+        self._append({"batch": batch.name, "origin": origin._asdict()})
 
     def created(self, batch: Batch, id: str | None) -> None:
         """Records the provider's name for a batch; None if it was not created, so that its calls may be put into
@@ -127,14 +142,13 @@ class BatchFile:
         """PermanentFailure if another program, such as an editor or a folder sync, changed or replaced the file: a
         later run would then miss earlier or later lines."""
         try:
-            replaced = not os.path.samestat(os.lstat(self.path), os.fstat(self._handle))
             with open(self._handle, "rb", closefd=False) as file:
                 file.seek(0)
                 data = file.read()
         except OSError:
-            replaced, data = True, b""
+            data = b""
         whole = data[: data.rfind(b"\n") + 1]  # a line that the disk did not take may stand behind
-        if replaced or hashlib.sha256(whole).digest() != self._hash.digest():
+        if not is_in_place(self.path, self._handle) or hashlib.sha256(whole).digest() != self._hash.digest():
             problem = f"Another program changed {name_of(self.path)} while it was open."
             raise PermanentFailure(problem, hint="restore the file from a copy, and resume")
 

@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -33,6 +33,7 @@ from debate_orchestrator.providers.provider import (
     Provider,
 )
 from debate_orchestrator.tournament.batch_file import BATCHES, Batch, BatchFile
+from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import (
     BadFile,
     ExternalError,
@@ -54,6 +55,10 @@ SETTLE = 30.0
 answered, and a list may lag behind."""
 _CLOCK_SKEW = 7 * 86_400.0
 """Seconds by which this machine's clock may have been ahead of the provider's."""
+_CLOCKS_APART = 300.0
+"""Seconds by which the clocks of the provider's own machines may differ."""
+_OVERDUE = 2 * 86_400.0
+"""Seconds after which a batch that waits is likely to wait for ever: a provider ends each within a day."""
 _LAST_CREATIONS = 10.0
 """Seconds for which batches that are being created are awaited when a run ends."""
 
@@ -189,25 +194,40 @@ class Batches:
                 self._earlier[batch.name] = results
         except ExternalError as error:
             if self.knows(batch.calls[0]):
-                hint = "resume later, with the key that created the batch"
-                which = "is under way" if batch.id else "may have been created"
-                error = ReplyPending([*error.problems, f"A batch of {batch.model} {which}."], hint=hint)
+                error = self._pending(batch, error.problems)
             self._resolve(batch.calls, error)
         except Exception as error:
             self._resolve(batch.calls, error)
         else:
             for call in batch.calls:
-                result = results[call]
+                result = results.get(call) or self._pending(
+                    batch, [f"{api.name} gave no complete answer to this call."]
+                )
                 if isinstance(result, Reply):
                     result = result.model_copy(update={"asked_code": batch.codes.get(call)})
                 self._resolve([call], result)
         finally:
             self._tasks.pop(batch.name, None)
 
+    def _pending(self, batch: Batch, problems: Sequence[str]) -> ReplyPending:
+        """The error for calls that wait for a batch. Where it is overdue, it says how to give the batch up."""
+        which = "is under way" if batch.id else "may have been created"
+        hint = "resume later, with the key that created the batch"
+        if time.time() - batch.at > _OVERDUE:
+            begins = f'{{"batch": "{batch.name}"'
+            hint += (
+                f". It was planned more than {_OVERDUE / 86_400:g} days ago: if its results will never come, take the "
+                f"lines that begin with {begins} out of {name_of(self._file.path)}; its calls are then made again, "
+                "and paid for again"
+            )
+        return ReplyPending([*problems, f"A batch of {batch.model} {which}."], hint=hint)
+
     async def _named(self, api: BatchApi, batch: Batch, bodies: Mapping[str, dict[str, Any]] | None) -> bool:
         """Records the provider's id of a batch, which is created if `bodies` are given. False if an earlier run did
         not create it; its calls then go into the next batch, or fail where no new one is created, to be made alone."""
         try:
+            if bodies is not None:
+                await self._prepare(api, batch, bodies)
             id = await (self._found(api, batch) if bodies is None else self._created(api, batch, bodies))
         except (TransientError, ReplyPending):
             raise  # it may have been created, or a later run may create it
@@ -230,26 +250,40 @@ class Batches:
             self._on_note(f"Batch {id} has {plural(len(batch.calls), 'call')} of {batch.model}.")
         return True
 
+    async def _prepare(self, api: BatchApi, batch: Batch, bodies: Mapping[str, dict[str, Any]]) -> None:
+        """Records what will tell a batch from all others. Until then nothing is created, so Paused if it fails for as
+        long as it is tried."""
+        try:
+            origin = await _with_retries(lambda: api.prepare_batch(batch.name, bodies))
+        except TransientError as error:
+            raise Paused([*error.problems, f"So no batch of {batch.model} was created."]) from None
+        self._file.prepared(batch, origin)
+
     async def _created(self, api: BatchApi, batch: Batch, bodies: Mapping[str, dict[str, Any]]) -> str:
         """Creates a batch. A request that failed may have created it, whatever the answer was, so the batch is looked
         for before the next one: ReplyPending if that fails. Any other error says that it was not created."""
 
         async def create() -> str:
+            assert batch.origin is not None
             try:
-                return await api.create_batch(batch.name, bodies)
+                return await api.create_batch(batch.name, bodies, batch.origin)
             except ExternalError as error:
-                try:
-                    found = await self._found(api, batch)
-                except ExternalError as unknown:
-                    raise ReplyPending([*error.problems, *unknown.problems]) from None
-                if found is None:
-                    raise
-                return found
+                failure = error
+            try:  # outside of the handler, so that no error of the look is taken for one that the creation caused
+                found = await self._found(api, batch)
+            except ExternalError as unknown:
+                raise ReplyPending([*failure.problems, *unknown.problems]) from None
+            if found is None:
+                raise failure
+            return found
 
         return await _with_retries(create)
 
     async def _found(self, api: BatchApi, batch: Batch) -> str | None:
-        """The id of a batch whose creation was not confirmed; None if two looks say that there is none."""
+        """The id of a batch whose creation was not confirmed; None if two looks say that there is none, or its creation
+        was never begun."""
+        if not batch.may_exist:
+            return None
         found = await self._look(api, batch)
         if found is None:
             await asyncio.sleep(self._settle_for)
@@ -259,20 +293,19 @@ class Batches:
     async def _look(self, api: BatchApi, batch: Batch) -> str | None:
         """The id of a batch whose creation was not confirmed; None if there is none by now.
 
-        Where the provider keeps no names, batches of other programs may have the same size, and only the answers tell
-        whose they are. The first to end is looked at first, so that no unfinished one delays it. A recorded time
-        in the future is ignored, since the clock was wrong."""
-        since = batch.at - _CLOCK_SKEW if batch.at <= time.time() else 0.0
-        found = await _with_retries(lambda: api.find_batches(batch.name, len(batch.calls), since))
+        Where the provider keeps nothing of ours, batches of other programs may have the same size, and only their
+        results tell whose they are. The first to end is looked at first, so that no unfinished one delays it."""
+        since = _since(batch)
+        found = await _with_retries(lambda: api.find_batches(batch.name, len(batch.calls), since, batch.origin))
         candidates = [id for id in found if not self._file.is_known(id)]
         seconds, noted = self._first_look, False
         while candidates:
             for id in tuple(candidates):
-                if await _with_retries(partial(api.batch_ended, id)):
+                ours = await _with_retries(partial(api.holds_calls, id, batch.calls))
+                if ours:
+                    return id
+                if ours is False:
                     candidates.remove(id)
-                    results = await _with_retries(partial(api.batch_results, id, frozenset(batch.calls)))
-                    if any(isinstance(result, Reply) or result.maybe_billed for result in results.values()):
-                        return id
             if candidates and not noted:
                 noted = True
                 which = candidates[0] if len(candidates) == 1 else f"one of {', '.join(candidates)}"
@@ -286,17 +319,29 @@ class Batches:
         return None
 
     async def _results(self, api: BatchApi, id: str, calls: frozenset[str]) -> Mapping[str, Reply | TransientError]:
+        """The results of a batch. A call whose answer is not whole for as long as it is asked for has none, and holds
+        up no other."""
         seconds = self._first_look
         while not await _with_retries(lambda: api.batch_ended(id)):
             await asyncio.sleep(seconds)
             seconds = min(seconds * 1.5, LAST_LOOK)
 
-        async def results() -> Mapping[str, Reply | TransientError]:
-            if found := await api.batch_results(id, calls):
-                return found
-            raise TransientError(f"{api.name} gave no complete answer: the results of another batch.")
+        found: Mapping[str, Reply | TransientError] = {}
 
-        return await _with_retries(results)
+        async def results() -> Mapping[str, Reply | TransientError]:
+            nonlocal found
+            found = max(found, await api.batch_results(id, calls), key=len)
+            if len(found) < len(calls):
+                problem = f"{api.name} gave no complete answer to {len(calls) - len(found):,} of the calls of a batch."
+                raise TransientError(problem)
+            return found
+
+        try:
+            return await _with_retries(results)
+        except TransientError:
+            if not found:
+                raise
+            return found
 
     def _resolve(self, calls: Iterable[str], result: Reply | Exception) -> None:
         for call in calls:
@@ -323,6 +368,14 @@ class Batches:
         for api in self._apis.values():
             await api.close()
         self._file.close()
+
+
+def _since(batch: Batch) -> float:
+    """A time before which a batch was not created, in seconds since the epoch. Records of earlier versions have only
+    the time of this machine, which is ignored if it is in the future, since the clock was wrong then."""
+    if batch.origin is not None:
+        return batch.origin.after - _CLOCKS_APART
+    return batch.at - _CLOCK_SKEW if batch.at <= time.time() else 0.0
 
 
 async def _with_retries(call: Callable[[], Awaitable[_Result]]) -> _Result:

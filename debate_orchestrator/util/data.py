@@ -270,6 +270,14 @@ def regular_file(path: str, flags: int) -> int:
     return followed_file(path, flags | os.O_NOFOLLOW)
 
 
+def is_in_place(path: str, handle: int) -> bool:
+    """Whether an open file still stands at its path, and was neither removed nor replaced."""
+    try:
+        return os.path.samestat(os.lstat(path), os.fstat(handle))
+    except OSError:
+        return False
+
+
 def is_link(folder: str | os.PathLike[str]) -> bool:
     """Whether a link stands in the place of a folder, however its name ends."""
     return os.path.islink(os.path.normpath(folder))

@@ -7,7 +7,7 @@ import asyncio
 import os
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -73,12 +73,12 @@ def run(arguments: argparse.Namespace) -> int:
     where = arguments.to or folder.default_folder(spec)
     if not os.path.lexists(os.path.join(where, folder.SPEC)):
         _must_be_callable(spec, options)  # before anything is written
-    with folder.locked(where, is_new=True, shared=options.cluster is not None):
+    with folder.locked(where, is_new=True, shared=options.cluster is not None) as must_be_locked:
         tournament = folder.create(where, spec)
         if tournament.spec.added or specs.has_begun(tournament):  # what the file does not name
             specs.agree_to_folder(tournament, trusted=arguments.trust)
         specs.remember_run(tournament)
-        return run_tournament(tournament, options)
+        return run_tournament(tournament, options, must_be_locked)
 
 
 def resume_arguments(parser: argparse.ArgumentParser) -> None:
@@ -94,7 +94,7 @@ def resume(arguments: argparse.Namespace) -> int:
     from debate_orchestrator.tournament.spec import check
 
     options = Options.of(arguments)
-    with folder.locked(arguments.folder, shared=options.cluster is not None):
+    with folder.locked(arguments.folder, shared=options.cluster is not None) as must_be_locked:
         tournament = folder.load(arguments.folder)
         specs.agree_to_folder(tournament, trusted=arguments.trust)
         specs.remember_run(tournament)
@@ -103,7 +103,7 @@ def resume(arguments: argparse.Namespace) -> int:
             if problems := check(spec):
                 raise BadSettings(problems)
             tournament = folder.write(tournament.folder, spec)
-        return run_tournament(tournament, options)
+        return run_tournament(tournament, options, must_be_locked)
 
 
 class Options(NamedTuple):
@@ -143,9 +143,9 @@ class Options(NamedTuple):
         )
 
 
-def run_tournament(tournament: Tournament, options: Options) -> int:
+def run_tournament(tournament: Tournament, options: Options, must_be_locked: Callable[[], None]) -> int:
     """Runs the debates that are left, writes their reports and says how it went; returns the exit code. Paused or
-    PermanentFailure if debates are left."""
+    PermanentFailure if debates are left. `must_be_locked` is what `folder.locked` gives."""
     from debate_orchestrator.tournament.run import TournamentRun
 
     if options.cluster is not None:
@@ -172,6 +172,7 @@ def run_tournament(tournament: Tournament, options: Options) -> int:
         on_change=on_change,
         unsaved=unsaved,
         batches=batches,
+        must_be_locked=must_be_locked,
     )
     run.read_journals()
     progress.begin()
@@ -361,7 +362,7 @@ def _left_over(run: TournamentRun, left: int, saved: str, resume: str) -> Paused
     whys: dict[str, list[str]] = {}
     for debate, debate_status in run.statuses.items():
         if debate_status.why:
-            whys.setdefault(debate_status.why[0], []).append(debate)
+            whys.setdefault(" ".join(debate_status.why), []).append(debate)
     reasons = sorted(whys.items(), key=lambda reason: -len(reason[1]))
     lines = [_reason(why, debates) for why, debates in reasons[:_SHOWN]]
     if len(reasons) > _SHOWN:
