@@ -85,6 +85,19 @@ def test_a_request_behind_one_that_is_being_answered_brings_about_no_error(logge
     serving(visit, app)
 
 
+def test_a_refusal_behind_a_head_has_its_body(logged: list[Any]) -> None:
+    """What can't be read is no HEAD because the request before it was one."""
+
+    async def visit(port: int) -> None:
+        reader = await opened(port, b"HEAD / HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200 ")
+        reader.kept.write(b"GET / HTTP/1.1\r\nHost: \x01\r\n\r\n")  # type: ignore[attr-defined]
+        said = await reader.read()
+        assert said.startswith(b"HTTP/1.1 400 ") and b"can't be read" in said and not logged
+
+    serving(visit, answering(3))
+
+
 def test_a_client_that_is_gone_before_its_refusal_brings_about_no_error(
     logged: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -95,12 +95,13 @@ class WholeRequests(h11.Connection):
     send forms whole. h11 tries a header's line again from each blank in it before it refuses the line."""
 
     asked_for_head = False
-    """Whether the latest request is a HEAD, whose answer has no body."""
+    """Whether the request that is read is a HEAD, whose answer has no body."""
     _searched = 0
     """Bytes of the next head in which its end was looked for."""
 
     def next_event(self) -> Any:
         if self.their_state is h11.IDLE:
+            self.asked_for_head = False
             if self.trailing_data[0] == b"\r":
                 return h11.NEED_DATA
             if self.trailing_data[0].startswith(b"\r\n"):  # RFC 9112, 2.2, which h11 does not follow here
