@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     if public:
         rules = _rules(arguments.public, trusted=arguments.trust)
-        server.serve_public(arguments.port, arguments.host, rules, ready, print_status, ending)
+        server.serve_public(arguments.port, arguments.host, rules, ready, ending)
     else:
         server.serve(arguments.port, arguments.host, ready, ending)
     return 0

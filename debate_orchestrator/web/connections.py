@@ -4,13 +4,11 @@ read."""
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
-import select
 import socket
-import sys
-import time
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import h11
@@ -18,6 +16,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from debate_orchestrator.web import guard
+from debate_orchestrator.web.log import Seldom, SeldomHandler, tell_line
 from debate_orchestrator.web.open_files import bounds, is_out_of_files
 
 HEAD_SECONDS = 10.0
@@ -28,8 +27,10 @@ _MAX_BLANKS = 100
 """Blanks in a row in a head."""
 QUEUE = 512
 """Connections that the system holds until they are accepted."""
-_TOLD_SECONDS = 60.0
-"""Seconds in which the lack of open files is told once."""
+_MAX_AHEAD = 2 * _MAX_HEAD_SIZE
+"""Bytes that may come behind a request before it is answered: further requests without forms."""
+_DROP_SECONDS, _MAX_DROPPED = 2.0, 4_000_000
+"""Seconds and bytes in which the rest of a request that was refused is read and thrown away."""
 
 _open: dict[Connection, None] = {}
 """All connections, the oldest first."""
@@ -54,11 +55,12 @@ class Server(uvicorn.Server):
     """Ends the debates before it waits for open connections: the streams among these end with them. Where no connection
     can be accepted for want of open files, another makes room for it."""
 
-    _told = -_TOLD_SECONDS
-
     def __init__(self, config: uvicorn.Config, end_debates: Callable[[], Awaitable[None]]):
         super().__init__(config)
         self._end_debates = end_debates
+        self._seldom = Seldom()
+        for name in ("uvicorn", "asyncio"):
+            logging.getLogger(name).handlers = [SeldomHandler()]
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         asyncio.get_running_loop().set_exception_handler(self._failed)
@@ -76,20 +78,13 @@ class Server(uvicorn.Server):
             loop.default_exception_handler(context)
             return
         _end_oldest()
-        if time.monotonic() - self._told >= _TOLD_SECONDS and _can_tell():
-            self._told = time.monotonic()
-            print("No more files can be opened, so connections are ended. Try: a higher `ulimit -n`.", file=sys.stderr)
-
-
-def _can_tell() -> bool:
-    """Whether a line on the standard error is taken at once: a pipe that is full and not read would stop the server."""
-    with suppress(OSError, ValueError, AttributeError):
-        return bool(select.select((), (sys.stderr,), (), 0)[1])
-    return False
+        if self._seldom.first("files"):
+            tell_line("No more files can be opened, so connections are ended. Try: a higher `ulimit -n`.")
 
 
 _CHUNKED = "This server takes a request whole, with its Content-Length, and not in chunks (Transfer-Encoding)."
 _HEAD = f"Its head may have {_MAX_HEAD_SIZE:,} bytes, on lines without control characters and long runs of blanks."
+_NO_BODY = "Only a POST has a body."
 _BLANK_LINE = re.compile(rb"\n\r?\n")
 _MALFORMED = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|\n[ \t]")
 """Control characters, a carriage return within a line, and a line that goes on with the one above."""
@@ -99,11 +94,14 @@ class WholeRequests(h11.Connection):
     """Refuses requests that cost far more to read than to send. Those in chunks of a byte are, and browsers and proxies
     send forms whole. h11 tries a header's line again from each blank in it before it refuses the line."""
 
+    asked_for_head = False
+    """Whether the request that is read is a HEAD, whose answer has no body."""
     _searched = 0
     """Bytes of the next head in which its end was looked for."""
 
     def next_event(self) -> Any:
         if self.their_state is h11.IDLE:
+            self.asked_for_head = False
             if self.trailing_data[0] == b"\r":
                 return h11.NEED_DATA
             if self.trailing_data[0].startswith(b"\r\n"):  # RFC 9112, 2.2, which h11 does not follow here
@@ -111,8 +109,13 @@ class WholeRequests(h11.Connection):
                 self._searched = 0
             self._check_head()
         event = super().next_event()
-        if isinstance(event, h11.Request) and any(name == b"transfer-encoding" for name, _ in event.headers):
-            raise h11.RemoteProtocolError(_CHUNKED)
+        if isinstance(event, h11.Request):
+            self.asked_for_head = event.method == b"HEAD"
+            headers = dict(event.headers)
+            if b"transfer-encoding" in headers:
+                raise h11.RemoteProtocolError(_CHUNKED)
+            if event.method in (b"GET", b"HEAD") and headers.get(b"content-length", b"").strip(b"0"):
+                raise h11.RemoteProtocolError(_NO_BODY)
         return event
 
     def _check_head(self) -> None:
@@ -141,24 +144,47 @@ class Connection(H11Protocol):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self.conn = WholeRequests(h11.SERVER, _MAX_HEAD_SIZE)
-        app = self.app
+        self.conn: WholeRequests = WholeRequests(h11.SERVER, _MAX_HEAD_SIZE)
+        self._app, self.app = self.app, self._let_in
 
-        async def let_in(scope: Any, receive: Any, send: Any) -> None:
-            async def receive_rest() -> Any:
-                # The guard asks for the rest of a request that it lets in, and of no other.
-                _waiting.pop(self, None)
-                return await receive()
+    async def _let_in(self, scope: Any, receive: Any, send: Any) -> None:
+        cycle = self.cycle
 
-            await app(scope, receive_rest, send)
+        async def receive_rest() -> Any:
+            # The guard asks for the rest of a request that it lets in, and of no other.
+            _waiting.pop(self, None)
+            return await receive()
 
-        self.app = let_in
+        try:
+            await self._app(scope, receive_rest, send)
+        except asyncio.CancelledError:  # the server ends, and has waited for this answer
+            cycle.disconnected = True
+            self._end()
 
     def send_400_response(self, msg: str) -> None:
-        super().send_400_response(f"The request can't be read. {_HEAD} {_CHUNKED}\n")
+        """Says why a request is not read, unless its answer has begun, and closes the connection."""
+        if self._answering:
+            begun, self.cycle.disconnected = self.cycle.response_started, True
+            self.cycle.message_event.set()
+            if begun:
+                self._end()
+                return
+        if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
+            self._end()
+            return
+        text = f"The request can't be read. {_HEAD} {_CHUNKED} {_NO_BODY}\n".encode()
+        headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close")]
+        headers.append((b"content-length", str(len(text)).encode()))
+        answer = self.conn.send(h11.Response(status_code=400, headers=headers, reason=b"Bad Request")) or b""
+        if not self.conn.asked_for_head:
+            answer += self.conn.send(h11.Data(data=text)) or b""
+        self.transport.write(answer + (self.conn.send(h11.EndOfMessage()) or b""))
+        self._drop_rest()
 
     _timer: asyncio.TimerHandle | None = None
     _unread_timer: asyncio.TimerHandle | None = None
+    _to_drop: int | None = None
+    """Bytes that may still come before the connection is closed; None while requests are read."""
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -168,13 +194,53 @@ class Connection(H11Protocol):
             _end_oldest()
 
     def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        if self._answering:
-            self._stop()
+        if self._to_drop is not None:
+            self._to_drop -= len(data)
+            if self._to_drop < 0:
+                self._close()
+            return
+        with self._closed_on_errors():
+            super().data_received(data)
+            if self._answering and self._to_drop is None:
+                self._stop()
+                if len(self.conn.trailing_data[0]) > _MAX_AHEAD:
+                    self.abort()
 
     def on_response_complete(self) -> None:
-        super().on_response_complete()
-        self._wait()
+        with self._closed_on_errors():
+            if self.conn.their_state is h11.SEND_BODY and not self.transport.is_closing():
+                self._drop_rest()
+            else:
+                super().on_response_complete()
+                self._wait()
+
+    def shutdown(self) -> None:
+        with self._closed_on_errors():
+            super().shutdown()
+
+    @contextmanager
+    def _closed_on_errors(self) -> Iterator[None]:
+        """Tells of an error in here and ends the connection."""
+        try:
+            yield
+        except Exception as error:
+            self.logger.error("A connection failed", exc_info=error)
+            self.abort()
+
+    def _drop_rest(self) -> None:
+        """Closes the connection behind an answer to a request that has not come whole. What still comes is thrown away
+        for a moment: to close at once would reset the connection, and the client would not see the answer."""
+        self._to_drop = _MAX_DROPPED
+        if self.cycle is not None:
+            self.cycle.body = bytearray()
+        self._stop()
+        self._timer = self.loop.call_later(_DROP_SECONDS, self._close)
+        try:
+            self.transport.write_eof()
+        except OSError:  # the other side is gone
+            self.abort()
+        else:
+            self.flow.resume_reading()
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -192,6 +258,7 @@ class Connection(H11Protocol):
         self._stop_unread()
         self._forget()
         super().connection_lost(exc)
+        del self.app  # a reference to itself: Python's collector would find it late, with all that came
 
     def abort(self) -> None:
         """Ends it at once. `close` waits until all of an answer is read, and the other side may never read it."""
@@ -208,6 +275,8 @@ class Connection(H11Protocol):
 
     def _wait(self) -> None:
         """Begins to wait for a request, a part of which may be there."""
+        if self._to_drop is not None:
+            return
         if not self._answering:
             self._timer = self.loop.call_later(HEAD_SECONDS, self._close)
         _waiting.pop(self, None)
@@ -222,9 +291,13 @@ class Connection(H11Protocol):
 
     def _close(self) -> None:
         self._timer = None
-        if not self._answering:
-            self.transport.close()  # it waits until all of an answer is read
-            self._await_reading()
+        if self._to_drop is not None or not self._answering:
+            self._end()
+
+    def _end(self) -> None:
+        """Ends it once what it has sent is read."""
+        self.transport.close()
+        self._await_reading()
 
     def _await_reading(self) -> None:
         """Ends the connection unless the other side reads some of what waits for it every `UNREAD_SECONDS`."""

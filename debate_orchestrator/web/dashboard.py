@@ -42,7 +42,6 @@ from debate_orchestrator.web.guard import DASHBOARD, LinkedDebate, Tokens, of_th
 from debate_orchestrator.web.live import EventStream, message
 from debate_orchestrator.web.pages import go_to, html_response, standalone_page
 from debate_orchestrator.web.renderings import THIS_USER, Renderings
-from debate_orchestrator.web.repeated_forms import RepeatedForms
 from debate_orchestrator.web.runs import Runs, must_be_among, written_here
 from debate_orchestrator.web.sent_form import form
 
@@ -65,7 +64,6 @@ class Dashboard:
         self._found: FoundModels | None = None
         """What was found when it was last looked for."""
         self._looked = 0.0
-        self._forms = RepeatedForms()
 
     def _page(self, template: str, code: int = 200, **values: Any) -> Response:
         tokens = {
@@ -134,7 +132,7 @@ class Dashboard:
             prepared = await self._work(lambda: prepare(sent, found))
             risks = find_risks(prepared.settings)
             if action == "start" and _agreed(sent, risks):
-                journal = await self._forms.begin(form_key, lambda: self._run(prepared), sent)
+                journal = await self._runs.forms.begin(form_key, lambda: self._run(prepared), sent)
                 return go_to(self._address_of(journal))
             problem = "Tick the box to agree to what this debate does, or go back." if action == "start" else ""
             expected = await self._work(lambda: expected_cost(prepared))
@@ -316,7 +314,7 @@ class Dashboard:
             self._runs.start(files.journal, written_here)
             return files.journal
 
-        journal = await self._forms.begin(sent.get("form_key", ""), run, path, judges)
+        journal = await self._runs.forms.begin(sent.get("form_key", ""), run, path, judges)
         return go_to(self._address_of(journal))
 
 

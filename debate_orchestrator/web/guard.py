@@ -61,6 +61,7 @@ UNREAD_SECONDS = 10.0
 _SECRET_SIZE = 32
 """Bytes of the secret of a user."""
 _SEND_AGAIN = "go back, and send it again in some seconds"
+_AGAIN_LATER = "the same again in some minutes"
 _FORM = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
 """The type of forms that may be long: a character takes as many bytes as in UTF-8, where percent-encoding takes three
@@ -89,6 +90,11 @@ class HttpError(Exception):
         self.status, self.sentence = status, sentence
         self.retry_after = retry_after
         """Seconds after which the same request may be let in; None where it never is."""
+
+
+def ending() -> HttpError:
+    """For a request that is not answered before the server ends."""
+    return HttpError(503, with_hint("This server is ending, so it did not answer.", _AGAIN_LATER), retry_after=60)
 
 
 class _Upload(NamedTuple):
@@ -149,6 +155,10 @@ class Guard:
                 await self._answer(scope, receive, body, send_with_headers, must_go_on)
         except HttpError as error:
             await _send_error(send_with_headers, error)
+        except asyncio.CancelledError:
+            if begun:
+                raise
+            await _send_error(send_with_headers, ending())
 
     @contextmanager
     def _counted(self, sender: str, *, is_form: bool) -> Iterator[None]:
@@ -190,12 +200,10 @@ class Guard:
 
     async def _whole(self, receive: Receive, headers: Headers, limit: RequestLimit) -> bytes:
         """The body of a form. Raises HttpError where it is too large, takes too long, or gives its place to another."""
-        too_large = HttpError(
-            413, f"A form may have {limit.size:,} bytes. Nothing was saved; go back to what you wrote."
-        )
+        too_large = f"A form may have {limit.size:,} bytes. Nothing was saved; go back to what you wrote."
         length = headers.get("content-length", "0")
         if length.isdigit() and int(length[:12]) > limit.size:
-            raise too_large
+            raise HttpError(413, too_large)
         body, more = bytearray(), True
         upload = _Upload(limit.counted_by, asyncio.get_running_loop().time(), body)
         try:
@@ -209,7 +217,7 @@ class Guard:
                         raise HttpError(400, "The request ended before all of it arrived.")
                     body.extend(message.get("body", b""))
                     if len(body) > limit.size:
-                        raise too_large
+                        raise HttpError(413, too_large)
                     more = message.get("more_body", False)
         except TimeoutError:
             sentence = f"The form did not arrive within {BODY_SECONDS:.0f} s, or too many came at once."

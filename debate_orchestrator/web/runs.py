@@ -9,7 +9,6 @@ import itertools
 import json
 import os
 import threading
-import traceback
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -52,6 +51,8 @@ from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.threads import in_debate_pool, to_its_end
 from debate_orchestrator.web import blocks, folder
 from debate_orchestrator.web.live import Viewers, message
+from debate_orchestrator.web.log import tell_error
+from debate_orchestrator.web.repeated_forms import RepeatedForms
 
 _FLUSH_SECONDS = 0.12
 """Seconds for which pieces of an answer are gathered before they are sent."""
@@ -66,7 +67,7 @@ def error_sentences(error: Exception) -> list[str]:
     """What an error says to the user whose keys and files it may name."""
     if isinstance(error, DebateError):
         return error.problems
-    traceback.print_exception(error)
+    tell_error(error)
     return ["The server failed here. Everything up to now is saved."]
 
 
@@ -351,11 +352,14 @@ class Run:
 
 
 class Runs:
-    """The debates that run here, by the path of their journal."""
+    """The debates that run here, by the path of their journal, and the forms that begin them."""
 
-    def __init__(self, explain: Explain = error_sentences, *, remembered: bool = True) -> None:
+    def __init__(
+        self, explain: Explain = error_sentences, *, remembered: bool = True, forms: RepeatedForms | None = None
+    ) -> None:
         """`explain` says to viewers why a debate is paused. The next server of the folder continues debates that are
         `remembered`."""
+        self.forms = forms or RepeatedForms()
         self._runs: dict[str, Run] = {}
         self._problems: dict[str, list[str]] = {}
         self._shutting_down = False
@@ -407,8 +411,10 @@ class Runs:
             record_alone(path, make)
 
     async def shutdown(self) -> None:
-        """Ends all runs as SIGTERM ends a debate at a terminal: the parts of replies that have come are kept."""
+        """Ends the forms, which may begin runs, and all runs as SIGTERM ends a debate at a terminal: the parts of
+        replies that have come are kept."""
         self._shutting_down = True
+        await self.forms.end()
         running = [run for run in self._runs.values() if run.running]
         for run in running:
             run.pause_for_shutdown()

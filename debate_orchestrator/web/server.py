@@ -43,6 +43,7 @@ from debate_orchestrator.web.guard import (
     load_tokens,
     same,
 )
+from debate_orchestrator.web.log import tell_line
 from debate_orchestrator.web.open_files import bounds
 from debate_orchestrator.web.public import views
 from debate_orchestrator.web.public.limits import MemoryCounts, PostgresCounts
@@ -194,13 +195,12 @@ def serve_public(
     more_hosts: Sequence[str],
     rules: SiteRules,
     ready: Callable[[str], None],
-    log: Callable[[str], None],
     ending: Callable[[], None] = ignore,
 ) -> None:
-    """Serves a public site as `serve` does the dashboard. `log` gets what the owner should know of failures. Raises
-    BadSettings too where the moderation, or the database of the limits, can't be used."""
+    """Serves a public site as `serve` does the dashboard. Raises BadSettings too where the moderation, or the database
+    of the limits, can't be used."""
     visitor_counts = PostgresCounts(rules.limits_database) if rules.limits_database else MemoryCounts(spent_before())
-    site = Site(rules, visitor_counts, log)
+    site = Site(rules, visitor_counts, tell_line)
     with _listening(LOOPBACK, port) as listening:
         port = listening[0].getsockname()[1]
         app = views.create_app(site, _hosts(port, more_hosts))
@@ -266,8 +266,7 @@ def _run(
         http=Connection,
         backlog=bounds().accepted,
         ws="none",
-        # What clients send brings about warnings. Where these are not read, a full pipe would stop the server.
-        log_level="error",
+        log_level="error",  # what clients send brings about warnings
         access_log=False,
         server_header=False,
         proxy_headers=False,

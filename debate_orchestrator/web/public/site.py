@@ -9,7 +9,6 @@ import re
 import secrets
 import statistics
 import time
-import traceback
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -30,12 +29,14 @@ from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import few_combining_marks, one_line
 from debate_orchestrator.web import folder
 from debate_orchestrator.web.live import Viewers
+from debate_orchestrator.web.log import Seldom, tell_error
 from debate_orchestrator.web.open_files import bounds, is_out_of_files
 from debate_orchestrator.web.public import visitors
 from debate_orchestrator.web.public.limits import LimitsUnavailable, VisitorCounts
 from debate_orchestrator.web.public.moderation import ModerationFailed, TopicScreener
 from debate_orchestrator.web.public.rules import Offer, SiteRules, risks_of
 from debate_orchestrator.web.public.visitors import MODEL, OFFER, TRIES, VISITOR, FormError, not_started
+from debate_orchestrator.web.repeated_forms import RepeatedForms
 from debate_orchestrator.web.runs import Run, Runs, written_here
 
 SUFFIXES = (".public", ".public.rehearsed")
@@ -54,8 +55,6 @@ connections may be open."""
 
 CHARGE_SECONDS = 60.0
 """Seconds until limits that can't be looked up are asked again to count what a debate costs."""
-_TOLD_SECONDS = 60.0
-"""Seconds in which the same failure is told once."""
 
 Log = Callable[[str], None]
 
@@ -66,12 +65,11 @@ class Site:
     def __init__(self, rules: SiteRules, visitor_counts: VisitorCounts, log: Log):
         """`log` gets what the owner should know, a line each. BadSettings where the moderation can't be loaded."""
         self.rules, self.visitor_counts = rules, visitor_counts
-        self.runs = Runs(self._explain, remembered=False)
-        self.queue = StartQueue(self.runs, rules.at_once, rules.queue, self._ended)
         self.topic_screener = TopicScreener(rules.moderation)
+        self.runs = Runs(self._explain, remembered=False, forms=RepeatedForms(self.topic_screener.drop))
+        self.queue = StartQueue(self.runs, rules.at_once, rules.queue, self._ended)
         self.log = log
-        self._told: dict[str, float] = {}
-        """The kinds of failures that the owner was told lately, and when."""
+        self._seldom = Seldom()
         self._starting: set[str] = set()
         """The pseudonyms of visitors for whom a debate is being started."""
         self._owed: dict[str, tuple[str, float]] = {}
@@ -97,10 +95,7 @@ class Site:
         """Tells the owner of a failure, not again of its kind within a minute: each request of a visitor brings it
         about. Where another error was the cause, its type is the kind: its text may quote the visitor."""
         kind = type(failure.__cause__).__name__ if failure.__cause__ else str(failure)
-        now = time.monotonic()
-        self._told = {told: at for told, at in self._told.items() if now - at < _TOLD_SECONDS}
-        if kind not in self._told:
-            self._told[kind] = now
+        if self._seldom.first(kind):
             self.log(str(failure))
 
     def _must_have_room(self) -> None:
@@ -253,7 +248,7 @@ class Site:
 
     def _explain(self, error: Exception) -> list[str]:
         if not isinstance(error, DebateError):
-            traceback.print_exception(error)
+            tell_error(error)
         elif not isinstance(error, LockedJournal):
             self.log(f"{type(error).__name__}: {error}")
         return visitors.public_reasons(error)

@@ -26,7 +26,6 @@ from debate_orchestrator.web.public.report import report_html
 from debate_orchestrator.web.public.site import MAX_TOPIC_LENGTH, Site
 from debate_orchestrator.web.public.visitors import FormError, RequestLimiter, not_started
 from debate_orchestrator.web.renderings import Renderings
-from debate_orchestrator.web.repeated_forms import RepeatedForms
 from debate_orchestrator.web.runs import Run
 from debate_orchestrator.web.sent_form import form
 
@@ -56,7 +55,6 @@ class Views:
 
     def __init__(self, site: Site, limiter: RequestLimiter, renderings: Renderings):
         self._site, self._limiter, self._renderings = site, limiter, renderings
-        self._forms = RepeatedForms(site.topic_screener.drop)
 
     async def home(self, request: Request) -> Response:
         """The form of a new debate, and the debates of others."""
@@ -73,7 +71,7 @@ class Views:
         sent = await form(request, visitors.form_token(held), work)
         form_key = sent.pop("form_key", "")
         try:
-            name = await self._forms.begin(form_key, lambda: self._site.start(sent, address), held, sent)
+            name = await self._site.runs.forms.begin(form_key, lambda: self._site.start(sent, address), held, sent)
         except FormError as error:
             return await self._home(request, sent, error)
         return go_to(f"/d/{name}")
