@@ -60,6 +60,10 @@ _OPEN_MARKUP = re.compile(
 _TAG_BEGINS, _LINE_GOES_ON = re.compile("<[A-Za-z/!?]"), re.compile("=[ \t]{0,99}[\r\n]")
 """How markup begins in a text of ASCII without escapes."""
 _MAX_MARKUP_LENGTH = 1_200
+_MAX_CROWD = 40_000
+"""Characters that the readings of one depth may have together, as far as the end of a text is read in several ways."""
+_END_LENGTH = 10_000
+"""Characters of a text's end that are looked at first; ordinary text needs no more."""
 _MARKUP_BEGINS = f"\x1b\u241b\x90\x98\x9b\x9d\x9e\x9f\ufffd<={_ESCAPES_BEGIN}"
 _PERCENT = "%(?:25){0,4}"
 _BYTE = rf"(?:{_PERCENT}|{_BACKSLASH}x)"
@@ -148,6 +152,8 @@ class DecodedText:
 
     def __init__(self, text: str, source: DecodedText | None = None, changes: tuple[_Change, ...] = ()):
         self.text, self._source, self._changes = text, source, changes
+        self.crowded: bool = source is not None and source.crowded
+        """Whether other readings were left out, all of which end later: what follows it may be anything."""
 
     def cut(self, at: int) -> DecodedText:
         """Its beginning."""
@@ -160,6 +166,10 @@ class DecodedText:
     def end(self, at: int) -> int:
         """The place in the first text at which ends what the characters before `at` stand for; `at` is at least 1."""
         return self._place(at - 1, first=False) + 1
+
+    def whole_end(self) -> int:
+        """The place in the first text at which ends what all its characters stand for."""
+        return self.end(len(self.text)) if self.text else 0
 
     def _place(self, at: int, *, first: bool) -> int:
         """The first or the last of the characters of the first text that a character stands for."""
@@ -192,13 +202,17 @@ class DecodedText:
 def readings(text: str, space: str, *, bare: bool = False, goes_on: bool = False) -> Iterator[DecodedText]:
     """`text` cleaned, then decoded once and cleaned again, and so on while that changes it. With `bare`, markup is
     dropped too. With `goes_on` more text will follow: then only what is certain by now, once for each way in which the
-    end may be markup."""
+    end may be markup. Where these are too many, it is the one that ends first, which is `crowded`."""
     way = (space, bare, goes_on)
     same_depth = {reading.text: reading for reading in _cleaned(DecodedText(text), *way)}
     for _ in range(_DEPTH):
         yield from same_depth.values()
         decoded = [_decoded(reading, bare=bare, goes_on=goes_on) for reading in same_depth.values()]
         same_depth = {again.text: again for reading in decoded if reading for again in _cleaned(reading, *way)}
+        if goes_on and len(same_depth) > 1 and sum(map(len, same_depth)) > _MAX_CROWD:
+            earliest = min(same_depth.values(), key=DecodedText.whole_end)
+            earliest.crowded = True
+            same_depth = {earliest.text: earliest}
     yield from same_depth.values()
 
 
@@ -307,11 +321,32 @@ class Search:
 
     def begun(self, text: str, half: bool) -> Iterator[int]:
         """Where text begins that may become one of them as it goes on, or that is the larger `half` of one."""
+        start = self._end_start(text)
+        text = text[start:]
         for reading in self._readings(text, goes_on=True):
+            if reading.crowded:
+                yield start + reading.whole_end()
+            larger_half = half and not reading.crowded
             certain = incomplete(reading.text)
-            at = self._begun(reading.text[:certain], half)
-            if at < (certain if half else len(reading.text)):
-                yield _with(text, reading.begin(at), self._lost.values())
+            at = self._begun(reading.text[:certain], larger_half)
+            if at < (certain if larger_half else len(reading.text)):
+                yield start + _with(text, reading.begin(at), self._lost.values())
+
+    def _end_start(self, text: str) -> int:
+        """Where the end of a text begins that decides what has begun: in each reading it is longer than any spelling
+        and all markup that may be cut from it, and an escape or markup through which it may begin."""
+        enough = self._longest + (_DEPTH + 2) * _MAX_MARKUP_LENGTH
+        size = max(_END_LENGTH, enough)
+        while size < len(text):
+            end = text[-size:]
+            if all(
+                len(reading.text) >= enough
+                for bare in (True, False)
+                for reading in readings(end, self._space, bare=bare)
+            ):
+                return len(text) - size
+            size *= 2
+        return 0
 
     def _readings(self, text: str, *, goes_on: bool = False) -> Iterator[DecodedText]:
         return _all_readings(text, self._space, goes_on=goes_on) if self._spellings else iter(())

@@ -51,9 +51,12 @@ _HOST = re.compile(r"\[|[^/:]*/|[^:]*:\d{0,5}/")
 _BASIC = re.compile(r"\bbasic\s+([\w+/-]+={0,2})", re.I)
 _BEGINS_LIKE_A_KEY = re.compile(
     r"(?:sk-|gh[oprsu]_|github_pat_|xox[a-z]-|AKIA|AIza|glpat-|hf_|eyJ)\S{4}|-----BEGIN [^-]+-----\s*\S"
+    # Names of packages begin like these too, and have no such mixture of characters.
+    r"|(?=\S*\d)(?=\S*[A-Z])(?:(?:sk_live_|npm_|gsk_|xai-)[A-Za-z0-9]{20}|pypi-[\w-]{50})"
 )
 _PUBLIC = re.compile(
     r"sk-(?:[a-z]{2,12}(?:\d{2})?-|or-v\d+-){0,2}|gh[oprsu]_|github_pat_|xox[a-z]-|AKIA|AIza|glpat-|hf_"
+    r"|sk_live_|npm_|gsk_|xai-|pypi-"
 )
 """The beginning that all keys of a service share, as `sk-ant-api03-`: it tells nothing of the rest."""
 _BETWEEN = re.compile(r"""[\s,;"'{}]+|\\[nr]""")
