@@ -36,7 +36,8 @@ _FAINT = 50.0
 """The likeness, in hundredths, below which nothing is called close: any two sentences of one language have as much."""
 _SHOWN = 3
 """How many times as long as its quote a passage may be."""
-_ELLIPSIS = re.compile(r"\[\s*(?:\.\s?){2,}\]|\(\s*(?:\.\s?){3,}\)|\.(?:\s?\.){2,}")
+_ELLIPSIS = re.compile(r"\[\s*(?:\.\s?){2,}\]|\(\s*(?:\.\s?){3,}\)|\.(?:\s?\.){2,}(?!(?<=\d\.{3})\d)")
+"""What leaves words out; "5...7" is a range."""
 _OUTER = "\"'“”„«»‘’‚‹›`"
 _ENDINGS = ".,;:'\" "
 _BULLET = re.compile(r"- (?!\d)")
@@ -111,7 +112,7 @@ def _find_parts(wanted: Sequence[str], text: NormalizedText) -> tuple[int, int] 
 def _find(part: str, text: str, place: int) -> int:
     """The first place from `place` on where a part stands whole; -1 where it does not."""
     while (start := text.find(part, place)) >= 0:
-        if not cut_before(text, start) and not cut_after(text, start + len(part)):
+        if not is_cut(text, start) and not is_cut(text, start + len(part)):
             return start
         place = start + 1
     return -1
@@ -135,9 +136,8 @@ def _closest(wanted: Sequence[str], text: NormalizedText) -> Match:
             return _nothing()
         likeness, start, end = found
         minimum = min(minimum, likeness)
-        wide = _widened(text.text, start, end, 1)
-        start = wide[0] if cut_before(text.text, start) else start
-        end = wide[1] if cut_after(text.text, end) else end
+        start, _ = _figure_around(text.text, start)
+        _, end = _figure_around(text.text, end)
         if (page_figures := figures(text.text[start:end])) != (quoted := figures(part)):
             differing = differing or _difference(quoted, page_figures)
         stretches.append((start, end, part))
@@ -211,9 +211,15 @@ def _shortened(passage: str, part: str) -> str:
     return plain if len(plain) <= maximum else f"{plain[:maximum]} ..."
 
 
+def _of_categories(*categories: str) -> str:
+    """The characters of some of Unicode's categories, all of which stand in its first two planes."""
+    return "".join(char for char in map(chr, range(0x20000)) if unicodedata.category(char) in categories)
+
+
 _UNSEEN = re.compile("[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufe00-\ufe0f]")
 _RAISED = re.compile(r"(?<=\d)([\u00b2\u00b3\u00b9\u2070-\u2079\u207a\u207b\u2080-\u2089\u2460-\u249b\u24ea-\u24ff]+)")
-_FRACTION = re.compile("(?<=\\d)([\u00bc-\u00be\u2150-\u215f])")
+_FRACTIONS = "[\u00bc-\u00be\u2150-\u215f\u2189]"
+_BESIDE_FRACTION = re.compile(rf"(?<=\d)(?={_FRACTIONS})|(?<={_FRACTIONS})(?=\d|{_FRACTIONS})")
 _REFERENCE_MARK = re.compile(r"\[(?:\d{1,3}|[a-z]|(?:note|nb) \d{1,3}|citation needed)\]", re.IGNORECASE)
 """Reference marks, as encyclopedias set them into their sentences."""
 _ALONE = (
@@ -221,21 +227,40 @@ _ALONE = (
     "\uf900-\ufaff\U00020000-\U0003ffff"
 )
 """Scripts that set no spaces between words: each of their characters is taken for a word."""
-_LONE = re.compile(f"[{_ALONE}]")
-_TOKEN = re.compile(rf"[{_ALONE}]|[^\s{_ALONE}]+")
+_DIGIT = f"[{_of_categories('Nd', 'No')}]"
+_LONE = re.compile(f"(?!{_DIGIT})[{_ALONE}]")
+_TOKEN = re.compile(rf"(?:[^\s{_ALONE}]|{_DIGIT})+|[{_ALONE}]")
 _SINGLE = "\u2018\u2019\u201a\u201b\u2032\u2035\u2039\u203a\u0060\u00b4\u02b9\u02bb\u02bc\u02c8\uff07"
 _DOUBLE = "\u201c\u201d\u201e\u201f\u2033\u2036\u00ab\u00bb\u301d\u301e\u301f\u02ba\uff02"
-_HYPHEN = "\u2010\u2011\u2012\u2013\u2212\u2043\ufe63\uff0d"
+_HYPHEN = "\u2010\u2011\u2012\u2013\u2043\ufe63\uff0d"
+_MINUS = re.compile("(?<!\\s)(?<!^)\u2212|\u2212(?!\\s|$)")
+"""A minus sign; one that stands alone is kept, since a hyphen that stands alone is a dash."""
 _LONG = "\u2014\u2015\u2e3a\u2e3b\ufe58"
 _ALIKE = str.maketrans(
-    dict.fromkeys(_SINGLE, "'") | dict.fromkeys(_DOUBLE, '"') | dict.fromkeys(_HYPHEN, "-") | dict.fromkeys(_LONG, "--")
+    dict.fromkeys(_SINGLE, "'")
+    | dict.fromkeys(_DOUBLE, '"')
+    | dict.fromkeys(_HYPHEN, "-")
+    | dict.fromkeys(_LONG, "--")
+    | dict.fromkeys("\u2044\u2215", "/")
 )
 _DASH = re.compile("-{2,}")
-_SCALE = "hundred|thousand|million|billion|trillion"
-_FIGURE = re.compile(rf"(?:(?<!\w)-)?(?:(?<![\w.,])[.,])?\d+(?:[.,']\d+)*(?:[ -](?:{_SCALE})\b)?")
-_CUT_BEFORE = re.compile(r"\d[.,:/'^]$|[-+±~<>≤≥≈.,^]$")
-_CUT_AFTER = re.compile(rf"[.,:/'^-]\d|[%‰°]| \d{{3}}(?!\d)|[ -](?:{_SCALE}|percent|per cent)\b")
-_GROUP = re.compile(r"\d{3}(?!\d)")
+_CURRENCY = f"[{_of_categories('Sc')}]"
+_SCALE = (
+    "k|m|mn|mln|mio|mrd|b|bn|bln|t|tn|trn|cr|lakhs?|crores?|dozens?|hundreds?|thousands?|"
+    "(?:m|b|tr|quadr)illi(?:on|ard)[a-z]*|[百千万萬億亿兆]|"
+    "pp|ppm|ppb|bps?|pct|p\\.?c\\.|percent(?:age)?|per cent|prozent|pour cent|por ciento|basis points?"
+)
+"""Words that make a number another one."""
+_SIGN = rf"(?:[+±∓\u2212~<>≤≥≈^] ?|(?<!\w)-|[a-z]{{0,3}}{_CURRENCY} ?|(?<![\w.,])[.,٫])"
+_SUFFIX = rf"(?: ?[%‰‱٪؉؊]| ?°(?: ?[cf](?!\w))?| ?{_CURRENCY}|[ -]?(?:{_SCALE})(?!\w))"
+_NUMBER = f"{_SIGN}{{0,3}}{_DIGIT}+{_SUFFIX}{{0,3}}"
+_BLANK = rf" (?={_DIGIT}{{3}}(?!{_DIGIT})|{_DIGIT}+/{_DIGIT})"
+_JOINT = rf"(?:[.,':_·‧٫٬]|\.\.\.|e[-+]?| ?(?:\+/-|[-+\u2212±∓/*×÷x·~〜^]) ?|{_BLANK})"
+_FIGURE = re.compile(rf"(?:(?<=\w)-)?({_NUMBER}(?:{_JOINT}{_NUMBER})*)")
+"""A figure: numbers with what stands before, behind and between them. The hyphen of "covid-19" is none of its signs."""
+_REACH = 80
+"""Characters around a place in which the figure that holds it is looked for."""
+_BESIDE_SIGN = re.compile(r"(?<![\w]) | (?!\w)")
 
 
 class NormalizedText(NamedTuple):
@@ -270,13 +295,12 @@ def normalize_text(text: str, *, reference_marks: bool = True) -> NormalizedText
 def one_encoding(text: str) -> str:
     """`text` in Unicode's compatibility form (NFKC), with what that form would run into a figure kept apart from it."""
     text = _RAISED.sub(r"^\1", _UNSEEN.sub("", text))
-    text = _FRACTION.sub(r" \1", text)
-    return normalized(text)
+    return normalized(_BESIDE_FRACTION.sub(" ", text))
 
 
 def _alike(text: str) -> str:
     """A text without case, with one kind of quotes and dashes; a long dash parts words."""
-    return _DASH.sub(" - ", text.casefold().translate(_ALIKE)).replace("''", '"')
+    return _DASH.sub(" - ", _MINUS.sub("-", text.casefold().translate(_ALIKE))).replace("''", '"')
 
 
 def has_reference_marks(text: str) -> bool:
@@ -285,8 +309,9 @@ def has_reference_marks(text: str) -> bool:
 
 
 def figures(normalized_text: str) -> list[str]:
-    """The numbers of a normalized text, in order, with their signs, separators and powers of ten."""
-    return _FIGURE.findall(normalized_text)
+    """The figures of a normalized text, in order: numbers with their signs, separators, powers, units of scale and
+    currencies. "5-7" is one figure, and so is "5 ± 3"; blanks beside signs are left out."""
+    return [_BESIDE_SIGN.sub("", figure) for figure in _FIGURE.findall(normalized_text)]
 
 
 def text_weight(normalized_text: str) -> int:
@@ -294,24 +319,19 @@ def text_weight(normalized_text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in normalized_text if char != " ")
 
 
-def cut_before(text: str, start: int) -> bool:
-    """Whether a cut at `start` is inside a word or a figure, as "5" does in "2.5", "-5" and "3-5"."""
-    before, first = text[max(0, start - 2) : start], text[start]
-    if before and _letter(first) and _letter(before[-1]):
-        return True
-    if not first.isdigit():
-        return False
-    grouped = before[-1:] == " " and before[:1].isdigit() and _GROUP.match(text, start)
-    return bool(grouped or _CUT_BEFORE.search(before))
+def is_cut(text: str, place: int) -> bool:
+    """Whether `place` is inside a word or a figure, as the end of "5" is in "5.2", "5-7", "5 000", "5 %" and "5
+    million", and its beginning in "2.5", "-5" and "$5"."""
+    inside_word = 0 < place < len(text) and _letter(text[place - 1]) and _letter(text[place])
+    return inside_word or _figure_around(text, place) != (place, place)
 
 
-def cut_after(text: str, end: int) -> bool:
-    """Whether a cut at `end` is inside a word or a figure, as "5" does in "5.2", "5-7", "5 000", "5%" and
-    "5 million"."""
-    last, after = text[end - 1], text[end : end + 12]
-    if after and _letter(last) and _letter(after[0]):
-        return True
-    return last.isdigit() and _CUT_AFTER.match(after) is not None
+def _figure_around(text: str, place: int) -> tuple[int, int]:
+    """Where the figure that `place` is inside begins and ends; `place` twice where it is inside none."""
+    for found in _FIGURE.finditer(text, max(0, place - _REACH), place + _REACH):
+        if found.start() < place < found.end():
+            return found.span()
+    return place, place
 
 
 def _letter(char: str) -> bool:
