@@ -125,3 +125,22 @@ def test_one_file_of_context_is_shown_whole(here: Path) -> None:
 
     assert held.ended == "confirmed" and held.state.given["context"] == ["notes.md"]
     assert held.text.count("Context: notes.md") == 2 and "n, o, t" not in held.text
+
+
+def test_back_shows_positions_again_that_were_refused(here: Path) -> None:
+    """From the question for a position of one's own, back leads to the positions that were proposed, as they were."""
+    proposed = hold(*SETUP, "").state
+    held = hold(*SETUP[:2], "no", BACK, "yes", "none", "")
+    further = hold(*SETUP[:2], "no", "Cats.", BACK, ERASE + BACK, "yes", "none", "")
+
+    for again in (held, further):
+        assert again.ended == "confirmed"
+        assert again.state.given["positions"] == proposed.given["positions"]
+        assert again.state.sources["positions"] == proposed.sources["positions"]
+
+
+def test_back_passes_over_the_cast_of_a_rehearsal(here: Path) -> None:
+    """Nothing is asked about it there, so back from the positions leads to the topic."""
+    held = hold(TOPIC, BACK, ERASE + "Cats are better than dogs.", "yes", "none", "", rehearse=True)
+
+    assert held.ended == "confirmed" and held.state.given["topic"] == "Cats are better than dogs."

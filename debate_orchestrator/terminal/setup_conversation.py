@@ -62,6 +62,9 @@ class _Change(Exception):
 class SetupConversation(SetupBase):
     """One setup conversation."""
 
+    _before_rejection: SetupState | None = None
+    """The answers with the positions that were refused last, until something else is answered than other positions."""
+
     def welcome(
         self,
         path: str | None,
@@ -201,17 +204,21 @@ class SetupConversation(SetupBase):
         progress, given = self.state.progress, self.state.given
         answered = {
             "topic": bool(progress.topics),
-            _CAST: _CAST in given,
+            _CAST: _CAST in given and not self.rehearse,  # a rehearsal asks nothing there
             "positions_ok": progress.positions_ok,
             _CONTEXT: _CONTEXT in given,
         }
         trail = [name for name, done in answered.items() if done]
-        asked_later = {"topic_ok": _CAST, "framing": _CAST, "position_a": _CAST, "position_b": "position_a"}
         if key == _CHANGE:
             return _BEGIN
-        if key in asked_later:
-            return asked_later[key]
+        if key == "position_b":
+            return "position_a"
+        if key == "position_a" and self._before_rejection is not None:
+            self.state, self._before_rejection = self._before_rejection, None
+            return "positions_ok"
         earlier = trail[: trail.index(key)] if key in trail else trail
+        if key in ("topic_ok", "framing", "position_a"):
+            earlier = [name for name in trail if name in ("topic", _CAST)]
         if not earlier:
             self.prompter.tell(self.words.said["first"])
         return earlier[-1] if earlier else key
@@ -293,6 +300,10 @@ class SetupConversation(SetupBase):
         after = self.setup_questions.answer(self.state, key, "default" if default else answer)
         if key == "output":
             self._make_folder(str(after.given["output"]))
+        if key == "positions_ok" and "positions" not in after.given:
+            self._before_rejection = self.state
+        elif key not in ("position_a", "position_b"):
+            self._before_rejection = None
         self.state = after
         if key in ("topic", "position_a", "position_b", "output") and not default:
             self.recent.add(_kind(key), answer)
