@@ -116,6 +116,7 @@ def test_a_stream_that_is_not_used_may_be_closed(line: str, closed: str, code: i
         assert told.stderr == whole.stderr
 
 
+@pytest.mark.slow
 def test_a_journal_takes_the_place_of_no_stream(there: Path) -> None:
     """With all three closed a debate is held to its end, and its journal holds its events and nothing else."""
     assert ran("run --answers a.yaml --rehearse --output new.md", "<&- >&- 2>&-").returncode == 4

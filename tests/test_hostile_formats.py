@@ -175,10 +175,13 @@ def assert_dead(made: dict[str, str], plain: dict[str, str], where: str) -> None
             json.loads(text)
 
 
-@pytest.mark.parametrize(
+each_format = pytest.mark.parametrize(
     "name",
     [name if name == "claim" else pytest.param(name, marks=pytest.mark.slow) for name in resources.format_names()],
 )
+
+
+@each_format
 def test_no_word_of_a_format_is_live(name: str, here: Path, debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A format with hostile words in the place of any of its own is refused, or shows them as words."""
     own = rules(name)
@@ -201,7 +204,7 @@ def test_no_word_of_a_format_is_live(name: str, here: Path, debate: Run, monkeyp
             assert_harmless(debate(*map(str, verb)))
 
 
-@pytest.mark.parametrize("name", resources.format_names())
+@each_format
 def test_no_word_of_a_ballot_is_live(name: str) -> None:
     """Hostile words in the free texts of ballots are shown as words; in the place of any other of their strings, keys
     too, they are refused."""

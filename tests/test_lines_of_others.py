@@ -103,7 +103,11 @@ def _other_cast(opened: Opened) -> Opened:
 
 
 @pytest.mark.parametrize("changed", [_other_settings, _other_context, _other_format, _other_cast])
-@pytest.mark.parametrize("held", [0, 4, None], ids=["opened", "begun", "ended"])
+@pytest.mark.parametrize(
+    "held",
+    [pytest.param(0, marks=pytest.mark.slow), pytest.param(4, marks=pytest.mark.slow), None],
+    ids=["opened", "begun", "ended"],
+)
 def test_each_verb_on_a_journal(debate: Run, here: Path, changed: Callable[[Opened], Opened], held: int | None) -> None:
     """A journal from elsewhere is told within lines too."""
     Path("a.yaml").write_text(yaml.safe_dump(ANSWERS), encoding="utf-8")
