@@ -68,6 +68,7 @@ def answering(
             {"id": f"b_{KEY}"},
             {"id": "b\n1 debate"},
             {"id": "b" * 201},
+            {"id": "b", "created_at": 10**400},
         ],
         *[
             {"data": {}, "has_more": False},
@@ -430,3 +431,15 @@ def test_a_page_of_many_lines(here: Path, monkeypatch: pytest.MonkeyPatch, kind:
         page["more"] = [1] * 50_000  # type: ignore[assignment]
         with pytest.raises(TransientError, match="more than 100,000 values"):
             ask(lambda provider: provider.find_batches("b", 3, 0, None))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_carriage_return_ends_no_line_of_results(here: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """It may stand in the white space of JSON, so the values on both sides of it are those of one line: too many of
+    them are refused."""
+    line = b'{"custom_id": "c", "more": [' + (b"{}," * 1_000 + b"\r") * 20 + b"{}]}\n"
+    with (
+        answering(monkeypatch, kind, lambda http: results_of(kind, http, line)) as ask,
+        pytest.raises(TransientError, match="an event of more than 5,000 values"),
+    ):
+        ask(lambda provider: provider.batch_results("b", {"c"}))

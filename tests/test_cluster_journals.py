@@ -25,6 +25,7 @@ from debate_orchestrator.tournament.cluster.queue import enqueue
 from debate_orchestrator.tournament.cluster.worker import Worker
 from debate_orchestrator.tournament.folder import Tournament
 from debate_orchestrator.tournament.run import DebateStatus
+from debate_orchestrator.util.errors import DamagedJournal
 
 
 class LockTimeout(Exception):
@@ -229,3 +230,26 @@ def test_a_journal_that_cannot_be_fetched_keeps_back_no_other(here: Path, fault:
     assert fetched == [other.id for other in held.schedule[1:]]
     assert list(sync.unusable) == [debate]
     assert all(Path(elsewhere.journal_of(other)).read_bytes() == database.data[other] for other in fetched)
+
+
+def test_lines_of_a_journal_are_told_apart_as_when_it_is_read(here: Path) -> None:
+    """A carriage return in the white space of an event's JSON ends no line: lines of debates are known by number."""
+    held = contests.tournament(topics=1)
+    contests.ran(held)
+    debate = held.schedule[0].id
+    path = Path(held.journal_of(debate))
+    first, *rest = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([first.replace(b":", b":\r", 20), *rest]))
+
+    lines = FolderSync(Fetched(held), held)._lines(debate)  # type: ignore[arg-type]
+    assert len(lines) == 1 + len(rest) and b"".join(lines) == path.read_bytes()
+
+
+def test_a_journal_with_other_lines_than_events_is_damaged(here: Path) -> None:
+    """What would be appended would take the numbers of lines that are there."""
+    journal = Journals(set()).journal(1)
+    line = Path("j")
+    with JournalWriter.create(str(line), contests.tournament().make_opened(contests.tournament().schedule[0])):
+        begin, end = line.read_bytes()[:1], line.read_bytes()[1:]
+    with pytest.raises(DamagedJournal, match="1 events in 2 lines"):
+        journal.load([begin, end], 2)

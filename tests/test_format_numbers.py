@@ -292,3 +292,14 @@ def test_shipped_formats_are_far_from_the_bounds() -> None:
             tenfold = {f"{n}{key}": field for n in range(10) for key, field in shape.items()}
             found = shape_size.size_problem("x", tenfold, len(format.sides), len(format.rubric.criteria))
             assert found is None or "fields; at most 300" in found[1]
+
+
+def test_problems_are_not_looked_for_without_end() -> None:
+    """A short reply of lists within lists could lack millions of fields; a few are told. What is asked of the items
+    of a list is worked out once for all of them."""
+    fields = {f"f{n}": Field(kind="text") for n in range(50)}
+    shape = {"s": Field(kind="list", fields={"t": Field(kind="list", fields=fields)})}
+    context = ShapeContext(sides=("a", "b"), criteria=(), least=1, most=10, rounds=1, strictness="strict")
+    problems = check(shape, {"s": [{"t": [{}] * 100}] * 100}, context)
+
+    assert 20 < len(problems) <= 20 + len(fields)

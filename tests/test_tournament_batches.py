@@ -319,6 +319,24 @@ def test_cancelling_ends_what_waits_for_a_batch(here: Path) -> None:
     assert Path(held.folder, "batches.jsonl").read_bytes() == b""
 
 
+def test_two_journals_with_one_nonce_share_no_call(here: Path) -> None:
+    """The second debate is told so: the answer to both could go to one of them alone."""
+    held = contests.tournament(topics=1, rehearse=False)
+
+    async def play() -> None:
+        waiting = batches(held)
+        first = asyncio.ensure_future(waiting.reply("a call", OPUS, {}, asyncio.Event()))
+        await asyncio.sleep(0)
+        with pytest.raises(BadFile, match="same nonce"):
+            await waiting.reply("a call", OPUS, {}, asyncio.Event())
+        assert waiting._calls.keys() == {"a call"}
+        first.cancel()
+        await asyncio.gather(first, return_exceptions=True)
+        await waiting.close()
+
+    asyncio.run(play())
+
+
 def test_other_models_are_called_live(server: Server) -> None:
     """A model of a server that has no batches is called alone, beside the batches of the others."""
     elsewhere = {"name": "own", "spec": f"anthropic:own@{server.url}", "price": {"input": 1, "output": 1}}

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from pydantic import Field as ModelField
 
 from debate_orchestrator.core.values import DisplayName, FrozenModel, ShownKey, Text
-from debate_orchestrator.util.errors import first_few, short_repr
+from debate_orchestrator.util.errors import MAX_LISTED, first_few, short_repr
 from debate_orchestrator.util.sanitize import count_words
 
 MAX_TEXT_LENGTH = 20_000
@@ -214,11 +214,16 @@ def _limits(field: Field) -> str:
 
 
 def check(shape: Mapping[str, Field], value: Any, context: ShapeContext, where: str = "") -> list[str]:
-    """Every problem of `value` as a reply of this shape; empty if it fits. Each names its field by a path, in which the
-    items of a list count from 1: `rows[1].claim`."""
+    """The problems of `value` as a reply of this shape; empty if it fits. Each names its field by a path, in which the
+    items of a list count from 1: `rows[1].claim`. After more than `MAX_LISTED` no more are looked for: a short reply
+    of nested lists could have millions."""
+    return _record(fields_asked(shape, context), value, context, where)
+
+
+def _record(wanted: Mapping[str, Field], value: Any, context: ShapeContext, where: str) -> list[str]:
+    """The problems of a value as an object of these fields."""
     if not isinstance(value, dict):
         return [_mismatch(where.rstrip(".") or "the reply", value, "a JSON object")]
-    wanted = fields_asked(shape, context)
     found = [
         f"{where}{name}: this field is missing; it must be {_expected(field, context)}{_or_nothing(field)}."
         for name, field in wanted.items()
@@ -228,6 +233,8 @@ def check(shape: Mapping[str, Field], value: Any, context: ShapeContext, where: 
     others = (f"{where}{name}: there is no such field; the fields are {fields}." for name in unknown)
     found += first_few(others, where.rstrip(".") or "the reply")
     for name, field in wanted.items():
+        if len(found) > MAX_LISTED:
+            break
         if name in value:
             found += _dependent(field, value, name, context, f"{where}{name}")
     return found
@@ -320,11 +327,17 @@ def _list(field: Field, value: Any, context: ShapeContext, where: str) -> list[s
     if not isinstance(value, list) or len(value) > MAX_ITEMS:
         return [_mismatch(where, value, f"a list of at most {MAX_ITEMS}")]
     if field.fields:
-        checked = (check(field.fields, item, context, f"{where}[{i}].") for i, item in enumerate(value, start=1))
+        wanted = fields_asked(field.fields, context)
+        checked = (_record(wanted, item, context, f"{where}[{i}].") for i, item in enumerate(value, start=1))
     else:
         text = Field(kind="text")
         checked = (_value_problems(text, item, context, f"{where}[{i}]") for i, item in enumerate(value, start=1))
-    return [problem for problems in checked for problem in problems]
+    found: list[str] = []
+    for problems in checked:
+        found += problems
+        if len(found) > MAX_LISTED:
+            break
+    return found
 
 
 def _fits(field: Field, value: Any, context: ShapeContext) -> bool:

@@ -259,9 +259,9 @@ class ApiModel(Provider):
                 try:
                     data = bytearray()
                     async for piece in response.aiter_bytes():
-                        data += piece
-                        if only_first_line and b"\n" in data.lstrip():
-                            data = data.lstrip().split(b"\n")[0]
+                        data += piece.lstrip() if only_first_line and not data else piece
+                        if only_first_line and (end := data.find(b"\n", max(0, len(data) - len(piece)))) >= 0:
+                            del data[end:]
                             break
                 finally:
                     await response.aclose()

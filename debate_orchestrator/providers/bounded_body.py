@@ -21,7 +21,7 @@ _CHUNK = 64 * 1024
 _STEP = 4 * 1024
 """Bytes that are handed on without a pause: the SDKs need a few milliseconds for as many bytes of comments."""
 _END_OF_EVENT = (b"\n\n",)
-_END_OF_LINE = (b"\n", b"\r")
+_END_OF_LINE = (b"\n",)
 _LAST_EVENT = re.compile(rb"^(?:event: ?message_stop$|data: ?\[DONE\])", re.MULTILINE)
 """The last event of an answer, in the Messages API and in Chat Completions."""
 _REST = 0.25
@@ -48,7 +48,7 @@ def hold_to_limits(limits: ProviderLimits) -> Callable[[httpx2.Response], Awaita
         if method == "POST" and path.endswith(_ANSWERS):
             ends = _END_OF_EVENT
         elif method == "GET" and path.endswith(_RESULTS):
-            ends = _END_OF_LINE  # each is JSON, which can't hold a line break
+            ends = _END_OF_LINE  # as they are divided later: a carriage return may stand in the white space of JSON
         response.stream = LimitedBody(response.stream, packing, limits, whole=response.is_success, ends=ends)
 
     return hook

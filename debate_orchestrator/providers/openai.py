@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping
 from importlib.util import find_spec
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.prompting.briefs import Brief
@@ -272,12 +272,16 @@ class _Counts(batch_answers.Shape):
     failed: batch_answers.Count
 
 
+_Time = Annotated[int, Field(ge=0, le=10**11)]
+"""Seconds since 1970, in years of at most four digits."""
+
+
 class _File(batch_answers.HasId):
-    created_at: int
+    created_at: _Time
 
 
 class _Batch(batch_answers.VendorBatch):
-    created_at: int
+    created_at: _Time
     status: Literal[
         "validating", "failed", "in_progress", "finalizing", "completed", "expired", "cancelling", "cancelled"
     ]

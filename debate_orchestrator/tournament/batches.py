@@ -133,6 +133,9 @@ class Batches:
         if batch and batch.model != model:
             problem = f"{BATCHES} has a call to {model} in a batch of {short_repr(batch.model)}."
             raise BadFile(problem, hint="restore the file from a copy")
+        if call in self._calls:
+            problem = "Two journals of this tournament begin with the same nonce."
+            raise BadFile(problem, hint="move one of them away, and its debate is held again")
         future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         self._calls[call] = _Call(model, body, code, future)
         if batch:

@@ -294,10 +294,11 @@ class DatabaseJournal(JournalWriter):
     def load(self, lines: list[bytes], count: int) -> None:
         """Takes in the lines that the database has. BadJournal if they are damaged, or are not as many as it counts:
         lines would be appended after a hole."""
-        if len(lines) != count:
-            raise DamagedJournal(f"{self.path} has {len(lines):,} lines, and the database counts {count:,}.")
         self.entries = parse(self.path, b"".join(lines)).entries if lines else []
-        self.stored = len(self.entries)
+        if not len(self.entries) == len(lines) == count:
+            held = f"{len(self.entries):,} events in {len(lines):,} lines"
+            raise DamagedJournal(f"{self.path} has {held}, and the database counts {count:,}.")
+        self.stored = count
 
     def _write(self, line: bytes) -> None:
         self._must_take_lines()
@@ -427,8 +428,8 @@ class FolderSync:
 
     def _lines(self, debate: str) -> list[bytes]:
         """The complete lines of a journal in the folder, each with its newline."""
-        data = read_regular(self.tournament.journal_of(debate))
-        return data[: data.rfind(b"\n") + 1].splitlines(keepends=True)
+        *lines, _ = read_regular(self.tournament.journal_of(debate)).split(b"\n")
+        return [line + b"\n" for line in lines]  # a carriage return may stand in the white space of JSON
 
     async def _bring_one(self, debate: str, before: int, debate_status: DebateStatus) -> None:
         """Brings what only the folder has of a journal, unless a worker has it meanwhile."""
