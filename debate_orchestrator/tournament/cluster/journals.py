@@ -296,8 +296,7 @@ class DatabaseJournal(JournalWriter):
         lines would be appended after a hole."""
         self.entries = parse(self.path, b"".join(lines)).entries if lines else []
         if not len(self.entries) == len(lines) == count:
-            held = f"{len(self.entries):,} events in {len(lines):,} lines"
-            raise DamagedJournal(f"{self.path} has {held}, and the database counts {count:,}.")
+            raise DamagedJournal(f"{self.path} has {len(self.entries):,} events in {len(lines):,} lines of {count:,}.")
         self.stored = count
 
     def _write(self, line: bytes) -> None:
@@ -428,8 +427,8 @@ class FolderSync:
 
     def _lines(self, debate: str) -> list[bytes]:
         """The complete lines of a journal in the folder, each with its newline."""
-        *lines, _ = read_regular(self.tournament.journal_of(debate)).split(b"\n")
-        return [line + b"\n" for line in lines]  # a carriage return may stand in the white space of JSON
+        data = read_regular(self.tournament.journal_of(debate))
+        return [line + b"\n" for line in data.split(b"\n")[:-1]]  # not at carriage returns: JSON may hold them
 
     async def _bring_one(self, debate: str, before: int, debate_status: DebateStatus) -> None:
         """Brings what only the folder has of a journal, unless a worker has it meanwhile."""
