@@ -65,20 +65,20 @@ class Vendor:
         self.batches[id] = Kept(file, calls, datetime.now(UTC).timestamp(), name)
         return json.dumps(self._told(id))
 
-    def _get(self, path: str, spoiled: Callable[[str, Any], Any]) -> str:
+    def _get(self, path: str, altered: Callable[[str, Any], Any]) -> str:
         path, _, query = path.partition("?")
         parts = path.removeprefix("/v1").removeprefix("/messages").split("/")[1:]
         if parts[-1] in ("results", "content"):
             lines = [self._line(call) for call in self.batches[parts[1]].calls]
-            return "".join(json.dumps(line) + "\n" for line in spoiled("results", lines))
+            return "".join(json.dumps(line) + "\n" for line in altered("results", lines))
         if len(parts) == 2:
-            return json.dumps(spoiled("batch", self._told(parts[1])))
-        listed = spoiled("list", sorted(map(self._told, self.batches), key=self._created, reverse=True))
+            return json.dumps(altered("batch", self._told(parts[1])))
+        listed = altered("list", sorted(map(self._told, self.batches), key=self._created, reverse=True))
         after = dict(pair.split("=") for pair in query.split("&"))
         last = after.get("after") or after.get("after_id")
         begin = [batch["id"] for batch in listed].index(last) + 1 if last else 0
         page = {"data": listed[begin : begin + 20], "has_more": begin + 20 < len(listed)}
-        return json.dumps(spoiled("page", page))
+        return json.dumps(altered("page", page))
 
     def _created(self, told: Json) -> float:
         return self.batches[told["id"]].created
@@ -121,10 +121,10 @@ def _is_earlier(batch: Json) -> bool:
 
 
 def _batches(change: Callable[[Json], Json]) -> Callable[[str, Any], Any]:
-    def spoiled(what: str, told: Any) -> Any:
+    def altered(what: str, told: Any) -> Any:
         return [change(one) for one in told] if what == "list" else change(told) if what == "batch" else told
 
-    return spoiled
+    return altered
 
 
 def _counts(change: Callable[[int], Any]) -> Callable[[str, Any], Any]:

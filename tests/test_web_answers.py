@@ -75,6 +75,25 @@ def test_a_stream_ends_with_its_viewer(monkeypatch: pytest.MonkeyPatch) -> None:
     serving(visit, OneLink(stream, hosts=[], admit=lambda *_: RequestLimit(0)), send_buffer=4096)
 
 
+def test_the_head_of_a_stream_is_whole_at_once() -> None:
+    """A client, or a proxy for many of them, uses the connection again: nothing may still be under way there."""
+    sent = list[Any]()
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def receive() -> Any:
+        await asyncio.sleep(3600)
+
+    async def run() -> None:
+        stream = live.EventStream(live.Viewers(), lambda: [b": begun\n\n"], "seat")
+        await asyncio.wait_for(stream({"type": "http", "method": "HEAD"}, receive, send), 20)
+
+    asyncio.run(run())
+    assert [message["type"] for message in sent] == ["http.response.start", "http.response.body"]
+    assert sent[0]["status"] == 200 and sent[1] == {"type": "http.response.body", "body": b""} and not live._open
+
+
 def test_answers_share_the_bytes_of_a_page() -> None:
     """A page that is kept is encoded once."""
 

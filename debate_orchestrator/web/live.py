@@ -88,7 +88,7 @@ class EventStream:
         headers = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no")]
         headers += [(b"retry-after", b"30")] if full else []
         await send({"type": "http.response.start", "status": 503 if full else 200, "headers": headers})
-        if full:
+        if full or scope.get("method") == "HEAD":  # a proxy uses the connection again once it has the head
             await send({"type": "http.response.body", "body": b""})
             return
         _open[visitor] += 1
