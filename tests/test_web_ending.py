@@ -143,11 +143,17 @@ def test_the_process_of_a_server_that_has_ended_is_gone(debate: Run, here: Path)
     try:
         assert server.stdout is not None and server.stderr is not None
         address = server.stdout.readline().strip()
-        asking = threading.Thread(target=lambda: httpx.get(f"{address}debates/r/report", timeout=60), daemon=True)
+
+        def ask() -> None:
+            with pytest.raises(httpx.RemoteProtocolError):  # the server is gone before it answers
+                httpx.get(f"{address}debates/r/report", timeout=60)
+
+        asking = threading.Thread(target=ask, daemon=True)
         asking.start()
         assert server.stdout.readline() == "held\n"
         server.send_signal(signal.SIGINT)
         assert server.wait(60) == 130
+        asking.join(60)
         assert "some work did not end" in server.stderr.read()
     finally:
         server.kill()
