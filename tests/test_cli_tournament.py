@@ -6,6 +6,7 @@ import json
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
 import contests
 import pytest
@@ -13,11 +14,13 @@ from conftest import Run
 from messages_server import Server
 from started import started
 
-from debate_orchestrator.core.events import BriefSent, Spoke, StructuredReplyGiven
+from debate_orchestrator.core.events import BriefSent, Event, ReplyEvent, Spoke, StructuredReplyGiven
+from debate_orchestrator.engine import turn
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.tournament import folder
 from debate_orchestrator.tournament.spec import model_of
 from debate_orchestrator.util.data import to_yaml
+from debate_orchestrator.util.errors import BadJournal
 
 pytestmark = pytest.mark.usefixtures("few_draws")
 
@@ -50,6 +53,22 @@ def test_from_new_to_all_journals(debate: Run) -> None:
     assert debate("tournament", "new").code == 2
     assert debate("tournament", "rate", "demo").out == "No model is ranked: stand-ins spoke in every debate.\n"
     assert "Complete." in debate("check", str(journals("demo")[0])).out
+
+
+def test_the_end_of_a_run_counts_what_is_lost(debate: Run, spec: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where journals take no more, the last line claims that all is saved only of what else was answered."""
+    record = turn.record_event
+
+    def record_event(journal: Any, current: Any, event: Event, on_event: Any = None) -> bool:
+        if isinstance(event, ReplyEvent):
+            raise BadJournal("It takes no more.")
+        return record(journal, current, event, on_event)
+
+    monkeypatch.setattr(turn, "record_event", record_event)
+    ran = debate("tournament", "run", "spec.yaml", "--to", "out", "--rehearse")
+    lost = ran.err.count("Lost: ")
+    assert ran.code != 0 and lost
+    assert f" debates left. {lost} answers lost, as named above. What else was answered is saved. Go on" in ran.err
 
 
 def test_a_plan_is_written(debate: Run, spec: Path) -> None:

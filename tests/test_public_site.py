@@ -271,7 +271,7 @@ def test_the_queue_says_how_long(here: Path) -> None:
         (TransientError("secret", maybe_billed=True), "did not answer in time"),
         (OverBudget("secret"), "Try: start a debate with fewer rounds"),
         (LockedJournal("secret"), "Try: load this page again"),
-        (JournalWriteError("secret"), "What was said until now is kept"),
+        (JournalWriteError("secret"), "What was saved until now is kept"),
         (ProviderFailed("secret"), "Try: come back later"),
         (RuntimeError("secret"), "Try: come back later"),
     ],

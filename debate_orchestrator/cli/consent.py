@@ -170,8 +170,8 @@ def _saying_what_is_saved(debate: OpenDebate) -> Iterator[OpenDebate]:
     with debate:
         try:
             yield debate
-        except KeyboardInterrupt:
-            raise KeyboardInterrupt(f"interrupted; {debate.saved}") from None
+        except KeyboardInterrupt as interrupt:  # its text names what is lost
+            raise KeyboardInterrupt(" ".join(filter(None, ("interrupted;", str(interrupt), debate.saved)))) from None
 
 
 def has_agreed(path: str, risks: Sequence[Risk]) -> bool:

@@ -17,7 +17,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.debate import OpenDebate
 from debate_orchestrator.engine.floor import audience_question
 from debate_orchestrator.engine.issues import current_issues
-from debate_orchestrator.engine.retry import UnsavedEvents
+from debate_orchestrator.engine.retry import UnsavedEvents, lost_sentence
 from debate_orchestrator.engine.turn import OnEvent
 from debate_orchestrator.prompting.person_turns import hides_ballots
 from debate_orchestrator.util import model_spec
@@ -235,8 +235,8 @@ class Controls:
         self.quit()
 
     def terminate(self) -> None:
-        """Handles SIGTERM, which a system sends seconds before it kills: cancels the calls under way, and keeps the
-        part of each reply that has come. What does not end by itself within a second is cancelled again."""
+        """Handles SIGTERM and SIGHUP, which a system sends seconds before it kills: cancels the calls under way, and
+        keeps the part of each reply that has come. What does not end by itself within a second is cancelled again."""
         self.unsaved.give_up()
         self.user_quit = True
         self.stop.set()
@@ -320,8 +320,8 @@ async def controlled(
     debate: OpenDebate, screen: Screen | None, on_event: OnEvent, person: TerminalPeople | None
 ) -> AsyncIterator[Controls]:
     """The keys and interrupts of a debate, for as long as the block drives it. The first interrupt waits for the
-    replies under way, since they are paid for; the second one, or SIGTERM, leaves them. Raises KeyboardInterrupt if
-    work is left then."""
+    replies under way, since they are paid for; the second one, SIGTERM or SIGHUP leaves them. Raises KeyboardInterrupt
+    if work is left then; it says how much is lost."""
     controls = Controls(debate, None if screen is None else screen.live, on_event, person)
     holding: AbstractAsyncContextManager[TerminalControl | None] = (
         nullcontext() if screen is None else screen.session(controls.press)
@@ -339,4 +339,4 @@ async def controlled(
         for problem in error.problems:
             print_status(problem)
     if controls.user_quit and not debate.state.complete:
-        raise KeyboardInterrupt
+        raise KeyboardInterrupt(lost_sentence(controls.unsaved.lost))

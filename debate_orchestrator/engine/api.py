@@ -26,6 +26,7 @@ from debate_orchestrator.engine.debate import (
     seat_providers,
 )
 from debate_orchestrator.engine.estimate import estimate
+from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.engine.turn import OnEvent, OnText
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.reports import report_files
@@ -221,7 +222,11 @@ def _judging(
 
 
 async def open_debate(
-    settings: Settings | Mapping[str, Any], *, rehearse: bool = False, people: bool = False
+    settings: Settings | Mapping[str, Any],
+    *,
+    rehearse: bool = False,
+    people: bool = False,
+    unsaved: UnsavedEvents | None = None,
 ) -> DebateFiles:
     """Write the journal of a new debate and ask for no turn yet. This is a coroutine.
 
@@ -232,6 +237,7 @@ async def open_debate(
         settings: as in `run`.
         rehearse: as in `run`.
         people: whether the caller can ask the people in the seats that are filled by `human`.
+        unsaved: holds positions that were paid for while the disk is full, and tells of it; by default in the log.
 
     Returns:
         The paths of the debate's files.
@@ -245,7 +251,7 @@ async def open_debate(
         print(step(files.journal).turns)
     """
     hosted = _settings(settings, lambda seat: model_spec.HOST)
-    with await _create(hosted, rehearse=rehearse, people=people) as debate:
+    with await _create(hosted, rehearse=rehearse, people=people, unsaved=unsaved) as debate:
         return debate.files
 
 
@@ -339,14 +345,16 @@ def _must_be_trusted(path: str, found: Sequence[risks.Risk], trust: bool) -> Non
         raise BadSettings(f"{path}: this journal asks for more than a debate ({listed}). Pass trust=True to agree.")
 
 
-async def _create(settings: Settings, *, rehearse: bool = False, people: bool = False) -> OpenDebate:
+async def _create(
+    settings: Settings, *, rehearse: bool = False, people: bool = False, unsaved: UnsavedEvents | None = None
+) -> OpenDebate:
     files = DebateFiles.of_output(settings.output)
     if rehearse:
         settings, files = start.rehearsed(settings), files.with_suffix(".rehearsed")
     start.check_settings(settings, files, people=people)
     opened = await start.opened_with_positions(settings)
     expected = estimate(opened).sentence() if rehearse else ""
-    return await create_paid_debate(opened, files, start.notes_after_opened(settings, expected))
+    return await create_paid_debate(opened, files, start.notes_after_opened(settings, expected), unsaved)
 
 
 async def _run(debate: OpenDebate, on_event: OnEvent | None, on_text: OnText | None) -> DebateResult:

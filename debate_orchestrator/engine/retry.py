@@ -26,6 +26,7 @@ from debate_orchestrator.util.errors import (
     TransientError,
 )
 from debate_orchestrator.util.messages import Tell
+from debate_orchestrator.util.numbers import plural
 
 FIRST = 1.0
 """Seconds of the first wait, before jitter."""
@@ -95,6 +96,11 @@ def next_delay(
     return seconds if spent + seconds <= limit else None
 
 
+def lost_sentence(lost: int) -> str:
+    """How many answers are lost, each of which was named before; empty if none is."""
+    return f"{plural(lost, 'answer')} lost, as named above." if lost else ""
+
+
 class UnsavedEvents:
     """Events that wait to be written. `tell` is called with a sentence when something begins to wait, is saved, or
     is lost because the user gave up or the journal takes no more."""
@@ -103,7 +109,9 @@ class UnsavedEvents:
         self._tell_user = tell
         self._given_up = 0
         self.lost = 0
-        """What was lost so far."""
+        """How many events were lost so far; each was named."""
+        self.unsaved = dict[str, str]()
+        """What waits now or was lost, with the sentence on it."""
 
     async def written(self, what: str, write: Callable[[], Result]) -> Result:
         """What `write` returns, which is called until it succeeds; `what` names in messages what is written.
@@ -119,7 +127,8 @@ class UnsavedEvents:
             self.name_lost(what)
             raise
         notice = "It is kept in memory and saved as soon as there is room. Ctrl-C discards it."
-        self._tell(f"{what} can't be saved: {why}. {notice}")
+        self.unsaved[what] = f"{what} can't be saved: {why}. {notice}"
+        self._tell(self.unsaved[what])
         before = self._given_up
         try:
             while True:
@@ -140,6 +149,7 @@ class UnsavedEvents:
         except BaseException:
             self.name_lost(what)
             raise
+        self.unsaved.pop(what, None)
         self._tell(f"Saved: {what}.")
         return result
 
@@ -150,7 +160,8 @@ class UnsavedEvents:
     def name_lost(self, what: str) -> None:
         """Says what is lost, and counts it."""
         self.lost += 1
-        self._tell(f"Lost: {what}.")
+        self.unsaved[what] = f"Lost: {what}."
+        self._tell(self.unsaved[what])
 
     def _tell(self, message: str) -> None:
         with suppress(OSError):  # stderr may be closed, or go to the same full disk

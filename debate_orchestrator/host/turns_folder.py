@@ -157,7 +157,7 @@ def _encoded(brief: str) -> bytes:
 
 def wait_for_replies(awaited: Iterable[TurnFiles], seconds: float) -> None:
     """Waits until each of these reply files is there and whole, or for that many seconds. Turns without a brief file
-    are not waited for."""
+    are not waited for. An interrupt says that nothing is lost: what was accepted is saved before a wait."""
     end, before = time.monotonic() + seconds, list[tuple[int, int] | None]()
     with_brief = [turn_files for turn_files in awaited if os.path.lexists(turn_files.brief)]
     while with_brief:
@@ -166,7 +166,10 @@ def wait_for_replies(awaited: Iterable[TurnFiles], seconds: float) -> None:
         if left <= 0 or (all(now) and now == before):
             return
         before = now
-        time.sleep(min(_LOOK, left))
+        try:
+            time.sleep(min(_LOOK, left))
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt("interrupted; every reply that was accepted is saved.") from None
 
 
 def _written(path: str) -> tuple[int, int] | None:

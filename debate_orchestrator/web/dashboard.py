@@ -183,7 +183,9 @@ class Dashboard:
 
     async def _run(self, prepared: Prepared) -> str:
         """Opens a debate and runs it; its journal."""
-        files = await open_debate(prepared.settings, rehearse=prepared.rehearsal, people=True)
+        files = await open_debate(
+            prepared.settings, rehearse=prepared.rehearsal, people=True, unsaved=self._runs.unsaved
+        )
         self._runs.start(files.journal, written_here)
         return files.journal
 

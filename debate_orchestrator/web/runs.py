@@ -44,14 +44,15 @@ from debate_orchestrator.util.errors import (
     BadSettings,
     DebateError,
     JournalWriteError,
+    LockedJournal,
     Paused,
 )
-from debate_orchestrator.util.messages import ignore
+from debate_orchestrator.util.messages import Tell, ignore
 from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.threads import in_debate_pool, to_its_end
 from debate_orchestrator.web import blocks, folder
 from debate_orchestrator.web.live import Viewers, message
-from debate_orchestrator.web.log import tell_error
+from debate_orchestrator.web.log import tell_error, tell_line
 from debate_orchestrator.web.repeated_forms import RepeatedForms
 
 _FLUSH_SECONDS = 0.12
@@ -67,8 +68,7 @@ def error_sentences(error: Exception) -> list[str]:
     """What an error says to the user whose keys and files it may name."""
     if isinstance(error, DebateError):
         return error.problems
-    tell_error(error)
-    return ["The server failed here. Everything up to now is saved."]
+    return ["The server failed here. What was saved until now is kept."]
 
 
 def must_be_among(shown: Iterable[Risk], found: Iterable[Risk]) -> None:
@@ -183,12 +183,13 @@ class Run:
     """A debate that runs in this process. It ends when nothing is left that can be asked from here, when it is paused,
     or when a provider fails; `problems` then says why."""
 
-    def __init__(self, path: str, people: BrowserPeople, explain: Explain, require_consent: RequireConsent):
+    def __init__(self, path: str, people: BrowserPeople, explain: Explain, tell: Tell, require_consent: RequireConsent):
         self.path, self.people, self.viewers = path, people, Viewers()
         self.problems: list[str] = []
         self.failure: Exception | None = None
         """Why it ended before its debate was complete, unless it was paused on purpose."""
-        self._explain, self._require_consent = explain, require_consent
+        self._explain, self._tell, self._require_consent = explain, tell, require_consent
+        self.unsaved = UnsavedEvents(self._tell_unsaved)
         self.first_hash: str | None = None
         """The hash of its first line, by which another journal of the same name is told from it."""
         with suppress(OSError):  # its task then fails in the same way, and tells of it
@@ -277,8 +278,8 @@ class Run:
         except Exception as error:
             self.failure = error
         finally:
-            if self.failure is not None:
-                self.problems = self._explain(self.failure)
+            self._tell_failure()
+            self.problems = self._found_problems()
             self.debate = None
             if self._flush is not None:
                 self._flush.cancel()
@@ -301,13 +302,28 @@ class Run:
                 on_event=self._on_event,
                 on_text=self._on_text,
                 stop=self._stop,
-                unsaved=UnsavedEvents(self._journal_waits),
+                unsaved=self.unsaved,
             )
             if not debate.state.due:
                 await to_its_end(lambda: finish(debate))
 
-    def _journal_waits(self, sentence: str) -> None:
-        self.problems = self._explain(JournalWriteError(sentence))
+    def _tell_failure(self) -> None:
+        """Tells the owner why the run failed, unless another process has the debate."""
+        if isinstance(self.failure, DebateError) and not isinstance(self.failure, LockedJournal):
+            self._tell(f"{type(self.failure).__name__}: {self.failure}")
+        elif self.failure is not None and not isinstance(self.failure, LockedJournal):
+            tell_error(self.failure)
+
+    def _found_problems(self) -> list[str]:
+        """What viewers are told of the failure, and of what waits for room in the journal or is lost."""
+        unsaved, failure = list(self.unsaved.unsaved.values()), self.failure
+        if unsaved and isinstance(failure, DebateError | None):
+            failure = JournalWriteError([*(failure.problems if failure else ()), *unsaved])
+        return self._explain(failure) if failure else []
+
+    def _tell_unsaved(self, sentence: str) -> None:
+        self._tell(sentence)
+        self.problems = self._found_problems()
         self._tell_status()
 
     def _on_event(self, debate: DebateState, event: Event) -> None:
@@ -355,20 +371,33 @@ class Runs:
     """The debates that run here, by the path of their journal, and the forms that begin them."""
 
     def __init__(
-        self, explain: Explain = error_sentences, *, remembered: bool = True, forms: RepeatedForms | None = None
+        self,
+        explain: Explain = error_sentences,
+        tell: Tell = tell_line,
+        *,
+        remembered: bool = True,
+        forms: RepeatedForms | None = None,
     ) -> None:
-        """`explain` says to viewers why a debate is paused. The next server of the folder continues debates that are
-        `remembered`."""
+        """`explain` says to viewers why a debate is paused; `tell` gets what the owner should know, a line each. The
+        next server of the folder continues debates that are `remembered`."""
         self.forms = forms or RepeatedForms()
         self._runs: dict[str, Run] = {}
         self._problems: dict[str, list[str]] = {}
         self._shutting_down = False
-        self._explain, self._remembered = explain, remembered
+        self._explain, self._tell, self._remembered = explain, tell, remembered
+        self.unsaved = UnsavedEvents(tell)
+        """For what is paid for before a debate is open."""
+        self._lost = 0
 
     def problems(self, path: str) -> list[str]:
         """Why a debate is paused; empty if nothing has failed since the server was started."""
         run = self._runs.get(path)
         return run.problems if run is not None else self._problems.get(path, [])
+
+    @property
+    def lost(self) -> int:
+        """How many replies could not be saved; each was told."""
+        return self.unsaved.lost + self._lost + sum(run.unsaved.lost for run in self._runs.values())
 
     def running(self, path: str) -> Run | None:
         run = self._runs.get(path)
@@ -378,7 +407,7 @@ class Runs:
         """Goes on with a debate, unless it runs already. `require_consent` gets the risks of its journal as it is
         when it is opened; `written_here` is for one that this program has just written."""
         if (run := self.running(path)) is None:
-            run = self._runs[path] = Run(path, BrowserPeople(), self._explain, require_consent)
+            run = self._runs[path] = Run(path, BrowserPeople(), self._explain, self._tell, require_consent)
             self._problems.pop(path, None)
             run.task.add_done_callback(lambda _: self._ended(run))
             self._remember()
@@ -386,6 +415,7 @@ class Runs:
 
     def _ended(self, run: Run) -> None:
         """Forgets a run, and keeps only why it failed: the journal has the rest."""
+        self._lost += run.unsaved.lost
         if self._runs.get(run.path) is run:
             del self._runs[run.path]
             if run.failure is not None:

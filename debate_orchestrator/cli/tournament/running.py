@@ -17,7 +17,7 @@ from debate_orchestrator.cli.interrupts import STOPPING, graceful_stop_of_calls,
 from debate_orchestrator.cli.output import print_json, print_problems, print_status, say
 from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.cli.tournament.progress import Progress, details, print_line, shown, status_line
-from debate_orchestrator.engine.retry import UnsavedEvents
+from debate_orchestrator.engine.retry import UnsavedEvents, lost_sentence
 from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.provider import Permissions
 from debate_orchestrator.storage.paths import DebateFiles
@@ -181,7 +181,7 @@ def run_tournament(tournament: Tournament, options: Options, must_be_locked: Cal
         print_status(f"{len(tournament.schedule) - left:,} of {plural(len(tournament.schedule), 'debate')} complete.")
     interrupted = coroutines.run(_run(run, progress, unsaved, options))
     resume = command("tournament resume", tournament.folder) + (" --batch" if options.batch else "")
-    return _end(run, progress.numbers(run), options, resume, interrupted=interrupted)
+    return _end(run, progress.numbers(run), options, resume, interrupted=interrupted, lost=unsaved.lost)
 
 
 def _must_be_callable(spec: TournamentSpec, options: Options) -> None:
@@ -322,12 +322,16 @@ def _write_reports(run: TournamentRun, *, quiet: bool) -> dict[str, list[str]]:
     return problems
 
 
-def _end(run: TournamentRun, numbers: RunCounts, options: Options, resume: str, *, interrupted: bool) -> int:
-    """Writes reports, and says how a run ended and what to do next; `resume` is the command that continues."""
+def _end(
+    run: TournamentRun, numbers: RunCounts, options: Options, resume: str, *, interrupted: bool, lost: int = 0
+) -> int:
+    """Writes reports, and says how a run ended and what to do next; `resume` is the command that continues, `lost` the
+    number of answers that could not be saved."""
     unwritten = _write_reports(run, quiet=options.quiet) if options.reports else {}
     folder = run.tournament.folder
     left = numbers.debates - numbers.complete
-    saved = "what was answered is saved" if options.cluster is None else "what workers have stored is saved"
+    answered = f"{lost_sentence(lost)} What else was answered is saved" if lost else "what was answered is saved"
+    saved = answered if options.cluster is None else "what workers have stored is saved"
     stopped = _left_over(run, left, saved, resume) if left and not interrupted else None
     if options.json:
         status = "done" if not left else "interrupted" if interrupted else "stopped"
@@ -371,7 +375,7 @@ def _left_over(run: TournamentRun, left: int, saved: str, resume: str) -> Paused
         debate_status.is_complete or debate_status.status == "unusable" for debate_status in run.statuses.values()
     )
     ending = PermanentFailure if unusable or any(why.startswith(INTERNAL_ERROR) for why in whys) else Paused
-    return ending([*lines, f"{plural(left, 'debate')} left. {saved.capitalize()}. Go on with `{resume}`."])
+    return ending([*lines, f"{plural(left, 'debate')} left. {saved[:1].upper()}{saved[1:]}. Go on with `{resume}`."])
 
 
 def _reason(why: str, debates: Sequence[str]) -> str:

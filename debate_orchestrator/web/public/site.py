@@ -24,12 +24,12 @@ from debate_orchestrator.setup.answers import make_settings
 from debate_orchestrator.setup.plain_positions import worded_positions
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util.data import is_link
-from debate_orchestrator.util.errors import DebateError, JournalWriteError, LockedJournal, OverBudget, Paused
+from debate_orchestrator.util.errors import DebateError, JournalWriteError, OverBudget, Paused
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import few_combining_marks, one_line
 from debate_orchestrator.web import folder
 from debate_orchestrator.web.live import Viewers
-from debate_orchestrator.web.log import Seldom, tell_error
+from debate_orchestrator.web.log import Seldom
 from debate_orchestrator.web.open_files import bounds, is_out_of_files
 from debate_orchestrator.web.public import visitors
 from debate_orchestrator.web.public.limits import LimitsUnavailable, VisitorCounts
@@ -66,7 +66,8 @@ class Site:
         """`log` gets what the owner should know, a line each. BadSettings where the moderation can't be loaded."""
         self.rules, self.visitor_counts = rules, visitor_counts
         self.topic_screener = TopicScreener(rules.moderation)
-        self.runs = Runs(self._explain, remembered=False, forms=RepeatedForms(self.topic_screener.drop))
+        forms = RepeatedForms(self.topic_screener.drop)
+        self.runs = Runs(visitors.public_reasons, log, remembered=False, forms=forms)
         self.queue = StartQueue(self.runs, rules.at_once, rules.queue, self._ended)
         self.log = log
         self._seldom = Seldom()
@@ -126,7 +127,7 @@ class Site:
     async def _open(self, name: str, settings: Settings, offer: Offer, address: str) -> str:
         day, visitor = await self._day_and_visitor(address)  # it may be another day by now
         await self._admit(name, day, visitor, offer)
-        opening = asyncio.ensure_future(open_debate(settings, rehearse=offer.rehearsal))
+        opening = asyncio.ensure_future(open_debate(settings, rehearse=offer.rehearsal, unsaved=self.runs.unsaved))
         try:
             files = await asyncio.shield(opening)
         except Exception as error:
@@ -245,13 +246,6 @@ class Site:
         while self._owed:
             name, _ = self._owed.popitem()
             self.log(f"{name}: what it has left of its cap stays reserved.")
-
-    def _explain(self, error: Exception) -> list[str]:
-        if not isinstance(error, DebateError):
-            tell_error(error)
-        elif not isinstance(error, LockedJournal):
-            self.log(f"{type(error).__name__}: {error}")
-        return visitors.public_reasons(error)
 
     def _ended(self, run: Run) -> None:
         """Gives back what was reserved for a complete debate and not spent."""

@@ -146,7 +146,7 @@ def public_reasons(error: Exception) -> list[str]:
     if is_out_of_files(error):
         return ["Too many people use this site at the moment. Nothing that was said is lost."]
     if isinstance(error, JournalWriteError):
-        return ["This site can't save anything at the moment. What was said until now is kept."]
+        return ["This site can't save anything at the moment. What was saved until now is kept."]
     if isinstance(error, OverBudget):
         hint = "start a debate with fewer rounds"
         return [with_hint("This debate has reached the most that one debate may cost. What was said is kept.", hint)]
