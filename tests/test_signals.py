@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from conftest import Run
+from conftest import STATED, Run
 from debates import opened_event
 from messages_server import Server, serving
 from started import started
@@ -22,6 +22,7 @@ from started import started
 from debate_orchestrator.core.events import Opened, Spoke
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.reply import Reply
+from debate_orchestrator.host import turns_folder
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.providers import anthropic
 from debate_orchestrator.providers.bounded_body import LimitedBody
@@ -30,7 +31,7 @@ from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.storage.journal import read
 
 J = "r.journal.jsonl"
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 TALK = ("--topic=T", "--format=conversation", "--a=anthropic:m", "--b=anthropic:m", "--output=r.md")
 OPEN = ("open", *TALK, "--position-a=It is so.", "--position-b=It is not so.")
 HOSTED = ("open", "--topic=Tabs", "--a=host", "--b=host", "--judge=anthropic:m", "--no-issues", "--output=r.md")
@@ -111,6 +112,14 @@ def test_a_signal_before_a_verb_begins(sign: signal.Signals) -> None:
     assert (ran.stdout, ran.stderr, ran.returncode) == ("", "", 130)
 
 
+def test_a_closed_terminal_ends_nothing_under_nohup() -> None:
+    """SIGHUP stays ignored where the program was started so."""
+    command = [sys.executable, "-c", AT_AN_IMPORT, str(int(signal.SIGHUP))]
+    ignoring = ["sh", "-c", 'trap "" HUP; exec "$@"', "sh", *command]
+    ran = subprocess.run(ignoring, capture_output=True, text=True, check=False, timeout=60)
+    assert ran.returncode == 0 and "adversarial" in ran.stdout, ran.stderr
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("sign", SIGNALS)
 def test_an_interrupt_at_a_step_says_how_to_go_on(sign: signal.Signals, server: Server) -> None:
@@ -128,6 +137,14 @@ def test_an_interrupt_at_a_step_says_how_to_go_on(sign: signal.Signals, server: 
     server.held = 0
     with started("resume", J, "--quiet") as process:
         assert process.end().code == 0
+
+
+def test_an_interrupted_wait_says_what_is_saved(here: Path, debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step that is interrupted while it waits for replies has lost nothing, and says so."""
+    assert debate("open", *STATED, "--a=host", "--b=host", "--judge=host", "--output=r.md").code == 0
+    monkeypatch.setattr(turns_folder.time, "sleep", lambda _: signal.raise_signal(signal.SIGINT))
+    ran = debate("step", J, "--wait", "9")
+    assert ran.code == 130 and "interrupted; every reply that was accepted is saved." in ran.err
 
 
 def test_nothing_is_read_after_positions_were_paid(server: Server, debate: Run) -> None:

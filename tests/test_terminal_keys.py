@@ -219,7 +219,7 @@ def test_whatever_ends_it(ending: signal.Signals | None) -> None:
             viewer.press("q")
         else:
             os.kill(viewer.pid, ending)
-        expected = {None: 0, signal.SIGINT: 130}.get(ending, -(ending or 0))
+        expected = {None: 0, signal.SIGINT: 130, signal.SIGHUP: 130}.get(ending, -(ending or 0))
         assert viewer.see_end() == expected
         assert viewer.plain and not viewer.glass.hidden
         assert not re.search("─|Traceback", viewer.glass.text)

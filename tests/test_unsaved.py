@@ -89,7 +89,7 @@ def test_answers_wait_for_room(server: Server) -> None:
     assert read(J).torn == 0 and Path("r.md").exists()
 
 
-@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_gives_up_what_waits_for_room(sign: signal.Signals, server: Server) -> None:
     """One interrupt ends the wait for room, and names each answer that is lost; `resume` asks for those alone."""
     server.held, server.whole = 5, 0.3
@@ -104,7 +104,7 @@ def test_an_interrupt_gives_up_what_waits_for_room(sign: signal.Signals, server:
     assert "Traceback" not in ended.err
     for turn in JUDGES:
         assert f"Lost: {turn}: its reply" in ended.err, turn
-    assert f"debate resume {J}" in ended.err
+    assert f"interrupted; 3 answers lost, as named above. 2 turns saved. Go on with `debate resume {J}`." in ended.err
     assert read(J).torn == 0 and asked() == ["1.opening.a", "1.opening.b", *JUDGES]
     with started("resume", J) as process:
         assert process.end().code == 0
@@ -132,6 +132,7 @@ def test_a_step_says_what_is_lost(server: Server) -> None:
 
     assert ended.code == 130, ended
     assert ended.err.count("Lost: ") == 3
+    assert "interrupted; 3 answers lost, as named above. 2 turns saved." in ended.err
     assert read(J).torn == 0
 
 

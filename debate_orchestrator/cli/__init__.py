@@ -6,23 +6,33 @@ imported when it is asked for, so that `debate --help` loads none of them.
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
 from argparse import Namespace
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import Any
+
+from debate_orchestrator.util.signals import terminating
 
 
 def main(argv: list[str] | None = None) -> None:
     """Runs one verb and exits: 0 done, 2 the user's mistake, 3 stopped with work left, 4 a provider failed for good,
     130 interrupted."""
     try:
-        with _sigterm_as_interrupt():
+        with _signals_as_interrupts():
             code = _main(argv)
     except KeyboardInterrupt:  # before the verb began or after it ended
         code = 130
+    if argv is None and _handles_signals():  # this process ends now
+        signal.signal(signal.SIGINT, lambda *_: os._exit(130))  # Python would print a traceback of its own end
     sys.exit(code)
+
+
+def _handles_signals() -> bool:
+    return threading.current_thread() is threading.main_thread()  # Python lets no other thread do it
 
 
 def _main(argv: list[str] | None) -> int:
@@ -72,7 +82,8 @@ def _run(argv: list[str] | None) -> int:
     except SystemExit as usage:  # of argparse: what was asked for is printed, or what is wrong with the command line
         return int(usage.code or 0)
     except KeyboardInterrupt as interrupt:
-        print_problems([str(interrupt) or "interrupted; every reply that was accepted is saved."])
+        with _handled([signal.SIGINT], signal.SIG_IGN):  # a second Ctrl-C would cut the line off
+            print_problems([str(interrupt) or "interrupted."])
         return 130
     except BrokenPipeError:
         return 141  # as a shell reports a process that a closed pipe ended
@@ -80,17 +91,20 @@ def _run(argv: list[str] | None) -> int:
         return _report_failure(error, as_json=getattr(arguments, "json", False))
 
 
+def _signals_as_interrupts() -> AbstractContextManager[None]:
+    """Makes SIGTERM and SIGHUP raise KeyboardInterrupt, so that a verb can say what was lost."""
+    return _handled(terminating(), signal.default_int_handler)
+
+
 @contextmanager
-def _sigterm_as_interrupt() -> Iterator[None]:
-    """Makes SIGTERM raise KeyboardInterrupt, so that a verb can say what was lost."""
-    if threading.current_thread() is not threading.main_thread():  # Python lets no other thread handle signals
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+def _handled(signs: Iterable[signal.Signals], handler: Any) -> Iterator[None]:
+    """These signals have that handler, in the main thread; afterwards the one that they had."""
+    before = {sign: signal.signal(sign, handler) for sign in signs} if _handles_signals() else {}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for sign, earlier in before.items():
+            signal.signal(sign, earlier)
 
 
 def _report_failure(error: Exception, *, as_json: bool) -> int:

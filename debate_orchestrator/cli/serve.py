@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.output import print_status, say
 from debate_orchestrator.util import threads
+from debate_orchestrator.util.signals import terminating
 from debate_orchestrator.web import must_be_installed
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ def run(arguments: argparse.Namespace) -> int:
     must_be_installed()
     from debate_orchestrator.web import server
 
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a service manager takes exit code 130 for a failure
+    for sign in terminating():
+        signal.signal(sign, signal.SIG_DFL)  # a service manager takes exit code 130 for a failure
 
     public = arguments.public is not None
 
@@ -57,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-_LEFT = "debate: some work did not end within {:g} s and was left. Every reply that was accepted is saved."
+_LEFT = "debate: some work did not end within {:g} s and was left."
 
 
 def _rules(path: str, *, trusted: bool) -> SiteRules:

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from debate_orchestrator.cli import exit_code, flags
 from debate_orchestrator.cli.interrupts import graceful_stop
-from debate_orchestrator.cli.output import print_json, print_problems, print_status, say
+from debate_orchestrator.cli.output import print_json, print_problems, say
 from debate_orchestrator.cli.tournament import specs
-from debate_orchestrator.engine.retry import UnsavedEvents
+from debate_orchestrator.engine.retry import UnsavedEvents, lost_sentence
 from debate_orchestrator.util import coroutines
 from debate_orchestrator.util.errors import PermanentFailure
+from debate_orchestrator.util.messages import ignore
 from debate_orchestrator.util.numbers import plural
-from debate_orchestrator.util.sanitize import one_line
+from debate_orchestrator.web.log import take_records, tell_line
 
 if TYPE_CHECKING:
     from debate_orchestrator.cli.tournament.progress import Progress
@@ -81,7 +82,7 @@ class _Ended(NamedTuple):
             f"{plural(count, 'debate')} stopped, since the database refused what was to be written. {why}"
             for why, count in self.refused.most_common(_SHOWN)
         ]
-        return [*found, self._told_lost] if self.lost else found
+        return [*found, *filter(None, [lost_sentence(self.lost)])]
 
     @property
     def left(self) -> str:
@@ -91,11 +92,9 @@ class _Ended(NamedTuple):
             if self.put_back
             else "the database does not take debates back now, so other workers take those under way after the lease"
         )
-        return f"interrupted; {where}{f'. {self._told_lost}' if self.lost else ', with all that was answered.'}"
-
-    @property
-    def _told_lost(self) -> str:
-        return f"{plural(self.lost, 'answer')} lost, as named above."
+        return (
+            f"interrupted; {where}{f'. {lost_sentence(self.lost)}' if self.lost else ', with all that was answered.'}"
+        )
 
 
 async def _work(arguments: argparse.Namespace, progress: Progress, concurrency: int) -> _Ended:
@@ -114,11 +113,9 @@ async def _work(arguments: argparse.Namespace, progress: Progress, concurrency: 
             problems.append(f"{consent} Try: --trust, if you trust all of it.")
         return problems
 
-    def told(message: str) -> None:
-        """Prints one line: the names in it come from the database, and could add lines of their own."""
-        print_status(one_line(message))
-
-    tell = (lambda message: None) if arguments.quiet else told
+    take_records()
+    # The names in what is told come from the database, and could add lines of their own.
+    tell = ignore if arguments.quiet else tell_line
     async with opened(arguments.url, tell) as database:
         worker = Worker(
             database,
@@ -127,11 +124,11 @@ async def _work(arguments: argparse.Namespace, progress: Progress, concurrency: 
             permissions=permissions,
             on_change=progress,
             tell=tell,
-            unsaved=UnsavedEvents(told),
+            unsaved=UnsavedEvents(tell_line),
         )
         tell(f"Waiting for debates from {database.where}. Ctrl-C ends this worker.")
         showing = None if arguments.quiet or arguments.json else asyncio.create_task(_show(progress))
-        with graceful_stop(worker.stop, worker.cancel_jobs) as interruption:
+        with graceful_stop(worker.stop, worker.cancel_jobs, tell=tell_line) as interruption:
             await worker.work(until_done=arguments.until_done)
         if showing is not None:
             showing.cancel()
@@ -148,5 +145,5 @@ async def _show(progress: Progress) -> None:
         line = f"{plural(progress.completed, 'debate')} completed here · {progress.in_flight:,} calls in flight"
         line += f", {progress.rate():,.0f} a minute"
         if line != last:
-            print_status(line)
+            tell_line(line)
         last = line

@@ -19,8 +19,6 @@ from debate_orchestrator.terminal.live import Live
 TICK = 1 / 20
 """Seconds between two paints."""
 _KEY = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|.)?|.", re.DOTALL)
-_ENDING = (signal.SIGQUIT, signal.SIGHUP)
-"""Signals that end the process, unless it was started with these ignored."""
 
 
 def split_keys(data: bytes) -> list[str]:
@@ -56,7 +54,9 @@ class TerminalControl:
         """The terminal's modes before keys were read; None while they are not."""
         self._lent = False
         self._ticking: asyncio.Task[None] | None = None
-        self._ending = [sign for sign in _ENDING if signal.getsignal(sign) is signal.SIG_DFL]
+        quits = signal.getsignal(signal.SIGQUIT) is signal.SIG_DFL
+        self._ending = [signal.SIGQUIT] if quits else []
+        """Signals that end the process at once; it may have been started with SIGQUIT ignored."""
 
     @property
     def reads_keys(self) -> bool:

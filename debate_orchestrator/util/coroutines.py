@@ -1,4 +1,5 @@
-"""Runs coroutines from synchronous code, so that Ctrl-C and SIGTERM cancel them instead of raising inside the loop."""
+"""Runs coroutines from synchronous code, so that signals that end the program cancel them, and raise nothing in the
+loop."""
 
 from __future__ import annotations
 
@@ -7,6 +8,8 @@ import signal
 import threading
 from collections.abc import Coroutine
 from typing import Any, TypeVar
+
+from debate_orchestrator.util.signals import terminating
 
 Result = TypeVar("Result")
 
@@ -20,7 +23,8 @@ def run(coroutine: Coroutine[Any, Any, Result]) -> Result:
     """
     if threading.current_thread() is not threading.main_thread():
         return asyncio.run(coroutine)
-    raising = [sign for sign in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(sign) is signal.default_int_handler]
+    signs = (signal.SIGINT, *terminating())
+    raising = [sign for sign in signs if signal.getsignal(sign) is signal.default_int_handler]
     interrupt = _Interrupt()
     try:
         for sign in raising:

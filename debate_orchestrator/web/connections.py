@@ -4,19 +4,22 @@ read."""
 from __future__ import annotations
 
 import asyncio
-import logging
 import re
+import signal
 import socket
+import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from debate_orchestrator.util.signals import terminating
 from debate_orchestrator.web import guard
-from debate_orchestrator.web.log import Seldom, SeldomHandler, tell_line
+from debate_orchestrator.web.log import Seldom, take_records, tell_line
 from debate_orchestrator.web.open_files import bounds, is_out_of_files
 
 HEAD_SECONDS = 10.0
@@ -59,8 +62,7 @@ class Server(uvicorn.Server):
         super().__init__(config)
         self._end_debates = end_debates
         self._seldom = Seldom()
-        for name in ("uvicorn", "asyncio"):
-            logging.getLogger(name).handlers = [SeldomHandler()]
+        take_records()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         asyncio.get_running_loop().set_exception_handler(self._failed)
@@ -71,6 +73,24 @@ class Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         await self._end_debates()
         await super().shutdown(sockets)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """As in uvicorn, and for SIGHUP too."""
+        here = threading.current_thread() is threading.main_thread()  # which alone handles signals
+        with super().capture_signals():
+            before = {sign: signal.signal(sign, self.handle_exit) for sign in (terminating() if here else ())}
+            try:
+                yield
+            finally:
+                for sign, handler in before.items():
+                    signal.signal(sign, handler)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begins the end, which is bounded. A second signal changes nothing: uvicorn would leave out the application's
+        end for it, and print tracebacks of what is then cancelled."""
+        if not self.should_exit:
+            super().handle_exit(sig, frame)
 
     def _failed(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """Ignores accepts that fail because too many files are open: asyncio reports each one, and tries again."""

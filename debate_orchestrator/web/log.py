@@ -1,4 +1,4 @@
-"""What the server prints of its failures: seldom, and without waiting until it is read."""
+"""What servers and workers print: failures seldom, and nothing that waits until it is read."""
 
 from __future__ import annotations
 
@@ -65,12 +65,18 @@ class Seldom:
         return True
 
 
+def take_records() -> None:
+    """Has a `SeldomHandler` print what is logged where no other handler takes it: Python's own one waits until it is
+    read."""
+    logging.lastResort = SeldomHandler()
+
+
 class SeldomHandler(logging.Handler):
-    """Prints what libraries log: one record for each type of error, or for each message without an error, in a
-    minute."""
+    """Prints warnings and errors that are logged: one record for each type of error, or for each message without an
+    error, in a minute."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(logging.WARNING)
         self._seldom = Seldom()
 
     def emit(self, record: logging.LogRecord) -> None:

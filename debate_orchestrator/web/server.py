@@ -21,9 +21,11 @@ from urllib.parse import urlsplit
 import uvicorn
 from starlette.routing import Mount, Route, Router
 
+from debate_orchestrator.engine.retry import lost_sentence
 from debate_orchestrator.prompting.replies import MAX_SIZE
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.paths import state_folder
+from debate_orchestrator.util import coroutines
 from debate_orchestrator.util.errors import BadFile, BadSettings
 from debate_orchestrator.util.messages import ignore
 from debate_orchestrator.web import folder, pages
@@ -154,6 +156,8 @@ def _is_link(path: str, tokens: Tokens) -> bool:
 
 
 LOOPBACK = "127.0.0.1"
+End = Callable[[], Awaitable[None]]
+"""Ends what is served."""
 
 
 def serve(
@@ -171,7 +175,7 @@ def serve(
         hosts = _hosts(port, more_hosts) if more_hosts else [f"{name}:{port}"]
         app = create_app(tokens, hosts, runs)
         ready(f"http://{name}:{port}{DASHBOARD}{tokens.dashboard}/")
-        _run(app, listening, runs.shutdown, ending)
+        _run(app, listening, runs, runs.shutdown, ending)
 
 
 def _new_origin() -> tuple[str, str]:
@@ -205,7 +209,7 @@ def serve_public(
         port = listening[0].getsockname()[1]
         app = views.create_app(site, _hosts(port, more_hosts))
         ready(f"http://{LOOPBACK}:{port}/")
-        _run(app, listening, site.shutdown, ending)
+        _run(app, listening, site.runs, site.shutdown, ending)
 
 
 def _hosts(port: int, more: Sequence[str]) -> list[str]:
@@ -251,10 +255,8 @@ def _has_ipv6() -> bool:
     return True
 
 
-def _run(
-    app: App, listening: list[socket.socket], shutdown: Callable[[], Awaitable[None]], ending: Callable[[], None]
-) -> None:
-    """Serves until it is interrupted."""
+def _run(app: App, listening: list[socket.socket], runs: Runs, shutdown: End, ending: Callable[[], None]) -> None:
+    """Serves until it is interrupted, and then says whether any reply of the `runs` was lost."""
 
     async def end() -> None:
         ending()
@@ -266,6 +268,7 @@ def _run(
         http=Connection,
         backlog=bounds().accepted,
         ws="none",
+        log_config=None,
         log_level="error",  # what clients send brings about warnings
         access_log=False,
         server_header=False,
@@ -273,7 +276,12 @@ def _run(
         timeout_keep_alive=10,
         timeout_graceful_shutdown=1,
     )
-    Server(config, end).run(sockets=listening)
+    try:
+        coroutines.run(Server(config, end).serve(sockets=listening))
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(
+            f"interrupted; {lost_sentence(runs.lost) or 'every reply that was accepted is saved.'}"
+        ) from None
 
 
 _PAGE = """\

@@ -1,0 +1,350 @@
+"""What a server says of replies that can't be saved: on the page of their debate, in its log and in its last line; and
+how it ends on signals."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvicorn
+from debates import opened_event
+from public_server import ask, served_public, start
+from public_site import visiting_public
+from web_visitor import visiting
+
+from debate_orchestrator.cli import worker
+from debate_orchestrator.core.events import Event, Opened, ReplyEvent
+from debate_orchestrator.core.reply import Reply
+from debate_orchestrator.core.settings import Settings
+from debate_orchestrator.engine import api, retry, turn
+from debate_orchestrator.engine.debate import create_debate
+from debate_orchestrator.providers import discovery
+from debate_orchestrator.storage.journal import JournalWriter
+from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.util.errors import BadJournal, JournalWriteError
+from debate_orchestrator.web import connections
+from debate_orchestrator.web.public.visitors import public_reasons
+from debate_orchestrator.web.runs import Run, Runs, error_sentences, written_here
+
+J = "r.journal.jsonl"
+LOST = "Lost: 1.opening.a: its reply"
+Fail = Callable[[Exception | None], None]
+
+
+@pytest.fixture
+def fail(here: Path, monkeypatch: pytest.MonkeyPatch) -> Fail:
+    """A debate of stand-ins is there. The function says how the writing of replies fails from then on."""
+    cast = dict.fromkeys(("a", "b", "judge"), ("rehearse",))
+    create_debate(opened_event(cast=cast), DebateFiles.of_journal(J)).journal.close()
+    failing: list[Exception | None] = [None]
+    record = turn.record_event
+
+    def record_event(journal: JournalWriter, current: Any, event: Event, on_event: Any = None) -> bool:
+        if isinstance(event, ReplyEvent) and failing[0] is not None:
+            raise failing[0]
+        return record(journal, current, event, on_event)
+
+    monkeypatch.setattr(turn, "record_event", record_event)
+    monkeypatch.setattr(retry, "WRITE_AGAIN", 0.01)
+    return lambda error: failing.__setitem__(0, error)
+
+
+async def until(happened: Callable[[], object]) -> None:
+    """Waits for something to happen."""
+    end = time.monotonic() + 20
+    while not happened():
+        assert time.monotonic() < end, "it did not happen"
+        await asyncio.sleep(0.005)
+
+
+def run_of(told: list[str], explain: Callable[[Exception], list[str]]) -> tuple[Runs, Run]:
+    runs = Runs(explain, told.append, remembered=False)
+    return runs, runs.start(J, written_here)
+
+
+@pytest.mark.parametrize("explain", [error_sentences, public_reasons])
+def test_a_server_that_ends_names_the_replies_that_are_lost(fail: Fail, explain: Any) -> None:
+    """Each reply that waits for room is told, and so is each that is lost when the server ends; they are counted."""
+    fail(JournalWriteError("full", "no room"))
+    told: list[str] = []
+
+    async def served() -> int:
+        runs, run = run_of(told, explain)
+        await until(lambda: told)
+        assert "can't be saved: no room" in told[0] and run.problems
+        await runs.shutdown()
+        return runs.lost
+
+    assert asyncio.run(served()) == 1
+    assert sum(line.startswith(LOST) for line in told) == 1
+
+
+def test_a_journal_that_takes_no_more_names_the_replies_that_are_lost(fail: Fail) -> None:
+    """The page of the debate says why it is paused and what is lost, visitors are not told that it is kept, and both
+    still count when the server ends."""
+    fail(BadJournal("The journal is gone."))
+    told: list[str] = []
+
+    async def served(explain: Any) -> str:
+        runs, run = run_of(told, explain)
+        await asyncio.wait([run.task])
+        await until(lambda: runs.running(J) is None and runs.problems(J))
+        assert runs.lost == sum(line.startswith("Lost: ") for line in told) > 0
+        return " ".join(runs.problems(J))
+
+    shown = asyncio.run(served(error_sentences))
+    assert "The journal is gone." in shown and LOST in shown
+    told.clear()
+    assert asyncio.run(served(public_reasons)) == public_reasons(JournalWriteError(""))[0]
+
+
+@pytest.mark.parametrize("explain", [error_sentences, public_reasons])
+def test_nothing_is_said_to_wait_once_it_is_saved(fail: Fail, explain: Any) -> None:
+    """The page says that replies can't be saved for as long as that is so."""
+    fail(JournalWriteError("full", "no room"))
+    told: list[str] = []
+
+    async def served() -> None:
+        runs, run = run_of(told, explain)
+        await until(lambda: told)
+        fail(None)
+        await until(lambda: len(told) > 1)
+        assert told[1].startswith("Saved: 1.opening.a: its reply") and run.problems == []
+        await runs.shutdown()
+
+    asyncio.run(served())
+
+
+@pytest.fixture
+def full_once(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Positions are paid for, and the disk has no room when their debate is opened first."""
+    opened_with_positions, create = api.start.opened_with_positions, JournalWriter.create
+    paid, tried = Reply(text="{}", brief_digest="b", by="anthropic:m", called=True), list[object]()
+
+    async def derived(settings: Settings) -> Opened:
+        return (await opened_with_positions(settings)).model_copy(update={"derived": (paid,)})
+
+    def full(path: str, opened: Opened) -> JournalWriter:
+        tried.append(path)
+        if len(tried) == 1:
+            raise JournalWriteError("full", "no room")
+        return create(path, opened)
+
+    monkeypatch.setattr(api.start, "opened_with_positions", derived)
+    monkeypatch.setattr(JournalWriter, "create", full)
+    monkeypatch.setattr(retry, "WRITE_AGAIN", 0.01)
+    monkeypatch.setattr(discovery, "available", lambda *_: [])
+
+
+POSITIONS = "the positions that were derived can't be saved: no room."
+
+
+def test_a_dashboard_tells_that_positions_wait(full_once: None, capsys: pytest.CaptureFixture[str]) -> None:
+    """The terminal of the dashboard says that what was paid for before a debate is open waits for room."""
+    with visiting() as visitor:
+        form = {"topic": "Should we move to gRPC?", "rounds": "1", "action": "start"}
+        visitor.until(visitor.send("/new", form).headers["location"], "Complete")
+    assert POSITIONS in capsys.readouterr().err
+
+
+def test_a_public_site_tells_its_owner_that_positions_wait(full_once: None) -> None:
+    """The log of a public site says the same."""
+    with visiting_public() as visitor:
+        visitor.until(visitor.start({"topic": "Should we use tabs?", "rounds": "1"}).headers["location"], "Complete")
+        assert [line for line in visitor.log if line.startswith(POSITIONS)]
+
+
+# A process of its own
+
+SERVER = """
+import asyncio, os, signal, sys, threading
+from debate_orchestrator.core.events import ReplyEvent
+from debate_orchestrator.engine import turn
+from debate_orchestrator.util.errors import JournalWriteError
+from debate_orchestrator.web.runs import Runs
+
+record, shutdown, how = turn.record_event, Runs.shutdown, sys.argv.pop(1)
+
+def full(journal, current, event, on_event=None):
+    if isinstance(event, ReplyEvent):
+        raise JournalWriteError("full", "no room")
+    return record(journal, current, event, on_event)
+
+async def ended(runs):
+    os.kill(os.getpid(), signal.SIGINT)
+    await asyncio.sleep(0)
+    await shutdown(runs)
+
+if how == "full":
+    turn.record_event = full
+if how == "twice":
+    Runs.shutdown = ended
+if how == "busy":
+    threading.Thread(target=threading.Event().wait).start()
+sys.argv[1:] = ["serve", "--public", "--no-browser", "--port", "0"]
+from debate_orchestrator.cli import main
+main()
+"""
+"""A public site that lets stand-ins debate: without room for replies, with a second Ctrl-C while it ends, or with a
+thread that does not end."""
+
+
+class Site:
+    """Such a site as a process."""
+
+    def __init__(self, process: subprocess.Popen[str]):
+        assert process.stdout is not None
+        self.process, self.said = process, list[str]()
+        self.port = int(process.stdout.readline().strip().rsplit(":", 1)[1].strip("/"))
+        assert asyncio.run(ask(self.port, "/")).status == 200  # it serves, so that signals are the server's
+
+    def hear(self, words: str) -> None:
+        """Reads its standard error up to a line with these words."""
+        assert self.process.stderr is not None
+        while words not in (line := self.process.stderr.readline()):
+            assert line, self.said
+            self.said.append(line)
+        self.said.append(line)
+
+    def end(self) -> str:
+        """All that it said, once it has ended on Ctrl-C."""
+        assert self.process.stderr is not None
+        assert self.process.wait(60) == 130
+        return "".join([*self.said, *self.process.stderr.readlines()])
+
+
+@contextmanager
+def site(how: str) -> Iterator[Site]:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    environment = {**os.environ, "XDG_STATE_HOME": str(Path("state").resolve())}
+    command = [sys.executable, "-c", SERVER, how]
+    process: subprocess.Popen[str] = subprocess.Popen(command, env=environment, **pipes)  # type: ignore[call-overload]
+    try:
+        yield Site(process)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_the_last_line_counts_what_is_lost(here: Path) -> None:
+    """The last line of a server that Ctrl-C ends claims that all is saved only where nothing was lost."""
+    with site("full") as served:
+        asyncio.run(start(served.port, "Is tea better than coffee?", **{"position.a": "Yes.", "position.b": "No."}))
+        served.hear("can't be saved")
+        served.process.send_signal(signal.SIGINT)
+        said = served.end()
+    lost = said.count("Lost: ")
+    assert lost and re.search(rf"\ndebate: interrupted; {lost} answers? lost, as named above\.\n\Z", said), said
+
+
+@pytest.mark.parametrize("how", ["twice", "busy"])
+def test_a_second_interrupt_ends_in_one_line(here: Path, how: str) -> None:
+    """Another Ctrl-C, while the debates are ended or after the last line, prints no traceback."""
+    with site(how) as served:
+        served.process.send_signal(signal.SIGINT)
+        served.hear("interrupted; every reply that was accepted is saved.")
+        if how == "busy":
+            time.sleep(0.5)  # until Python waits for the thread
+            served.process.send_signal(signal.SIGINT)
+        said = served.end()
+    assert "Traceback" not in said and said.count("\n") == 2, said
+
+
+MODERATOR = """
+import os, pathlib, sys, time
+pathlib.Path("asked").write_text(str(os.getpid()))
+time.sleep(600)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="this system has no SIGHUP")
+def test_no_program_outlives_a_closed_terminal(here: Path) -> None:
+    """SIGHUP ends the server in good order, with the program that looks at a topic."""
+    Path("moderator.py").write_text(MODERATOR, encoding="utf-8")
+    seats = dict.fromkeys(("a", "b", "judge"), "rehearse")
+    rules = {"moderation": f"{sys.executable} moderator.py", "offers": {"x": {"cast": seats, "free": True}}}
+
+    def send(port: int) -> None:
+        with suppress(AssertionError, OSError, IndexError, asyncio.IncompleteReadError):  # the server ends meanwhile
+            asyncio.run(start(port, "Is tea better?", **{"position.a": "Yes.", "position.b": "No."}))
+
+    with served_public(here, rules) as served:
+        asking = threading.Thread(target=send, args=(served.port,))
+        asking.start()
+        asyncio.run(until(lambda: Path("asked").exists() and Path("asked").read_text()))
+        served.process.send_signal(signal.SIGHUP)
+        assert served.process.wait(60) == -signal.SIGHUP
+        asking.join(60)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(Path("asked").read_text()), 0)
+
+
+# A standard error that is not read
+
+
+@contextmanager
+def full_pipe() -> Iterator[None]:
+    """Standard error is a pipe that is full, and not read."""
+    reading, writing = os.pipe()
+    with open(writing, "w", encoding="utf-8") as pipe, open(reading, "rb", buffering=0):
+        os.set_blocking(writing, False)
+        with suppress(BlockingIOError):
+            while True:
+                os.write(writing, b"x" * 4096)
+        os.set_blocking(writing, True)
+        with redirect_stderr(pipe):
+            yield
+
+
+def test_what_is_logged_holds_up_no_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A record that no handler takes is left out where it can't be printed at once."""
+    monkeypatch.setattr(logging, "lastResort", logging.lastResort)  # to be set back
+
+    async def end() -> None:
+        """Ends nothing."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        """Answers nothing."""
+
+    connections.Server(uvicorn.Config(app, log_config=None), end)
+    with full_pipe():
+        logging.Logger("a library").warning("It waits.")
+
+
+def test_what_is_told_holds_up_no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lines on how far a worker is are left out where they can't be printed at once."""
+    monkeypatch.setattr(worker, "_LINE", 0.0)
+
+    class Counts:
+        """A worker that completes a debate whenever it is looked at."""
+
+        looks, in_flight = 0, 0
+
+        @property
+        def completed(self) -> int:
+            self.looks += 1
+            return self.looks
+
+        def rate(self) -> float:
+            return 0.0
+
+    async def shown() -> None:
+        counts: Any = Counts()
+        showing = asyncio.create_task(worker._show(counts))
+        await until(lambda: counts.looks > 3)
+        showing.cancel()
+
+    with full_pipe():
+        asyncio.run(shown())
