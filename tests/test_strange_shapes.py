@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
+from core import test_decision as decision
 from core.folding import debated
 from counting import calls
 from reply_codes import code_of
@@ -143,3 +144,15 @@ def test_a_reply_that_could_be_better_is_sent_back_with_its_first_problems() -> 
 
     assert len(problems) == MAX_LISTED + 2
     assert problems[-2:] == [f"{debate.due[0].id}: there are more problems than these {MAX_LISTED}.", rapporteur.ONCE]
+
+
+def test_a_brief_for_another_draft_has_the_first_problems_of_the_last_one() -> None:
+    """A decision brief of a hundred reasons, each with a mark that nothing bears out, has hundreds of problems."""
+    fault = {"kind": "unclear", "where": "weighing", "problem": "It says nothing."}
+    first = decision.brief(why=[decision.reason("held")] * 100)
+    script = {"final.brief.rapporteur": first, "final.brief-check.rapporteur": {"findings": [fault]}}
+    debate = decision.at("final.brief-revised.rapporteur", script)
+    shown = brief(debate, debate.due[0]).messages[-1].parts[-1].rpartition("<<< FOUND")[2].partition("\nEND ")[0]
+
+    assert len(rapporteur.left_standing(debate)) > 100
+    assert shown.count("\n- ") == MAX_LISTED + 1 and "there are more problems than these 20." in shown
