@@ -160,15 +160,16 @@ class _Normalizer:
         self._names_of: dict[tuple[str, ...], _Names] = {}
 
     def _wanted_of(self, shape: Mapping[str, Field]) -> _Wanted:
+        """What is looked up in the records of a shape."""
         fields = fields_asked(shape, self.shape_context)
         names = [*fields]
         coded = [name for name in names if fields[name] is CODE]
-        places = {name: f"right behind {before}" for before, name in pairwise(names)} | dict.fromkeys(
-            names[:1], "first"
-        )
+        places = dict.fromkeys(names[:1], "first")
+        places |= {name: f"right behind {before}" for before, name in pairwise(names)}
         return _Wanted(fields, self._names(tuple(names)), coded, places)
 
     def _names(self, names: tuple[str, ...]) -> _Names:
+        """What is looked up of an object with these keys, worked out once."""
         if names not in self._names_of:
             meant = {phrase(name): name for name in names}
             meant |= {text: side for side in self.sides if side in names for text in self.sides[side]}
