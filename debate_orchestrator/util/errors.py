@@ -40,7 +40,7 @@ MAX_KNOWN, MAX_WORD_LENGTH = 1_000, 200
 """Known words that `suggest` compares with, and characters that a word may have."""
 MAX_LISTED = 20
 """Problems of one kind that are told."""
-MAX_TOLD_LENGTH = 6_000
+MAX_TOLD_LENGTH = 8_000
 """Characters of the problems of one kind that are told; a first one that is longer stands alone."""
 MAX_NAMES_LENGTH = 500
 """Characters of the names that a problem lists."""
