@@ -35,7 +35,8 @@ from debate_orchestrator.core.events import (
     StructuredReplyGiven,
 )
 from debate_orchestrator.core.phases import Turn
-from debate_orchestrator.core.schema import check, names_turns
+from debate_orchestrator.core.reply_check import check
+from debate_orchestrator.core.schema import names_turns
 from debate_orchestrator.core.state import DebateState, JudgedRound, SlotPosition, make_plan
 from debate_orchestrator.util.errors import OutOfTurn, short_repr
 

@@ -49,8 +49,9 @@ def _alternative(
 ) -> dict[str, Any]:
     properties = {}
     for name, field in fields.items():
-        empty = name not in filled and empty_value(field) is None
-        plain = {"type": "null"} if empty else _schema(field, context, conditional=field.optional)
+        absent = name not in filled and empty_value(field) is None
+        unconditional = field.model_copy(update={"only_if": {}, "unless": {}})
+        plain = {"type": "null"} if absent else _schema(unconditional, context)
         properties[name] = plain | ({"enum": allowed[name]} if name in allowed else {})
         properties[name] |= {"description": field.description} if field.description else {}
     return _object(properties)
@@ -60,14 +61,12 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
-def _schema(field: Field, context: ShapeContext, *, conditional: bool | None = None) -> dict[str, Any]:
-    """The schema of a field; `conditional` says whether it may be null, if its own conditions do not."""
+def _schema(field: Field, context: ShapeContext) -> dict[str, Any]:
+    """The schema of a field, also of one for each side or issue."""
     schema = _plain(field, context)
     if keys := field.keys(context):
         schema = _object(dict.fromkeys(keys, schema))
-    if conditional is None:
-        conditional = bool(field.only_if or field.unless or field.optional)
-    if conditional and empty_value(field) is None:
+    if field.may_be_null:
         if "anyOf" in schema:
             schema = {"anyOf": [*schema["anyOf"], {"type": "null"}]}
         else:

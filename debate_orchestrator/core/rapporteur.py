@@ -11,10 +11,11 @@ from typing import Any
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, JUDGE, Phase, Turn
-from debate_orchestrator.core.schema import SPARE_REPLY_FACTOR, Shape, beyond_limits
+from debate_orchestrator.core.reply_check import beyond_limits
+from debate_orchestrator.core.schema import Shape, held_fields
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.util.errors import short_repr
+from debate_orchestrator.util.errors import first_few, short_repr
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import count_words
 
@@ -32,6 +33,8 @@ ONCE = "This is asked for once. If your next reply does not change it, the repor
 """The last problem of a reply that has its shape and could be better: by it such a reply is recognised."""
 FORMER_ONCE = "A reply is sent back for this once only. What stays as it is stands in the report."
 """The same in journals of earlier versions."""
+_SPARE_FACTOR = 1.1
+"""How many times the words asked for a whole decision brief it may have before it is sent back."""
 
 
 class IssueList(FrozenModel):
@@ -153,7 +156,7 @@ def quality_problems(debate: DebateState, turn: Turn, reply: Mapping[str, Any]) 
     """Reasons to have a reply of the rapporteur that has its shape written again, a sentence each: lists that are too
     short or too long, and claims of a decision brief that its own table or the record contradicts."""
     shape = debate.shape(turn) or {}
-    found = beyond_limits(shape, reply)
+    found = list(beyond_limits(shape, reply))
     if "recommendation" not in reply:
         return found
     found += [*_table_problems(reply), *_length_problems(shape, turn.phase, reply)]
@@ -180,15 +183,15 @@ def _is_default(case: Mapping[str, Any]) -> bool:
 def _length_problems(shape: Shape, phase: Phase, reply: Mapping[str, Any]) -> Iterator[str]:
     repeated = sum(count_words(case["then"]) for case in reply.get("by_case") or () if _is_default(case))
     words = _words(shape, {**reply, "changed": ""}) - repeated  # what the debate changed stands behind the report
-    if phase.words and words > SPARE_REPLY_FACTOR * phase.words:
+    if phase.words and words > _SPARE_FACTOR * phase.words:
         yield f"the reply: it has {words} words; write at most {phase.words}, and drop what carries least."
 
 
 def _words(shape: Shape, record: Mapping[str, Any]) -> int:
     """The words in all texts of a reply."""
     words = 0
-    for name, field in shape.items():
-        values = record.get(name)
+    for name in held_fields(shape, record):
+        field, values = shape[name], record[name]
         for value in values if isinstance(values, list) else [values]:
             if isinstance(value, Mapping):
                 words += _words(field.fields, value)
@@ -205,7 +208,7 @@ def left_standing(debate: DebateState) -> list[str]:
 
 def resend_problems(turn: Turn, found: Sequence[str]) -> list[str]:
     """The problems with which a reply is sent back for its quality."""
-    return [*(f"{turn.id}: {problem}" for problem in found), ONCE]
+    return [*first_few((f"{turn.id}: {problem}" for problem in found), turn.id), ONCE]
 
 
 def was_sent_back(debate: DebateState, turn: Turn) -> bool:

@@ -147,12 +147,8 @@ def reserved_field_problems(
         if (field := shape.get(key)) is not None:
             yield from (((key, *keys), problem) for keys, problem in _field_problems(key, rule, field, sides))
         elif inner and not rule.left_out:
-            yield (), f"got no {key!r}; expected a record of {', '.join(_needed(reserved))}"
-
-
-def _needed(reserved: Mapping[str, ReservedField]) -> list[str]:
-    """The fields that a record must have."""
-    return [name for name, rule in reserved.items() if not rule.left_out]
+            needed = ", ".join(name for name, rule in reserved.items() if not rule.left_out)
+            yield (), f"got no {key!r}; expected a record of {needed}"
 
 
 def _field_problems(name: str, rule: ReservedField, field: Field, sides: Sequence[str]) -> Iterator[tuple[Keys, str]]:

@@ -6,7 +6,7 @@ reached when all turns before it are taken, and no reply decides anything about 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from types import MappingProxyType
 from typing import NamedTuple
@@ -305,19 +305,12 @@ def heard(debate: DebateState, listener: Turn) -> list[Turn]:
     count. They are as they were given; a judge of the mirrored debate is shown them mirrored."""
     return [
         turn
-        for turn in _earlier(debate, listener)
+        for stage in takewhile(lambda stage: all(turn.id != listener.id for turn in stage), debate.stages)
+        for turn in stage
         if (turn.phase.reply == "text" or not turn.judging)
         and not isinstance(debate.replies.get(turn.id), Rejected)
         and (listener.hears_as in _hearers(debate, turn) or turn.seat == listener.seat)
     ]
-
-
-def _earlier(debate: DebateState, listener: Turn) -> Iterator[Turn]:
-    """The turns of the stages before that of a turn."""
-    for stage in debate.stages:
-        if any(turn.id == listener.id for turn in stage):
-            return
-        yield from stage
 
 
 def _hearers(debate: DebateState, turn: Turn) -> tuple[str, ...]:

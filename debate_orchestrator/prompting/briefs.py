@@ -37,6 +37,7 @@ from debate_orchestrator.prompting.reply_code import (
     without_value,
 )
 from debate_orchestrator.util import sanitize
+from debate_orchestrator.util.errors import first_few
 from debate_orchestrator.util.numbers import percent
 from debate_orchestrator.util.redact import redact_values, redactor
 
@@ -423,7 +424,7 @@ def _for_rapporteur(debate: DebateState, turn: Turn, heard: list[dict[str, Any]]
         "standings": rapporteur.issue_standings(debate),
         "dissent": rapporteur.dissent_rows(debate),
         "findings": rapporteur.decision_brief_faults(debate),
-        "shortcomings": rapporteur.left_standing(debate),
+        "shortcomings": [*first_few(rapporteur.left_standing(debate), "the brief")],
     }
 
 

@@ -1,7 +1,7 @@
 """Makes questions for a person of the shape of a structured reply, and a reply of the answers.
 
 Answers are kept as they were typed, by the place of their field, and read anew each time. A changed answer may change
-which fields are asked for, and no answer is lost by that. `core.schema.check` decides whether the reply will do.
+which fields are asked for, and no answer is lost by that. `core.reply_check.check` decides whether the reply will do.
 """
 
 from __future__ import annotations
@@ -12,16 +12,8 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core import transcript_entries
-from debate_orchestrator.core.schema import (
-    MAX_ITEMS,
-    Field,
-    Shape,
-    ShapeContext,
-    applies,
-    check,
-    empty_value,
-    fields_asked,
-)
+from debate_orchestrator.core.reply_check import check
+from debate_orchestrator.core.schema import MAX_ITEMS, Field, Shape, ShapeContext, applies, empty_value, fields_asked
 from debate_orchestrator.util.errors import BadReply, short_repr
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.terminal_text import chosen

@@ -12,7 +12,7 @@ import json
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate, islice
 from typing import Any, NamedTuple
 
@@ -129,7 +129,9 @@ def find_with_code(text: str, code: Code) -> dict[str, Found]:
         raise ValueError("behind the object with the code stands the beginning of another one, which has faults")
     if found and _has_another(text, own, [value for _, (value, _) in found.values()], begun):
         raise ValueError("it holds objects with the code that differ, and tags of private working between them")
-    left = _without((part for part, _ in repaired.values()), f"{public}\n{rest[begun:]}" if found else rest)
+    left = f"{public}\n{rest[begun:]}" if found else rest
+    for text_of_part, _ in repaired.values():
+        left = left.replace(text_of_part, " ")
     if (start := _start_with_code(left, code)) is not None:
         ended = code.end_field.casefold() in left[start:].casefold()
         ends_early = f"the object with the code ends before its {code.end_field}"
@@ -188,12 +190,6 @@ def _is_private(before: str, after: str) -> bool:
     or the reply begins with working that is never closed. Tags on quoted lines are a speaker's."""
     before, after = (_QUOTED_LINE.sub("", part) for part in (before, after))
     return closes_private(after) or not without_private(f"{before}{{}}").strip()
-
-
-def _without(parts: Iterable[str], text: str) -> str:
-    for part in parts:
-        text = text.replace(part, " ")
-    return text
 
 
 def _public(text: str, bare: str) -> str:
@@ -255,18 +251,17 @@ def _problem(text: str) -> str:
     """What is wrong with a text that begins with the object with the code and has its end."""
     part = text[: text.rfind("}") + 1] or text
     twice = list[str]()
+
+    def note_twice(pairs: list[tuple[str, Any]]) -> None:
+        twice.extend(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
+
     try:
-        decoder = json.JSONDecoder(object_pairs_hook=lambda pairs: twice.extend(_doubled(key for key, _ in pairs)))
-        decoder.raw_decode(part)
+        json.JSONDecoder(object_pairs_hook=note_twice).raw_decode(part)
         if twice:
             return f"the key {short_repr(twice[0])} is written twice in one object"
     except (ValueError, RecursionError):
         pass
     return "a key of it stands twice, a bracket is wrong, or a text holds quotation marks that are not escaped"
-
-
-def _doubled(keys: Iterable[str]) -> list[str]:
-    return [key for key, count in Counter(keys).items() if count > 1]
 
 
 def _is_repairable(text: str) -> bool:

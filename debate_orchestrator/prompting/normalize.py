@@ -15,15 +15,17 @@ from typing import Any, NamedTuple
 from debate_orchestrator.core.schema import (
     MAX_ITEMS,
     Field,
+    OncePerShape,
     Shape,
     ShapeContext,
     applies,
     empty_value,
     fields_asked,
+    held_fields,
 )
 from debate_orchestrator.prompting.reply_code import CODE, Code, coded_shape, phrase, text_behind
 from debate_orchestrator.util.data import strict_json
-from debate_orchestrator.util.errors import short_repr, with_hint
+from debate_orchestrator.util.errors import listed, short_repr, with_hint
 
 MAX_CHANGES = 40
 """Changes that are told one by one."""
@@ -104,10 +106,9 @@ def _one_problem(uncoded: Mapping[str, str], code: Code | None) -> list[str]:
     (first, hint), *more = uncoded.items()
     if not more:
         return [with_hint(f"{first}: the code of the turn is missing here.", hint)]
-    left = len(uncoded) - _MAX_PLACES
-    named = ", ".join([*uncoded][:_MAX_PLACES]) + (f" and {left} more" if left > 0 else "")
+    places = listed(uncoded, most=_MAX_PLACES)
     hint = f'write "{code.text}" in each, as the keys at the end of the brief show it'
-    return [with_hint(f"the code of the turn is missing in {len(uncoded)} places: {named}.", hint)]
+    return [with_hint(f"the code of the turn is missing in {len(uncoded)} places: {places}.", hint)]
 
 
 def unwrapped(value: Any, names: Iterable[str], called: Iterable[str] = ()) -> tuple[Any, list[str]]:
@@ -123,6 +124,26 @@ def unwrapped(value: Any, names: Iterable[str], called: Iterable[str] = ()) -> t
     return inner, [f"{short_repr(outer)}: taken for a wrapper around the reply"]
 
 
+class _Names(NamedTuple):
+    """The keys that an object may have."""
+
+    known: frozenset[str]
+    meant: Mapping[str, str]
+    """Phrases to the key that they mean."""
+
+
+class _Wanted(NamedTuple):
+    """What is looked up in each record of a shape."""
+
+    fields: Shape
+    """Those that are asked for."""
+    names: _Names
+    coded: list[str]
+    """The fields that hold the code."""
+    places: dict[str, str]
+    """Field to where it is to be written."""
+
+
 class _Normalizer:
     """Normalizes one reply, and keeps the changes, problems and unknown keys so far."""
 
@@ -135,6 +156,25 @@ class _Normalizer:
         self.codes = 0
         """The places in which the code was found so far."""
         self.unknown: list[str] = []
+        self._wanted = OncePerShape(self._wanted_of)
+        self._names_of: dict[tuple[str, ...], _Names] = {}
+
+    def _wanted_of(self, shape: Mapping[str, Field]) -> _Wanted:
+        """What is looked up in the records of a shape."""
+        fields = fields_asked(shape, self.shape_context)
+        names = [*fields]
+        coded = [name for name in names if fields[name] is CODE]
+        places = dict.fromkeys(names[:1], "first")
+        places |= {name: f"right behind {before}" for before, name in pairwise(names)}
+        return _Wanted(fields, self._names(tuple(names)), coded, places)
+
+    def _names(self, names: tuple[str, ...]) -> _Names:
+        """What is looked up of an object with these keys, worked out once."""
+        if names not in self._names_of:
+            meant = {phrase(name): name for name in names}
+            meant |= {text: side for side in self.sides if side in names for text in self.sides[side]}
+            self._names_of[names] = _Names(frozenset(names), meant)
+        return self._names_of[names]
 
     def note(self, where: str, what: str) -> None:
         self.changes.append(f"{where}: {what}")
@@ -144,16 +184,16 @@ class _Normalizer:
         value = self._decoded(value, dict, where.rstrip("."))
         if not isinstance(value, dict):
             return value
-        fields = fields_asked(shape, self.shape_context)
-        keyed = self._keyed(value, fields)
+        wanted = self._wanted(shape)
+        fields, keyed = wanted.fields, self._keyed(value, wanted.names)
         if self.code is not None:
-            keyed = self._without_codes(fields, self.code, keyed, where)
-        for name, field in fields.items():
-            if name in keyed:
-                keyed[name] = self._field(field, keyed[name], f"{where}{name}")
-        for name, field in fields.items():
-            if name in keyed and not applies(field, keyed) and not _is_nested(keyed[name]):
-                vacant = empty_value(field)
+            keyed = self._without_codes(wanted, self.code, keyed, where)
+        held = held_fields(fields, keyed)
+        for name in held:
+            keyed[name] = self._field(fields[name], keyed[name], f"{where}{name}")
+        for name in held:
+            if not applies(fields[name], keyed) and not _is_nested(keyed[name]):
+                vacant = empty_value(fields[name])
                 if keyed[name] != vacant:
                     self.note(
                         f"{where}{name}", f"{_shown(keyed[name])} read as {_shown(vacant)}, since it must be empty"
@@ -161,27 +201,24 @@ class _Normalizer:
                 keyed[name] = vacant
         return keyed
 
-    def _without_codes(self, fields: Shape, code: Code, keyed: Mapping[str, Any], where: str) -> dict[str, Any]:
+    def _without_codes(self, wanted: _Wanted, code: Code, keyed: Mapping[str, Any], where: str) -> dict[str, Any]:
         """A record without its codes; those that are missing are noted, with a problem for the first field that is
         not in its place."""
-        names = list(fields)
-        places = {name: f"right behind {before}" for before, name in pairwise(names)} | {names[0]: "first"}
-        for name in [name for name in names if fields[name] is CODE]:
+        fields, places = wanted.fields, wanted.places
+        for name in wanted.coded:
             if code.is_text(keyed.get(name)):
                 self.codes += 1
             else:
                 self.uncoded[f"{where}{name}"] = f'write "{name}": "{code.text}" {places[name]}'
-        wanted, written = ([name for name in part if name in other] for part, other in ((names, keyed), (keyed, names)))
-        if moved := next((name for name, other in zip(written, wanted, strict=True) if name != other), None):
+        in_order, written = held_fields(fields, keyed), [name for name in keyed if name in fields]
+        if moved := next((name for name, other in zip(written, in_order, strict=True) if name != other), None):
             self.problems.append(f"{where}{moved}: it is out of place; write it {places[moved]}.")
         return {name: item for name, item in keyed.items() if fields.get(name) is not CODE}
 
-    def _keyed(self, value: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    def _keyed(self, value: Mapping[str, Any], names: _Names) -> dict[str, Any]:
         """A mapping with the keys that are meant. A key that is there twice, or that is unknown, stays, to be
         reported."""
-        known = {phrase(name): name for name in names}
-        known |= {text: side for side in self.sides if side in names for text in self.sides[side]}
-        meant = {key: key if key in known.values() else known.get(phrase(str(key))) for key in value}
+        meant = {key: key if key in names.known else names.meant.get(phrase(str(key))) for key in value}
         times = Counter(meant.values())
         keyed: dict[str, Any] = {}
         for key, item in value.items():
@@ -208,7 +245,7 @@ class _Normalizer:
         value = self._decoded(value, dict, where)
         if not isinstance(value, dict):
             return value
-        keyed = self._keyed(value, keys)
+        keyed = self._keyed(value, self._names(tuple(keys)))
         return {key: read(item, f"{where}.{key}") if key in keys else item for key, item in keyed.items()}
 
     def _single(self, field: Field, value: Any, where: str) -> Any:
@@ -242,7 +279,7 @@ class _Normalizer:
     def _points(self, value: Any, where: str) -> Any:
         if not isinstance(value, dict):
             return value
-        points = self._keyed(value, self.shape_context.criteria)
+        points = self._keyed(value, self._names(self.shape_context.criteria))
         for name in self.shape_context.criteria:
             if name in points and (read := _number(points[name], *self.shape_context.scale(name))) is not None:
                 points[name] = self._changed(f"{where}.{name}", points[name], read)

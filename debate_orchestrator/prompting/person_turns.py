@@ -18,7 +18,7 @@ from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.prompting.fields import Entered, FieldPath, FormQuestion, form_questions, label, shortened
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.errors import BadReply
+from debate_orchestrator.util.errors import BadReply, first_few
 from debate_orchestrator.util.terminal_text import chosen
 
 
@@ -100,7 +100,7 @@ def form_remarks(debate: DebateState, turn: Turn, text: str) -> list[str]:
     structured = event.data if isinstance(event, StructuredReplyGiven) else {}
     if turn.role == RAPPORTEUR:
         found = rapporteur.quality_problems(debate, turn, structured)
-        return [*found, "What stays as it is stands in the report."] if found else []
+        return [*first_few(found, "the reply"), "What stays as it is stands in the report."] if found else []
     if not turn.judging or "scores" not in structured or "winner" not in structured:
         return []
     reading = read_ballot(structured, debate.format.sides, debate.weights, debate.format.winner_of)

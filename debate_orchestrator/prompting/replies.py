@@ -16,13 +16,14 @@ from debate_orchestrator.core import rapporteur, schedule, speech_rules
 from debate_orchestrator.core.events import Declined, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.phases import RAPPORTEUR, Turn
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.core.schema import Shape, check, fields_asked
+from debate_orchestrator.core.reply_check import check
+from debate_orchestrator.core.schema import Shape, fields_asked
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.json_object import Found, OnlyPrivateWorking, find_object, find_with_code
 from debate_orchestrator.prompting.normalize import NormalizedReply, normalize, unwrapped
 from debate_orchestrator.prompting.reply_code import Code, needs_code, phrase
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.errors import BadReply, short_repr
+from debate_orchestrator.util.errors import BadReply, first_few, short_repr
 
 MAX_SIZE = 256 * 1024
 """Bytes that a reply may have: about 40,000 words, eighty times what any phase asks for."""
@@ -91,10 +92,11 @@ def parse_reply(
     else:
         found = _found(turn.id, reply.text, code)
     reading = _read(debate, turn, shape, found, code)
-    if problems := [*reading.problems, *check(shape, reading.value, schedule.shape_context(debate, turn))]:
+    found_wrong = [*reading.problems, *check(shape, reading.value, schedule.shape_context(debate, turn))]
+    if problems := [*first_few((f"{turn.id}: {problem}" for problem in found_wrong), turn.id)]:
         if _may_end_early(reply.text, reading, code):
-            problems.append(f"a text of the reply may end too early. Try: {ESCAPE}.")
-        raise BadReply([f"{turn.id}: {problem}" for problem in problems])
+            problems.append(f"{turn.id}: a text of the reply may end too early. Try: {ESCAPE}.")
+        raise BadReply(problems)
     if recorded_outcome is None and not last and reply.by != model_spec.HUMAN:
         _check_quality(debate, turn, reading.value)
     return StructuredReplyGiven(turn=turn.id, data=reading.value, reply=reply, changes=tuple(reading.changes))

@@ -22,7 +22,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from debate_orchestrator.core import schedule, schema
+from debate_orchestrator.core import reply_check, schedule, schema
 from debate_orchestrator.core.phases import TIE, Slot
 from debate_orchestrator.core.schema import Field, Shape, ShapeContext
 from debate_orchestrator.core.state import DebateState
@@ -154,7 +154,7 @@ class ReviewForm:
         if only:
             shape = {name: field for name, field in shape.items() if name in only}
             given = {name: item for name, item in given.items() if name in only}
-        found = schema.check(shape, given, self.shape_context, where)
+        found = reply_check.check(shape, given, self.shape_context, where)
         name, day = given.get("reviewer"), given.get("date")
         if isinstance(name, str) and (problem := name_problem(name, f"{where}reviewer")):
             found.append(problem)

@@ -16,7 +16,8 @@ from typing import Any
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.json_schema import json_schema
 from debate_orchestrator.core.phases import JUDGE, RAPPORTEUR
-from debate_orchestrator.core.schema import ShapeContext, check
+from debate_orchestrator.core.reply_check import check
+from debate_orchestrator.core.schema import ShapeContext
 from debate_orchestrator.core.settings import (
     DECLARED,
     Source,

@@ -30,7 +30,7 @@ one, what to try: `Try: name another output.` The command line maps these classe
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 
 from debate_orchestrator.util.redact import redact
@@ -40,6 +40,10 @@ MAX_KNOWN, MAX_WORD_LENGTH = 1_000, 200
 """Known words that `suggest` compares with, and characters that a word may have."""
 MAX_LISTED = 20
 """Problems of one kind that are told."""
+MAX_TOLD_LENGTH = 8_000
+"""Characters of the problems of one kind that are told; a first one that is longer stands alone."""
+MAX_NAMES_LENGTH = 500
+"""Characters of the names that a problem lists."""
 
 
 def with_hint(problem: str, hint: str = "") -> str:
@@ -63,11 +67,26 @@ def suggest(word: object, known: Iterable[str]) -> str:
     return f"Did you mean {near[0]!r}?" if near else ""
 
 
+def listed(names: Collection[str], between: str = ", ", most: int = MAX_NAMES_LENGTH) -> str:
+    """Names as a sentence has them: up to `most`, or `MAX_NAMES_LENGTH` characters, and how many more there are."""
+    told, length = list[str](), 0
+    for name in islice(names, most):
+        length += len(between) + len(name)
+        if told and length > MAX_NAMES_LENGTH:
+            break
+        told.append(name)
+    left = len(names) - len(told)
+    return between.join(told) + (f" and {left:,} more" if left else "")
+
+
 def first_few(problems: Iterable[str], where: str) -> Iterator[str]:
-    """The first `MAX_LISTED` problems; where there are more, a sentence says so, and they are not looked for."""
+    """The first `MAX_LISTED` problems, or fewer where they are longer than `MAX_TOLD_LENGTH` together. Where there are
+    more, a sentence says so, and they are not looked for."""
+    length = 0
     for count, problem in enumerate(problems):
-        if count == MAX_LISTED:
-            yield f"{where}: there are more problems than these {MAX_LISTED}."
+        length += len(problem)
+        if count == MAX_LISTED or (count and length > MAX_TOLD_LENGTH):
+            yield f"{where}: there are more problems than {f'these {count}' if count > 1 else 'this one'}."
             return
         yield problem
 
