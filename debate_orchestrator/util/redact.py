@@ -22,13 +22,16 @@ from operator import is_
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
-from debate_orchestrator.util.decoding import MIN_LENGTH, FragmentSearch, Search, clean, merged
+from debate_orchestrator.util.decoding import MIN_LENGTH, WORK, FragmentSearch, Search, clean, merged
 
 KEY = "[key]"
 """What stands in place of a secret."""
 _MIN_KEY_LENGTH = 4
 _MAX_HELD = 100_000
 """Characters held back from which on those that can't be seen are dropped: no text is laid out with so many."""
+_CREDIT, _EARNED = 2_000_000, 20
+"""The work (see `decoding.WORK`) that a stream may take at once, and what each of its characters adds to that: 0.3 s,
+and 3 s for a million characters."""
 _SHORT = 100
 """Characters of a text up to which it is likely to come again, such as the name of a model."""
 _WORD = 16
@@ -349,10 +352,12 @@ class Redactor:
 
 class StreamRedactor:
     """Redacts a text that comes in pieces. Text that may be the beginning of a secret is held back until that is
-    known. With `withheld` all is held back until the end, and for each piece an empty one is passed on."""
+    known, and so are pieces that come while the search has taken more work than the text so far allows. With `withheld`
+    all is held back until the end, and for each piece an empty one is passed on."""
 
     def __init__(self, on_text: Callable[[str], None], *, withheld: bool = False):
         self._on_text, self._enough, self._withheld = on_text, 0, withheld
+        self._credit, self._unseen = _CREDIT, 0
         self._held, self._length = list[str](), 0
         """The pieces that are held back, and their characters. Joined when they are looked at: adding to a text copies
         it each time."""
@@ -369,17 +374,21 @@ class StreamRedactor:
             self._held.append(piece)
             self._on_text("")
             return
+        self._credit += _EARNED * len(piece)
         # Nothing that can't be seen changes what is held, and of very much of it one space says as much.
         visible = clean(piece, "")
-        if not visible and self._length > _MAX_HELD:
+        self._unseen = 0 if visible else self._unseen + len(piece)
+        if self._unseen > _MAX_HELD:
             piece = "" if self._held[-1] == " " else clean(piece, " ")
         if piece:
             self._held.append(piece)
         self._length += len(piece)
         sure = ""
         # It is looked at again only when it has doubled, so that the time for all pieces grows with their length.
-        if self._length >= self._enough and visible:
+        if self._length >= self._enough and self._credit > 0 and visible:
+            before = WORK.done
             sure, left = self._redact.split("".join(self._held))
+            self._credit -= WORK.done - before
             self._held, self._length = [left], len(left)
             self._enough = 2 * self._length
         self._on_text(sure)
