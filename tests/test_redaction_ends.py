@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import json
 import random
+import re
+from itertools import cycle, islice
 from urllib.parse import quote
 
 import pytest
+from conftest import streamed
 from core.folding import many
 from corpus import for_each
-from counting import redaction
+from counting import calls, redaction
 from hypothesis import given
 from hypothesis import strategies as st
 from test_redaction_markup import SHORT, SIGNS
 
-from debate_orchestrator.util import decoding
-from debate_orchestrator.util.redact import Redactor, spellings
+from debate_orchestrator.util import decoding, redact
+from debate_orchestrator.util.redact import Redactor, StreamRedactor, spellings
 
 KEY = "sk-proj-Ab3dEf6hIj9lMn2pQr5tUv8xYz01"
 NO_BOUND = 10**9
+
+
+@pytest.fixture(autouse=True)
+def one_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One variable of the environment holds the key."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
 
 def begun(redactor: Redactor, text: str, *, half: bool, end: int, crowd: int) -> int:
@@ -43,6 +52,80 @@ def test_the_work_at_the_end_of_a_long_text_has_a_bound(hostile_text: tuple[str,
     with redaction() as work:
         redactor.begun(text)
     assert 0 < sum(work.read) <= 20 * len(text)
+
+
+BACKSLASHES = ("<a" * 100)[:156] + "\\" * 300
+"""An end that may be read in very many ways."""
+
+
+@for_each(["%E2%80%8B", "%3Ca%3E", "\\\\u200b"])
+def test_the_ways_to_read_a_long_end_are_counted_before_they_are_read(unit: str) -> None:
+    """Where all of a text is escapes of nothing, so that all of it is its end, it is read a few times too."""
+    text, redactor = unit * (100_000 // len(unit)) + BACKSLASHES, Redactor(spellings(KEY))
+    with redaction() as work:
+        redactor.begun(text)
+    assert 0 < sum(work.read) <= 30 * len(text)
+
+
+@for_each([(BACKSLASHES, 60), ("\\e]<a" * 100 + "\\" * 376, 40), ("&", 20_000), ("x1b=", 10_000)])
+def test_the_work_for_a_stream_grows_with_its_length(flood: tuple[str, int]) -> None:
+    """Pieces after which the end may be read in very many ways, and pieces of few characters, wait for others: the
+    stream's text is read no more often than `redact` says, and once as a whole."""
+    piece, number = flood
+    with redaction() as work:
+        streamed(*[piece] * number)
+    with redaction() as whole:
+        redact.redactor().cut(piece * number)
+    done, once = (sum(counted.read) + 100 * len(counted.read) for counted in (work, whole))
+
+    assert once > 0 and done <= 3_000_000 + 20 * number * len(piece) + 3 * once
+
+
+def test_a_stream_of_words_waits_for_nothing() -> None:
+    """A speech of the usual length is told piece by piece, in as many pieces as it came in."""
+    heard: list[str] = []
+    stream = StreamRedactor(heard.append)
+    for piece in ["So", " it", " is", ",", " x", " <", " y", " &", " z", ".\n"] * 300:
+        stream.take(piece)
+    assert len(list(filter(None, heard))) >= 2_400
+
+
+@many
+@given(
+    st.lists(st.one_of(st.sampled_from(SIGNS), st.sampled_from([KEY, KEY[:9], KEY[9:], " ", "so"])), max_size=14),
+    st.lists(st.integers(1, 12), min_size=1, max_size=9),
+    st.integers(-3_000, 3_000),
+    st.integers(0, 200),
+)
+def test_a_stream_out_of_credit_tells_nothing_of_a_key(
+    parts: list[str], sizes: list[int], credit: int, earned: int
+) -> None:
+    """However little work a stream may take, and however its text is cut into pieces, nothing is lost, and no eight
+    letters of a key are told but where the whole text, redacted, has them."""
+    text, redactor, heard = "".join(parts), Redactor([KEY]), list[str]()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(redact, "redactor", lambda: redactor)
+        patch.setattr(redact, "_CREDIT", credit)
+        patch.setattr(redact, "_EARNED", earned)
+        stream, at = StreamRedactor(heard.append), 0
+        for size in islice(cycle(sizes), len(text)):
+            stream.take(text[at : at + size])
+            at += size
+        stream.end()
+
+    kept = "(?s:.+)".join(map(re.escape, "".join(heard).split("[key]")))
+    assert re.fullmatch(kept, redactor(text))
+    assert not any(
+        KEY[at : at + 8] in "".join(heard) for at in range(8, len(KEY) - 7) if KEY[at : at + 8] not in redactor(text)
+    )
+
+
+def test_blanks_behind_much_that_waits_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blanks are dropped where very many come in a row, and not because much text that is seen waits before them."""
+    monkeypatch.setattr(redact, "_CREDIT", -(10**9))
+    pieces = ["so it is", "\n", " ", "\n"] * 12_000
+
+    assert streamed(*pieces) == "".join(pieces)
 
 
 @many
@@ -81,3 +164,12 @@ def test_a_key_behind_a_long_text_is_found_at_its_end(form: str, before: str) ->
         shown = redactor.without_fragments(redactor.cut(cut_text))[-len(written) - 100 :]
         read = [reading.text for bare in (False, True) for reading in decoding.readings(shown, "", bare=bare)]
         assert not any(KEY[at : at + 8] in one for one in read for at in range(8, len(KEY) - 8))
+
+
+def test_parts_of_keys_in_a_row_are_traced_back_once() -> None:
+    """A text of nothing but parts of a key takes a few calls for each character to be blanked out."""
+    redactor, text = Redactor([KEY]), f"{KEY[8:30]} " * 200
+    redactor.without_fragments("x")
+
+    assert redactor.without_fragments(text).replace("[key]", "").split() == []
+    assert calls(lambda: redactor.without_fragments(text)) < 6 * len(text)

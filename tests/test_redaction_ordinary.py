@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 import string
-from base64 import b64encode, urlsafe_b64encode
+from base64 import b32encode, b64encode, urlsafe_b64encode
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
 import pytest
 from conftest import Run
 from core.folding import many
+from corpus import for_each
 from debates import opened_event
 from hypothesis import given
 from hypothesis import strategies as st
@@ -68,6 +69,23 @@ ENVIRONMENTS = {
         "npm_config_user_agent": "npm/10.2.4 node/v20.11.0 linux x64", "NPM_TOKEN": "${NPM_TOKEN_FROM_CI}",
         "npm_config_keyfile": "certs/client-1.pem", "NODE_AUTH_TOKEN": "XXXXX-XXXXX-XXXXX-XXXXX",
     },
+    "values": {
+        "A_KEY": "sk-average", "B_KEY": "hf_transfer_enabled", "C_TOKEN": "eyJafjallajokull", "D_KEY": "sk-learn-1.5",
+        "E_KEY": "xoxb-enabled", "F_TOKEN": "glpat-rotation-days-30", "G_KEY": "sk-very-secret",
+        "H_KEY": "AKIAnswers", "I_KEY": "gsk_model_v2", "J_KEY": "hf_TransferEnabled",
+        "LOCALE_KEY": "en_US.UTF-8@euro-2026",
+        "K_TOKEN": "America/Argentina/Buenos_Aires", "L_KEY": "1.24.3-rc.1+build.20260102",
+        "M_KEY": "v1.2.3-4-g0d5c3bd7f",
+        "N_KEY": "v0.0.0-20260102101112-0d5c3bd7f1e2", "O_KEY": "2026-01-02T10:11:12.123Z",
+        "P_KEY": "aes-256-gcm-hkdf-sha256",
+        "Q_KEY": "x86_64-unknown-linux-gnu", "R_KEY": "ecdsa-sha2-nistp256", "S_KEY": "gpt-4o-mini-2024-07-18",
+        "T_KEY": "mistralai/Mixtral-8x22B-Instruct-v0.1", "U_KEY": "qwen2.5-coder-32b-instruct-q4_k_m.gguf",
+        "V_KEY": "C:\\Users\\Me\\AppData\\Roaming\\key.pem", "W_KEY": "/home/me/.ssh/id_ed25519_2026",
+        "X_KEY": "/var/folders/zz/zyxvpxvq6csfxvn_n0000000000000/T/key.pem", "Y_KEY": "https://login.example/oauth2/v2.0",
+        "Z_KEY": "backup-20260102t101112z", "A_PASSWORD": "ask-me-at-the-meeting", "B_PASSWORD": "HTTPServerPassword2",
+        "A_SECRET": "projects/my-project-123456/secrets/db/versions/12", "B_SECRET": "1234567890123456",
+        "C_SECRET": "deploy-bot@my-project-123456.iam.gserviceaccount.com", "D_SECRET": "application/vnd.api+json",
+    },
     "addresses": {
         "DATABASE_URL": "postgres://readonly_user@db-1.example/app",
         "REDIS_URL": "redis://default:password@cache-1:6379",
@@ -84,8 +102,10 @@ def drawn(alphabet: str, size: int, prefix: str = "") -> str:
 BASE62, LOWER = string.ascii_letters + string.digits, string.ascii_lowercase + string.digits
 BYTES = random.Random(7).randbytes(32)
 KEYS = {
-    "Anthropic": drawn(BASE62 + "-_", 95, "sk-ant-api03-"), "OpenAI": drawn(BASE62, 48, "sk-proj-"),
-    "GitHub": drawn(BASE62, 36, "ghp_"), "GitHub OAuth": drawn(BASE62, 36, "gho_"), "a weak one": "sk-very-secret",
+    "Anthropic": drawn(BASE62 + "-_", 95, "sk-ant-api03-"),
+    "OpenAI": drawn(BASE62, 48, "sk-proj-"),
+    "GitHub": drawn(BASE62, 36, "ghp_"), "GitHub OAuth": drawn(BASE62, 36, "gho_"),
+    "Slack's app": "xapp-1-A0B1C2D3E4F-1234567890123-" + BYTES.hex(),
     "GitHub, fine-grained": drawn(BASE62 + "_", 82, "github_pat_"), "Slack": "xoxb-" + drawn(string.digits, 24),
     "AWS id": drawn(string.ascii_uppercase, 16, "AKIA"), "AWS": drawn(BASE62 + "/+", 40),
     "Google": drawn(BASE62, 35, "AIza"),
@@ -99,6 +119,14 @@ KEYS = {
     "MD5": BYTES[:16].hex().upper(), "UUID": "7f1e2a3b-4c5d-4e7f-8091-a2b3c4d5e6f7",
     "base64": b64encode(BYTES).decode(),
     "base64url": urlsafe_b64encode(BYTES).decode().rstrip("="), "base36": drawn(LOWER, 40),
+    "base36, short": "w7kq02mzx9fbt4hc1vny", "base32": "JBSWY3DPEHPK3PXP",
+    "base32 of 20 bytes": b32encode(BYTES[:20]).decode(),
+    "letters and digits": drawn(BASE62, 20), "letters": drawn(string.ascii_letters, 32),
+    "DeepL": "7f1e2a3b-4c5d-4e7f-8091-a2b3c4d5e6f7:fx",
+    "Mailgun": f"key-{BYTES[:16].hex()}", "DigitalOcean": f"dop_v1_{BYTES.hex()}",
+    "Replicate": drawn(BASE62, 37, "r8_"),
+    "SendGrid": f"SG.{drawn(BASE62 + '-_', 22)}.{drawn(BASE62 + '-_', 43)}", "Perplexity": drawn(BASE62, 48, "pplx-"),
+    "age": f"AGE-SECRET-KEY-1{drawn('QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L', 58)}",
     "password": "vT4!kq9#Zp2&mX7w",
     "PEM": f"-----BEGIN PRIVATE KEY-----\n{b64encode(BYTES * 2).decode()}\n-----END PRIVATE KEY-----",
 }  # fmt: skip
@@ -138,6 +166,25 @@ def test_real_keys_stay_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for kind, key in KEYS.items():
         monkeypatch.setenv(name, key)
         assert redact(f"It is {key} indeed.") == "It is [key] indeed.", kind
+
+
+DRAWN = [
+    (LOWER, 20, 25), (LOWER, 32, 10), (BASE62, 16, 15), (BASE62, 20, 2), (BASE62 + "-_", 32, 15),
+    (BASE62 + "+/", 40, 2),
+    (string.ascii_uppercase + "234567", 16, 60), (string.ascii_uppercase + "234567", 32, 2),
+    ("0123456789abcdef", 16, 2),
+]  # fmt: skip
+"""Characters, how many of them a key has, and how many of a thousand such keys may not be known."""
+
+
+@for_each(DRAWN)
+def test_nearly_all_random_keys_are_known(drawing: tuple[str, int, int]) -> None:
+    """Of keys that are drawn at random few look like names, and the fewer the longer they are."""
+    alphabet, size, most = drawing
+    chance = random.Random(size)
+    keys = ["".join(chance.choices(alphabet, k=size)) for _ in range(1_000)]
+
+    assert sum(key not in set(secrets("A_TOKEN", key)) for key in keys) <= most
 
 
 SECRET_VARIABLES = [

@@ -8,11 +8,12 @@ sequences with which terminals are told of colours, tags of HTML, and a line bre
 from __future__ import annotations
 
 import re
+import threading
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property, partial
 from html.entities import html5
-from itertools import islice, takewhile
+from itertools import chain, islice, takewhile
 from operator import itemgetter
 
 from debate_orchestrator.util.sanitize import HIDDEN, JOINER
@@ -147,10 +148,23 @@ def clean(text: str, space: str) -> str:
     return f"{space * before}{bare}{space * after}" if bare else space
 
 
+class _Work(threading.local):
+    """What reading texts has taken in this thread."""
+
+    done = 0
+
+
+WORK = _Work()
+"""`WORK.done` grows with each reading by its characters, and by `_A_READING`: by about 8 million in a second."""
+_A_READING = 100
+"""What a reading takes besides its characters."""
+
+
 class DecodedText:
     """A decoded text, which can tell where in the first text each of its characters came from."""
 
     def __init__(self, text: str, source: DecodedText | None = None, changes: tuple[_Change, ...] = ()):
+        WORK.done += _A_READING + len(text)
         self.text, self._source, self._changes = text, source, changes
         self.crowded: bool = source is not None and source.crowded
         """Whether other readings were left out, all of which end later: what follows it may be anything."""
@@ -188,6 +202,7 @@ class DecodedText:
         asked."""
         text, changed = self._source.text if self._source else "", list[list[tuple[int, int, int, int]]]()
         for pattern, change in self._changes:
+            WORK.done += len(text)
             at, pieces, length, spans = 0, list[str](), 0, list[tuple[int, int, int, int]]()
             for found in pattern.finditer(text):
                 pieces += [text[at : found.start()], change(found)]
@@ -203,23 +218,26 @@ def readings(text: str, space: str, *, bare: bool = False, goes_on: bool = False
     """`text` cleaned, then decoded once and cleaned again, and so on while that changes it. With `bare`, markup is
     dropped too. With `goes_on` more text will follow: then only what is certain by now, once for each way in which the
     end may be markup. Where these are too many, it is the one that ends first, which is `crowded`."""
-    way = (space, bare, goes_on)
-    same_depth = {reading.text: reading for reading in _cleaned(DecodedText(text), *way)}
-    for _ in range(_DEPTH):
-        yield from same_depth.values()
-        decoded = [_decoded(reading, bare=bare, goes_on=goes_on) for reading in same_depth.values()]
-        same_depth = {again.text: again for reading in decoded if reading for again in _cleaned(reading, *way)}
-        if goes_on and len(same_depth) > 1 and sum(map(len, same_depth)) > _MAX_CROWD:
+    changes = (_BARE if bare else _AS_IT_IS, *_CLEANED[space])
+    decoded: list[DecodedText | None] = [DecodedText(text)]
+    for _ in range(_DEPTH + 1):
+        ways = [list(_before_markup(one)) if bare and goes_on else [one] for one in decoded if one]
+        # The ways are counted before they are cleaned and decoded, which takes far longer than to tell where they end.
+        lengths = [len(way.text) for way in chain(*ways)]
+        crowded = len(lengths) > 1 and sum(lengths) > max(_MAX_CROWD, 2 * len(text))
+        if crowded:
+            ways = [[min(several, key=lambda way: len(way.text))] for several in ways]
+        same_depth = {reading.text: reading for reading in (_cleaned(way, space, changes) for way in chain(*ways))}
+        if crowded:
             earliest = min(same_depth.values(), key=DecodedText.whole_end)
             earliest.crowded = True
             same_depth = {earliest.text: earliest}
-    yield from same_depth.values()
+        yield from same_depth.values()
+        decoded = [_decoded(reading, bare=bare, goes_on=goes_on) for reading in same_depth.values()]
 
 
-def _cleaned(reading: DecodedText, space: str, bare: bool, goes_on: bool) -> Iterator[DecodedText]:
-    for whole in _before_markup(reading) if bare and goes_on else (reading,):
-        first = _BARE if bare else _AS_IT_IS
-        yield DecodedText(clean(first[0].sub("", whole.text), space), whole, (first, *_CLEANED[space]))
+def _cleaned(reading: DecodedText, space: str, changes: tuple[_Change, ...]) -> DecodedText:
+    return DecodedText(clean(changes[0][0].sub("", reading.text), space), reading, changes)
 
 
 def _before_markup(reading: DecodedText) -> Iterator[DecodedText]:
@@ -336,16 +354,14 @@ class Search:
         """Where the end of a text begins that decides what has begun: in each reading it is longer than any spelling
         and all markup that may be cut from it, and an escape or markup through which it may begin."""
         enough = self._longest + (_DEPTH + 2) * _MAX_MARKUP_LENGTH
-        size = max(_END_LENGTH, enough)
-        while size < len(text):
-            end = text[-size:]
-            if all(
+        least = max(_END_LENGTH, enough)
+        for size in (least, 2 * least, 8 * least):  # where none is enough, nearly all of it is escapes of nothing
+            if size < len(text) and all(
                 len(reading.text) >= enough
                 for bare in (True, False)
-                for reading in readings(end, self._space, bare=bare)
+                for reading in readings(text[-size:], self._space, bare=bare)
             ):
                 return len(text) - size
-            size *= 2
         return 0
 
     def _readings(self, text: str, *, goes_on: bool = False) -> Iterator[DecodedText]:
@@ -369,11 +385,12 @@ class FragmentSearch:
         self._fragments, self._length = frozenset(fragments), length
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Where any of them begins and ends. It takes time that grows with the text, however many there are."""
+        """Where those that overlap begin and end. It takes time that grows with the text, however many there are."""
         for reading in _all_readings(text, "") if self._fragments else ():
-            for at in range(len(reading.text) - self._length + 1):
-                if reading.text[at : at + self._length] in self._fragments:
-                    yield reading.begin(at), reading.end(at + self._length)
+            read, length = reading.text, self._length
+            places = (at for at in range(len(read) - length + 1) if read[at : at + length] in self._fragments)
+            for first, last in merged((at, at + length) for at in places):
+                yield reading.begin(first), reading.end(last)
 
 
 def _goes_on(begun: str, spelling: str) -> bool:

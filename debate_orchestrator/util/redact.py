@@ -2,11 +2,12 @@
 
 What counts as a secret is the value of a variable that a key for a model is read from, every value in a
 `..._CUSTOM_HEADERS`, and the password in any address, unless it is an ordinary word, a short number or a path. In a
-variable whose name ends like a key's (`..._KEY`, `..._TOKEN`, `..._SECRET`, `..._PASSWORD` and the like) only what
-looks like a secret counts: it begins as the keys of known services do, or it is long and irregular, as no name is. A
-value of several lines or words is also looked for by each of them. A secret is found as it stands and as it is
-usually written: with other white space or none, escaped (see `decoding`), in hexadecimal, and in base64, also as part
-of something longer (`Basic ...`). A key for a model may look like a path.
+variable whose name ends like a key's (`..._KEY`, `..._TOKEN`, `..._SECRET`, `..._PASSWORD` and the like) a value counts
+that has the shape of a key: 16 characters or more that are no words, numbers and dates, or the beginning of a known
+service's keys and no words behind it. Other variables do not count. A value of several lines or words is also looked
+for by each of them. A secret is found as it stands and as it is usually written: with other white space or none,
+escaped (see `decoding`), in hexadecimal, and in base64, also as part of something longer (`Basic ...`). A key for a
+model may look like a path.
 In the address of a server of models, what looks like a secret in the path or the query counts too.
 """
 
@@ -22,13 +23,16 @@ from operator import is_
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
-from debate_orchestrator.util.decoding import MIN_LENGTH, FragmentSearch, Search, clean, merged
+from debate_orchestrator.util.decoding import MIN_LENGTH, WORK, FragmentSearch, Search, clean, merged
 
 KEY = "[key]"
 """What stands in place of a secret."""
 _MIN_KEY_LENGTH = 4
 _MAX_HELD = 100_000
 """Characters held back from which on those that can't be seen are dropped: no text is laid out with so many."""
+_CREDIT, _EARNED = 2_000_000, 20
+"""The work (see `decoding.WORK`) that a stream may take at once, and what each of its characters adds to that: 0.3 s,
+and 3 s for a million characters."""
 _SHORT = 100
 """Characters of a text up to which it is likely to come again, such as the name of a model."""
 _WORD = 16
@@ -49,24 +53,28 @@ _PROXY = re.compile(r"_proxy\Z", re.I)
 _HOST = re.compile(r"\[|[^/:]*/|[^:]*:\d{0,5}/")
 """How an address goes on that has a host and a path, and no user."""
 _BASIC = re.compile(r"\bbasic\s+([\w+/-]+={0,2})", re.I)
-_BEGINS_LIKE_A_KEY = re.compile(
-    r"(?:sk-|gh[oprsu]_|github_pat_|xox[a-z]-|AKIA|AIza|glpat-|hf_|eyJ)\S{4}|-----BEGIN [^-]+-----\s*\S"
-    # Names of packages begin like these too, and have no such mixture of characters.
-    r"|(?=\S*\d)(?=\S*[A-Z])(?:(?:sk_live_|npm_|gsk_|xai-)[A-Za-z0-9]{20}|pypi-[\w-]{50})"
-)
 _PUBLIC = re.compile(
     r"sk-(?:[a-z]{2,12}(?:\d{2})?-|or-v\d+-){0,2}|gh[oprsu]_|github_pat_|xox[a-z]-|AKIA|AIza|glpat-|hf_"
     r"|sk_live_|npm_|gsk_|xai-|pypi-"
 )
 """The beginning that all keys of a service share, as `sk-ant-api03-`: it tells nothing of the rest."""
+_BEGINNING = re.compile(rf"(?:{_PUBLIC.pattern}|eyJ)(?=\S{{4}})")
+"""The same of a key that is known by it, or of a JWT. Words and names of packages begin so too."""
+_KEY_ALONE = re.compile(r"-----BEGIN [^-]+-----\s*\S|AKIA[A-Z2-7]{16}\Z")
+"""What no name begins like."""
+_TOGETHER = re.compile(r"[A-Za-z0-9]+")
+_PART = 6
+"""Letters and digits together of which a key is made; a name may have a few that are like no word."""
+_WORDS = re.compile(r"[A-Z]{0,4}[a-z]*(?:[A-Z][a-z]+)*\d{0,4}[A-Za-z]{0,2}|[A-Z]+\d{0,4}|(?:[a-z]{3,}\d{1,2})+")
+"""Letters and digits as they stand together in a name: `releaseNotes`, `v2`, `70B`, `node12rack07`."""
+_NUMBER = re.compile(r"\d+(?:T\d+Z?)?", re.I)
+"""A number, a date, or a date with its time."""
 _BETWEEN = re.compile(r"""[\s,;"'{}]+|\\[nr]""")
 """What stands between the words of a value, of JSON too."""
 _HEX = re.compile(r"(?=[^a-f]*[a-f])(?=\D*\d)[0-9a-f]{16,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.I)
 _SEPARATOR = re.compile(r"[-_./:\\@\s]")
 _SYMBOLS = re.compile(r"(?=.*[a-z])(?=.*[A-Z])(?=.*\d)(?=.*[!#$%^&*+=~?])(?!.*://)\S{16,}")
 """A strong password: letters of both cases, digits, and a character that is in no name."""
-_RUN = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+|[^A-Za-z0-9]")
-"""Characters of one class, as a word or a number has them."""
 _ORDINARY = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[\d.,:_-]+")
 _PLAIN = re.compile(r"[A-Z]?[a-z]*|[A-Z]+|\d{1,4}")
 """A word, or a number as short as a year, in a part of a secret."""
@@ -195,19 +203,19 @@ def _passwords(value: str) -> Iterator[str]:
 
 @lru_cache(maxsize=1024)
 def _looks_secret(value: str) -> bool:
-    """Whether it begins like a key of a known service, or is so irregular that it is not a name, path or date."""
-    if len(value) >= MIN_LENGTH and _BEGINS_LIKE_A_KEY.match(value):
+    """Whether a value has the shape of a key: it begins like one of a known service and does not go on like a name; or
+    it has 16 characters or more, and is hexadecimal, a UUID or a strong password, or as much of it is like no name."""
+    if _KEY_ALONE.match(value):
         return True
-    if len(value) < _WORD or " " in value:
+    known = _BEGINNING.match(value) if len(value) >= MIN_LENGTH else None
+    if known and not all(map(_WORDS.fullmatch, _SEPARATOR.split(value[known.end() :]))):
+        return True
+    if len(value) < _WORD or " " in value or _is_path(value):
         return False
     if _HEX.fullmatch(value) or _SYMBOLS.fullmatch(value):
         return True
-    length = runs = 0
-    for part in _SEPARATOR.split(value):
-        found = _RUN.findall(part)
-        if len(part) >= MIN_LENGTH and (len(found) * 3 >= len(part) or sum(map(str.isdigit, found)) >= 3):
-            length, runs = length + len(part), runs + len(found)
-    return length >= _WORD and runs >= 7
+    odd = (part for part in _TOGETHER.findall(value) if not _WORDS.fullmatch(part) and not _NUMBER.fullmatch(part))
+    return sum(len(part) for part in odd if len(part) >= _PART) >= _WORD
 
 
 def _counting(value: str, *, paths: bool = True) -> Iterator[str]:
@@ -226,7 +234,11 @@ def _ordinary(value: str, shortest: int = MIN_LENGTH, *, paths: bool = True) -> 
         return True
     if len(value) < _WORD and _ORDINARY.fullmatch(value):
         return True
-    return paths and bool(_PATH.match(value)) and not _RANDOM.search(value)
+    return paths and _is_path(value)
+
+
+def _is_path(value: str) -> bool:
+    return bool(_PATH.match(value)) and not _RANDOM.search(value)
 
 
 @lru_cache(maxsize=16)
@@ -349,10 +361,12 @@ class Redactor:
 
 class StreamRedactor:
     """Redacts a text that comes in pieces. Text that may be the beginning of a secret is held back until that is
-    known. With `withheld` all is held back until the end, and for each piece an empty one is passed on."""
+    known, and so are pieces that come while the search has taken more work than the text so far allows. With `withheld`
+    all is held back until the end, and for each piece an empty one is passed on."""
 
     def __init__(self, on_text: Callable[[str], None], *, withheld: bool = False):
         self._on_text, self._enough, self._withheld = on_text, 0, withheld
+        self._credit, self._unseen = _CREDIT, 0
         self._held, self._length = list[str](), 0
         """The pieces that are held back, and their characters. Joined when they are looked at: adding to a text copies
         it each time."""
@@ -369,17 +383,21 @@ class StreamRedactor:
             self._held.append(piece)
             self._on_text("")
             return
+        self._credit += _EARNED * len(piece)
         # Nothing that can't be seen changes what is held, and of very much of it one space says as much.
         visible = clean(piece, "")
-        if not visible and self._length > _MAX_HELD:
+        self._unseen = 0 if visible else self._unseen + len(piece)
+        if self._unseen > _MAX_HELD:
             piece = "" if self._held[-1] == " " else clean(piece, " ")
         if piece:
             self._held.append(piece)
         self._length += len(piece)
         sure = ""
         # It is looked at again only when it has doubled, so that the time for all pieces grows with their length.
-        if self._length >= self._enough and visible:
+        if self._length >= self._enough and self._credit > 0 and visible:
+            before = WORK.done
             sure, left = self._redact.split("".join(self._held))
+            self._credit -= WORK.done - before
             self._held, self._length = [left], len(left)
             self._enough = 2 * self._length
         self._on_text(sure)
