@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import os
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -189,6 +190,17 @@ def test_a_tournament_that_can_not_be_read_takes_no_other_away(dashboard: Visito
     assert "broken" in listing and "/tournaments/t" in dashboard.get("/tournaments").text
     assert page.status_code == 404 and "broken/tournament.json" in plain(page.text)
     assert dashboard.get("/tournaments/t").status_code == 200
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="its names of files are UTF-8")
+def test_a_name_that_is_no_text_takes_no_other_tournament_away(dashboard: Visitor) -> None:
+    """It can't stand in an address, as the list says, and is not found."""
+    folder = Path(os.fsdecode(b"spring \xff"))
+    folder.mkdir()
+    (folder / "tournament.json").write_text("{}", encoding="utf-8")
+    listed = dashboard.get("/tournaments").text
+    assert '/tournaments/t"' in listed and listed.count("stand in an address") == 1
+    assert dashboard.get("/tournaments/spring%20%FF").status_code == 404
 
 
 def test_looking_at_a_tournament_changes_no_price(here: Path) -> None:

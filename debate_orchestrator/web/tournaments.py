@@ -173,7 +173,7 @@ def _regular(path: str) -> bool:
 
 def _folder(request: Request) -> str:
     """The folder of a tournament; not found for any other, whatever the name says."""
-    if (name := request.path_params["name"]) not in names():
+    if (name := request.path_params["name"]) not in names() or not debates.has_address(name):
         raise HTTPException(404)
     return str(name)
 
@@ -200,12 +200,14 @@ def _read(folder: str, known: tuple[tuple[str, int, int], ...]) -> Rows:
     return read_rows(folder)
 
 
-def _title(folder: str) -> str:
-    """What a tournament is called; one that can't be read, by its folder. Its page says why."""
+def _listed(folder: str) -> tuple[str, str]:
+    """What a tournament is called, and why it has no page, or nothing. One that can't be read is called by its folder,
+    and its page says why."""
     try:
-        return title(folder)
+        called = title(folder)
     except BadFile:
-        return folder
+        called = folder
+    return called, "" if debates.has_address(folder) else debates.without_address(folder)
 
 
 def _values(folder: str, filters: Filters) -> dict[str, Any]:
@@ -260,7 +262,7 @@ class Tournaments:
 
     async def listed(self, request: Request) -> Response:
         """The tournaments of the folder."""
-        found = await self._renderings.run(lambda: [(name, _title(name)) for name in names()], THIS_USER)
+        found = await self._renderings.run(lambda: [(name, *_listed(name)) for name in names()], THIS_USER)
         return pages.html_response("tournaments.html.j2", **pages.of_dashboard(request), found=found)
 
     async def tournament(self, request: Request) -> Response:
