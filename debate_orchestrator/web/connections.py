@@ -245,7 +245,6 @@ class Connection(H11Protocol):
             self._stop_unread()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._wait_no_more()
         self._stop_unread()
         self._forget()
         super().connection_lost(exc)
@@ -257,7 +256,8 @@ class Connection(H11Protocol):
         self.transport.abort()
 
     def _forget(self) -> None:
-        for connections in (_open, _new, _idle, _unread):
+        self._wait_no_more()
+        for connections in (_open, _unread):
             connections.pop(self, None)
 
     @property
@@ -281,7 +281,6 @@ class Connection(H11Protocol):
         _idle.pop(self, None)
         if self._timer is not None:
             self._timer.cancel()
-            self._timer = None
 
     def _end(self) -> None:
         """Ends it once what it has sent is read."""
