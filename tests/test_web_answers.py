@@ -75,6 +75,31 @@ def test_a_stream_ends_with_its_viewer(monkeypatch: pytest.MonkeyPatch) -> None:
     serving(visit, OneLink(stream, hosts=[], admit=lambda *_: RequestLimit(0)), send_buffer=4096)
 
 
+@pytest.mark.parametrize("behind", [b"x", b"\r\n", b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"])
+@pytest.mark.parametrize("at_once", [True, False])
+def test_what_a_viewer_sends_does_not_hide_that_it_leaves(
+    monkeypatch: pytest.MonkeyPatch, behind: bytes, at_once: bool
+) -> None:
+    """Its place is free at once, also where it has sent more behind its request."""
+    monkeypatch.setattr(live, "_BEAT_SECONDS", 600.0)
+
+    async def visit(port: int) -> None:
+        request = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+        reader = await connected(port, request + behind if at_once else request)
+        await reader.readuntil(b"begun")
+        for _ in range(2):
+            reader.kept.write(b"" if at_once else behind)  # type: ignore[attr-defined]
+            await asyncio.sleep(0.05)
+        assert live._open["seat"] == 1
+        reader.kept.close()  # type: ignore[attr-defined]
+        async with asyncio.timeout(10):
+            while live._open:
+                await asyncio.sleep(0.01)
+
+    stream = live.EventStream(live.Viewers(), lambda: [b": begun\n\n"], "seat")
+    serving(visit, OneLink(stream, hosts=[], admit=lambda *_: RequestLimit(0)))
+
+
 def test_the_head_of_a_stream_is_whole_at_once() -> None:
     """A client, or a proxy for many of them, uses the connection again: nothing may still be under way there."""
     sent = list[Any]()

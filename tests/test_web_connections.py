@@ -64,8 +64,10 @@ def test_a_refused_request_brings_about_no_error(sent: bytes) -> None:
     serving(visit, answering(3))
 
 
-def test_a_request_behind_one_that_is_being_answered_brings_about_no_error(logged: list[Any]) -> None:
-    """What can't be read there ends the connection, whether the answer has begun or not."""
+@pytest.mark.parametrize("request_line", [b"HEAD / HTTP/1.0", b"GET / HTTP/1.1\r\nHost: x"], ids=["1.0", "1.1"])
+@pytest.mark.parametrize("at_once", [True, False])
+def test_what_comes_behind_a_request_is_not_answered(logged: list[Any], request_line: bytes, at_once: bool) -> None:
+    """It brings about no error. The answer to the request is whole, and its connection ends."""
     gate = asyncio.Event()
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -74,12 +76,14 @@ def test_a_request_behind_one_that_is_being_answered_brings_about_no_error(logge
 
     async def visit(port: int) -> None:
         with errors() as told:
-            reader = await opened(port, b"HEAD / HTTP/1.0\r\n\r\n")
+            request = request_line + b"\r\n\r\n"
+            reader = await opened(port, request * 2 if at_once else request)
             await asyncio.sleep(0.05)
-            reader.kept.write(b"x")  # type: ignore[attr-defined]
-            assert (await reader.read()).startswith(b"HTTP/1.1 400 ")
+            reader.kept.write(request)  # type: ignore[attr-defined]
+            await asyncio.sleep(0.05)
             gate.set()
-            await asyncio.sleep(0.05)
+            head, _, body = (await reader.read()).partition(b"\r\n\r\n")
+            assert head.startswith(b"HTTP/1.1 200 ") and body == (b"" if b"HEAD" in request else b"xxx")
             assert not told and not logged
 
     serving(visit, app)

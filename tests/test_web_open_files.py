@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 import uvicorn
 from public_site import visiting_public
-from test_web_server import HALF, opened, serving
+from test_web_server import HALF, answering, opened, serving
 
 from debate_orchestrator.storage import journal
 from debate_orchestrator.util.errors import BadJournal
@@ -169,6 +169,47 @@ def test_strangers_end_no_form_that_is_let_in(monkeypatch: pytest.MonkeyPatch) -
             await honest.read()
 
     serving(visit, guard.Guard(app, hosts=["x"], admit=admit))
+
+
+@pytest.mark.parametrize("at_once", [1, 20])
+def test_connections_that_were_answered_end_no_new_one(monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
+    """A browser that opens a connection, and sends its request a moment later, is answered, however many connections
+    others use again and again, or for how many requests at once."""
+    monkeypatch.setattr(connections, "bounds", lambda: bounds()._replace(waiting=5))
+    request = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+
+    async def visit(port: int) -> None:
+        honest = await opened(port, HALF)
+        for _ in range(20):
+            other = await opened(port, request * at_once)
+            await other.readuntil(b"\r\n\r\nxxx")
+            other.kept.write(request)  # type: ignore[attr-defined]
+        honest.kept.write(b"\r\n\r\n")  # type: ignore[attr-defined]
+        assert await honest.readline() == b"HTTP/1.1 200 OK\r\n"
+
+    serving(visit, answering(3))
+
+
+def test_an_answer_is_whole_before_its_connection_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where many connections wait, one that was answered is the first to end, once its answer has been read."""
+    monkeypatch.setattr(connections, "bounds", lambda: bounds()._replace(waiting=5))
+
+    async def visit(port: int) -> None:
+        loop = asyncio.get_running_loop()
+        with socket.socket() as reader:
+            reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            reader.setblocking(False)
+            await loop.sock_connect(reader, ("127.0.0.1", port))
+            await loop.sock_sendall(reader, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            said = await loop.sock_recv(reader, 100)
+            for _ in range(10):
+                await opened(port, HALF)
+            while came := await loop.sock_recv(reader, 2_000):
+                said += came
+                await asyncio.sleep(0)
+        assert len(said.partition(b"\r\n\r\n")[2]) == 60_000
+
+    serving(visit, answering(60_000), send_buffer=4096)
 
 
 @pytest.mark.parametrize(

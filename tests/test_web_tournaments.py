@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import html
 import os
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import contests
 import pytest
@@ -17,6 +20,7 @@ from web_visitor import HOST, TOKENS, Visitor, plain, visiting
 
 from debate_orchestrator.providers import pricing
 from debate_orchestrator.tournament.journal_rows import read_rows
+from debate_orchestrator.web import pages, tournaments
 from debate_orchestrator.web.guard import Tokens
 from debate_orchestrator.web.server import create_app
 from debate_orchestrator.web.tournaments import Filters, chosen_debates, games, standings
@@ -189,6 +193,46 @@ def test_a_tournament_that_can_not_be_read_takes_no_other_away(dashboard: Visito
     assert "broken" in listing and "/tournaments/t" in dashboard.get("/tournaments").text
     assert page.status_code == 404 and "broken/tournament.json" in plain(page.text)
     assert dashboard.get("/tournaments/t").status_code == 200
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="its names of files are UTF-8")
+def test_a_name_that_is_no_text_takes_no_other_tournament_away(dashboard: Visitor) -> None:
+    """It can't stand in an address, as the list says, and is not found."""
+    folder = Path(os.fsdecode(b"spring \xff"))
+    folder.mkdir()
+    (folder / "tournament.json").write_text("{}", encoding="utf-8")
+    listed = dashboard.get("/tournaments").text
+    assert '/tournaments/t"' in listed and listed.count("stand in an address") == 1
+    assert dashboard.get("/tournaments/spring%20%FF").status_code == 404
+
+
+@pytest.mark.parametrize("address", ["/tournaments", "/tournaments/t"])
+def test_pages_are_made_beside_the_event_loop(
+    dashboard: Visitor, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    """One of many models, which may be a stranger's, holds up no debate."""
+    in_loop: list[bool] = []
+    real = pages.render
+
+    def noted(template: str, **values: Any) -> str:
+        in_loop.append(asyncio._get_running_loop() is not None)
+        return real(template, **values)
+
+    monkeypatch.setattr(pages, "render", noted)
+    assert dashboard.get(address).status_code == 200 and in_loop == [False]
+
+
+def test_of_very_many_models_the_best_are_shown(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page says so, and still leads to the others by their address."""
+    monkeypatch.setattr(tournaments, "_MAX_ROWS", 2)
+    imported(debate, ROWS)
+    with visiting() as visitor:
+        page = visitor.get("/tournaments/t").text
+        assert page.count('<th scope="row">') == 2 + 3 and page.count('<option value="one"') == 2
+        assert '<option value="two"' not in page and "of which 2 are shown" in plain(page)
+        assert page.count('<option value="three"') == 2
+        chosen = visitor.get("/tournaments/t?model=two").text
+        assert '<option value="two" selected' in chosen
 
 
 def test_looking_at_a_tournament_changes_no_price(here: Path) -> None:

@@ -439,16 +439,15 @@ def test_a_head_that_costs_much_to_refuse_is_not_parsed(
 
 
 def test_heads_are_bounded_and_taken(here: Path) -> None:
-    """A head that is not taken is answered with 400; heads one after another, and byte by byte, are."""
+    """A head that is not taken is answered with 400, also behind one that is; one that is may come byte by byte."""
     good = b"GET /static/page.css HTTP/1.1\r\nHost: x\r\nCookie: a=" + b"b" * 8_000 + b"\r\n\r\n"
 
     async def visit(port: int) -> None:
         for line in HEADS:
-            reader = await opened(port, b"GET / HTTP/1.1\r\n" + line + b"\r\n\r\n")
-            assert (await reader.read()).startswith(b"HTTP/1.1 400 "), line
-        reader = await opened(port, good + b"GET / HTTP/1.1\r\n" + HEADS[0] + b"\r\n\r\n")
-        said = await reader.read()
-        assert said.startswith(b"HTTP/1.1 421 ") and b"HTTP/1.1 400 " in said
+            reader = await opened(port, good)
+            await reader.readuntil(b" 421 ")
+            reader.kept.write(b"GET / HTTP/1.1\r\n" + line + b"\r\n\r\n")  # type: ignore[attr-defined]
+            assert b"HTTP/1.1 400 " in await reader.read(), line
 
     serving(visit)
     connection = connections.WholeRequests(h11.SERVER, connections._MAX_HEAD_SIZE)

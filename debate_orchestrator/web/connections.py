@@ -30,25 +30,28 @@ _MAX_BLANKS = 100
 """Blanks in a row in a head."""
 QUEUE = 512
 """Connections that the system holds until they are accepted."""
-_MAX_AHEAD = 2 * _MAX_HEAD_SIZE
-"""Bytes that may come behind a request before it is answered: further requests without forms."""
+_MAX_BEHIND = 2 * _MAX_HEAD_SIZE
+"""Bytes that may come behind a request before it is answered. They are thrown away."""
 _DROP_SECONDS, _MAX_DROPPED = 2.0, 4_000_000
 """Seconds and bytes in which the rest of a request that was refused is read and thrown away."""
 
 _open: dict[Connection, None] = {}
 """All connections, the oldest first."""
-_waiting: dict[Connection, None] = {}
-"""Those on which no request is let in yet, the one that has waited longest first. For one more than the bound the first
-is closed, so that a browser gets through however many are opened. They are not counted by address: all that come by a
-proxy have the same."""
+_new: dict[Connection, None] = {}
+"""Those on which no request has come yet, the one that has waited longest first."""
+_idle: dict[Connection, None] = {}
+"""Those that have been answered and wait for a further request, or for the end of one that was refused, the one that
+has waited longest first. For one more of these and of new ones than the bound, the first of these ends, or else of the
+new ones: so a browser gets through however many are opened, and however often they are used. They are not counted by
+address: all that come by a proxy have the same."""
 _unread: dict[Connection, None] = {}
 """Those on which an answer waits to be read, the one that has waited longest first."""
 
 
 def _end_oldest() -> None:
-    """Ends the connection that has stood still for longest: one whose answer is not read, or else one on which no
-    request is let in. The latter are few, and one that has just come may be among them."""
-    for connections in (_unread, _waiting, _open):
+    """Ends a connection that waits for a further request, or else one whose answer is not read, or else a new one: in
+    each case the one that has stood still for longest."""
+    for connections in (_idle, _unread, _new, _open):
         if connections:
             next(iter(connections)).abort()
             return
@@ -159,39 +162,25 @@ class Connection(H11Protocol):
     """Closes a connection on which no head comes in time, and ends one whose answers are not read: either would be held
     for ever.
 
-    It waits for a request until the guard has let one in, and again once that is answered. In between the guard keeps
-    the time, and no other connection ends this one to be let in."""
+    While a request is answered, the guard keeps the time, and no other connection ends this one to be let in. What
+    comes behind the request by then is read, since the other side may end behind it, and thrown away: no browser and no
+    proxy sends another request so soon. The connection then ends with the answer."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.conn: WholeRequests = WholeRequests(h11.SERVER, _MAX_HEAD_SIZE)
-        self._app, self.app = self.app, self._let_in
+        self._app, self.app = self.app, self._answer
 
-    async def _let_in(self, scope: Any, receive: Any, send: Any) -> None:
+    async def _answer(self, scope: Any, receive: Any, send: Any) -> None:
         cycle = self.cycle
-
-        async def receive_rest() -> Any:
-            # The guard asks for the rest of a request that it lets in, and of no other.
-            _waiting.pop(self, None)
-            return await receive()
-
         try:
-            await self._app(scope, receive_rest, send)
+            await self._app(scope, receive, send)
         except asyncio.CancelledError:  # the server ends, and has waited for this answer
             cycle.disconnected = True
             self._end()
 
     def send_400_response(self, msg: str) -> None:
-        """Says why a request is not read, unless its answer has begun, and closes the connection."""
-        if self._answering:
-            begun, self.cycle.disconnected = self.cycle.response_started, True
-            self.cycle.message_event.set()
-            if begun:
-                self._end()
-                return
-        if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
-            self._end()
-            return
+        """Says why a request is not read, and closes the connection."""
         text = f"The request can't be read. {_HEAD} {_CHUNKED} {_NO_BODY}\n".encode()
         headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close")]
         headers.append((b"content-length", str(len(text)).encode()))
@@ -204,35 +193,37 @@ class Connection(H11Protocol):
     _timer: asyncio.TimerHandle | None = None
     _unread_timer: asyncio.TimerHandle | None = None
     _to_drop: int | None = None
-    """Bytes that may still come before the connection is closed; None while requests are read."""
+    """Bytes that may still come before the connection is ended; None while requests are read."""
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         _open[self] = None
-        self._wait()
+        self._wait(_new, HEAD_SECONDS)
         if len(_open) > bounds().connections:
             _end_oldest()
 
     def data_received(self, data: bytes) -> None:
-        if self._to_drop is not None:
-            self._to_drop -= len(data)
-            if self._to_drop < 0:
-                self._close()
-            return
         with self._closed_on_errors():
-            super().data_received(data)
-            if self._answering and self._to_drop is None:
-                self._stop()
-                if len(self.conn.trailing_data[0]) > _MAX_AHEAD:
+            if self._to_drop is None and not self._has_request:
+                super().data_received(data)
+                if self._answering:
+                    self._wait_no_more()
+                data = self.conn.trailing_data[0] if self._has_request else b""
+            if data not in (b"", b"\r\n"):  # some clients send an empty line behind a form
+                self._to_drop = (_MAX_BEHIND if self._to_drop is None else self._to_drop) - len(data)
+                if self._to_drop < 0:
                     self.abort()
 
     def on_response_complete(self) -> None:
         with self._closed_on_errors():
-            if self.conn.their_state is h11.SEND_BODY and not self.transport.is_closing():
+            if self.transport.is_closing():
+                self._end()
+            elif self._to_drop is not None or self.conn.their_state is h11.SEND_BODY:
                 self._drop_rest()
             else:
                 super().on_response_complete()
-                self._wait()
+                if self._to_drop is None:
+                    self._wait(_idle, HEAD_SECONDS)
 
     def shutdown(self) -> None:
         with self._closed_on_errors():
@@ -248,13 +239,13 @@ class Connection(H11Protocol):
             self.abort()
 
     def _drop_rest(self) -> None:
-        """Closes the connection behind an answer to a request that has not come whole. What still comes is thrown away
-        for a moment: to close at once would reset the connection, and the client would not see the answer."""
+        """Closes the connection behind an answer. What still comes is thrown away for a moment: to close at once would
+        reset the connection, and the client would not see the answer."""
         self._to_drop = _MAX_DROPPED
         if self.cycle is not None:
             self.cycle.body = bytearray()
-        self._stop()
-        self._timer = self.loop.call_later(_DROP_SECONDS, self._close)
+        self._wait_no_more()
+        self._wait(_idle, _DROP_SECONDS)
         try:
             self.transport.write_eof()
         except OSError:  # the other side is gone
@@ -274,7 +265,6 @@ class Connection(H11Protocol):
             self._stop_unread()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._stop()
         self._stop_unread()
         self._forget()
         super().connection_lost(exc)
@@ -286,38 +276,39 @@ class Connection(H11Protocol):
         self.transport.abort()
 
     def _forget(self) -> None:
-        for connections in (_open, _waiting, _unread):
+        self._wait_no_more()
+        for connections in (_open, _unread):
             connections.pop(self, None)
 
     @property
     def _answering(self) -> bool:
         return self.cycle is not None and not self.cycle.response_complete
 
-    def _wait(self) -> None:
-        """Begins to wait for a request, a part of which may be there."""
-        if self._to_drop is not None:
-            return
-        if not self._answering:
-            self._timer = self.loop.call_later(HEAD_SECONDS, self._close)
-        _waiting.pop(self, None)
-        _waiting[self] = None
-        if len(_waiting) > bounds().waiting:
-            next(iter(_waiting)).abort()
+    @property
+    def _has_request(self) -> bool:
+        """Whether a request has come whole that is not answered yet."""
+        return self._answering and not self.cycle.more_body
 
-    def _stop(self) -> None:
+    def _wait(self, waiting: dict[Connection, None], seconds: float) -> None:
+        """Waits as one of these for so long."""
+        self._timer = self.loop.call_later(seconds, self._end)
+        waiting[self] = None
+        if len(_new) + len(_idle) > bounds().waiting:
+            next(iter(_idle or _new))._end()
+
+    def _wait_no_more(self) -> None:
+        _new.pop(self, None)
+        _idle.pop(self, None)
         if self._timer is not None:
             self._timer.cancel()
-            self._timer = None
-
-    def _close(self) -> None:
-        self._timer = None
-        if self._to_drop is not None or not self._answering:
-            self._end()
 
     def _end(self) -> None:
         """Ends it once what it has sent is read."""
-        self.transport.close()
-        self._await_reading()
+        self._wait_no_more()
+        if self in _open:
+            self.transport.close()
+            _unread.setdefault(self)
+            self._await_reading()
 
     def _await_reading(self) -> None:
         """Ends the connection unless the other side reads some of what waits for it every `UNREAD_SECONDS`."""

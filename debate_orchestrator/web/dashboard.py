@@ -295,12 +295,12 @@ class Dashboard:
         risks = risks_module.of_judging([entry.event for entry in contents.entries])
         risks = (*risks, *find_risks({"topic": "", "cast": {"judge": judges}}))
         kept = {"judges": "\n".join(judges), "form_key": sent.get("form_key", "")}
+        address = f"{self._address_of(path)}/judge"
         if not _agreed(sent, risks):
-            return self._consent(f"{self._address_of(path)}/judge", risks, sent, kept)
+            return self._consent(address, risks, sent, kept)
         if any(map(model_spec.is_called, judges)) and sent.get("shown") != "yes":
             expected = await self._work(lambda: expected_judging(path, judges))  # made of prompts that were agreed to
             kept |= {name: sent[name] for name in ("agree", "risk") if name in sent}
-            address = f"{self._address_of(path)}/judge"
             return self._page("judging.html.j2", address=address, judges=judges, expected=expected, kept=kept)
 
         def write_journal() -> DebateFiles:

@@ -74,7 +74,7 @@ class SearchHit(NamedTuple):
 
 def names() -> list[str]:
     """The debates here that have an address, the newest first."""
-    return [name for name in _all_names() if _has_address(name)]
+    return [name for name in _all_names() if has_address(name)]
 
 
 def _all_names() -> list[str]:
@@ -84,16 +84,21 @@ def _all_names() -> list[str]:
     return [path.removesuffix(JOURNAL) for path in found]
 
 
-def _has_address(name: str) -> bool:
+def has_address(name: str) -> bool:
     """Whether a name can stand in an address: one that is not UTF-8 can't, and dots alone lead elsewhere."""
     return name not in ("", ".", "..") and "\ufffd" not in os.fsencode(name).decode("utf-8", "replace")
+
+
+def without_address(file: str) -> str:
+    """What is said of a file, or of a folder, whose name can't stand in an address."""
+    return f"The name {short_repr(file)} can't stand in an address. Rename it."
 
 
 def journal_of(name: str) -> str:
     """The journal of the debate of that name; BadFile where there is none in this folder, whatever the name says. No
     other file of the folder is looked at: strangers can ask too."""
     path = f"{name}{JOURNAL}"
-    if not _has_address(name) or os.path.basename(path) != path or not os.path.isfile(path) or is_link(path):
+    if not has_address(name) or os.path.basename(path) != path or not os.path.isfile(path) or is_link(path):
         raise BadFile("There is no such debate in this folder.", hint="go back to the list")
     return path
 
@@ -157,9 +162,8 @@ def listed() -> list[Listed]:
     """All debates of the folder, those that can't be read too."""
     rows = []
     for name in _all_names():
-        if not _has_address(name):
-            problem = f"The name of its file, {short_repr(f'{name}{JOURNAL}')}, can't stand in an address. Rename it."
-            rows.append(Listed(name, name, "", "", "", "", problem=problem))
+        if not has_address(name):
+            rows.append(Listed(name, name, "", "", "", "", problem=without_address(f"{name}{JOURNAL}")))
             continue
         try:
             rows.append(row(name))

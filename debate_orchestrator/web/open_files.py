@@ -21,7 +21,7 @@ class Bounds(NamedTuple):
 
     connections: int
     waiting: int
-    """Connections on which no request is let in yet."""
+    """Connections that wait for a request."""
     viewers: int
     """Streams."""
     accepted: int

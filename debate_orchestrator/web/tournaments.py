@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeVar
 from urllib.parse import quote, urlencode
@@ -154,6 +154,8 @@ def choices(rows: Rows) -> dict[str, list[str]]:
 
 _LISTED = 200
 """Debates of a page."""
+_MAX_ROWS = 1_000
+"""Rows of the leaderboard, and choices of a filter."""
 _MAX_MODELS = 16
 """Models of the table of all pairs; with more it is not shown."""
 _MAX_PAGE_SIZE = 10_000_000
@@ -173,7 +175,7 @@ def _regular(path: str) -> bool:
 
 def _folder(request: Request) -> str:
     """The folder of a tournament; not found for any other, whatever the name says."""
-    if (name := request.path_params["name"]) not in names():
+    if (name := request.path_params["name"]) not in names() or not debates.has_address(name):
         raise HTTPException(404)
     return str(name)
 
@@ -200,12 +202,14 @@ def _read(folder: str, known: tuple[tuple[str, int, int], ...]) -> Rows:
     return read_rows(folder)
 
 
-def _title(folder: str) -> str:
-    """What a tournament is called; one that can't be read, by its folder. Its page says why."""
+def _listed(folder: str) -> tuple[str, str]:
+    """What a tournament is called, and why it has no page, or nothing. One that can't be read is called by its folder,
+    and its page says why."""
     try:
-        return title(folder)
+        called = title(folder)
     except BadFile:
-        return folder
+        called = folder
+    return called, "" if debates.has_address(folder) else debates.without_address(folder)
 
 
 def _values(folder: str, filters: Filters) -> dict[str, Any]:
@@ -217,24 +221,29 @@ def _values(folder: str, filters: Filters) -> dict[str, Any]:
     by_game = bool(filters.model or filters.opponent or filters.side or filters.result)
     found = games(chosen, filters) if by_game else ()
     debates = list({game.debate.id: game.debate for game in found}.values()) if by_game else chosen
-    offered = choices(rows)
+    selected = filters._asdict()
+    offered = {
+        name: [value for n, value in enumerate(values) if n < _MAX_ROWS or value == selected[name]]
+        for name, values in choices(rows).items()
+    }
     offered["opponent"] = [model for model in offered["opponent"] if model != filters.model]
 
     def link(**changes: str) -> str:
-        given = {name: value for name, value in filters._replace(**changes)._asdict().items() if value}
+        given = {name: value for name, value in (selected | changes).items() if value}
         return f"?{urlencode(given)}#debates"
 
     return {
         "title": title(folder),
-        "filters": filters._asdict(),
+        "filters": selected,
         "choices": offered,
-        "standings": ranking,
+        "standings": ranking[:_MAX_ROWS],
+        "ranked": len(ranking),
         "rated": not (filters.side or filters.model or filters.opponent),
         "models": models if len(models) <= _MAX_MODELS else [],
         "pairs": head_to_head(played),
         "debates": debates[:_LISTED],
         "count": len(debates),
-        "known": {debate.id for debate in rows.debates if _journal(folder, debate.id)},
+        "known": {debate.id for debate in debates[:_LISTED] if _journal(folder, debate.id)},
         "notes": rows.all_notes(),
         "link": link,
         "report": _regular(os.path.join(folder, PAGE)),
@@ -260,18 +269,21 @@ class Tournaments:
 
     async def listed(self, request: Request) -> Response:
         """The tournaments of the folder."""
-        found = await self._renderings.run(lambda: [(name, _title(name)) for name in names()], THIS_USER)
-        return pages.html_response("tournaments.html.j2", **pages.of_dashboard(request), found=found)
+        return await self._page(
+            request, "tournaments.html.j2", lambda: {"found": [(name, *_listed(name)) for name in names()]}
+        )
+
+    async def _page(self, request: Request, template: str, values: Callable[[], dict[str, Any]]) -> Response:
+        """A page of the dashboard, made in a thread: a tournament may have very many models and debates."""
+        shared = pages.of_dashboard(request)
+        return await self._renderings.run(lambda: pages.html_response(template, **shared, **values()), THIS_USER)
 
     async def tournament(self, request: Request) -> Response:
         """The leaderboard and the debates that the filters choose."""
         folder = _folder(request)
         filters = Filters(**{name: request.query_params.get(name, "")[:1_000] for name in Filters._fields})
-        values = await self._renderings.run(lambda: _values(folder, filters), THIS_USER)
-        here = request.url.path
-        return pages.html_response(
-            "tournament.html.j2", **pages.of_dashboard(request), here=here, name=folder, **values
-        )
+        here = {"here": request.url.path, "name": folder}
+        return await self._page(request, "tournament.html.j2", lambda: here | _values(folder, filters))
 
     async def debate(self, request: Request) -> Response:
         """The report of one of its debates."""
