@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from debate_orchestrator.tournament.cluster.database import LIVE, RETRY, Database, fetched, out_of_reach
-from debate_orchestrator.tournament.cluster.journals import FolderSync
+from debate_orchestrator.tournament.cluster.folder_sync import FolderSync
 from debate_orchestrator.tournament.run import DebateStatus, RunCounts, count_completed
 
 if TYPE_CHECKING:
