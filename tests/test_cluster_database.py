@@ -17,7 +17,8 @@ from postgres import Postgres
 
 from debate_orchestrator.core.events import BriefSent, Event, Opened, Spoke
 from debate_orchestrator.providers import pricing
-from debate_orchestrator.storage.journal import JournalWriter, parse, read
+from debate_orchestrator.storage.journal import JournalWriter, read
+from debate_orchestrator.storage.journal_lines import parse
 from debate_orchestrator.tournament.cluster import database as database_module
 from debate_orchestrator.tournament.cluster.database import Database, opened
 from debate_orchestrator.tournament.cluster.folder_sync import FolderSync

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from debate_orchestrator.storage.files import write_bytes_atomic
-from debate_orchestrator.storage.journal import JournalWriter, parse
+from debate_orchestrator.storage.journal import JournalWriter
+from debate_orchestrator.storage.journal_lines import parse
 from debate_orchestrator.tournament.cluster.database import LIVE, Database, fetched
 from debate_orchestrator.tournament.cluster.journals import left_out
 from debate_orchestrator.tournament.folder import Tournament, frozen, identity, is_begun

@@ -20,7 +20,8 @@ from typing import NamedTuple
 from debate_orchestrator.core.events import CallFailed, Opened, ReplyEvent
 from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.engine.turn import summary
-from debate_orchestrator.storage.journal import JournalWriter, now, parse
+from debate_orchestrator.storage.journal import JournalWriter, now
+from debate_orchestrator.storage.journal_lines import parse
 from debate_orchestrator.tournament.cluster.database import (
     AT_THE_END,
     LIVE,
