@@ -384,13 +384,9 @@ def _since(batch: Batch) -> float:
 
 
 async def _with_retries(call: Callable[[], Awaitable[_Result]]) -> _Result:
-    """The result of a request about a batch, which is made again for a while if it fails. TransientError after that."""
-
-    async def on_failure(failure: ExternalError, wait: float | None) -> None:
-        """A request about a batch costs nothing, and is in no journal."""
-
-    result = await call_with_retry(call, LIMITS.retry_for, on_failure=on_failure)
-    return cast(_Result, result)
+    """The result of a request about a batch, which is made again for a while if it fails. TransientError after that.
+    Such a request costs nothing, and is in no journal."""
+    return cast(_Result, await call_with_retry(call, LIMITS.retry_for))
 
 
 class BatchedProvider(Provider):

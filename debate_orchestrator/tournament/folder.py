@@ -23,7 +23,6 @@ from debate_orchestrator.tournament.plan import (
     make_schedule,
     open_scheduled,
     schedule_line,
-    topics_by_id,
 )
 from debate_orchestrator.tournament.rows import ROWS
 from debate_orchestrator.tournament.spec import MAX_MODELS, Model, Topic, TournamentSpec, check, spec_of
@@ -68,7 +67,7 @@ class Tournament(NamedTuple):
     @classmethod
     def of(cls, folder: str, spec: TournamentSpec) -> Tournament:
         """The tournament of a spec, with the schedule that follows from it."""
-        return cls(folder, spec, make_schedule(spec), topics_by_id(spec.topics))
+        return cls(folder, spec, make_schedule(spec), {topic.id: topic for topic in spec.topics})
 
     def journal(self, debate: ScheduledDebate) -> str:
         """The path of a debate's journal."""
@@ -80,7 +79,7 @@ class Tournament(NamedTuple):
 
     def make_opened(self, debate: ScheduledDebate) -> Opened:
         """The event that opens a debate."""
-        return open_scheduled(self.spec, debate, self.topics)
+        return open_scheduled(self.spec, debate, self.topics[debate.topic_id])
 
     def must_belong(self, debate: ScheduledDebate, events: Sequence[Event]) -> None:
         """BadFile unless events are of this debate: they begin with its opening, whatever was drawn for it by chance,

@@ -5,9 +5,8 @@ Where both have a journal, one must be the beginning of the other.
 
 from __future__ import annotations
 
-import itertools
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from debate_orchestrator.storage.files import write_bytes_atomic
@@ -109,7 +108,7 @@ class FolderSync:
         """Lines of the journals in the database, of all debates or of those that were settled lately."""
         return dict(await self.database.rows(_COUNTS, id=self.id, since=since))
 
-    async def _different(self, debates: list[str], known: Mapping[str, int]) -> list[str]:
+    async def _different(self, debates: Sequence[str], known: Mapping[str, int]) -> list[str]:
         """The debates whose journals don't begin alike. Lines are chained: the last one that both have tells."""
         last: dict[str, bytes] = {}
         for debate in debates:
@@ -193,7 +192,5 @@ def stored_spec(text: str, name: str) -> dict[str, Any]:
     return spec
 
 
-def _batches(debates: Iterable[str]) -> Iterator[list[str]]:
-    left = iter(debates)
-    while batch := list(itertools.islice(left, _BATCH_SIZE)):
-        yield batch
+def _batches(debates: Sequence[str]) -> list[Sequence[str]]:
+    return [debates[start : start + _BATCH_SIZE] for start in range(0, len(debates), _BATCH_SIZE)]
