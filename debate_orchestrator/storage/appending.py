@@ -8,7 +8,7 @@ import os
 from contextlib import suppress
 
 from debate_orchestrator.util.data import error_text
-from debate_orchestrator.util.errors import JournalWriteError
+from debate_orchestrator.util.errors import JournalWriteError, UserError
 
 
 def append_line(handle: int, line: bytes, size: int, name: str, *, synced: bool = False) -> int:
@@ -29,10 +29,18 @@ def append_line(handle: int, line: bytes, size: int, name: str, *, synced: bool 
     return size + len(line)
 
 
-def take_lock(handle: int, *, shared: bool = False) -> None:
-    """Locks an open file for this process, or with `shared` for all that ask so. BlockingIOError if another process has
-    it, OSError where the file system has no locks."""
-    fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+def take_lock(handle: int, name: str, kind: type[UserError], *, shared: bool = False) -> bool:
+    """Locks an open file for this process, or with `shared` for all that ask so; False if another process has it.
+    Raises an error of this `kind`, with `name`, where the file system has no locks."""
+    try:
+        # flock belongs to the open file, so it ends with this process and is not shared by name.
+        fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        problem = f"{name} is in a place without file locks ({error_text(error)})."
+        raise kind(problem, hint="a local file system") from None
+    return True
 
 
 def sync_folder(path: str) -> None:

@@ -184,15 +184,9 @@ class JournalWriter:
             must_fit(self._handle)
         except OSError as error:
             raise _unwritable(self.path, error) from None
-        try:
-            # flock belongs to the open file, so it ends with this process and is not shared by name.
-            take_lock(self._handle)
-        except BlockingIOError:
+        if not take_lock(self._handle, self._name, BadJournal):
             problem = f"The journal {self._name} is locked, because another process is writing it; nothing was changed."
-            raise LockedJournal(problem, hint="wait for the other process, or end it") from None
-        except OSError as error:
-            problem = f"{self._name} is in a place without file locks ({error.strerror})."
-            raise BadJournal(problem, hint="a local file system") from None
+            raise LockedJournal(problem, hint="wait for the other process, or end it")
 
     @property
     def _name(self) -> str:

@@ -153,22 +153,15 @@ def locked(folder: str, *, is_new: bool = False, shared: bool = False) -> Iterat
         problem = f"Can't write to the folder {name_of(folder)} ({error_text(error)})."
         raise BadFile(problem, hint="make it writable, or use a copy") from None
     try:
-        _take(handle, folder, shared=shared)
+        if not take_lock(handle, name_of(folder), BadFile, shared=shared):
+            problem = f"Another process runs the tournament in {name_of(folder)}, or changes it."
+            hint = (
+                "wait for it, as it may run in another terminal; or let workers run the debates (`debate worker URL`)"
+            )
+            raise BadFile(problem, hint=hint)
         yield must_be_kept
     finally:
         os.close(handle)
-
-
-def _take(handle: int, folder: str, *, shared: bool) -> None:
-    try:
-        take_lock(handle, shared=shared)
-    except BlockingIOError:
-        problem = f"Another process runs the tournament in {name_of(folder)}, or changes it."
-        hint = "wait for it, as it may run in another terminal; or let workers run the debates (`debate worker URL`)"
-        raise BadFile(problem, hint=hint) from None
-    except OSError as error:
-        problem = f"{name_of(folder)} is in a place without file locks ({error_text(error)})."
-        raise BadFile(problem, hint="a local file system") from None
 
 
 def create(folder: str, spec: TournamentSpec) -> Tournament:
