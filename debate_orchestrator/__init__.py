@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from debate_orchestrator.host.step import StepResult, step
     from debate_orchestrator.reports.model import ReportModel
     from debate_orchestrator.setup.risks import Risk
-    from debate_orchestrator.storage.journal import JournalContents
+    from debate_orchestrator.storage.journal_lines import JournalContents
     from debate_orchestrator.util.errors import (
         BadFile,
         BadFormat,
@@ -99,7 +99,7 @@ _MODULES = {
     "reports.model": ("ReportModel",),
     "core.settings": ("Settings",),
     "setup.risks": ("Risk",),
-    "storage.journal": ("JournalContents",),
+    "storage.journal_lines": ("JournalContents",),
     "util.errors": (
         "BadFile",
         "BadFormat",

@@ -20,7 +20,7 @@ from debate_orchestrator.prompting import replies
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.setup.answers import make_settings
-from debate_orchestrator.storage.journal import Entry
+from debate_orchestrator.storage.journal_lines import Entry
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadReply
 

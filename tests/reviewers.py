@@ -10,7 +10,7 @@ from scripted_debates import events as events_of
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.schema import Shape
 from debate_orchestrator.reports.reviews import VERSION, GatheredReviews, ReviewForm
-from debate_orchestrator.storage.journal import Entry
+from debate_orchestrator.storage.journal_lines import Entry
 
 DIGEST = "d" * 64
 KINDS = ("adversarial", "panel", "question", "claim", "conversation", "transcript")

@@ -16,7 +16,7 @@ from debate_orchestrator.formats import loader
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.reports.model import ReportModel, build_report
-from debate_orchestrator.storage.journal import Entry
+from debate_orchestrator.storage.journal_lines import Entry
 
 Cast = dict[str, tuple[str, ...]]
 FETCHED: Cast = {"a": ("host",), "b": ("host",), "judge": ("host",), "clerk": ("fetch",)}

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.reply import Reply
+from debate_orchestrator.engine import retry
 from debate_orchestrator.providers.casting import make_provider
 from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.tournament import batches as batches_module
@@ -253,6 +254,69 @@ def test_an_answer_that_breaks_off_holds_up_no_other(here: Path, kind: str) -> N
         vendor.broken = False
         assert asyncio.run(asked(kind, ".", ("c1",)))["c1"].text == "c1"  # type: ignore[union-attr]
     assert vendor.paid == dict.fromkeys(CALLS, 1)
+
+
+class Wavering(Vendor):
+    """A vendor whose results differ from look to look."""
+
+    def __init__(self, kind: str, looks: list[tuple[str, str]]):
+        """Of each look the calls that break off, and those that failed."""
+        super().__init__(kind, [])
+        self.looks = looks
+
+    def _get(self, path: str, altered: Any) -> str:
+        text = super()._get(path, altered)
+        if path.endswith(("/results", "/content")) and len(self.looks) > 1:
+            self.looks.pop(0)
+        return text
+
+    def _line(self, call: str) -> dict[str, Any]:
+        line, (broken, failed) = super()._line(call), self.looks[0]
+        if call in failed.split():
+            return {"custom_id": call, "result": {"type": "errored"}, "response": None, "error": {"code": "no"}}
+        text = json.dumps(line)
+        if call in broken.split():
+            text = text.replace('"stop"', "null").replace('"end_turn"', "null")
+        return json.loads(text)  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "later", [("c0", ""), ("c0 c2", ""), ("", "c0"), ("", "c0 c2")], ids=["less", "others", "failed", "others failed"]
+)
+def test_an_answer_that_was_whole_once_is_kept(here: Path, kind: str, later: tuple[str, str]) -> None:
+    """A later look that has less of a call, or says that it failed, takes no answer away that an earlier one had."""
+    vendor = Wavering(kind, [("c1", ""), later])
+    with local_http.answering(vendor.answer) as url:
+        os.environ[f"{kind.upper()}_BASE_URL"] = url
+        results = asyncio.run(asked(kind, ".", CALLS))
+    assert {call: getattr(result, "text", result) for call, result in results.items()} == {c: c for c in CALLS}
+    assert len(vendor.looks) == 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_answer_waits_for_no_other(here: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """An answer goes into its journal at the look that finds it whole, while another is still asked for."""
+    monkeypatch.setattr(batches_module, "LIMITS", LIMITS)
+    monkeypatch.setattr(retry, "FIRST", 0.01)
+    vendor = BrokenLine(kind, [])
+
+    async def play() -> None:
+        run = Batches(".", quiet=0.01, first_look=0.01, settle=0.01)
+        model, current = f"{kind}:x", CurrentState(debated())
+        provider = make_provider(model, current)
+        run.wrapped({"a": provider}, {"a": provider}, current)
+        first, last = (asyncio.ensure_future(run.reply(call, model, {}, asyncio.Event())) for call in ("c0", "c1"))
+        try:
+            assert (await asyncio.wait_for(asyncio.shield(first), 20)).text == "c0" and not last.done()
+            vendor.broken = False
+            assert (await asyncio.wait_for(last, 20)).text == "c1"
+        finally:
+            await run.close()
+
+    with local_http.answering(vendor.answer) as url:
+        os.environ[f"{kind.upper()}_BASE_URL"] = url
+        asyncio.run(play())
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -17,10 +17,12 @@ from postgres import Postgres
 
 from debate_orchestrator.core.events import BriefSent, Event, Opened, Spoke
 from debate_orchestrator.providers import pricing
-from debate_orchestrator.storage.journal import JournalWriter, parse, read
+from debate_orchestrator.storage.journal import JournalWriter, read
+from debate_orchestrator.storage.journal_lines import parse
 from debate_orchestrator.tournament.cluster import database as database_module
 from debate_orchestrator.tournament.cluster.database import Database, opened
-from debate_orchestrator.tournament.cluster.journals import DatabaseJournals, FolderSync
+from debate_orchestrator.tournament.cluster.folder_sync import FolderSync
+from debate_orchestrator.tournament.cluster.journals import DatabaseJournals
 from debate_orchestrator.tournament.cluster.limits import SharedLimiters
 from debate_orchestrator.tournament.cluster.queue import TASK, Passes, enqueue, queue_of
 from debate_orchestrator.tournament.cluster.worker import Worker
@@ -393,39 +395,6 @@ def test_a_job_that_names_no_debate_is_given_up(
     asyncio.run(play())
     assert any("1 job" in sentence and "names no debate" in sentence for sentence in sentences), sentences
     assert [record for record in caplog.records if record.exc_info] == []
-
-
-def test_an_append_whose_answer_was_lost(here: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lines that were written although the connection broke before the answer came are not written twice, and do not
-    cost the worker its journal."""
-    from psycopg import OperationalError
-
-    held = contests.tournament()
-    debate, broken = held.schedule[0], [0]
-
-    async def play() -> list[Event]:
-        async with brought(url, held) as (database, sync):
-            whole = database.transaction
-
-            @asynccontextmanager
-            async def breaking() -> AsyncIterator[Any]:
-                async with whole() as connection:
-                    yield connection
-                broken[0] += 1
-                if broken[0] == 3:
-                    raise OperationalError("the connection is lost")
-
-            store = DatabaseJournals(database, sync.id, await registered(database))
-            async with store.open(debate.id, lambda: held.make_opened(debate)) as journal:
-                monkeypatch.setattr(database, "transaction", breaking)
-                for n in range(4):
-                    journal.append(asked(n))
-                    await journal.handed_over()
-                kept = journal.events
-            await sync.fetch(everything=True)
-            return kept
-
-    assert asyncio.run(play()) == read(held.journal(debate)).events and broken[0] > 5
 
 
 def test_a_frozen_transaction_does_not_block_for_long(here: Path, url: str) -> None:

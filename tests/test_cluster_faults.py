@@ -43,10 +43,11 @@ CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 END $$;
 CREATE TRIGGER refuse BEFORE INSERT ON lines FOR EACH ROW EXECUTE FUNCTION refuse()
 """
-LEAVE_OUT = REFUSE.replace(
-    "RAISE EXCEPTION USING errcode = '42501', message = 'permission denied for table lines'", "RETURN NULL"
-)
+_RAISE = "RAISE EXCEPTION USING errcode = '42501', message = 'permission denied for table lines'"
+LEAVE_OUT = REFUSE.replace(_RAISE, "RETURN NULL")
 """The same with a trigger that drops the line and reports no error."""
+ALTER = REFUSE.replace(_RAISE, "new.line := overlay(new.line PLACING 'X' FROM 10)")
+"""The same with one that keeps another line."""
 
 
 @pytest.fixture
@@ -118,15 +119,19 @@ def refusing(
 
 @pytest.mark.parametrize(
     ("trigger", "why"),
-    [(REFUSE, "permission denied for table lines"), (LEAVE_OUT, "does not have lines that it was given")],
-    ids=["refused", "left out"],
+    [
+        (REFUSE, "permission denied for table lines"),
+        (LEAVE_OUT, "does not have lines that it was given"),
+        (ALTER, "does not have lines that it was given"),
+    ],
+    ids=["refused", "left out", "altered"],
 )
 def test_a_refused_line_stops_its_debate_alone(
     server: Server, postgres_server: Postgres, database: str, trigger: str, why: str
 ) -> None:
-    """Where the database refuses the lines of one journal, or leaves them out without an error, that debate stops with
-    the reason, its answers are named as lost, its journal is let go, and all other debates are completed. Later a run
-    goes on with it."""
+    """Where the database refuses the lines of one journal, or leaves them out or alters them without an error, that
+    debate stops with the reason, its answers are named as lost, its journal is let go, and all other debates are
+    completed. Later a run goes on with it."""
     server.whole, url = 0.2, postgres_server.url(database)
     write_spec(1)
     working, run = refusing(postgres_server, database, url, "new.journal = 1", trigger=trigger)

@@ -20,7 +20,8 @@ from debate_orchestrator.core.events import Opened
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.tournament.cluster import journals as journals_module
 from debate_orchestrator.tournament.cluster.database import opened
-from debate_orchestrator.tournament.cluster.journals import DatabaseJournal, DatabaseJournals, FolderSync, Line
+from debate_orchestrator.tournament.cluster.folder_sync import FolderSync
+from debate_orchestrator.tournament.cluster.journals import DatabaseJournal, DatabaseJournals, Line
 from debate_orchestrator.tournament.cluster.queue import enqueue
 from debate_orchestrator.tournament.cluster.worker import Worker
 from debate_orchestrator.tournament.folder import Tournament

@@ -22,7 +22,8 @@ from debate_orchestrator.tournament.cluster import database as database_module
 from debate_orchestrator.tournament.cluster import journals as journals_module
 from debate_orchestrator.tournament.cluster import queue
 from debate_orchestrator.tournament.cluster.database import opened
-from debate_orchestrator.tournament.cluster.journals import DatabaseJournals, FolderSync
+from debate_orchestrator.tournament.cluster.folder_sync import FolderSync
+from debate_orchestrator.tournament.cluster.journals import DatabaseJournals
 from debate_orchestrator.tournament.cluster.limits import SharedLimiters
 from debate_orchestrator.util.errors import LockedJournal
 

@@ -1,11 +1,12 @@
-"""Answers to COMMIT that are lost: what an update adds to the sums of a tournament and its limits is added once."""
+"""Answers to COMMIT that are lost: what an update adds to the sums of a tournament and its limits is added once, and a
+line counts as written only where it is."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -15,15 +16,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from postgres import Postgres
-from test_cluster_database import brought, registered
+from test_cluster_database import asked, brought, registered
 
+from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.reply import Usage
+from debate_orchestrator.storage.journal import read
 from debate_orchestrator.tournament.cluster import database as database_module
 from debate_orchestrator.tournament.cluster import limits as limits_module
 from debate_orchestrator.tournament.cluster.database import Database
+from debate_orchestrator.tournament.cluster.journals import DatabaseJournals
 from debate_orchestrator.tournament.cluster.limits import SharedLimiters
 from debate_orchestrator.tournament.limits import Admission
-from debate_orchestrator.util.errors import OverBudget
+from debate_orchestrator.util.errors import OverBudget, PermanentFailure
 
 pytestmark = pytest.mark.slow
 
@@ -181,3 +185,81 @@ def test_the_cap_holds_where_answers_are_lost(here: Path, postgres_server: Postg
         for module in (database_module, limits_module):
             patch.setattr(module, "RETRY", 0.001)
         assert asyncio.run(asyncio.wait_for(play(), 60)) == pytest.approx(1.2)
+
+
+def test_an_append_whose_answer_was_lost(
+    here: Path, postgres_server: Postgres, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lines that were written although the connection broke before the answer came are not written twice, and do not
+    cost the worker its journal."""
+    from psycopg import OperationalError
+
+    url = postgres_server.url(database)
+    held = contests.tournament()
+    debate, broken = held.schedule[0], [0]
+
+    async def play() -> list[Event]:
+        async with brought(url, held) as (server, sync):
+            whole = server.transaction
+
+            @asynccontextmanager
+            async def breaking() -> AsyncIterator[Any]:
+                async with whole() as connection:
+                    yield connection
+                broken[0] += 1
+                if broken[0] == 3:
+                    raise OperationalError("the connection is lost")
+
+            store = DatabaseJournals(server, sync.id, await registered(server))
+            async with store.open(debate.id, lambda: held.make_opened(debate)) as journal:
+                monkeypatch.setattr(server, "transaction", breaking)
+                for n in range(4):
+                    journal.append(asked(n))
+                    await journal.handed_over()
+                kept = journal.events
+            await sync.fetch(everything=True)
+            return kept
+
+    assert asyncio.run(play()) == read(held.journal(debate)).events and broken[0] > 5
+
+
+class PutBack(Unsure):
+    """A database in which another writer has written a line when it is reached again."""
+
+    async def retried_until_reached(self, work: Callable[[], Awaitable[Any]]) -> Any:
+        from psycopg import OperationalError
+
+        try:
+            return await work()
+        except OperationalError:
+            line = "INSERT INTO lines SELECT id, lines + 1, 'theirs' FROM journals WHERE id = 1"
+            await self.execute(line)
+            await self.execute("UPDATE journals SET lines = lines + 1, holder = -1 WHERE id = 1")
+            return await super().retried_until_reached(work)
+
+
+def test_a_line_of_another_writer_does_not_count_as_ours(here: Path, postgres_server: Postgres, database: str) -> None:
+    """A database that was put back to an earlier state gives a token again. Where another writer then has a line at the
+    number of one whose COMMIT was not answered, that one does not count as written: its journal takes no more, the
+    other writer's stays as it is and is not let go, and the one written beside it loses nothing."""
+    held = contests.tournament()
+    debate, beside = held.schedule[:2]
+
+    async def play() -> None:
+        async with brought(postgres_server.url(database), held) as (server, sync):
+            store = DatabaseJournals(server, sync.id, await registered(server))
+            with pytest.raises(PermanentFailure, match="does not have lines that it was given"):
+                async with (
+                    store.open(debate.id, lambda: held.make_opened(debate)) as journal,
+                    store.open(beside.id, lambda: held.make_opened(beside)) as other,
+                ):
+                    for each in (journal, other):
+                        each.append(asked(1))
+                    store._database = own = PutBack(server.app, server.app, server.where, lambda message: None)
+                    own.fates, own.stop = ["rolled back"], None
+                    await journal.handed_over()
+            rows = await server.rows("SELECT debate, lines, holder FROM journals ORDER BY id")
+            assert rows == [(debate.id, 2, -1), (beside.id, 2, None)]
+            assert await server.rows("SELECT journal, n FROM lines WHERE line = 'theirs'") == [(1, 2)]
+
+    asyncio.run(play())

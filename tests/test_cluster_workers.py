@@ -19,7 +19,8 @@ from postgres import Postgres, line
 from started import Started, started
 
 from debate_orchestrator.core.events import BriefSent, CallFailed, Rejected, Spoke, StructuredReplyGiven
-from debate_orchestrator.storage.journal import parse, read
+from debate_orchestrator.storage.journal import read
+from debate_orchestrator.storage.journal_lines import parse
 from debate_orchestrator.util.data import to_yaml
 
 pytestmark = pytest.mark.slow

@@ -20,7 +20,8 @@ from debate_orchestrator.core.events import EVENT, Noted, Opened, Rejected, Spok
 from debate_orchestrator.core.schema import Field
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.model import build_report
-from debate_orchestrator.storage.journal import BEGINNING, JournalWriter, must_be_new, read, stated_first_hash
+from debate_orchestrator.storage.journal import JournalWriter, must_be_new, read, stated_first_hash
+from debate_orchestrator.storage.journal_lines import BEGINNING
 from debate_orchestrator.util.errors import BadJournal, PermanentFailure
 
 RECORDING: dict[str, Any] = {"source": "x", "digest": "0" * 64}

@@ -17,7 +17,7 @@ from debate_orchestrator.core.format import Format
 from debate_orchestrator.formats import loader
 from debate_orchestrator.reports.markdown import render
 from debate_orchestrator.reports.model import build_report
-from debate_orchestrator.storage.journal import Entry
+from debate_orchestrator.storage.journal_lines import Entry
 
 HEAD = """\
 # Debate Report

@@ -22,7 +22,8 @@ from debate_orchestrator.reports import report_files
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.reports.report_files import Verification, integrity, reports_beside, verify
 from debate_orchestrator.reports.report_files import read_reports as files_of
-from debate_orchestrator.storage.journal import Entry, read
+from debate_orchestrator.storage.journal import read
+from debate_orchestrator.storage.journal_lines import Entry
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadFile, DamagedJournal

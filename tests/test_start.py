@@ -23,7 +23,7 @@ from debate_orchestrator.setup import answers
 from debate_orchestrator.setup.plain_positions import of_should, plain_positions
 from debate_orchestrator.setup.questions import SetupQuestions, question_texts
 from debate_orchestrator.setup.state import SetupProgress, SetupState, with_progress, without_answers
-from debate_orchestrator.storage.journal import SCHEMA
+from debate_orchestrator.storage.journal_lines import SCHEMA
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadSettings
 

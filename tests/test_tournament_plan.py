@@ -208,8 +208,9 @@ def test_each_debate_is_counted_at_its_own_prices(changes: dict[str, Any]) -> No
     held = make_schedule(made)
     calls: Counter[str] = Counter()
     tokens: Counter[str] = Counter()
+    topics = {topic.id: topic for topic in made.topics}
     for debate in held:
-        opened = plan.open_scheduled(made, debate)
+        opened = plan.open_scheduled(made, debate, topics[debate.topic_id])
         for model, line in plan._by_model(estimate(opened), opened.cast):
             calls[model] += line.calls
             tokens[model] += line.usage.input + line.usage.output
@@ -230,8 +231,9 @@ def test_motions_of_different_lengths_are_counted() -> None:
     made = parse_spec(given(rounds=2, format="adversarial") | {"topics": rows})
     held = make_schedule(made)
     tokens: Counter[str] = Counter()
+    topics = {topic.id: topic for topic in made.topics}
     for debate in held:
-        opened = plan.open_scheduled(made, debate)
+        opened = plan.open_scheduled(made, debate, topics[debate.topic_id])
         for model, line in plan._by_model(estimate(opened, rehearsal=True), opened.cast):
             tokens[model] += line.usage.input
 

@@ -13,7 +13,8 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.formats import loader
 from debate_orchestrator.reports import report_files, wording
 from debate_orchestrator.reports.provenance import rehearsed_in_part, stand_ins
-from debate_orchestrator.storage.journal import JournalContents, read
+from debate_orchestrator.storage.journal import read
+from debate_orchestrator.storage.journal_lines import JournalContents
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.util.data import name_of

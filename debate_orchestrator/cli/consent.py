@@ -22,7 +22,8 @@ from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.setup import risks as risks_module
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.files import write_atomic
-from debate_orchestrator.storage.journal import Entry, JournalWriter
+from debate_orchestrator.storage.journal import JournalWriter
+from debate_orchestrator.storage.journal_lines import Entry
 from debate_orchestrator.storage.paths import DebateFiles, state_folder
 from debate_orchestrator.util import coroutines
 from debate_orchestrator.util.data import name_of, real_path

@@ -34,7 +34,8 @@ from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.reviews import gather_reviews
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.answers import format_of, make_settings
-from debate_orchestrator.storage.journal import JournalContents, read
+from debate_orchestrator.storage.journal import read
+from debate_orchestrator.storage.journal_lines import JournalContents
 from debate_orchestrator.storage.paths import REPORT, DebateFiles
 from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.util import model_spec

@@ -28,7 +28,7 @@ from debate_orchestrator.providers import rehearse
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.reports.model import build_report
-from debate_orchestrator.storage.journal import SCHEMA, Entry
+from debate_orchestrator.storage.journal_lines import SCHEMA, Entry
 from debate_orchestrator.util.errors import BadFormat, reason
 from debate_orchestrator.util.numbers import plural
 

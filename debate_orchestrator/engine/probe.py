@@ -43,6 +43,7 @@ from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
 from debate_orchestrator.reports.scorecard import NO_BALLOT, PENDING, SIDES, Data, Probe, Side, other, outcome, summary
 from debate_orchestrator.storage import journal
 from debate_orchestrator.storage.files import make_folder
+from debate_orchestrator.storage.journal_lines import Entry
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.util import model_spec, resources
@@ -158,7 +159,7 @@ class ProbeRun:
         permissions: Permissions = NO_PERMISSIONS,
     ):
         """Reads the ballots that are there. BadFile if one is on other debates, BadJournal if one can't be read."""
-        self.asked: dict[str, list[journal.Entry]] = {}
+        self.asked: dict[str, list[Entry]] = {}
         """The ballots that had been asked for before, by the path of their journal."""
         self._judges, self._shared_budget = judges, SharedBudget(max_cost)
         self._permissions = permissions

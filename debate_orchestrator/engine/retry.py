@@ -44,7 +44,7 @@ async def call_with_retry(
     retry_for: float,
     *,
     before: Callable[[], Awaitable[bool]] | None = None,
-    on_failure: Callable[[ExternalError, float | None], Awaitable[None]],
+    on_failure: Callable[[ExternalError, float | None], Awaitable[None]] | None = None,
     stop: asyncio.Event | None = None,
 ) -> Result | None:
     """The result of `call`, which is made again after a TransientError; None if `stop` was set before it succeeded.
@@ -66,7 +66,8 @@ async def call_with_retry(
                 failures += 1
                 since = time.monotonic() if failures == 1 else since
                 wait = next_delay(failure, failures, time.monotonic() - since, retry_for)
-            await on_failure(failure, wait)
+            if on_failure is not None:
+                await on_failure(failure, wait)
             if wait is None:
                 raise
         try:

@@ -27,7 +27,8 @@ from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
 from debate_orchestrator.setup.answers import host_problem, without_stand_in_rapporteur
 from debate_orchestrator.setup.plain_positions import positions_or_model
 from debate_orchestrator.setup.questions import SetupQuestions, question_texts
-from debate_orchestrator.storage.journal import SCHEMA, must_be_new
+from debate_orchestrator.storage.journal import must_be_new
+from debate_orchestrator.storage.journal_lines import SCHEMA
 from debate_orchestrator.storage.paths import REPORT, DebateFiles
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import read_text

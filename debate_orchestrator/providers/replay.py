@@ -8,6 +8,7 @@ from debate_orchestrator.core.reply import RecordedOutcome, Reply
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.provider import OnPiece, Permissions, Provider
 from debate_orchestrator.storage import journal
+from debate_orchestrator.storage.journal_lines import parse
 from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import (
@@ -61,7 +62,7 @@ def _events(path: str) -> list[Event]:
     tournament may be told to another machine, and the file may be none that was meant."""
     data, start = journal.read_bytes(path), f"{name_of(path)} can't be replayed: "
     try:
-        events = journal.parse(path, data).events
+        events = parse(path, data).events
         stored_state(path, events)  # a journal that says what can't be is refused, as by every verb
     except (NewerJournal, UnknownEvent) as error:
         raise type(error)(f"{start}it holds what this version does not know.") from None

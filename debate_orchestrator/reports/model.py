@@ -62,8 +62,8 @@ from debate_orchestrator.reports.provenance import (
 )
 from debate_orchestrator.reports.reviewers import ReviewerReport, reviewer_report
 from debate_orchestrator.reports.reviews import GatheredReviews
-from debate_orchestrator.storage.journal import SCHEMA as JOURNAL_SCHEMA
-from debate_orchestrator.storage.journal import Entry
+from debate_orchestrator.storage.journal_lines import SCHEMA as JOURNAL_SCHEMA
+from debate_orchestrator.storage.journal_lines import Entry
 from debate_orchestrator.storage.stored_state import telling
 from debate_orchestrator.util import sanitize
 

@@ -26,7 +26,7 @@ from debate_orchestrator.core.events import Opened
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.reviews import GatheredReviews, gather_reviews
 from debate_orchestrator.storage.files import write_atomic
-from debate_orchestrator.storage.journal import SCHEMA, Entry
+from debate_orchestrator.storage.journal_lines import SCHEMA, Entry
 from debate_orchestrator.util.data import name_of, read_regular
 from debate_orchestrator.util.errors import BadFile, short_repr, with_hint
 from debate_orchestrator.util.messages import Tell, ignore

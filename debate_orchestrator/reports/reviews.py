@@ -30,7 +30,7 @@ from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verdict import BallotReading, read_ballot
 from debate_orchestrator.setup.state import QuestionText
 from debate_orchestrator.storage.files import make_folder, write_atomic, write_new
-from debate_orchestrator.storage.journal import Entry
+from debate_orchestrator.storage.journal_lines import Entry
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.util import resources

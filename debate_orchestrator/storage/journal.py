@@ -1,8 +1,4 @@
-"""A debate's journal: one file with one JSON line for each event, only ever appended to.
-
-A line is `{"n":3,"at":"...","prev":"<hash of line 2>","event":{...},"hash":"<sha256>"}`. The hash is that of the line's
-bytes with the `,"hash":"..."` before the last brace taken out, so any language can check it. `prev` chains the lines: a
-line can't be changed, moved or removed without every later line showing it.
+"""A debate's journal: one file with one JSON line for each event (`journal_lines`), only ever appended to.
 
 A line is complete or absent: it is written by one write, and counts only with its newline. What a crash left without a
 newline is a torn tail. Readers skip it, and a writer trims it before it appends. Anything else that does not verify is
@@ -15,76 +11,42 @@ the process ends, however it ends.
 from __future__ import annotations
 
 import errno
-import fcntl
-import hashlib
-import json
 import os
-import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
-from typing import NamedTuple
-from weakref import WeakValueDictionary
 
-from pydantic import ValidationError
-
-from debate_orchestrator import __version__
-from debate_orchestrator.core.events import EVENT, Event, Opened
-from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.events import Event, Opened
 from debate_orchestrator.core.private_text import without_private
-from debate_orchestrator.core.values import NOT_A_LINE
-from debate_orchestrator.storage.paths import JOURNAL
-from debate_orchestrator.util.data import error_text, followed_file, must_fit, name_of, read_regular, regular_file
-from debate_orchestrator.util.errors import (
-    BadJournal,
-    DamagedJournal,
-    JournalWriteError,
-    LockedJournal,
-    NewerJournal,
-    PermanentFailure,
-    UnknownEvent,
-    short_repr,
+from debate_orchestrator.storage.appending import append_line, sync_folder, take_lock
+from debate_orchestrator.storage.journal_lines import (
+    BEGINNING,
+    SUFFIX_LENGTH,
+    Entry,
+    JournalContents,
+    made_line,
+    parse,
+    stated_hash,
 )
+from debate_orchestrator.storage.paths import JOURNAL
+from debate_orchestrator.util.data import (
+    error_text,
+    followed_file,
+    is_in_place,
+    must_fit,
+    name_of,
+    read_regular,
+    regular_file,
+)
+from debate_orchestrator.util.errors import BadJournal, LockedJournal, PermanentFailure
 from debate_orchestrator.util.messages import command
-from debate_orchestrator.util.numbers import numbers_of
-from debate_orchestrator.util.redact import Redactor, redactor, truncate
+from debate_orchestrator.util.redact import Redactor, redactor
 from debate_orchestrator.util.sanitize import sanitize
 
-SCHEMA = 1
-"""The version of the journal's format."""
-_SUFFIX_LENGTH = len(',"hash":""}') + 64
-_FIRST_PREV = "0" * 64
-"""The `prev` of the first line."""
-BEGINNING = b'{"n":1,"at":"'
-"""How every journal begins."""
 NAME_ONE = f"name a file that ends in {JOURNAL}"
 """What to try where a name is no journal's."""
-_AT = re.compile(r"[0-9A-Za-z:.+ -]{1,40}")
-"""What says when a line was written: reports show a part of it as it is, so it may hold no markup and no controls."""
-
-
-class Entry(NamedTuple):
-    """One verified line."""
-
-    n: int
-    """Its number, from 1."""
-    at: str
-    """UTC, ISO 8601, to the millisecond."""
-    event: Event
-    hash: str
-
-
-class JournalContents(NamedTuple):
-    """A journal's complete lines, and the number of bytes that a crash left after them."""
-
-    entries: list[Entry]
-    torn: int
-
-    @property
-    def events(self) -> list[Event]:
-        return [entry.event for entry in self.entries]
 
 
 def read(path: str | os.PathLike[str]) -> JournalContents:
@@ -124,9 +86,8 @@ def stated_first_hash(path: str | os.PathLike[str]) -> str | None:
         end, newline = b"", b""
         while not newline and (piece := file.read(65_536)):
             line, newline, _ = piece.partition(b"\n")
-            end = (end + line)[-_SUFFIX_LENGTH:]
-    digest = end[len(',"hash":"') : -len('"}')].decode("latin-1")
-    return digest if newline and end == _hash_suffix(digest) else None
+            end = (end + line)[-SUFFIX_LENGTH:]
+    return stated_hash(end) if newline else None
 
 
 def must_be_new(path: str | os.PathLike[str]) -> None:
@@ -150,85 +111,6 @@ def _must_be_free(path: str, existing: bytes) -> None:
     if b"\n" in existing or existing[: len(BEGINNING)] != BEGINNING[: len(existing)]:
         hint = f"`{command('resume', path)}` or `{command('step', path)}` to continue it, or name another output"
         raise BadJournal(f"{name_of(path)} already exists, and a journal is never overwritten.", hint=hint)
-
-
-def parse(path: str, data: bytes) -> JournalContents:
-    """The journal that `data` holds; `path` names it in errors. Raises as `read`."""
-    path = name_of(path)
-    end = data.rfind(b"\n") + 1
-    entries: list[Entry] = []
-    for n, line in enumerate(data[:end].split(b"\n")[:-1], start=1):
-        entries.append(_entry(path, n, line, entries))
-    if not entries:
-        raise BadJournal(f"{path} has no complete line, so it holds no debate.", hint="open the debate again")
-    if not isinstance(entries[0].event, Opened):
-        raise DamagedJournal(f"{path}: line 1 is not the event that opens a debate, but {entries[0].event.kind!r}.")
-    return JournalContents(entries, len(data) - end)
-
-
-def _entry(path: str, n: int, line: bytes, earlier: list[Entry]) -> Entry:
-    """The entry that line `n` holds, verified: its own hash, then its place in the chain, then the event."""
-    where, prev = f"{path}: line {n}", earlier[-1].hash if earlier else _FIRST_PREV
-    body, suffix = line[:-_SUFFIX_LENGTH] + b"}", line[-_SUFFIX_LENGTH:]
-    digest = hashlib.sha256(body).hexdigest()
-    if suffix != _hash_suffix(digest):
-        if n == 1 and not line.startswith(BEGINNING):
-            beginning = short_repr(truncate(line.decode("utf-8", "replace"), 40))
-            raise BadJournal(f"{path} is not a debate's journal: it begins with {beginning}.")
-        raise DamagedJournal(f"{where} was changed: it does not match its hash.", hint="restore it from a copy")
-    number, at, before, data = _fields(where, body)
-    if number != n or before != prev:
-        raise DamagedJournal(
-            f"{where} is entry {number} and follows {short_repr(before)}, which is not the line before it: "
-            "a line is missing, or lines were moved."
-        )
-    if n == 1 and isinstance(data, dict) and (version := data.get("schema_version", SCHEMA)) != SCHEMA:
-        kind = NewerJournal if type(version) is int and version > SCHEMA else UnknownEvent
-        raise kind(f"{path} has journal version {short_repr(version)}, and this program reads version {SCHEMA}.")
-    try:
-        return Entry(number, at, EVENT.validate_python(data), digest)
-    except (ValidationError, RecursionError) as error:
-        mistake = _first_mistake(error)
-        if isinstance(error, ValidationError) and {item["type"] for item in error.errors()} == {NOT_A_LINE}:
-            raise DamagedJournal(f"{where} holds a text that is not allowed in its place{mistake}.") from None
-        opened = earlier[0].event.model_dump() if earlier else data
-        version = opened.get("version") if isinstance(opened, dict) else None
-        kind = NewerJournal if numbers_of(version) > numbers_of(__version__) else UnknownEvent
-        raise kind(f"{where} holds an event this version does not know{mistake}.") from None
-
-
-def _fields(where: str, body: bytes) -> tuple[int, str, str, object]:
-    """Number, time, previous hash and event data of a line whose hash is right."""
-    try:
-        record = json.loads(body.decode(), parse_constant=_reject_constant)
-        if b"\\u" in body:
-            json.dumps(record, ensure_ascii=False).encode()  # fails for half a surrogate pair, which can't be printed
-        number, at, before, data = record["n"], record["at"], record["prev"], record["event"]
-        if type(number) is not int or not isinstance(at, str) or not _AT.fullmatch(at):
-            raise TypeError
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise DamagedJournal(
-            f"{where} matches its hash but lacks n, at, prev or event as a journal has them."
-        ) from None
-    return number, at, before, data
-
-
-def _reject_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a number")
-
-
-def _first_mistake(error: Exception) -> str:
-    """The first thing that is wrong with an event, in brackets."""
-    if not isinstance(error, ValidationError):
-        return ""
-    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    place = ".".join(str(key) for key in first["loc"][1:])
-    wanted = f"should be {first['msg']}" if first["type"] == NOT_A_LINE else first["msg"]
-    return f" ({short_repr(': '.join(filter(None, (place, wanted))), 200)})"
-
-
-def _hash_suffix(digest: str) -> bytes:
-    return b',"hash":"%s"}' % digest.encode()
 
 
 def now() -> str:
@@ -302,15 +184,9 @@ class JournalWriter:
             must_fit(self._handle)
         except OSError as error:
             raise _unwritable(self.path, error) from None
-        try:
-            # flock belongs to the open file, so it ends with this process and is not shared by name.
-            take_lock(self._handle)
-        except BlockingIOError:
+        if not take_lock(self._handle, self._name, BadJournal):
             problem = f"The journal {self._name} is locked, because another process is writing it; nothing was changed."
-            raise LockedJournal(problem, hint="wait for the other process, or end it") from None
-        except OSError as error:
-            problem = f"{self._name} is in a place without file locks ({error.strerror})."
-            raise BadJournal(problem, hint="a local file system") from None
+            raise LockedJournal(problem, hint="wait for the other process, or end it")
 
     @property
     def _name(self) -> str:
@@ -334,12 +210,8 @@ class JournalWriter:
         take it; the journal is then as it was. Raises PermanentFailure if another program changed the file.
         """
         event = event.with_text(partial(self._safe_text, redactor()))
-        prev = self.entries[-1].hash if self.entries else _FIRST_PREV
-        n, at = len(self.entries) + 1, self._clock()
-        body = _line_body(n, at, prev, event)
-        digest = hashlib.sha256(body).hexdigest()
-        self._write(body[:-1] + _hash_suffix(digest) + b"\n")
-        entry = Entry(n, at, event, digest)
+        line, entry = made_line(event, self._clock(), self.entries)
+        self._write(line)
         self.entries.append(entry)
         return entry
 
@@ -380,7 +252,7 @@ class JournalWriter:
         """Removes the file where it has no line: it would be taken for the newest debate of its folder. A file that
         another program has put in its place stays."""
         with suppress(OSError):
-            if os.path.samestat(os.lstat(self.path), os.fstat(self._handle)) and b"\n" not in self._read_all():
+            if is_in_place(self.path, self._handle) and b"\n" not in self._read_all():
                 os.unlink(self.path)
 
     def sync(self, upto: int | None = None) -> None:
@@ -425,72 +297,3 @@ class JournalWriter:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _line_body(n: int, at: str, prev: str, event: Event) -> bytes:
-    """The bytes of a line without its hash."""
-    try:
-        data = event.model_dump_json()
-        same = _read_back(event, data) == event
-    except (ValueError, RecursionError):
-        data, same = "", False
-    if not same:
-        raise BadJournal(
-            f"line {n}: the event {event.kind!r} can't be kept: it holds half a surrogate pair, NaN or Infinity, "
-            "or is nested too deeply."
-        )
-    return f'{{"n":{n},"at":{json.dumps(at)},"prev":"{prev}","event":{data}}}'.encode()
-
-
-_readable: WeakValueDictionary[int, Format] = WeakValueDictionary()
-"""Formats that were read back from a line as they are, by their identity. They are most of a first event, and the
-debates of a tournament share one."""
-
-
-def _read_back(event: Event, data: str) -> Event:
-    """The event that is read from its JSON. ValueError if none is."""
-    if not isinstance(event, Opened):
-        return EVENT.validate_json(data)
-    if _readable.get(id(event.format)) is event.format:
-        rest = json.loads(event.model_dump_json(exclude={"format"}))
-        return EVENT.validate_python(rest | {"format": event.format})
-    opened = EVENT.validate_json(data)
-    if opened == event:
-        _readable[id(event.format)] = event.format
-    return opened
-
-
-def append_line(handle: int, line: bytes, size: int, name: str, *, synced: bool = False) -> int:
-    """Writes a line at the end of an open file that has this size, and returns the new one; `synced`, the line is then
-    on the disk. JournalWriteError, with `name`, if the disk does not take it whole; the file is then as before."""
-    try:
-        # One write at the known end: a line that is written in part has no newline, and is trimmed.
-        if os.pwrite(handle, line, size) != len(line):
-            raise OSError(errno.ENOSPC, "no space left for a whole line")
-        if synced:
-            os.fsync(handle)
-    except OSError as error:
-        with suppress(OSError):  # the tail has no newline: the next reader skips it, the next writer trims it
-            os.ftruncate(handle, size)
-        reason = error_text(error)
-        problem = f"Can't write to {name} ({reason}); everything before is saved."
-        raise JournalWriteError(problem, reason, hint="make room and run the same command again") from None
-    return size + len(line)
-
-
-def take_lock(handle: int, *, shared: bool = False) -> None:
-    """Locks an open file for this process, or with `shared` for all that ask so. BlockingIOError if another process has
-    it, OSError where the file system has no locks."""
-    fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-
-
-def sync_folder(path: str) -> None:
-    """Makes a new file's name durable, if the folder can be opened for that."""
-    try:
-        handle = os.open(path, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -192,7 +192,7 @@ class Batches:
         try:
             if batch.id is None and not await self._named(api, batch, bodies):
                 return
-            results = self._earlier.get(batch.name) or await self._results(api, str(batch.id), frozenset(batch.calls))
+            results = self._earlier.get(batch.name) or await self._results(api, batch)
             if bodies is None:
                 self._earlier[batch.name] = results
         except ExternalError as error:
@@ -206,8 +206,6 @@ class Batches:
                 result = results.get(call) or self._pending(
                     batch, [f"{api.name} gave no complete answer to this call."]
                 )
-                if isinstance(result, Reply):
-                    result = result.model_copy(update={"asked_code": batch.codes.get(call)})
                 self._resolve([call], result)
         finally:
             self._tasks.pop(batch.name, None)
@@ -321,30 +319,34 @@ class Batches:
                 seconds = min(seconds * 1.5, LAST_LOOK)
         return None
 
-    async def _results(self, api: BatchApi, id: str, calls: frozenset[str]) -> Mapping[str, Reply | TransientError]:
+    async def _results(self, api: BatchApi, batch: Batch) -> Mapping[str, Reply | TransientError]:
         """The results of a batch. A call whose answer is not whole for as long as it is asked for has none, and holds
-        up no other."""
-        seconds = self._first_look
+        up no other: an answer is handed out at the look that finds it whole, and no later look takes it away."""
+        id, calls, seconds = str(batch.id), frozenset(batch.calls), self._first_look
         while not await _with_retries(lambda: api.batch_ended(id)):
             await asyncio.sleep(seconds)
             seconds = min(seconds * 1.5, LAST_LOOK)
 
-        found: Mapping[str, Reply | TransientError] = {}
+        found: dict[str, Reply | TransientError] = {}
 
-        async def results() -> Mapping[str, Reply | TransientError]:
-            nonlocal found
-            found = max(found, await api.batch_results(id, calls), key=len)
+        async def look() -> None:
+            for call, result in (await api.batch_results(id, calls)).items():
+                if not isinstance(found.get(call), Reply):
+                    code = {"asked_code": batch.codes.get(call)}
+                    found[call] = result.model_copy(update=code) if isinstance(result, Reply) else result
+            for call, result in found.items():
+                if isinstance(result, Reply):
+                    self._resolve([call], result)
             if len(found) < len(calls):
                 problem = f"{api.name} gave no complete answer to {len(calls) - len(found):,} of the calls of a batch."
                 raise TransientError(problem)
-            return found
 
         try:
-            return await _with_retries(results)
+            await _with_retries(look)
         except TransientError:
             if not found:
                 raise
-            return found
+        return found
 
     def _resolve(self, calls: Iterable[str], result: Reply | Exception) -> None:
         for call in calls:
@@ -382,13 +384,9 @@ def _since(batch: Batch) -> float:
 
 
 async def _with_retries(call: Callable[[], Awaitable[_Result]]) -> _Result:
-    """The result of a request about a batch, which is made again for a while if it fails. TransientError after that."""
-
-    async def on_failure(failure: ExternalError, wait: float | None) -> None:
-        """A request about a batch costs nothing, and is in no journal."""
-
-    result = await call_with_retry(call, LIMITS.retry_for, on_failure=on_failure)
-    return cast(_Result, result)
+    """The result of a request about a batch, which is made again for a while if it fails. TransientError after that.
+    Such a request costs nothing, and is in no journal."""
+    return cast(_Result, await call_with_retry(call, LIMITS.retry_for))
 
 
 class BatchedProvider(Provider):

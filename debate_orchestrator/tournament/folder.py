@@ -14,15 +14,15 @@ from debate_orchestrator import __version__
 from debate_orchestrator.core.events import Event, Opened, Reassigned
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.formats import loader
+from debate_orchestrator.storage.appending import take_lock
 from debate_orchestrator.storage.files import make_folder, write_atomic, write_new
-from debate_orchestrator.storage.journal import JournalWriter, take_lock
+from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.tournament.plan import (
     ScheduledDebate,
     make_schedule,
     open_scheduled,
     schedule_line,
-    topics_by_id,
 )
 from debate_orchestrator.tournament.rows import ROWS
 from debate_orchestrator.tournament.spec import MAX_MODELS, Model, Topic, TournamentSpec, check, spec_of
@@ -67,7 +67,7 @@ class Tournament(NamedTuple):
     @classmethod
     def of(cls, folder: str, spec: TournamentSpec) -> Tournament:
         """The tournament of a spec, with the schedule that follows from it."""
-        return cls(folder, spec, make_schedule(spec), topics_by_id(spec.topics))
+        return cls(folder, spec, make_schedule(spec), {topic.id: topic for topic in spec.topics})
 
     def journal(self, debate: ScheduledDebate) -> str:
         """The path of a debate's journal."""
@@ -79,7 +79,7 @@ class Tournament(NamedTuple):
 
     def make_opened(self, debate: ScheduledDebate) -> Opened:
         """The event that opens a debate."""
-        return open_scheduled(self.spec, debate, self.topics)
+        return open_scheduled(self.spec, debate, self.topics[debate.topic_id])
 
     def must_belong(self, debate: ScheduledDebate, events: Sequence[Event]) -> None:
         """BadFile unless events are of this debate: they begin with its opening, whatever was drawn for it by chance,
@@ -153,22 +153,15 @@ def locked(folder: str, *, is_new: bool = False, shared: bool = False) -> Iterat
         problem = f"Can't write to the folder {name_of(folder)} ({error_text(error)})."
         raise BadFile(problem, hint="make it writable, or use a copy") from None
     try:
-        _take(handle, folder, shared=shared)
+        if not take_lock(handle, name_of(folder), BadFile, shared=shared):
+            problem = f"Another process runs the tournament in {name_of(folder)}, or changes it."
+            hint = (
+                "wait for it, as it may run in another terminal; or let workers run the debates (`debate worker URL`)"
+            )
+            raise BadFile(problem, hint=hint)
         yield must_be_kept
     finally:
         os.close(handle)
-
-
-def _take(handle: int, folder: str, *, shared: bool) -> None:
-    try:
-        take_lock(handle, shared=shared)
-    except BlockingIOError:
-        problem = f"Another process runs the tournament in {name_of(folder)}, or changes it."
-        hint = "wait for it, as it may run in another terminal; or let workers run the debates (`debate worker URL`)"
-        raise BadFile(problem, hint=hint) from None
-    except OSError as error:
-        problem = f"{name_of(folder)} is in a place without file locks ({error_text(error)})."
-        raise BadFile(problem, hint="a local file system") from None
 
 
 def create(folder: str, spec: TournamentSpec) -> Tournament:

@@ -16,7 +16,8 @@ from debate_orchestrator.core.events import BriefSent, Declined, Opened, Spoke, 
 from debate_orchestrator.core.phases import TIE, judge_seats
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.parts import TurnReport
-from debate_orchestrator.storage.journal import Entry, read
+from debate_orchestrator.storage.journal import read
+from debate_orchestrator.storage.journal_lines import Entry
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.tournament import rows
 from debate_orchestrator.tournament.folder import DEBATES, SCHEDULE, SPEC, load, must_hold_no_link, read_json

@@ -43,7 +43,8 @@ _LOOK = 0.25
 """Seconds after which a waiting call looks again whether it was told to stop."""
 _Kind = Literal["requests", "input_tokens", "output_tokens", "tokens"]
 _KINDS: tuple[_Kind, ...] = get_args(_Kind)
-_Figure = Annotated[float, Field(ge=-1e15, le=1e15)]
+Figure = Annotated[float, Field(ge=-1e15, le=1e15)]
+"""A number of a limiter's state."""
 
 _HEADERS = {
     "requests": ("anthropic-ratelimit-requests-{}", "x-ratelimit-{}-requests"),
@@ -86,7 +87,7 @@ class Bucket:
         return self.a_minute, self._level, self._at
 
 
-_Buckets = dict[_Kind, tuple[Annotated[_Figure, Field(gt=0)], _Figure, _Figure]]
+_Buckets = dict[_Kind, tuple[Annotated[Figure, Field(gt=0)], Figure, Figure]]
 """Kind of limit to `Bucket.state`."""
 
 
@@ -101,13 +102,13 @@ class LimiterState(FrozenModel):
 
     model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
 
-    allowed: Annotated[_Figure, Field(ge=0)]
+    allowed: Annotated[Figure, Field(ge=0)]
     """Calls that may be under way."""
-    allowed_since: Annotated[_Figure, Field(alias="grown_at")]
+    allowed_since: Annotated[Figure, Field(alias="grown_at")]
     """When so many were allowed: more are, the more time passes."""
     slow_growth: Annotated[bool, Field(alias="careful")]
     """Whether a call was ever throttled, after which only a twentieth more calls are allowed every second."""
-    paused_until: _Figure
+    paused_until: Figure
     throttled_in_a_row: Count
     """Throttled calls since the last one that was answered."""
     throttled: Count

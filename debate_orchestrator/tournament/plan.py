@@ -195,9 +195,8 @@ def _scheduled(
     )
 
 
-def open_scheduled(spec: TournamentSpec, debate: ScheduledDebate, topics: dict[str, Topic] | None = None) -> Opened:
-    """The event that opens a scheduled debate."""
-    topic = (topics or topics_by_id(spec.topics))[debate.topic_id]
+def open_scheduled(spec: TournamentSpec, debate: ScheduledDebate, topic: Topic) -> Opened:
+    """The event that opens a scheduled debate, whose topic is given."""
     pro, con = spec.loaded_format.sides
     seated = {pro: spec.model_named(debate.pro).spec, con: spec.model_named(debate.con).spec}
     panel = [spec.model_named(name).spec for name in debate.judges]
@@ -227,10 +226,6 @@ def _hashes(*parts: object) -> Callable[[str], bytes]:
         return whole.digest()[:8]
 
     return hashed
-
-
-def topics_by_id(topics: Sequence[Topic]) -> dict[str, Topic]:
-    return {topic.id: topic for topic in topics}
 
 
 MAX_WORK = 10_000_000
@@ -292,13 +287,11 @@ def estimate_tournament(
     """What these debates will take, with so many at once; with `batch`, in batches where the vendor takes them."""
     amounts: dict[str, dict[str, float]] = {}
     seconds, work, sampled = 0.0, 0, False
-    topics = topics_by_id(spec.topics)
+    topics = {topic.id: topic for topic in spec.topics}
     rehearsal = all(map(model_spec.is_stand_in, model_spec.specs_of(spec.everyone)))
     for cost_class in _cost_classes(spec, debates):
         if work < MAX_WORK:
-            opened = open_scheduled(
-                spec, cost_class.debate, {cost_class.debate.topic_id: _mean_topic(cost_class, topics)}
-            )
+            opened = open_scheduled(spec, cost_class.debate, _mean_topic(cost_class, topics))
             expected = estimate(opened, rehearsal=True)
             if expected.unplayable:
                 raise BadFormat(f"{spec.format}: no debate by it can be estimated: {expected.unplayable}.")

@@ -41,7 +41,8 @@ from debate_orchestrator.providers.caching import cache_plans, placed_breakpoint
 from debate_orchestrator.providers.options import UnsupportedOptions
 from debate_orchestrator.providers.provider import OnPiece, Provider
 from debate_orchestrator.setup.answers import make_settings
-from debate_orchestrator.storage.journal import Entry, JournalWriter
+from debate_orchestrator.storage.journal import JournalWriter
+from debate_orchestrator.storage.journal_lines import Entry
 
 WORDS = 600
 LEAST = 512

@@ -30,7 +30,8 @@ from postgres import Postgres, binaries, running
 from debate_orchestrator.core.events import CallFailed
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.tournament.cluster.database import opened
-from debate_orchestrator.tournament.cluster.journals import DatabaseJournal, DatabaseJournals, FolderSync, Line
+from debate_orchestrator.tournament.cluster.folder_sync import FolderSync
+from debate_orchestrator.tournament.cluster.journals import DatabaseJournal, DatabaseJournals, Line
 from debate_orchestrator.tournament.cluster.limits import SharedLimiters
 from debate_orchestrator.tournament.folder import Tournament
 from debate_orchestrator.tournament.limits import Admission

@@ -27,7 +27,8 @@ from messages_server import Server, serving
 from postgres import Postgres, binaries, running
 
 from debate_orchestrator.core.events import BriefSent, CallFailed, Event, Rejected, Spoke, StructuredReplyGiven
-from debate_orchestrator.storage.journal import parse, read
+from debate_orchestrator.storage.journal import read
+from debate_orchestrator.storage.journal_lines import parse
 from debate_orchestrator.util.data import to_yaml
 
 TOPICS, FIRST, WHOLE = 20, 0.3, 1.0

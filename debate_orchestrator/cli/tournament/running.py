@@ -29,7 +29,7 @@ from debate_orchestrator.util.numbers import plural
 if TYPE_CHECKING:
     from debate_orchestrator.core.events import Event
     from debate_orchestrator.tournament.batches import Batches
-    from debate_orchestrator.tournament.cluster.journals import FolderSync
+    from debate_orchestrator.tournament.cluster.folder_sync import FolderSync
     from debate_orchestrator.tournament.folder import Tournament
     from debate_orchestrator.tournament.plan import ScheduledDebate
     from debate_orchestrator.tournament.run import DebateStatus, RunCounts, TournamentRun
@@ -231,7 +231,7 @@ def _run_by_workers(run: TournamentRun, options: Options, url: str) -> int:
 async def _queue_and_watch(run: TournamentRun, options: Options, url: str) -> tuple[RunCounts, bool]:
     """Runs until no more can be done or the user interrupts; the numbers at the end, and whether it was interrupted."""
     from debate_orchestrator.tournament.cluster.database import opened
-    from debate_orchestrator.tournament.cluster.journals import FolderSync
+    from debate_orchestrator.tournament.cluster.folder_sync import FolderSync
     from debate_orchestrator.tournament.cluster.queue import Passes
 
     def on_fetched(debate: str) -> None:

@@ -26,7 +26,7 @@ from debate_orchestrator.core.settings import MAX_COUNT
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.engine.budget import RUN_AGAIN, check_cap
 from debate_orchestrator.tournament.cluster.database import LIVE_ANYWHERE, RETRY, Database, fetched, out_of_reach
-from debate_orchestrator.tournament.limits import Admission, Gate, Limiter, Limiters, LimiterState
+from debate_orchestrator.tournament.limits import Admission, Figure, Gate, Limiter, Limiters, LimiterState
 from debate_orchestrator.tournament.spec import Limits, TournamentSpec
 from debate_orchestrator.util.errors import BadFile, Paused
 
@@ -63,16 +63,13 @@ WHERE limiters.key = new.key
 _UNSYNCED = "SET LOCAL synchronous_commit = off"
 
 
-_Figure = Annotated[float, Field(ge=-1e15, le=1e15)]
-
-
 class _Row(FrozenModel):
     """The state of one model or provider in the database; empty at first."""
 
     limiter: LimiterState | None = None
     in_flight: dict[str, Annotated[int, Field(ge=-MAX_COUNT, le=MAX_COUNT)]] = {}
     """Worker id to its calls under way."""
-    given: list[tuple[str, _Figure, _Figure, _Figure]] = []
+    given: list[tuple[str, Figure, Figure, Figure]] = []
     """What is left of each limit that tournaments give: what is limited, how much a minute, what is left, and when that
     was so. Tournaments that give the same number share it."""
 
@@ -248,7 +245,9 @@ class SharedGate(Gate):
             limiter = limiters[key] = Limiter(limits, lambda: now)
             if (state := rows[key].known(limits)) is not None:
                 limiter.restore(state)
-            others = in_flight[key] = _of(alive, rows[key].in_flight)
+            others = in_flight[key] = {
+                worker: count for worker, count in rows[key].in_flight.items() if worker in alive
+            }
             limiter.in_flight = own[key] + sum(others.values())
             limiter.correct(made.written.amounts)
         throttled = limiters[self._model].throttled
@@ -340,8 +339,3 @@ class SharedGate(Gate):
             problem = f"{self._shared.database.where} holds costs of the tournament that this program did not write."
             raise BadFile(problem, hint="restore the database, or name an empty one")
         check_cap(cap, lambda: committed + ended, turn, self._model, call.price, RUN_AGAIN)
-
-
-def _of(alive: set[str], counts: Mapping[str, int]) -> dict[str, int]:
-    """The counts of workers that are alive."""
-    return {worker: count for worker, count in counts.items() if worker in alive}

@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from debate_orchestrator.tournament.cluster.database import LIVE, RETRY, Database, fetched, out_of_reach
-from debate_orchestrator.tournament.cluster.journals import FolderSync
+from debate_orchestrator.tournament.cluster.folder_sync import FolderSync
 from debate_orchestrator.tournament.run import DebateStatus, RunCounts, count_completed
 
 if TYPE_CHECKING:
@@ -121,17 +121,15 @@ async def left(database: Database, tournament: str) -> int:
     return int(count)
 
 
-async def requeue_stalled(database: Database, tournament: str, lease: float) -> int:
-    """Puts the debates back into the queue whose worker has given no heartbeat for `lease` seconds; how many."""
-    manager, count = database.app.job_manager, 0
+async def requeue_stalled(database: Database, tournament: str, lease: float) -> None:
+    """Puts the debates back into the queue whose worker has given no heartbeat for `lease` seconds."""
+    manager = database.app.job_manager
     async with database.transaction() as connection:
         ((alone,),) = await fetched(connection, "SELECT pg_try_advisory_xact_lock(%(lock)s)", lock=_SWEEP_LOCK)
         if alone:  # of two workers that look, the later could put back what was taken meanwhile
             queue = queue_of(tournament)
             for job in await manager.get_stalled_jobs(queue=queue, seconds_since_heartbeat=lease):
                 await manager.retry_job(job)
-                count += 1
-    return count
 
 
 async def work(database: Database, tournament: str, concurrency: int, lease: float) -> None:

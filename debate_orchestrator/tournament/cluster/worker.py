@@ -24,7 +24,8 @@ from debate_orchestrator.tournament.cluster.database import (
     Database,
     out_of_reach,
 )
-from debate_orchestrator.tournament.cluster.journals import DatabaseJournals, stored_spec
+from debate_orchestrator.tournament.cluster.folder_sync import stored_spec
+from debate_orchestrator.tournament.cluster.journals import DatabaseJournals
 from debate_orchestrator.tournament.cluster.limits import SharedLimiters
 from debate_orchestrator.tournament.cluster.queue import Requeue
 from debate_orchestrator.tournament.folder import Tournament, unfrozen

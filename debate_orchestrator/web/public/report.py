@@ -15,7 +15,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports import report_files
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.reports.reviews import gather_reviews
-from debate_orchestrator.storage.journal import Entry
+from debate_orchestrator.storage.journal_lines import Entry
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.web import folder

@@ -1,0 +1,185 @@
+"""The lines of a journal: how they are made, and how they are verified.
+
+A line is `{"n":3,"at":"...","prev":"<hash of line 2>","event":{...},"hash":"<sha256>"}`. The hash is that of the line's
+bytes with the `,"hash":"..."` before the last brace taken out, so any language can check it. `prev` chains the lines: a
+line can't be changed, moved or removed without every later line showing it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+from weakref import WeakValueDictionary
+
+from pydantic import ValidationError
+
+from debate_orchestrator import __version__
+from debate_orchestrator.core.events import EVENT, Event, Opened
+from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.values import NOT_A_LINE
+from debate_orchestrator.util.data import name_of
+from debate_orchestrator.util.errors import BadJournal, DamagedJournal, NewerJournal, UnknownEvent, short_repr
+from debate_orchestrator.util.numbers import numbers_of
+from debate_orchestrator.util.redact import truncate
+
+SCHEMA = 1
+"""The version of the journal's format."""
+SUFFIX_LENGTH = len(',"hash":""}') + 64
+"""Bytes of the end of a line that states its hash."""
+_FIRST_PREV = "0" * 64
+"""The `prev` of the first line."""
+BEGINNING = b'{"n":1,"at":"'
+"""How every journal begins."""
+_AT = re.compile(r"[0-9A-Za-z:.+ -]{1,40}")
+"""What says when a line was written: reports show a part of it as it is, so it may hold no markup and no controls."""
+
+
+class Entry(NamedTuple):
+    """One verified line."""
+
+    n: int
+    """Its number, from 1."""
+    at: str
+    """UTC, ISO 8601, to the millisecond."""
+    event: Event
+    hash: str
+
+
+class JournalContents(NamedTuple):
+    """A journal's complete lines, and the number of bytes that a crash left after them."""
+
+    entries: list[Entry]
+    torn: int
+
+    @property
+    def events(self) -> list[Event]:
+        return [entry.event for entry in self.entries]
+
+
+def parse(path: str, data: bytes) -> JournalContents:
+    """The journal that `data` holds; `path` names it in errors. Raises as `journal.read`."""
+    path = name_of(path)
+    end = data.rfind(b"\n") + 1
+    entries: list[Entry] = []
+    for n, line in enumerate(data[:end].split(b"\n")[:-1], start=1):
+        entries.append(_entry(path, n, line, entries))
+    if not entries:
+        raise BadJournal(f"{path} has no complete line, so it holds no debate.", hint="open the debate again")
+    if not isinstance(entries[0].event, Opened):
+        raise DamagedJournal(f"{path}: line 1 is not the event that opens a debate, but {entries[0].event.kind!r}.")
+    return JournalContents(entries, len(data) - end)
+
+
+def _entry(path: str, n: int, line: bytes, earlier: list[Entry]) -> Entry:
+    """The entry that line `n` holds, verified: its own hash, then its place in the chain, then the event."""
+    where, prev = f"{path}: line {n}", earlier[-1].hash if earlier else _FIRST_PREV
+    body, suffix = line[:-SUFFIX_LENGTH] + b"}", line[-SUFFIX_LENGTH:]
+    digest = hashlib.sha256(body).hexdigest()
+    if suffix != _hash_suffix(digest):
+        if n == 1 and not line.startswith(BEGINNING):
+            beginning = short_repr(truncate(line.decode("utf-8", "replace"), 40))
+            raise BadJournal(f"{path} is not a debate's journal: it begins with {beginning}.")
+        raise DamagedJournal(f"{where} was changed: it does not match its hash.", hint="restore it from a copy")
+    number, at, before, data = _fields(where, body)
+    if number != n or before != prev:
+        raise DamagedJournal(
+            f"{where} is entry {number} and follows {short_repr(before)}, which is not the line before it: "
+            "a line is missing, or lines were moved."
+        )
+    if n == 1 and isinstance(data, dict) and (version := data.get("schema_version", SCHEMA)) != SCHEMA:
+        kind = NewerJournal if type(version) is int and version > SCHEMA else UnknownEvent
+        raise kind(f"{path} has journal version {short_repr(version)}, and this program reads version {SCHEMA}.")
+    try:
+        return Entry(number, at, EVENT.validate_python(data), digest)
+    except (ValidationError, RecursionError) as error:
+        mistake = _first_mistake(error)
+        if isinstance(error, ValidationError) and {item["type"] for item in error.errors()} == {NOT_A_LINE}:
+            raise DamagedJournal(f"{where} holds a text that is not allowed in its place{mistake}.") from None
+        opened = earlier[0].event.model_dump() if earlier else data
+        version = opened.get("version") if isinstance(opened, dict) else None
+        kind = NewerJournal if numbers_of(version) > numbers_of(__version__) else UnknownEvent
+        raise kind(f"{where} holds an event this version does not know{mistake}.") from None
+
+
+def _fields(where: str, body: bytes) -> tuple[int, str, str, object]:
+    """Number, time, previous hash and event data of a line whose hash is right."""
+    try:
+        record = json.loads(body.decode(), parse_constant=_reject_constant)
+        if b"\\u" in body:
+            json.dumps(record, ensure_ascii=False).encode()  # fails for half a surrogate pair, which can't be printed
+        number, at, before, data = record["n"], record["at"], record["prev"], record["event"]
+        if type(number) is not int or not isinstance(at, str) or not _AT.fullmatch(at):
+            raise TypeError
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise DamagedJournal(
+            f"{where} matches its hash but lacks n, at, prev or event as a journal has them."
+        ) from None
+    return number, at, before, data
+
+
+def _reject_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a number")
+
+
+def _first_mistake(error: Exception) -> str:
+    """The first thing that is wrong with an event, in brackets."""
+    if not isinstance(error, ValidationError):
+        return ""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    place = ".".join(str(key) for key in first["loc"][1:])
+    wanted = f"should be {first['msg']}" if first["type"] == NOT_A_LINE else first["msg"]
+    return f" ({short_repr(': '.join(filter(None, (place, wanted))), 200)})"
+
+
+def _hash_suffix(digest: str) -> bytes:
+    return b',"hash":"%s"}' % digest.encode()
+
+
+def stated_hash(end: bytes) -> str | None:
+    """The hash that a line states, of which the last `SUFFIX_LENGTH` bytes are given. It is not verified."""
+    digest = end[len(',"hash":"') : -len('"}')].decode("latin-1")
+    return digest if end == _hash_suffix(digest) else None
+
+
+def made_line(event: Event, at: str, earlier: Sequence[Entry]) -> tuple[bytes, Entry]:
+    """The line of an event, with its newline, and its entry. BadJournal for one that would not read back as it is."""
+    n, prev = len(earlier) + 1, earlier[-1].hash if earlier else _FIRST_PREV
+    body = _line_body(n, at, prev, event)
+    digest = hashlib.sha256(body).hexdigest()
+    return body[:-1] + _hash_suffix(digest) + b"\n", Entry(n, at, event, digest)
+
+
+def _line_body(n: int, at: str, prev: str, event: Event) -> bytes:
+    """The bytes of a line without its hash."""
+    try:
+        data = event.model_dump_json()
+        same = _read_back(event, data) == event
+    except (ValueError, RecursionError):
+        data, same = "", False
+    if not same:
+        raise BadJournal(
+            f"line {n}: the event {event.kind!r} can't be kept: it holds half a surrogate pair, NaN or Infinity, "
+            "or is nested too deeply."
+        )
+    return f'{{"n":{n},"at":{json.dumps(at)},"prev":"{prev}","event":{data}}}'.encode()
+
+
+_readable: WeakValueDictionary[int, Format] = WeakValueDictionary()
+"""Formats that were read back from a line as they are, by their identity. They are most of a first event, and the
+debates of a tournament share one."""
+
+
+def _read_back(event: Event, data: str) -> Event:
+    """The event that is read from its JSON. ValueError if none is."""
+    if not isinstance(event, Opened):
+        return EVENT.validate_json(data)
+    if _readable.get(id(event.format)) is event.format:
+        rest = json.loads(event.model_dump_json(exclude={"format"}))
+        return EVENT.validate_python(rest | {"format": event.format})
+    opened = EVENT.validate_json(data)
+    if opened == event:
+        _readable[id(event.format)] = event.format
+    return opened

@@ -1,0 +1,196 @@
+"""Copies the journals of a tournament from its folder to the database and back.
+
+Where both have a journal, one must be the beginning of the other.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from debate_orchestrator.storage.files import write_bytes_atomic
+from debate_orchestrator.storage.journal import JournalWriter
+from debate_orchestrator.storage.journal_lines import parse
+from debate_orchestrator.tournament.cluster.database import LIVE, Database, fetched
+from debate_orchestrator.tournament.cluster.journals import left_out
+from debate_orchestrator.tournament.folder import Tournament, frozen, identity, is_begun
+from debate_orchestrator.tournament.run import DebateStatus, unusable
+from debate_orchestrator.util.data import name_of, read_regular, strict_json
+from debate_orchestrator.util.errors import BadFile, DamagedJournal, UserError
+
+LEASE = 30.0
+"""Seconds without a heartbeat after which a worker is taken for dead, unless the tournament has another number."""
+_BATCH_SIZE = 100
+"""Journals that are compared or read by one statement."""
+
+_REGISTER = """
+INSERT INTO tournaments (id, tag, spec, max_cost, retry_failed, lease) VALUES (%(id)s, %(tag)s, %(spec)s, %(max_cost)s,
+    %(retry_failed)s, coalesce(%(lease)s, %(default_lease)s))
+ON CONFLICT (id) DO UPDATE SET spec = excluded.spec, max_cost = excluded.max_cost, round = tournaments.round + 1,
+    retry_failed = excluded.retry_failed, lease = coalesce(%(lease)s, tournaments.lease)
+"""
+_COUNTS = """
+SELECT debate, lines FROM journals
+WHERE tournament = %(id)s AND lines > 0 AND (%(since)s::float IS NULL OR settled > to_timestamp(%(since)s))
+"""
+_LINE = """
+SELECT debate, line FROM unnest(%(debates)s::text[], %(numbers)s::int[]) AS asked (debate, number)
+    JOIN journals USING (debate) JOIN lines ON lines.journal = journals.id AND lines.n = asked.number
+WHERE tournament = %(id)s
+"""
+_LINES = """
+SELECT debate, string_agg(line, '' ORDER BY n) FROM journals JOIN lines ON lines.journal = journals.id
+WHERE tournament = %(id)s AND debate = ANY(%(debates)s::text[]) GROUP BY debate
+"""
+_BRING = f"""
+INSERT INTO journals (tournament, debate, lines, status, winner, cost)
+VALUES (%(id)s, %(debate)s, %(count)s, %(status)s, %(winner)s, %(cost)s)
+ON CONFLICT (tournament, debate) DO UPDATE SET lines = excluded.lines, token = journals.token + 1,
+    status = excluded.status, winner = excluded.winner, cost = excluded.cost
+WHERE journals.lines = %(before)s AND (journals.holder IS NULL OR journals.holder NOT IN ({LIVE}))
+RETURNING id
+"""
+_ADD = """
+INSERT INTO lines SELECT %(journal)s, n, line FROM unnest(%(n)s::int[], %(lines)s::bytea[]) AS new (n, line)
+RETURNING n
+"""
+_OVERLAP = 60.0
+"""Seconds for which is looked again at what was settled lately: a transaction may be seen late."""
+
+
+class FolderSync:
+    """Copies the journals of one tournament from its folder to the database and back."""
+
+    def __init__(self, database: Database, tournament: Tournament, lease: float | None = None):
+        """`lease` replaces the one that the tournament has in the database, in seconds."""
+        self.database, self.tournament, self._lease = database, tournament, lease
+        self.id = identity(tournament.spec)
+        self._scheduled = {debate.id for debate in tournament.schedule}
+        self._have: dict[str, int] = {}
+        """Lines of the journals in the folder, by debate."""
+        self._since: float | None = 0.0
+        self.unusable: dict[str, DebateStatus] = {}
+        """Debates of the database that can't be fetched."""
+
+    async def bring(self, statuses: Mapping[str, DebateStatus], *, retry_failed: bool) -> None:
+        """Brings the spec, and of every journal what only the folder has. BadFile, with nothing brought, if the folder
+        lacks models that the database has, or has other journals."""
+        for (text,) in await self.database.rows("SELECT spec FROM tournaments WHERE id = %(id)s", id=self.id):
+            self._must_have_models(stored_spec(text, f"The tournament {self.id} in {self.database.where}"))
+        known = await self._counts(None)
+        usable = [debate for debate, found in statuses.items() if found.status not in ("waiting", "unusable")]
+        if others := [one for debates in _batches(usable) for one in await self._different(debates, known)]:
+            folder, where = name_of(self.tournament.folder), self.database.where
+            problem = f"{folder} has other journals than {where}, of {len(others):,} debates such as {others[0]}."
+            hint = "name a new folder, into which they are fetched; another run of the spec needs another tag"
+            raise BadFile(problem, hint=hint)
+        await self.register(retry_failed=retry_failed)
+        for debate in usable:
+            if self._have[debate] > known.get(debate, 0):
+                await self._bring_one(debate, known.get(debate, 0), statuses[debate])
+
+    def _must_have_models(self, known: dict[str, Any]) -> None:
+        lacking = [name for name in known.get("added", []) if name not in self.tournament.spec.added]
+        if lacking:
+            folder, where = name_of(self.tournament.folder), self.database.where
+            problem = f"{where} has models in this tournament that {folder} lacks: {', '.join(lacking)}."
+            raise BadFile(problem, hint="`debate tournament add` adds them here too")
+
+    async def register(self, *, retry_failed: bool) -> None:
+        """Begins a pass: workers read the spec, with its cap and limits, again."""
+        spec = self.tournament.spec
+        text = json.dumps(frozen(spec), ensure_ascii=False)
+        values = {"tag": spec.tag, "spec": text, "max_cost": spec.max_cost, "retry_failed": retry_failed}
+        await self.database.execute(_REGISTER, id=self.id, **values, lease=self._lease, default_lease=LEASE)
+
+    async def _counts(self, since: float | None) -> dict[str, int]:
+        """Lines of the journals in the database, of all debates or of those that were settled lately."""
+        return dict(await self.database.rows(_COUNTS, id=self.id, since=since))
+
+    async def _different(self, debates: Sequence[str], known: Mapping[str, int]) -> list[str]:
+        """The debates whose journals don't begin alike. Lines are chained: the last one that both have tells."""
+        last: dict[str, bytes] = {}
+        for debate in debates:
+            lines = self._lines(debate)
+            self._have[debate] = len(lines)
+            if count := min(len(lines), known.get(debate, 0)):
+                last[debate] = lines[count - 1]
+        numbers = [min(self._have[debate], known[debate]) for debate in last]
+        theirs = dict(await self.database.rows(_LINE, id=self.id, debates=list(last), numbers=numbers))
+        if lacking := [debate for debate in last if debate not in theirs]:
+            problem = f"{self.database.where} counts more lines than it has of the debate {lacking[0]}."
+            raise BadFile(problem, hint="restore the database, or name an empty one")
+        return [debate for debate, line in last.items() if bytes(theirs[debate]) != line]
+
+    def _lines(self, debate: str) -> list[bytes]:
+        """The complete lines of a journal in the folder, each with its newline."""
+        data = read_regular(self.tournament.journal_of(debate))
+        return [line + b"\n" for line in data.split(b"\n")[:-1]]  # not at carriage returns: JSON may hold them
+
+    async def _bring_one(self, debate: str, before: int, debate_status: DebateStatus) -> None:
+        """Brings what only the folder has of a journal, unless a worker has it meanwhile."""
+        lines = self._lines(debate)
+        names = {"id": self.id, "debate": debate}
+        async with self.database.transaction() as connection:
+            cost = "SELECT cost FROM journals WHERE tournament = %(id)s AND debate = %(debate)s"
+            spent = sum(float(known) for (known,) in await fetched(connection, cost, **names))
+            values = {**names, **debate_status._asdict(), "before": before, "count": len(lines)}
+            brought = await fetched(connection, _BRING, **values)
+            for (journal,) in brought:
+                numbers = list(range(before + 1, len(lines) + 1))
+                added = await fetched(connection, _ADD, journal=journal, n=numbers, lines=lines[before:])
+                if len(added) < len(numbers):
+                    raise left_out(self.database.where)
+                commit = b"UPDATE tournaments SET committed = committed + %(cost)s WHERE id = %(id)s"
+                await connection.execute(commit, {"cost": debate_status.cost - spent, "id": self.id})
+
+    async def fetch(self, *, everything: bool = False) -> list[str]:
+        """Fetches journals of which the database has more: of debates that were settled lately, or of all. Returns
+        their ids. What can't be fetched is in `unusable`."""
+        ((now,),) = await self.database.rows("SELECT extract(epoch FROM now())::float")
+        known = await self._counts(None if everything else self._since)
+        self._since = now - _OVERLAP
+        # An id becomes the name of a file: one that the schedule lacks could lead out of the folder.
+        behind = [id for id, count in known.items() if id in self._scheduled and count > self._have.get(id, 0)]
+        for debates in _batches(behind):
+            found = dict(await self.database.rows(_LINES, id=self.id, debates=debates))
+            for debate in debates:
+                self._write(debate, bytes(found.get(debate, b"")), known[debate])
+        return [debate for debate in behind if debate not in self.unusable]
+
+    def _write(self, debate: str, data: bytes, count: int) -> None:
+        """Writes a journal whose chain is whole, with at least `count` lines, and which goes on where the one in the
+        folder ends."""
+        path, where = self.tournament.journal_of(debate), f"{self.database.where}: {debate}"
+        try:
+            if (there := data.count(b"\n")) < count:
+                raise DamagedJournal(f"{where} has {there:,} lines, and the database counts {count:,}.")
+            parse(where, data)
+            if is_begun(path):
+                with JournalWriter(path):  # its lock keeps other writers out
+                    if not data.startswith(b"".join(self._lines(debate))):
+                        raise DamagedJournal(f"{name_of(path)} has other lines than {self.database.where}.")
+                    write_bytes_atomic(path, data)
+            else:
+                write_bytes_atomic(path, data)
+        except UserError as error:
+            self.unusable[debate] = unusable(error, DebateStatus("stopped"))
+        else:
+            self._have[debate] = data.count(b"\n")
+            self.unusable.pop(debate, None)
+
+
+def stored_spec(text: str, name: str) -> dict[str, Any]:
+    """The spec of a tournament as the database has it; `name` names the tournament. BadFile if it is none."""
+    try:
+        spec = strict_json(text)
+    except ValueError as error:
+        raise BadFile(f"{name}: its spec is not JSON ({error}).", hint="restore the database") from None
+    if not isinstance(spec, dict) or not isinstance(spec.get("added", []), list):
+        raise BadFile(f"{name}: its spec is not one that this program wrote.", hint="restore the database")
+    return spec
+
+
+def _batches(debates: Sequence[str]) -> list[Sequence[str]]:
+    return [debates[start : start + _BATCH_SIZE] for start in range(0, len(debates), _BATCH_SIZE)]
