@@ -27,6 +27,7 @@ from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import DebateError, ExternalError
 
 if TYPE_CHECKING:
+    from debate_orchestrator.terminal.display import Display
     from debate_orchestrator.terminal.keys import TerminalControl
     from debate_orchestrator.terminal.live import Live
     from debate_orchestrator.terminal.turn import TerminalPeople
@@ -362,8 +363,8 @@ class Screen(NamedTuple):
     """Makes the context that holds the terminal; its argument is called with every key."""
 
 
-def watch(debate: DebateState, stream: TextIO, *, money: bool = True) -> Screen | None:
-    """A live view of a debate on a stream; None if that is not a terminal, or another job is in front of it."""
+def display_of(stream: TextIO) -> Display | None:
+    """The terminal behind a stream; None if there is none, or another job is in front of it."""
     try:
         descriptor = stream.fileno()
     except (OSError, ValueError):
@@ -371,12 +372,19 @@ def watch(debate: DebateState, stream: TextIO, *, money: bool = True) -> Screen 
     if not stream.isatty():
         return None
     from debate_orchestrator.terminal.display import Display
-    from debate_orchestrator.terminal.keys import TerminalControl, in_foreground, keyboard
+    from debate_orchestrator.terminal.keys import in_foreground
+
+    return Display(stream, os.environ) if in_foreground(descriptor) else None
+
+
+def watch(debate: DebateState, stream: TextIO, *, money: bool = True) -> Screen | None:
+    """A live view of a debate on a stream; None if that has no terminal for it."""
+    display = display_of(stream)
+    if display is None:
+        return None
+    from debate_orchestrator.terminal.keys import TerminalControl, keyboard
     from debate_orchestrator.terminal.live import Live
 
-    if not in_foreground(descriptor):
-        return None
-    display = Display(stream, os.environ)
     live = Live(debate, display, money=money, ballots_hidden=hides_ballots(debate))
     return Screen(live, lambda press: TerminalControl(live, display, press, keyboard()))
 

@@ -5,18 +5,25 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import os
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.controls import controlled, watch
-from debate_orchestrator.cli.output import at_terminal, next_step, print_json, print_problems, print_status, say
+from debate_orchestrator.cli.output import (
+    at_terminal,
+    next_step,
+    print_json,
+    print_json_line,
+    print_problems,
+    print_status,
+    say,
+)
 from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import BriefSent, CallFailed, Event, Rejected, ReplyEvent
@@ -109,7 +116,9 @@ async def _drive(debate: OpenDebate, arguments: argparse.Namespace) -> None:
     """Drives the debate, with the live view and its keys at a terminal, and lines of text elsewhere."""
     quiet, state, files = is_quiet(arguments), debate.state, debate.files
     screen = None if quiet else watch(state, sys.stderr)
-    on_event: OnEvent = JsonEvents(debate.journal.events) if arguments.events else ignore
+    on_event: OnEvent = _print_event if arguments.events else ignore
+    for event in debate.journal.events if arguments.events else ():  # a program is told of those before, too
+        _print_event(state, event)
     on_text: OnText | None = None
     if screen is not None:
         on_event, on_text = screen.live.on_event, screen.live.on_text
@@ -288,20 +297,8 @@ class ProgressLines:
         self._report_later(debate, turn_id, NEXT_REPORTS)
 
 
-class JsonEvents:
-    """Prints each event as one JSON object a line, beginning with those that are in the journal already."""
-
-    def __init__(self, events: Iterable[Event]):
-        for event in events:
-            self._print(event)
-
-    def __call__(self, debate: DebateState, event: Event) -> None:
-        self._print(event)
-
-    @staticmethod
-    def _print(event: Event) -> None:
-        with suppress(OSError):  # stderr was closed; the debate continues
-            print(json.dumps({"schema": 1, "event": event.model_dump(mode="json")}), file=sys.stderr, flush=True)
+def _print_event(debate: DebateState, event: Event) -> None:
+    print_json_line({"event": event.model_dump(mode="json")})
 
 
 class BriefFiles:

@@ -115,6 +115,12 @@ def lost_output() -> str:
     return next((stream.lost for stream in streams if stream.lost), "")
 
 
+def agreed(question: str) -> bool:
+    """Asks a question on stderr that Enter alone answers with no."""
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
 def at_terminal(shown: TextIO) -> bool:
     """Whether a person can be asked: standard input, and the stream on which questions are shown, are terminals."""
     try:
@@ -127,6 +133,12 @@ def print_json(value: dict[str, Any]) -> None:
     """Prints one JSON object on stdout, with the version of its schema. It is ASCII, so that any terminal shows
     it, and compact, since agents pay for every character."""
     print(json.dumps({"schema": 1, **value}, ensure_ascii=True, separators=(",", ":")))
+
+
+def print_json_line(value: dict[str, Any]) -> None:
+    """Prints what happens in a run as one JSON object on a line of stderr, for a program."""
+    with suppress(OSError):  # stderr was closed; the run goes on
+        print(json.dumps({"schema": 1, **value}), file=sys.stderr, flush=True)
 
 
 def say(*lines: str) -> None:

@@ -22,7 +22,7 @@ from debate_orchestrator.cli.answers_and_flags import (
 )
 from debate_orchestrator.cli.consent import STANDARD_INPUT, STDIN, new_debate
 from debate_orchestrator.cli.driving import drive_to_report, events_problems, is_quiet, is_silent
-from debate_orchestrator.cli.output import at_terminal, next_step, print_status
+from debate_orchestrator.cli.output import agreed, at_terminal, next_step, print_status
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import CLERK, DEBATING_SEATS, JUDGE, RAPPORTEUR
 from debate_orchestrator.core.settings import MAX_TOPIC_LENGTH, Settings
@@ -125,10 +125,7 @@ def _confirm_spelling(cast: Mapping[str, tuple[str, ...]], *, asks: bool) -> Non
         return
     for question in questions:
         print_status(f"debate: {question}")
-    if not asks:
-        return
-    print("Continue with this name? [y/N] ", end="", file=sys.stderr, flush=True)
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+    if asks and not agreed("Continue with this name?"):
         raise BadSettings("Nothing was opened.", hint="name another model")
 
 
