@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from debate_orchestrator.cli.output import agreed, at_terminal, print_status
+from debate_orchestrator.cli.output import at_terminal, print_status
 from debate_orchestrator.core.events import Event, Opened
 from debate_orchestrator.engine.debate import OpenDebate, PlanChanges, continue_debate, create_paid_debate
 from debate_orchestrator.engine.retry import UnsavedEvents
@@ -213,4 +213,5 @@ def _record(origin: Origin) -> Path | None:
 def _ask(name: str, risks: Sequence[Risk]) -> bool:
     items = risks_module.risk_lines(risks)
     print_status(f"{name} asks for more than a debate:", *items)
-    return agreed("Do you trust it with that?")
+    print("Do you trust it with that? [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")

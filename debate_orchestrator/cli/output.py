@@ -115,12 +115,6 @@ def lost_output() -> str:
     return next((stream.lost for stream in streams if stream.lost), "")
 
 
-def agreed(question: str) -> bool:
-    """Asks a question on stderr that Enter alone answers with no."""
-    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
 def at_terminal(shown: TextIO) -> bool:
     """Whether a person can be asked: standard input, and the stream on which questions are shown, are terminals."""
     try:

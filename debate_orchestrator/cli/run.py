@@ -22,7 +22,7 @@ from debate_orchestrator.cli.answers_and_flags import (
 )
 from debate_orchestrator.cli.consent import STANDARD_INPUT, STDIN, new_debate
 from debate_orchestrator.cli.driving import drive_to_report, events_problems, is_quiet, is_silent
-from debate_orchestrator.cli.output import agreed, at_terminal, next_step, print_status
+from debate_orchestrator.cli.output import at_terminal, next_step, print_status
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import CLERK, DEBATING_SEATS, JUDGE, RAPPORTEUR
 from debate_orchestrator.core.settings import MAX_TOPIC_LENGTH, Settings
@@ -95,7 +95,8 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
     permissions = flags.permitted(arguments)
     more = events_problems(settings.cast, arguments)
     start.check_settings(settings, files, people=at_terminal(sys.stderr), permissions=permissions, more=more)
-    _confirm_spelling(settings.cast, asks=not rehearse and at_terminal(sys.stderr))
+    for question in discovery.misspelling_questions(settings.cast):
+        print_status(f"debate: {question}")
     quiet = is_quiet(arguments)
     if not is_silent(arguments) and (first := start.estimate_before_positions(settings)):
         print_status(first)
@@ -117,17 +118,6 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
             print_status(f"Every brief is in {files.turns}.")
             next_step(how)
         return code
-
-
-def _confirm_spelling(cast: Mapping[str, tuple[str, ...]], *, asks: bool) -> None:
-    """Warns of models that are probably misspelt, and `asks` a person whether to go on with them. Raises BadSettings
-    where they do not want to."""
-    if not (questions := discovery.misspelling_questions(cast)):
-        return
-    for question in questions:
-        print_status(f"debate: {question}")
-    if asks and not agreed("Continue with this name?"):
-        raise BadSettings("Nothing was opened.", hint="name another model")
 
 
 # The real debate of a rehearsal

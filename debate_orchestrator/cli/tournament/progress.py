@@ -65,6 +65,10 @@ class Progress:
             self._asked.popleft()
         return len(self._asked) * 60 / max(1.0, min(_RATE, now - self._began))
 
+    def winners(self) -> list[str]:
+        """The last winners, a line each."""
+        return [f"  {debate.topic_id}: {outcome(debate, debate_status)}" for debate, debate_status in self.last]
+
     def numbers(self, run: TournamentRun) -> RunCounts:
         """How far a run is, by the status of its debates and what was counted."""
         counts = Counter(debate_status.status for debate_status in run.statuses.values())
@@ -112,15 +116,6 @@ def status_line(numbers: RunCounts) -> str:
     return " · ".join(parts)
 
 
-def details(run: TournamentRun, progress: Progress) -> list[str]:
-    """The limits that are known and the last winners, for the live view."""
-    limits = [
-        f"{key}: {amount:,.0f} {name.replace('_', ' ')} a minute" for key, name, amount in run.limiters.tightest()
-    ]
-    lines = [f"limits: {'; '.join(limits[:4])}"] if limits else []
-    return lines + [f"  {debate.topic_id}: {outcome(debate, debate_status)}" for debate, debate_status in progress.last]
-
-
 def bar(numbers: RunCounts) -> str:
     """The share of debates that are complete, as a bar."""
     done, total, width = numbers.complete, max(1, numbers.debates), 40
@@ -142,15 +137,15 @@ def outcome(debate: ScheduledDebate, debate_status: DebateStatus) -> str:
 
 @asynccontextmanager
 async def shown(
-    numbers: Callable[[], RunCounts], details: Callable[[], list[str]], arguments: argparse.Namespace
+    numbers: Callable[[], RunCounts], winners: Callable[[], list[str]], arguments: argparse.Namespace
 ) -> AsyncIterator[None]:
-    """Shows how far a run is while it runs, unless it is `quiet`; at a terminal with the lines of `details`, with
+    """Shows how far a run is while it runs, unless it is `quiet`; at a terminal with the lines of `winners`, with
     `events` as JSON."""
     if arguments.quiet and not arguments.events:
         yield
         return
     display = None if arguments.events else _overwritable()
-    showing = asyncio.create_task(_show(numbers, details, display, events=arguments.events))
+    showing = asyncio.create_task(_show(numbers, winners, display, events=arguments.events))
     try:
         yield
     finally:
@@ -171,7 +166,7 @@ def _overwritable() -> Display | None:
 
 
 async def _show(
-    numbers: Callable[[], RunCounts], details: Callable[[], list[str]], display: Display | None, *, events: bool
+    numbers: Callable[[], RunCounts], winners: Callable[[], list[str]], display: Display | None, *, events: bool
 ) -> None:
     from debate_orchestrator.terminal.display import paragraph
 
@@ -184,6 +179,6 @@ async def _show(
             print_status(status_line(now))
         else:
             columns, rows = display.size()
-            lines = [bar(now), status_line(now), *details()]
+            lines = [bar(now), status_line(now), *winners()]
             wrapped = [row for line in lines for row in paragraph(line, max(20, columns - 1))]
             display.paint([], wrapped[: max(1, rows - 1)])

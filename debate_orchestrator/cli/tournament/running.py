@@ -16,7 +16,7 @@ from debate_orchestrator.cli.answers_and_flags import cap
 from debate_orchestrator.cli.controls import STOPPING, graceful_stop_of_calls, handled_signals
 from debate_orchestrator.cli.output import print_json, print_json_line, print_problems, print_status, say
 from debate_orchestrator.cli.tournament import specs
-from debate_orchestrator.cli.tournament.progress import Progress, details, shown, status_line
+from debate_orchestrator.cli.tournament.progress import Progress, shown, status_line
 from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.providers import casting
 from debate_orchestrator.storage.paths import DebateFiles
@@ -178,7 +178,7 @@ async def _run(run: TournamentRun, progress: Progress, unsaved: UnsavedEvents, a
     stop = asyncio.Event()
     said = f"{STOPPING} Batches under way are left to `resume`." if arguments.batch else STOPPING
     with graceful_stop_of_calls(stop, unsaved, said) as interruption:
-        async with shown(lambda: progress.numbers(run), lambda: details(run, progress), arguments):
+        async with shown(lambda: progress.numbers(run), progress.winners, arguments):
             await run.run(stop)
     return interruption.came
 
