@@ -262,7 +262,7 @@ def test_near_names_are_suggested(debate: Run) -> None:
     assert "Try: rehearse." in debate("run", TOPIC, "--model", "rehearsal").err
     lacking = "plan.yml: there is no such file. Try: `debate answers > FILE`, which writes one to start from."
     assert lacking in debate("run", "--answers", "plan.yml").err
-    nonsense = debate("demo", "nonsense")
+    nonsense = debate("demo", "--name", "nonsense")
     assert nonsense.code == 2 and "`debate demo --list`" in nonsense.err
 
 
