@@ -20,7 +20,7 @@ from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.engine import start
 from debate_orchestrator.formats import loader
 from debate_orchestrator.setup import answers
-from debate_orchestrator.setup.plain_positions import of_should, plain_positions
+from debate_orchestrator.setup.plain_positions import of_should, plain_positions, worded_positions
 from debate_orchestrator.setup.questions import SetupQuestions, question_texts
 from debate_orchestrator.setup.state import SetupProgress, SetupState, with_progress, without_answers
 from debate_orchestrator.storage.journal_lines import SCHEMA
@@ -195,6 +195,13 @@ def test_positions_are_worded_around_the_topic(judge: str) -> None:
     assert asked.positions == {"a": "It is right that: Pizza", "b": "It is not right that: Pizza"}
 
 
+@pytest.mark.parametrize("topic", ["Is Vim better than Emacs?", "is Vim better than Emacs"])
+def test_a_question_is_one_without_its_mark_too(topic: str) -> None:
+    """Sentences around a question answer it, whether a question mark ends it or not."""
+    yes, no = worded_positions(topic, ("a", "b")).values()
+    assert (yes, no) == (f'The answer to "{topic}" is yes.', f'The answer to "{topic}" is no.')
+
+
 def test_a_question_that_is_not_yes_or_no() -> None:
     """In a rehearsal it gets filler for positions; where a person speaks, it is said how to give them."""
     given = settled(topic="Which CI should we use?", positions="auto", cast={"a": "rehearse", "b": "rehearse"})
@@ -283,9 +290,6 @@ def test_no_word_is_lost(rest: str) -> None:
         ("We should move to gRPC.", "We should move to gRPC.", "We should not move to gRPC."),
         ("We should not move", "We should not move.", "We should move."),
         ("Tabs are better than spaces.", "Tabs are better than spaces.", "Tabs are not better than spaces."),
-        ("Is Vim better than Emacs?", "Vim is better than Emacs.", "Vim is not better than Emacs."),
-        ("Do we need a CRM?", "We need a CRM.", "We do not need a CRM."),
-        ("is Vim better than Emacs", "Vim is better than Emacs.", "Vim is not better than Emacs."),
         ("should we buy or build", "We should buy.", "We should build."),
         ("Should we move or not", "We should move.", "We should not move."),
         (
@@ -295,11 +299,11 @@ def test_no_word_is_lost(rest: str) -> None:
         ),
         ("Postgres or MySQL", "The better choice is Postgres.", "The better choice is MySQL."),
         ("tabs vs. spaces?", "The better choice is tabs.", "The better choice is spaces."),
-        ("Does our team need a CRM?", "Our team needs a CRM.", "Our team does not need a CRM."),
     ]
 )
 def test_two_positions(row: tuple[str, str, str]) -> None:
-    """A choice gives its two halves, a statement itself and its negation, a question its answers."""
+    """A choice gives its two halves, a statement itself and its negation, a question whether to do something its
+    answers."""
     topic, a, b = row
     assert plain_positions(topic, ("a", "b")) == {"a": a, "b": b}
 
@@ -314,6 +318,8 @@ def test_two_positions(row: tuple[str, str, str]) -> None:
         "Should we stop or keep the tests?",
         "Is remote work a good idea?",
         "To be or not to be",
+        "Is Vim better than Emacs?",
+        "Do we need a CRM?",
         "Rust, Go or Zig",
         "Rust or Go or Zig",
         "We move or stay.",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -131,17 +130,6 @@ def _place_of_key(path: str | None, key: str) -> str:
     return f"{name_of(path)}:{line}" if line else name_of(path)
 
 
-def _instead_of(path: str) -> str:
-    """What to do where a file is missing: a file with a similar name, beside it or here, or how to make one."""
-    folder, name = os.path.split(path)
-    for place in dict.fromkeys((folder, "")):
-        found = os.listdir(place or os.curdir) if os.path.isdir(place or os.curdir) else []
-        names = [other for other in found if other.endswith((".yaml", ".yml", ".json"))]
-        if near := difflib.get_close_matches(name, names, 1):
-            return f"Did you mean {name_of(os.path.join(place, near[0]))}?"
-    return "Try: `debate answers > FILE` writes one to start from."
-
-
 def read_answers(arguments: argparse.Namespace) -> dict[str, Any]:
     """The content of the file that --answers names; empty without the flag. It is read once and kept in the arguments:
     the user consents to what was read then. Raises BadFile."""
@@ -156,7 +144,8 @@ def _read_answers(path: str | None) -> dict[str, Any]:
             hint = "Try: `--answers -` to read standard input."
             raise BadFile(f"{name_of(path)} is a pipe or a device, not a file. {hint}")
         if path and not os.path.lexists(path):
-            raise BadFile(f"{name_of(path)}: there is no such file. {_instead_of(path)}")
+            hint = "`debate answers > FILE`, which writes one to start from"
+            raise BadFile(f"{name_of(path)}: there is no such file.", hint=hint)
         return read_file(path) if path else {}
     piped = read_standard_input()
     if "setup" in piped:

@@ -156,10 +156,10 @@ def existing_debate(path: str, changes: PlanChanges = lambda state: [], *, trust
     """Continues the debate of a journal with the user's consent, as `continue_debate`. What the changes bring is
     remembered as agreed to."""
 
-    def agreed(journal: JournalWriter, risks: Sequence[Risk]) -> None:
+    def consented(journal: JournalWriter, risks: Sequence[Risk]) -> None:
         agree(of_journal(journal), risks, trusted=trusted)
 
-    with _saying_what_is_saved(continue_debate(path, agreed, changes)) as debate:
+    with _saying_what_is_saved(continue_debate(path, consented, changes)) as debate:
         if debate.state.due:
             remember(of_journal(debate.journal), risks_module.of_debate(debate.state.opened, debate.state.cast))
         yield debate
@@ -182,18 +182,18 @@ def has_agreed(path: str, risks: Sequence[Risk]) -> bool:
 
 def not_agreed(origin: Origin, risks: Sequence[Risk]) -> list[Risk]:
     """The risks that were not agreed to yet."""
-    agreed = _agreed(origin) if risks else set()
-    return [risk for risk in risks if risk.digest not in agreed]
+    before = _agreed(origin) if risks else set()
+    return [risk for risk in risks if risk.digest not in before]
 
 
 def remember(origin: Origin, risks: Iterable[Risk]) -> None:
     """Remembers that the user agreed to these risks. If that can't be written, the user is asked again next time."""
     digests, record = {risk.digest for risk in risks}, _record(origin)
-    if record is None or digests <= (agreed := _agreed(origin)):
+    if record is None or digests <= (before := _agreed(origin)):
         return
     with suppress(OSError, BadFile):
         record.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        write_atomic(record, "".join(f"{digest}\n" for digest in sorted(digests | agreed)))
+        write_atomic(record, "".join(f"{digest}\n" for digest in sorted(digests | before)))
 
 
 def _agreed(origin: Origin) -> set[str]:
@@ -213,8 +213,6 @@ def _record(origin: Origin) -> Path | None:
 
 def _ask(name: str, risks: Sequence[Risk]) -> bool:
     items = risks_module.risk_lines(risks)
-    print_status(f"{name} asks for more than a debate:")
-    for item in items:
-        print_status(item)
+    print_status(f"{name} asks for more than a debate:", *items)
     print("Do you trust it with that? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -29,7 +29,6 @@ EXAMPLE = "debate demo --to demo-report.md"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--list", action="store_true", help="list the debates that ship with the package")
     parser.add_argument("--name", metavar="NAME", help="which of them to replay")
-    parser.add_argument("named", nargs="?", help=argparse.SUPPRESS)
     flags.add_replay(parser)
     flags.add_json(parser)
 
@@ -38,7 +37,6 @@ def run(arguments: argparse.Namespace) -> int:
     journals = {path.parent.name: path for path in sorted(resources.folder("examples").glob(f"*/*{JOURNAL}"))}
     if arguments.list:
         return _print_list(journals, as_json=arguments.json)
-    arguments.name = arguments.name or arguments.named
     name = arguments.name or (_FIRST if _FIRST in journals else next(iter(journals), ""))
     if name not in journals:
         near = next((known for known in journals if name.casefold() in known), next(iter(journals), "NAME"))

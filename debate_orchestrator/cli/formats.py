@@ -11,7 +11,7 @@ from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.output import format_name, next_step, print_json, say
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE
-from debate_orchestrator.formats import loader, scaffold
+from debate_orchestrator.formats import loader
 from debate_orchestrator.formats import source as source_module
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadSettings, short_repr
@@ -25,8 +25,6 @@ _CONDITION = re.compile(r"\b(?:only|unless)\b")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     about = "a shipped format, or the path of your own (./NAME), which is checked whole; or: new NAME"
     parser.add_argument("given", nargs="*", metavar="NAME", help=about)
-    parser.add_argument("--rounds", type=int, metavar="N", help="list the turns of so many rounds")
-    parser.add_argument("--strictness", metavar="MODE", help="list the turns at this strictness")
     parser.add_argument("--from", dest="source", metavar="FORMAT", help="new: what to copy; adversarial by default")
     parser.add_argument("--to", metavar="DIR", help="new: where the folder NAME is made; here by default")
     flags.add_json(parser)
@@ -46,11 +44,6 @@ def run(arguments: argparse.Namespace) -> int:
         f"{flag} goes with a new format only. Try: `debate formats new NAME {flag} ...`."
         for flag, value in (("--from", arguments.source), ("--to", arguments.to))
         if value is not None and not new
-    ]
-    problems += [
-        f"{flag} goes with a format that is shown. Try: `debate formats NAME {flag} ...`."
-        for flag, value in (("--rounds", arguments.rounds), ("--strictness", arguments.strictness))
-        if value is not None and (new or first is None)
     ]
     if problems:
         raise BadSettings(problems)
@@ -73,8 +66,8 @@ def _print_list(arguments: argparse.Namespace) -> int:
 
 def _copy(arguments: argparse.Namespace, name: str) -> int:
     """Copies a format, and prints what to do with the copy."""
-    source = arguments.source or scaffold.FIRST
-    copy = scaffold.copy_format(source, name, arguments.to or "")
+    source = arguments.source or loader.FIRST
+    copy = loader.copy_format(source, name, arguments.to or "")
     path = shlex.quote(copy.shown_path)
     commands = {
         f"debate formats {path}": "checks it, and shows what it makes",
@@ -99,16 +92,7 @@ def _print_format(arguments: argparse.Namespace, name: str) -> int:
     from debate_orchestrator.engine import format_check
 
     format = format_check.load(name)
-    rounds = format.rounds.default if arguments.rounds is None else arguments.rounds
-    modes = list(format.rubric.strictness)
-    strictness = arguments.strictness or modes[-1]
-    problems = []
-    if not 1 <= rounds <= format.rounds.insist:
-        problems.append(f"--rounds must be from 1 to {format.rounds.insist}, and not {rounds}.")
-    if strictness not in modes:
-        problems.append(f"--strictness must be {' or '.join(modes)}, and not {short_repr(strictness)}.")
-    if problems:
-        raise BadSettings(problems)
+    rounds, strictness = format.rounds.default, list(format.rubric.strictness)[-1]
     stages = loader.unrolled(format, rounds, strictness, _setting_flag)
     if arguments.json:
         agenda = [{"part": part, "order": order, "turns": turns} for part, order, turns in stages]

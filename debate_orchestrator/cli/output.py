@@ -129,6 +129,12 @@ def print_json(value: dict[str, Any]) -> None:
     print(json.dumps({"schema": 1, **value}, ensure_ascii=True, separators=(",", ":")))
 
 
+def print_json_line(value: dict[str, Any]) -> None:
+    """Prints what happens in a run as one JSON object on a line of stderr, for a program."""
+    with suppress(OSError):  # stderr was closed; the run goes on
+        print(json.dumps({"schema": 1, **value}), file=sys.stderr, flush=True)
+
+
 def say(*lines: str) -> None:
     """Prints a result for a person, on stdout. Each of the lines stays one, whatever names or values are in it."""
     _write(lines, sys.stdout)

@@ -42,6 +42,7 @@ _MAX_PIPED = 64 * MAX_TOPIC_LENGTH
 """Bytes that are read from standard input, so that a stream without end is refused too."""
 _DefaultModel = Callable[[str], str]
 """Gives the model of a seat for which none is named."""
+_CAST_FLAGS = ("model", *SETTING_TEXTS["cast"].parts)
 EXAMPLE = 'debate run "Should we move to gRPC?" --rehearse'
 
 
@@ -94,7 +95,8 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
     permissions = flags.permitted(arguments)
     more = events_problems(settings.cast, arguments)
     start.check_settings(settings, files, people=at_terminal(sys.stderr), permissions=permissions, more=more)
-    _confirm_spelling(settings.cast, asks=not rehearse and at_terminal(sys.stderr))
+    for question in discovery.misspelling_questions(settings.cast):
+        print_status(f"debate: {question}")
     quiet = is_quiet(arguments)
     if not is_silent(arguments) and (first := start.estimate_before_positions(settings)):
         print_status(first)
@@ -118,20 +120,6 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
         return code
 
 
-def _confirm_spelling(cast: Mapping[str, tuple[str, ...]], *, asks: bool) -> None:
-    """Warns of models that are probably misspelt, and `asks` a person whether to go on with them. Raises BadSettings
-    where they do not want to."""
-    if not (questions := discovery.misspelling_questions(cast)):
-        return
-    for question in questions:
-        print_status(f"debate: {question}")
-    if not asks:
-        return
-    print("Continue with this name? [y/N] ", end="", file=sys.stderr, flush=True)
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise BadSettings("Nothing was opened.", hint="name another model")
-
-
 # The real debate of a rehearsal
 
 
@@ -153,7 +141,7 @@ def _real_debate(arguments: argparse.Namespace) -> tuple[Settings, str]:
     to_do = f"{', and '.join(steps)}. Then {is_real}"
     if not needed:
         return settings, to_do
-    named = _cast(_words(arguments, _named(arguments)), arguments, lambda seat: REHEARSE)
+    named = _cast(_named(arguments), arguments, lambda seat: REHEARSE)
     is_open = not in_file and all(spec == REHEARSE for seat in DEBATING_SEATS for spec in named.get(seat, ()))
     found = discovery.ready_without_key() if is_open else []
     if not found:
@@ -172,7 +160,7 @@ def _advised(
     Flags have only models that were typed, or that this program gives to a stand-in without a model. What a file names
     stays in the file, which may be a stranger's: a flag is the user's own word, and needs no consent."""
     named = _named(arguments, default_model)
-    cast = _cast(_words(arguments, named), arguments, default_model)
+    cast = _cast(named, arguments, default_model)
     in_file = read_answers(arguments).get("cast")
     seats = {*DEBATING_SEATS, *(in_file if isinstance(in_file, dict) else ())}  # an unnamed rapporteur follows others
     by_stand_ins = {seat: specs for seat, specs in cast.items() if seat in seats and any(map(is_stand_in, specs))}
@@ -185,13 +173,13 @@ def _advised(
         chosen = {"model": [model], **kept}
     elif len(models) == 1 and chosen.keys() == {*cast} & {*DEBATING_SEATS} and len(shared := models.pop()) == 1:
         chosen = {"model": [*shared]}
-    words, whole = _words(arguments, named | chosen), _words(arguments, named | real)
-    settings = _settings(whole, arguments, default_model)
+    words = _words(arguments, named | chosen)
+    settings = _settings(named | real, arguments, default_model)
     if HOST not in specs_of(settings.cast):
         more = ["--insecure"] * bool(arguments.insecure)
         more += [word for name in arguments.command_env or () for word in ("--command-env", name)]
         return shlex.join(["debate", "run", *words, *more]), settings, left
-    return shlex.join(["debate", "open", *words]), _settings(whole, arguments, lambda seat: HOST), left
+    return shlex.join(["debate", "open", *words]), _settings(named | real, arguments, lambda seat: HOST), left
 
 
 def _named(arguments: argparse.Namespace, default_model: _DefaultModel = lambda seat: REHEARSE) -> dict[str, list[str]]:
@@ -213,24 +201,23 @@ def _real(spec: str, seat: str, default_model: _DefaultModel) -> str:
 
 
 def _cast(
-    words: list[str], arguments: argparse.Namespace, default_model: _DefaultModel
+    named: dict[str, list[str]], arguments: argparse.Namespace, default_model: _DefaultModel
 ) -> Mapping[str, tuple[str, ...]]:
-    """The cast that a command with these words gives. For it alone a user's format is not checked, which takes a
-    second."""
-    return _settings(words, arguments, default_model, loader.load).cast
+    """The cast of the debate of `_settings`. For it alone a user's format is not checked, which takes a second."""
+    return _settings(named, arguments, default_model, loader.load).cast
 
 
 def _settings(
-    words: list[str],
+    named: dict[str, list[str]],
     arguments: argparse.Namespace,
     default_model: _DefaultModel,
     load_format: Callable[[str], Format] = format_check.load,
 ) -> Settings:
-    """The settings that a command with these words gives."""
-    parser = argparse.ArgumentParser(allow_abbrev=False)
-    flags.add_answers(parser)
-    parser.set_defaults(answers_read=read_answers(arguments))
-    return settings_from_arguments(parser.parse_args(words), default_model, load_format)
+    """The settings of the arguments, with these flags for the cast."""
+    cast = {name: named.get(name) for name in _CAST_FLAGS}
+    typed = {name: specs if name == JUDGE or not specs else specs[0] for name, specs in cast.items()}
+    own = {**vars(arguments), **typed, "answers_read": read_answers(arguments)}
+    return settings_from_arguments(argparse.Namespace(**own), default_model, load_format)
 
 
 def _words(arguments: argparse.Namespace, cast: dict[str, list[str]]) -> list[str]:
@@ -238,7 +225,7 @@ def _words(arguments: argparse.Namespace, cast: dict[str, list[str]]) -> list[st
     what was agreed to is remembered, and what a rehearsal does not do was not asked about."""
     given = flags.given_settings(arguments)
     given.pop("cast", None)
-    named = [name for name in ("model", *SETTING_TEXTS["cast"].parts) if name in cast]
+    named = [name for name in _CAST_FLAGS if name in cast]
     words = ["--answers", arguments.answers] if arguments.answers else []
     words += [word for name, value in given.items() for word in _flag_words(name, value)]
     return words + [word for name in named for spec in cast[name] for word in (f"--{name}", spec)]

@@ -1,8 +1,8 @@
 """Positions on a topic, made without a model. "Should we move?" gives "We should move." and the opposite.
 
-These plain ones are only made where the grammar is certain: of a question or a statement with one verb whose subject
-ends where a list of words says so, and of a choice between two things that are named alike. For any other topic the
-positions are sentences around it, where it can be affirmed or denied.
+These plain ones are only made where the grammar is certain: of a question with "should" whose subject ends where a list
+of words says so, of a statement with one verb, and of a choice between two things that are named alike. For any other
+topic the positions are sentences around it, where it can be affirmed or denied.
 """
 
 from __future__ import annotations
@@ -46,12 +46,8 @@ _UNSURE = _words("or not to that which who whom whose what where when while if a
 """Words with which it is not sure what is asked, or where its subject ends."""
 _NEGATIVE = _words("no nobody none nothing neither nor never not few only hardly")
 """Words of a subject that can't be negated by a `not` behind its verb."""
-_JUDGED = _words("better worse worth too more less cheaper faster safer")
-"""Words that a predicate after "is" begins with."""
 _CLAUSE = _words("is are was were do does did can could will would should must may might has have had me us how why")
 """Words of a clause, which two options that are named alike do not have."""
-_NEEDS = {"need": "needs", "have": "has", "make": "makes", "improve": "improves", "deserve": "deserves"}
-"""Verbs after "do" and "does", and their third person."""
 _SPLITS = re.compile(r"[,;:?!]|\b(?:or|and|but|because|unless|although|whether|if|than that)\b", re.IGNORECASE)
 """What may join a second sentence to a statement."""
 
@@ -70,8 +66,7 @@ _YES_OR_NO = re.compile(
 def plain_positions(topic: str, sides: Iterable[str]) -> dict[str, str]:
     """Side to its plain position; empty if none can be made for sure."""
     topic = _OR_NOT.sub("?", one_line(topic))
-    pair = of_should(topic) or _of_choice(topic) or _of_options(topic) or _of_other_question(topic)
-    pair = pair or _of_statement(topic)
+    pair = of_should(topic) or _of_choice(topic) or _of_options(topic) or _of_statement(topic)
     return dict(zip(sides, pair or (), strict=False))
 
 
@@ -82,8 +77,9 @@ def worded_positions(topic: str, sides: Iterable[str], *, rehearsal: bool = Fals
     topic, sides = one_line(topic), tuple(sides)
     if found := plain_positions(topic, sides):
         return found
-    asks = topic.endswith(("?", "？", "؟"))
-    if len(sides) != 2 or not topic or (asks and not _YES_OR_NO.match(topic)):
+    yes_or_no = _YES_OR_NO.match(topic) is not None
+    asks = yes_or_no or topic.endswith(("?", "？", "؟"))
+    if len(sides) != 2 or not topic or (asks and not yes_or_no):
         return {side: f'An answer of {side.upper()} to "{topic}"' for side in sides} if rehearsal else {}
     if asks:
         pair = (f'The answer to "{topic}" is yes.', f'The answer to "{topic}" is no.')
@@ -151,25 +147,6 @@ def _of_options(topic: str) -> Pair | None:
         return None
     choice = " ".join(["The better choice", *ending, "is"])
     return f"{choice} {' '.join(first)}.", f"{choice} {' '.join(second)}."
-
-
-def _of_other_question(topic: str) -> Pair | None:
-    """The positions on "Is X better than Y?" and "Do we need X?"."""
-    found = re.fullmatch(r"(is|are|do|does)\s+([^?.,;:]+)\??", topic.strip(), re.IGNORECASE)
-    words = found[2].split() if found else []
-    plain = [word.lower() for word in words]
-    if found is None or len(words) < 2 or {"or", *_NEGATIVE} & {*plain}:
-        return None
-    verb = found[1].lower()
-    ends = _JUDGED if verb in ("is", "are") else {*_NEEDS}
-    end = 1 if plain[0] in _PRONOUNS and ends is _JUDGED else next((n for n, w in enumerate(plain) if w in ends), 0)
-    if not end or plain[end - 1] in _DETERMINERS or _UNSURE & {*plain[:end]}:
-        return None
-    who, rest = _capital(" ".join(words[:end])), " ".join(words[end:])
-    if ends is _JUDGED:
-        return f"{who} {verb} {rest}.", f"{who} {verb} not {rest}."
-    conjugated = " ".join([_NEEDS[plain[end]], *words[end + 1 :]]) if verb == "does" else rest
-    return f"{who} {conjugated}.", f"{who} {verb} not {rest}."
 
 
 def _of_statement(topic: str) -> Pair | None:

@@ -14,12 +14,19 @@ from typing import Any
 from debate_orchestrator.core.phases import RAPPORTEUR
 from debate_orchestrator.core.settings import ESTIMATED, MODERATOR, Settings
 from debate_orchestrator.engine import rejudge
-from debate_orchestrator.setup import kept_answers
 from debate_orchestrator.setup.answers import rapporteur_note, seats_needed, typed
-from debate_orchestrator.setup.kept_answers import KeptAnswers
 from debate_orchestrator.setup.plain_positions import worded_positions
 from debate_orchestrator.setup.risks import Risk, risk_lines
-from debate_orchestrator.setup.state import Propose, SetupQuestion, SetupState, with_answers
+from debate_orchestrator.setup.state import (
+    KeptAnswers,
+    Propose,
+    SetupQuestion,
+    SetupState,
+    from_file,
+    new_file,
+    newest_unfinished,
+    with_answers,
+)
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.terminal.cast_questions import CastQuestions
 from debate_orchestrator.terminal.prompt import Question, unknown_choice
@@ -76,8 +83,8 @@ class SetupConversation(SetupBase):
     ) -> None:
         """Says what this is, and takes up the conversation of a file, or one that was left here, or a new one."""
         self.prompter.tell(self.words.said["welcome"])
-        fresh = (kept_answers.new_file(), SetupState())
-        kept, state = kept_answers.from_file(path) if path else (None if topic else self._left(agreed)) or fresh
+        fresh = (new_file(), SetupState())
+        kept, state = from_file(path) if path else (None if topic else self._left(agreed)) or fresh
         self.stated_cast = state.given.get(_CAST)
         stated = rehearsed(state) if self.rehearse else state
         if format_name:
@@ -104,7 +111,7 @@ class SetupConversation(SetupBase):
 
     def _left(self, agreed: Agreed) -> tuple[KeptAnswers, SetupState] | None:
         """The conversation that was left here, if it is to be continued."""
-        found = kept_answers.newest_unfinished()
+        found = newest_unfinished()
         if found is None:
             return None
         kept, state = found

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Annotated, Literal, NamedTuple, get_args
 
@@ -378,11 +378,6 @@ class Limiters:
     def throttled(self) -> int:
         """Calls that were throttled."""
         return sum(limiter.throttled for limiter in self._limiters.values())
-
-    def tightest(self) -> Iterator[tuple[str, str, float]]:
-        """Model, what is limited, and how much a minute, for every limit that is known."""
-        for key, limiter in self._limiters.items():
-            yield from ((key, name, bucket.a_minute) for name, bucket in limiter.buckets.items())
 
 
 class LimitedProvider(Provider):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
-import json
-import os
 import sys
 import time
 from collections import Counter, deque
@@ -12,7 +11,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
-from debate_orchestrator.cli.output import print_status
+from debate_orchestrator.cli.controls import display_of
+from debate_orchestrator.cli.output import print_json_line, print_status
 from debate_orchestrator.core.events import BriefSent, CallFailed, Event, ReplyEvent
 from debate_orchestrator.tournament.plan import ScheduledDebate
 from debate_orchestrator.tournament.run import DebateStatus, RunCounts, TournamentRun
@@ -65,6 +65,10 @@ class Progress:
             self._asked.popleft()
         return len(self._asked) * 60 / max(1.0, min(_RATE, now - self._began))
 
+    def winners(self) -> list[str]:
+        """The last winners, a line each."""
+        return [f"  {debate.topic_id}: {outcome(debate, debate_status)}" for debate, debate_status in self.last]
+
     def numbers(self, run: TournamentRun) -> RunCounts:
         """How far a run is, by the status of its debates and what was counted."""
         counts = Counter(debate_status.status for debate_status in run.statuses.values())
@@ -112,15 +116,6 @@ def status_line(numbers: RunCounts) -> str:
     return " · ".join(parts)
 
 
-def details(run: TournamentRun, progress: Progress) -> list[str]:
-    """The limits that are known and the last winners, for the live view."""
-    limits = [
-        f"{key}: {amount:,.0f} {name.replace('_', ' ')} a minute" for key, name, amount in run.limiters.tightest()
-    ]
-    lines = [f"limits: {'; '.join(limits[:4])}"] if limits else []
-    return lines + [f"  {debate.topic_id}: {outcome(debate, debate_status)}" for debate, debate_status in progress.last]
-
-
 def bar(numbers: RunCounts) -> str:
     """The share of debates that are complete, as a bar."""
     done, total, width = numbers.complete, max(1, numbers.debates), 40
@@ -142,14 +137,15 @@ def outcome(debate: ScheduledDebate, debate_status: DebateStatus) -> str:
 
 @asynccontextmanager
 async def shown(
-    numbers: Callable[[], RunCounts], details: Callable[[], list[str]], *, quiet: bool, events: bool
+    numbers: Callable[[], RunCounts], winners: Callable[[], list[str]], arguments: argparse.Namespace
 ) -> AsyncIterator[None]:
-    """Shows how far a run is while it runs; at a terminal with the lines of `details`."""
-    if quiet and not events:
+    """Shows how far a run is while it runs, unless it is `quiet`; at a terminal with the lines of `winners`, with
+    `events` as JSON."""
+    if arguments.quiet and not arguments.events:
         yield
         return
-    display = None if events else _overwritable()
-    showing = asyncio.create_task(_show(numbers, details, display, events=events))
+    display = None if arguments.events else _overwritable()
+    showing = asyncio.create_task(_show(numbers, winners, display, events=arguments.events))
     try:
         yield
     finally:
@@ -162,24 +158,15 @@ async def shown(
 
 def _overwritable() -> Display | None:
     """The terminal behind stderr, if it can be written over."""
-    try:
-        descriptor = sys.stderr.fileno()
-    except (OSError, ValueError):
-        return None
-    if not sys.stderr.isatty():
-        return None
-    from debate_orchestrator.terminal.display import Display
-    from debate_orchestrator.terminal.keys import in_foreground
-
-    display = Display(sys.stderr, os.environ)
-    if not display.moves or not in_foreground(descriptor):
+    display = display_of(sys.stderr)
+    if display is None or not display.moves:
         return None
     display.hold()
     return display
 
 
 async def _show(
-    numbers: Callable[[], RunCounts], details: Callable[[], list[str]], display: Display | None, *, events: bool
+    numbers: Callable[[], RunCounts], winners: Callable[[], list[str]], display: Display | None, *, events: bool
 ) -> None:
     from debate_orchestrator.terminal.display import paragraph
 
@@ -187,16 +174,11 @@ async def _show(
         await asyncio.sleep(PAINT if display else LINE)
         now = numbers()
         if events:
-            print_line({"progress": now.json()})
+            print_json_line({"progress": now.json()})
         elif display is None:
             print_status(status_line(now))
         else:
             columns, rows = display.size()
-            lines = [bar(now), status_line(now), *details()]
+            lines = [bar(now), status_line(now), *winners()]
             wrapped = [row for line in lines for row in paragraph(line, max(20, columns - 1))]
             display.paint([], wrapped[: max(1, rows - 1)])
-
-
-def print_line(value: dict[str, object]) -> None:
-    with suppress(OSError):  # stderr was closed; the run goes on
-        print(json.dumps({"schema": 1, **value}), file=sys.stderr, flush=True)

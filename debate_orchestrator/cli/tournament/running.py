@@ -9,17 +9,16 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from debate_orchestrator.cli import exit_code, flags
 from debate_orchestrator.cli.answers_and_flags import cap
-from debate_orchestrator.cli.interrupts import STOPPING, graceful_stop_of_calls, handled_signals
-from debate_orchestrator.cli.output import print_json, print_problems, print_status, say
+from debate_orchestrator.cli.controls import STOPPING, graceful_stop_of_calls, handled_signals
+from debate_orchestrator.cli.output import print_json, print_json_line, print_problems, print_status, say
 from debate_orchestrator.cli.tournament import specs
-from debate_orchestrator.cli.tournament.progress import Progress, details, print_line, shown, status_line
+from debate_orchestrator.cli.tournament.progress import Progress, shown, status_line
 from debate_orchestrator.engine.retry import UnsavedEvents, lost_sentence
 from debate_orchestrator.providers import casting
-from debate_orchestrator.providers.provider import Permissions
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import coroutines
 from debate_orchestrator.util.errors import BadSettings, DiskFull, Paused, PermanentFailure, UserError, first_few
@@ -68,17 +67,17 @@ def run(arguments: argparse.Namespace) -> int:
     """Freezes the spec in the folder, and runs the debates."""
     from debate_orchestrator.tournament import folder
 
-    options = Options.of(arguments)
+    _read_flags(arguments)
     spec = specs.read_spec(arguments)
     where = arguments.to or folder.default_folder(spec)
     if not os.path.lexists(os.path.join(where, folder.SPEC)):
-        _must_be_callable(spec, options)  # before anything is written
-    with folder.locked(where, is_new=True, shared=options.cluster is not None) as must_be_locked:
+        _must_be_callable(spec, arguments)  # before anything is written
+    with folder.locked(where, is_new=True, shared=arguments.cluster is not None) as must_be_locked:
         tournament = folder.create(where, spec)
         if tournament.spec.added or specs.has_begun(tournament):  # what the file does not name
             specs.agree_to_folder(tournament, trusted=arguments.trust)
         specs.remember_run(tournament)
-        return run_tournament(tournament, options, must_be_locked)
+        return run_tournament(tournament, arguments, must_be_locked)
 
 
 def resume_arguments(parser: argparse.ArgumentParser) -> None:
@@ -93,8 +92,8 @@ def resume(arguments: argparse.Namespace) -> int:
     from debate_orchestrator.tournament import folder
     from debate_orchestrator.tournament.spec import check
 
-    options = Options.of(arguments)
-    with folder.locked(arguments.folder, shared=options.cluster is not None) as must_be_locked:
+    _read_flags(arguments)
+    with folder.locked(arguments.folder, shared=arguments.cluster is not None) as must_be_locked:
         tournament = folder.load(arguments.folder)
         specs.agree_to_folder(tournament, trusted=arguments.trust)
         specs.remember_run(tournament)
@@ -103,72 +102,46 @@ def resume(arguments: argparse.Namespace) -> int:
             if problems := check(spec):
                 raise BadSettings(problems)
             tournament = folder.write(tournament.folder, spec)
-        return run_tournament(tournament, options, must_be_locked)
+        return run_tournament(tournament, arguments, must_be_locked)
 
 
-class Options(NamedTuple):
-    """How a tournament is run."""
-
-    concurrency: int
-    retry_failed: bool
-    reports: bool
-    permissions: Permissions
-    quiet: bool
-    events: bool
-    json: bool
-    cluster: str | None
-    """The database from which workers take the debates; without it this process runs them."""
-    lease: float | None
-    """Seconds without a heartbeat after which a worker's debates go to others; None leaves them as they are."""
-    batch: bool
-    """Whether calls go into batches."""
-
-    @classmethod
-    def of(cls, arguments: argparse.Namespace) -> Options:
-        if arguments.batch and arguments.cluster is not None:
-            raise BadSettings("--batch can't be used with --cluster: the debates of a batch are run by one process.")
-        if arguments.lease is not None and arguments.cluster is None:
-            raise BadSettings("--lease is for workers.", hint="name their database too, with --cluster")
-        return cls(
-            specs.concurrency(arguments.at_once or ("500" if arguments.batch else "50")),
-            arguments.retry_failed,
-            not arguments.no_reports,
-            flags.permitted(arguments),
-            arguments.quiet or arguments.json or arguments.events,
-            arguments.events,
-            arguments.json,
-            arguments.cluster,
-            None if arguments.lease is None else specs.lease(arguments.lease),
-            arguments.batch,
-        )
+def _read_flags(arguments: argparse.Namespace) -> None:
+    """Puts the values of `_run_flags` in place of their texts. Raises BadSettings where they don't go together."""
+    if arguments.batch and arguments.cluster is not None:
+        raise BadSettings("--batch can't be used with --cluster: the debates of a batch are run by one process.")
+    if arguments.lease is not None and arguments.cluster is None:
+        raise BadSettings("--lease is for workers.", hint="name their database too, with --cluster")
+    arguments.at_once = specs.concurrency(arguments.at_once or ("500" if arguments.batch else "50"))
+    arguments.lease = None if arguments.lease is None else specs.lease(arguments.lease)
+    arguments.quiet = arguments.quiet or arguments.json or arguments.events
 
 
-def run_tournament(tournament: Tournament, options: Options, must_be_locked: Callable[[], None]) -> int:
+def run_tournament(tournament: Tournament, arguments: argparse.Namespace, must_be_locked: Callable[[], None]) -> int:
     """Runs the debates that are left, writes their reports and says how it went; returns the exit code. Paused or
     PermanentFailure if debates are left. `must_be_locked` is what `folder.locked` gives."""
     from debate_orchestrator.tournament.run import TournamentRun
 
-    if options.cluster is not None:
-        return _run_by_workers(TournamentRun(tournament), options, options.cluster)
+    if arguments.cluster is not None:
+        return _run_by_workers(TournamentRun(tournament), arguments, arguments.cluster)
     from debate_orchestrator.tournament.folder import changed_prompts
 
-    _must_be_callable(tournament.spec, options)
-    if (changed := changed_prompts(tournament.spec)) and not options.quiet:
+    _must_be_callable(tournament.spec, arguments)
+    if (changed := changed_prompts(tournament.spec)) and not arguments.quiet:
         print_status(f"Note: these prompts are not those with which the tournament began: {', '.join(changed[:5])}.")
     progress = Progress()
     unsaved = UnsavedEvents(print_status)
-    batches = _batches(tournament, options)
+    batches = _batches(tournament, arguments)
 
     def on_change(debate: ScheduledDebate, debate_status: DebateStatus, event: Event | None) -> None:
         progress(debate, debate_status, event)
-        if options.events:
+        if arguments.events:
             _print_event(debate, debate_status, event)
 
     run = TournamentRun(
         tournament,
-        permissions=options.permissions,
-        concurrency=options.concurrency,
-        retry_failed=options.retry_failed,
+        permissions=flags.permitted(arguments),
+        concurrency=arguments.at_once,
+        retry_failed=arguments.retry_failed,
         on_change=on_change,
         unsaved=unsaved,
         batches=batches,
@@ -177,42 +150,40 @@ def run_tournament(tournament: Tournament, options: Options, must_be_locked: Cal
     run.read_journals()
     progress.begin()
     left = len(run.pending())
-    if not options.quiet:
+    if not arguments.quiet:
         print_status(f"{len(tournament.schedule) - left:,} of {plural(len(tournament.schedule), 'debate')} complete.")
-    interrupted = coroutines.run(_run(run, progress, unsaved, options))
-    resume = command("tournament resume", tournament.folder) + (" --batch" if options.batch else "")
-    return _end(run, progress.numbers(run), options, resume, interrupted=interrupted, lost=unsaved.lost)
+    interrupted = coroutines.run(_run(run, progress, unsaved, arguments))
+    resume = command("tournament resume", tournament.folder) + (" --batch" if arguments.batch else "")
+    return _end(run, progress.numbers(run), arguments, resume, interrupted=interrupted, lost=unsaved.lost)
 
 
-def _must_be_callable(spec: TournamentSpec, options: Options) -> None:
+def _must_be_callable(spec: TournamentSpec, arguments: argparse.Namespace) -> None:
     """BadSettings where a key or a library is missing in this process, which calls the models unless workers do."""
-    if options.cluster is None and (missing := casting.key_problems(spec.everyone, options.permissions)):
+    if arguments.cluster is None and (missing := casting.key_problems(spec.everyone, flags.permitted(arguments))):
         raise BadSettings(missing)
 
 
-def _batches(tournament: Tournament, options: Options) -> Batches | None:
+def _batches(tournament: Tournament, arguments: argparse.Namespace) -> Batches | None:
     """The batches of a run; without --batch, those of an earlier run, whose results are paid for."""
     from debate_orchestrator.tournament.batches import Batches, has_batches
 
-    if not options.batch and not has_batches(tournament.folder):
+    if not arguments.batch and not has_batches(tournament.folder):
         return None
-    on_note = (lambda note: None) if options.quiet else print_status
-    return Batches(tournament.folder, collects=options.batch, permissions=options.permissions, on_note=on_note)
+    on_note = (lambda note: None) if arguments.quiet else print_status
+    return Batches(tournament.folder, collects=arguments.batch, permissions=flags.permitted(arguments), on_note=on_note)
 
 
-async def _run(run: TournamentRun, progress: Progress, unsaved: UnsavedEvents, options: Options) -> bool:
+async def _run(run: TournamentRun, progress: Progress, unsaved: UnsavedEvents, arguments: argparse.Namespace) -> bool:
     """Runs until done or interrupted; whether it was interrupted."""
     stop = asyncio.Event()
-    said = f"{STOPPING} Batches under way are left to `resume`." if options.batch else STOPPING
+    said = f"{STOPPING} Batches under way are left to `resume`." if arguments.batch else STOPPING
     with graceful_stop_of_calls(stop, unsaved, said) as interruption:
-        async with shown(
-            lambda: progress.numbers(run), lambda: details(run, progress), quiet=options.quiet, events=options.events
-        ):
+        async with shown(lambda: progress.numbers(run), progress.winners, arguments):
             await run.run(stop)
     return interruption.came
 
 
-def _run_by_workers(run: TournamentRun, options: Options, url: str) -> int:
+def _run_by_workers(run: TournamentRun, arguments: argparse.Namespace, url: str) -> int:
     """The same with workers: queues the debates, shows how far they are, and fetches their journals."""
     from debate_orchestrator.tournament.batches import has_batches
     from debate_orchestrator.tournament.cluster.database import must_be_installed, shown_address
@@ -223,25 +194,25 @@ def _run_by_workers(run: TournamentRun, options: Options, url: str) -> int:
         raise BadSettings(problem, hint=f"`{command('tournament resume', folder)}`, which takes them")
     must_be_installed()
     run.read_journals()
-    numbers, interrupted = coroutines.run(_queue_and_watch(run, options, url))
+    numbers, interrupted = coroutines.run(_queue_and_watch(run, arguments, url))
     resume = f"{command('tournament resume', folder)} --cluster {shlex.quote(shown_address(url))}"
-    return _end(run, numbers, options, resume, interrupted=interrupted)
+    return _end(run, numbers, arguments, resume, interrupted=interrupted)
 
 
-async def _queue_and_watch(run: TournamentRun, options: Options, url: str) -> tuple[RunCounts, bool]:
+async def _queue_and_watch(run: TournamentRun, arguments: argparse.Namespace, url: str) -> tuple[RunCounts, bool]:
     """Runs until no more can be done or the user interrupts; the numbers at the end, and whether it was interrupted."""
     from debate_orchestrator.tournament.cluster.database import opened
     from debate_orchestrator.tournament.cluster.folder_sync import FolderSync
     from debate_orchestrator.tournament.cluster.queue import Passes
 
     def on_fetched(debate: str) -> None:
-        if options.events:
-            print_line({"debate": debate, "fetched": True})
+        if arguments.events:
+            print_json_line({"debate": debate, "fetched": True})
 
     async with opened(url, print_status) as database:
-        folder_sync = FolderSync(database, run.tournament, options.lease)
-        passes = Passes(folder_sync, retry_failed=options.retry_failed, on_fetched=on_fetched)
-        task = asyncio.create_task(_bring(run, folder_sync, options))
+        folder_sync = FolderSync(database, run.tournament, arguments.lease)
+        passes = Passes(folder_sync, retry_failed=arguments.retry_failed, on_fetched=on_fetched)
+        task = asyncio.create_task(_bring(run, folder_sync, arguments))
 
         def cancel() -> None:
             task.cancel()
@@ -249,13 +220,13 @@ async def _queue_and_watch(run: TournamentRun, options: Options, url: str) -> tu
         with handled_signals(cancel, cancel), suppress(asyncio.CancelledError):
             await task
             task = asyncio.create_task(passes.run())
-            async with shown(lambda: passes.numbers, list, quiet=options.quiet, events=options.events):
+            async with shown(lambda: passes.numbers, list, arguments):
                 await task
         interrupted = task.cancelled()
         with suppress(TimeoutError):
             async with asyncio.timeout(_FETCH if interrupted else None):
                 await database.retried_until_reached(lambda: folder_sync.fetch(everything=True))
-    if interrupted and not options.quiet:
+    if interrupted and not arguments.quiet:
         print_status("Workers go on with the debates that are queued. To end that too, end the workers.")
     run.read_journals()
     for debate, stored in passes.statuses.items():
@@ -270,13 +241,13 @@ async def _queue_and_watch(run: TournamentRun, options: Options, url: str) -> tu
     return passes.numbers._replace(**final), interrupted
 
 
-async def _bring(run: TournamentRun, folder_sync: FolderSync, options: Options) -> None:
+async def _bring(run: TournamentRun, folder_sync: FolderSync, arguments: argparse.Namespace) -> None:
     """Copies the journals of the folder to the database and the other way round. Waits while the database can't be
     reached."""
     database = folder_sync.database
-    await database.retried_until_reached(lambda: folder_sync.bring(run.statuses, retry_failed=options.retry_failed))
+    await database.retried_until_reached(lambda: folder_sync.bring(run.statuses, retry_failed=arguments.retry_failed))
     fetched = await database.retried_until_reached(lambda: folder_sync.fetch(everything=True))
-    if not options.quiet:
+    if not arguments.quiet:
         print_status(f"Workers take the debates: `debate worker {shlex.quote(database.where)}` on each machine.")
         if fetched:
             print_status(f"{plural(len(fetched), 'journal')} fetched.")
@@ -285,12 +256,12 @@ async def _bring(run: TournamentRun, folder_sync: FolderSync, options: Options) 
 def _print_event(debate: ScheduledDebate, debate_status: DebateStatus, event: Event | None) -> None:
     """Prints one event, or a new status, as a line of JSON. What was said is in the journals."""
     if event is None:
-        print_line({"debate": debate.id, "standing": debate_status._asdict()})
+        print_json_line({"debate": debate.id, "standing": debate_status._asdict()})
         return
     fields = event.model_dump(mode="json", include={"kind", "turn", "by", "problem", "wait", "absent", "seat", "who"})
     reply = getattr(event, "reply", None)
     cost = {} if reply is None else {"by": reply.by, "cost": reply.cost, "usage": reply.usage and dict(reply.usage)}
-    print_line({"debate": debate.id, "event": fields | cost})
+    print_json_line({"debate": debate.id, "event": fields | cost})
 
 
 def _write_reports(run: TournamentRun, *, quiet: bool) -> dict[str, list[str]]:
@@ -323,35 +294,41 @@ def _write_reports(run: TournamentRun, *, quiet: bool) -> dict[str, list[str]]:
 
 
 def _end(
-    run: TournamentRun, numbers: RunCounts, options: Options, resume: str, *, interrupted: bool, lost: int = 0
+    run: TournamentRun,
+    numbers: RunCounts,
+    arguments: argparse.Namespace,
+    resume: str,
+    *,
+    interrupted: bool,
+    lost: int = 0,
 ) -> int:
     """Writes reports, and says how a run ended and what to do next; `resume` is the command that continues, `lost` the
     number of answers that could not be saved."""
-    unwritten = _write_reports(run, quiet=options.quiet) if options.reports else {}
+    unwritten = _write_reports(run, quiet=arguments.quiet) if not arguments.no_reports else {}
     folder = run.tournament.folder
     left = numbers.debates - numbers.complete
     answered = f"{lost_sentence(lost)} What else was answered is saved" if lost else "what was answered is saved"
-    saved = answered if options.cluster is None else "what workers have stored is saved"
+    saved = answered if arguments.cluster is None else "what workers have stored is saved"
     stopped = _left_over(run, left, saved, resume) if left and not interrupted else None
-    if options.json:
+    if arguments.json:
         status = "done" if not left else "interrupted" if interrupted else "stopped"
         problems = {key: list(debate_status.why) for key, debate_status in run.statuses.items() if debate_status.why}
         problems |= unwritten
         print_json({"status": status, "folder": folder, **numbers.json(), "problems": problems})
-    if not options.quiet:
+    if not arguments.quiet:
         print_status(status_line(numbers))
     print_problems(list(first_few((problem for one in unwritten.values() for problem in one), "reports")))
     if interrupted and left:
         raise KeyboardInterrupt(f"interrupted; {saved}. Go on with `{resume}`.")
-    if stopped is not None and options.json:  # stdout has its one object already
+    if stopped is not None and arguments.json:  # stdout has its one object already
         print_problems(stopped.problems)
         return exit_code(stopped)
     if stopped is not None:
         raise stopped
-    if not options.json:
+    if not arguments.json:
         undecided = f", {numbers.undecided:,} undecided" if numbers.undecided else ""
         say(f"{plural(numbers.complete, 'debate')} complete{undecided}: {folder}")
-    if not options.quiet:
+    if not arguments.quiet:
         print_status(
             f"Ratings: `{command('tournament rate', folder)}`; "
             f"tables and a page: `{command('tournament report', folder)}`."
