@@ -123,6 +123,7 @@ class Erratic(Speaker):
 OUTCOMES = ["whole", "priced", "thinking", "unusable", "broken off", "lost", "refused", "failed"]
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(st.lists(st.sampled_from(OUTCOMES), max_size=8))
 def test_a_new_process_counts_what_the_first_one_counted(outcomes: list[str]) -> None:

@@ -191,6 +191,7 @@ def test_only_a_file_is_the_newest_debate(debate: Run, here: Path) -> None:
     assert "Using 'a\\nb.journal.jsonl', the newest debate" in debate("check").err
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
 @pytest.mark.parametrize(
     ("line", "code", "unbuffered"),

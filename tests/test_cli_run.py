@@ -98,6 +98,7 @@ def test_events(debate: Run, server: Server) -> None:
     assert debate("run", *SETUP, "--events", "--quiet").code == 2
 
 
+@pytest.mark.slow
 def test_more_patience_on_resume(debate: Run, server: Server) -> None:
     """A debate that was paused because its server was slow goes on with more patience, which is on record and stays."""
     server.first_byte = 2.0

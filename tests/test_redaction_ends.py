@@ -150,7 +150,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("before", ["It is so. ", "\x1b[1m\\x61<b>"])
+@pytest.mark.parametrize("before", ["It is so. ", pytest.param("\x1b[1m\\x61<b>", marks=pytest.mark.slow)])
 def test_a_key_behind_a_long_text_is_found_at_its_end(form: str, before: str) -> None:
     """Wherever a written key is cut, as much of it is found behind a long text as when all of that is looked at, and
     fewer than eight of its characters are left."""

@@ -255,6 +255,7 @@ def test_a_brief_that_was_changed_is_redacted_again(monkeypatch: pytest.MonkeyPa
     assert first.redacted().system == "said: [key]"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", [" " * 10_000, "\u200b" * 10_000, "\n \u200b" * 3_000])
 def test_what_cannot_be_seen_takes_no_memory(piece: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of white space and hidden characters without end little is held, and a key with them in it is found."""

@@ -220,6 +220,7 @@ def test_reviewers_have_their_section() -> None:
     assert ("h2", "Reviewers") not in page_reading.read(render(build_report(MADE))).outline
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(alike("ada"), alike("so"))
 def test_words_of_reviewers_build_nothing(name: str, why: str) -> None:

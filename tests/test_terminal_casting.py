@@ -213,6 +213,7 @@ def test_no_answer_puts_a_model_into_a_rehearsal(here: Path) -> None:
     assert held.conversation.settings().cast["rapporteur"] == ("rehearse:ollama:llama3",)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("who", "named"),
     [

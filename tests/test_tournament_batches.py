@@ -249,6 +249,7 @@ def test_a_plain_run_creates_no_batch(server: Server) -> None:
     assert failed and all("No batch of" in event.problem and not event.maybe_billed for event in failed)
 
 
+@pytest.mark.slow
 def test_an_unconfirmed_batch_is_found_by_whole_results(server: Server) -> None:
     """Where a page comes once in place of the results by which a batch would be recognised, the batch is not taken for
     one of another program and paid for again."""
@@ -380,6 +381,7 @@ def test_openai_takes_batches(here: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert {reply.cost for reply in replies} == {(1000 * 2 + 100 * 8) / 1e6 / 2}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", PARTS, ids=["a page", "all but a line"])
 def test_files_of_openai_that_come_in_part(
     here: Path, monkeypatch: pytest.MonkeyPatch, part: Callable[[str], str]

@@ -70,6 +70,7 @@ def test_a_second_process_is_refused(debate: Run, spec: Server) -> None:
     assert after.code == 0 and "6 debates complete" in after.out, after.err
 
 
+@pytest.mark.slow
 def test_what_is_there_is_told_meanwhile(debate: Run, here: Path) -> None:
     """A folder that another process runs is rated and reported on as any other."""
     Path("spec.json").write_text(json.dumps(contests.given(1)), encoding="utf-8")

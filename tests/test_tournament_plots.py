@@ -111,6 +111,7 @@ def test_a_model_of_a_spec_has_no_long_name() -> None:
         spec(judges={"from": [f"rehearse:anthropic:{LONG}"], "panel": 1})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [ValueError("no"), RuntimeError("no")])
 def test_tables_and_the_page_stay_where_a_plot_fails(
     debate: Run, monkeypatch: pytest.MonkeyPatch, error: Exception

@@ -233,6 +233,7 @@ def test_journals_that_are_not_as_they_were(here: Path) -> None:
     assert "another debate than the schedule's" in run.statuses[held.schedule[1].id].why[0]
 
 
+@pytest.mark.slow
 def test_a_template_that_fails_stops_its_own_debates(debate: Run, here: Path) -> None:
     """A prompt that can't be made on one topic stops the debates on it, and the closing lines name one of them; all
     others are held, at once and where the run goes on."""

@@ -27,6 +27,7 @@ class OneLink(Guard):
         return RequestLimit(0)
 
 
+@pytest.mark.slow
 def test_an_answer_that_is_not_read_takes_little_memory() -> None:
     """What waits in a connection is a small part of it; all of it comes to a browser that reads on."""
 

@@ -151,6 +151,7 @@ def stranger() -> guard.Guard:
     return guard.Guard(answering(3), hosts=["x"], admit=admit)
 
 
+@pytest.mark.slow
 def test_the_rest_of_a_refused_form_is_not_kept() -> None:
     """It is answered and its connection ends, and nothing of it waits for Python's collector."""
 
@@ -210,6 +211,7 @@ def test_little_is_kept_of_what_comes_behind_a_request() -> None:
     serving(visit, stream)
 
 
+@pytest.mark.slow
 def test_a_request_that_the_end_cancels_is_told_so(logged: list[Any]) -> None:
     """It gets a sentence and 503, with the headers of all answers, and no bare 500."""
     begun: list[asyncio.Task[Any] | None] = []

@@ -155,6 +155,7 @@ def test_an_answer_that_is_not_read_holds_no_connection(here: Path, monkeypatch:
     serving(visit, answering(LARGE))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("requests", [1, 2])
 def test_an_answer_has_to_be_read_in_time(here: Path, monkeypatch: pytest.MonkeyPatch, requests: int) -> None:
     """A connection on which nothing more of an answer is read is ended, also where it has sent another request."""

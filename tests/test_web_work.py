@@ -157,6 +157,7 @@ def test_a_value_above_the_bound_takes_the_place_of_no_other() -> None:
     assert kept_of("a", "b", "larger", "c") == ["X", "B", "S", "C"]
 
 
+@pytest.mark.slow
 def test_what_is_kept_stays_within_its_bound() -> None:
     """However long the keys and however short the pages are. What other threads do meanwhile does not count."""
     renderings, bound = Renderings(), 1_000_000
