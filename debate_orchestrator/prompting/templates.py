@@ -162,6 +162,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             auto_reload=False,  # else each brief asks the file system for the time of each of its templates
         )
         self.globals = {name: self.globals[name] for name in _GLOBALS}
+        self.globals["range"] = Function(self.globals["range"])  # as text, it would be an address in memory
         self.filters = {name: self.filters[name] for name in _FILTERS}
         self.filters |= {name: _read_out(self.filters[name]) for name in _LAZY}
         self.filters |= {
