@@ -158,10 +158,10 @@ def test_what_readers_differ_in_is_code(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["> ```x", "- ~~~", "```a<b>\n```", "[a `](http://x.example)` b `<i>`"],
+    ["> ```x", "- ~~~", "```a<b>\n```", "[a `](http://x.example)` b `<i>`", "~~a `b~~ <i>`"],
 )
 def test_code_that_simple_readers_do_not_find(text: str) -> None:
-    """Those that find no fence in a list, or a link before code, see a fence of its own around the speech."""
+    """Those that find no fence in a list, or links and struck words before code, see a fence around the speech."""
     assert markup.block(text) == markup.as_code(text)
 
 

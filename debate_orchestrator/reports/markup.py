@@ -277,8 +277,8 @@ def _suspicious(token: Token) -> bool:
         return True
     if token.type == "link_open" and not str(token.attrs.get("href", "")).lower().startswith(_LINKED):
         return True
-    if token.type == "code_inline" and "](" in token.content:  # some readers find links first
-        return True
+    if token.type == "code_inline" and ("](" in token.content or "~~" in token.content):
+        return True  # some readers find links and struck words first
     if token.type == "text" and _BARE_ADDRESS.search(token.content):
         return True
     children = token.children or []
