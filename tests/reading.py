@@ -8,30 +8,52 @@ from functools import cache, lru_cache
 from typing import Any
 
 from markdown_it import MarkdownIt
+from markdown_it.rules_block import table
+from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
 FORGING = {"heading_open", "hr", "html_block", "html_inline", "image"}
 LINKED = ("http://", "https://", "mailto:")
 
 
+READERS = ("tables first", "tables last", "no tables", "tables last, addresses", "tables first, addresses")
+"""Kinds of programs that show markdown: where they find a table, and whether they link bare addresses."""
+
+
 @cache
-def parser() -> MarkdownIt:
+def parser(reader: str = READERS[0]) -> MarkdownIt:
     """A parser that knows HTML and tables and holds every kind of address to be a link."""
-    made = MarkdownIt("commonmark", {"html": True, "maxNesting": 64}).enable(["table", "strikethrough"])
+    made = MarkdownIt("commonmark", {"html": True, "maxNesting": 64}).enable("strikethrough")
     made.validateLink = lambda url: True  # type: ignore[method-assign]
+    if "first" in reader:
+        made.enable("table")
+    elif "last" in reader:
+        made.block.ruler.before("paragraph", "last_table", table, {"alt": ["paragraph", "reference"]})
+    if "addresses" in reader:
+        made.disable("text").inline.ruler.push("address", _bare_address)
     return made
 
 
+def _bare_address(state: StateInline, silent: bool) -> bool:
+    """GitHub's rule: an address is all up to a blank or `<`, outside of the text of a link."""
+    found = re.compile(r"(?:(?:https?|ftp)://|www\.)[^\s<]+", re.IGNORECASE).match(state.src, state.pos)
+    if found is None or silent or state.linkLevel:
+        return False
+    state.push("text", "", 0).content = found[0]
+    state.pos = found.end()
+    return True
+
+
 @lru_cache(maxsize=8)
-def _parsed(markdown: str) -> tuple[list[Token], list[str]]:
+def _parsed(markdown: str, reader: str) -> tuple[list[Token], list[str]]:
     known: dict[str, Any] = {}
-    tokens = parser().parse(markdown, known)
+    tokens = parser(reader).parse(markdown, known)
     return tokens, list(known.get("references", {}))
 
 
-def parsed(markdown: str) -> list[Token]:
+def parsed(markdown: str, reader: str = READERS[0]) -> list[Token]:
     """Its tokens. A report is looked at in many ways, one after the other, and is parsed once."""
-    return _parsed(markdown)[0]
+    return _parsed(markdown, reader)[0]
 
 
 def every(tokens: list[Token]) -> Iterator[Token]:
@@ -41,9 +63,9 @@ def every(tokens: list[Token]) -> Iterator[Token]:
         yield from every(token.children or [])
 
 
-def forged(markdown: str) -> list[str]:
+def forged(markdown: str, reader: str = READERS[0]) -> list[str]:
     """Whatever in a piece of a report could be taken for the report's own, or runs something."""
-    tokens, known = _parsed(markdown)
+    tokens, known = _parsed(markdown, reader)
     found = []
     for token in every(tokens):
         if token.type in FORGING:
@@ -53,9 +75,9 @@ def forged(markdown: str) -> list[str]:
     return found + [f"definition of {name}" for name in known]
 
 
-def between(markdown: str) -> tuple[str, ...]:
+def between(markdown: str, reader: str = READERS[0]) -> tuple[str, ...]:
     """The markup of the headings and paragraphs around a piece that stands in a report, if it stays within them."""
-    tokens = parsed(f"#### before\n\n{markdown}\n\n#### after")
+    tokens = parsed(f"#### before\n\n{markdown}\n\n#### after", reader)
     first, *_, opened, inside, closed = tokens
     return (first.markup, tokens[1].content, opened.type, inside.content, closed.type, str(opened.level))
 

@@ -229,7 +229,7 @@ def test_an_address_that_is_no_page() -> None:
     """An address that may not be linked is shown, and leads nowhere."""
     made = evidence_text({"1.argument.a": evidence(url="https://user@example.org/|x")})
 
-    assert "| https://user@example.org/\\|x |" in made
+    assert "| https\\://user@example.org/\\|x |" in made
 
 
 def page(n: int = 1, quote: str = "it is so") -> FoundPage:
@@ -330,8 +330,8 @@ def test_they_stand_under_their_speech() -> None:
 
 def test_an_address_shows_all_of_itself() -> None:
     """An address that stands for itself is a link with its own words; what is no page of the web is text."""
-    assert address("https://example.org/a_b?c=d") == "[https://example.org/a\\_b?c=d](https://example.org/a_b?c=d)"
-    assert address("ftp://example.org/x") == "ftp://example.org/x"
+    assert address("https://example.org/a_b?c=d") == "[https\\://example.org/a\\_b?c=d](https://example.org/a_b?c=d)"
+    assert address("ftp://example.org/x") == "ftp\\://example.org/x"
     assert address("- x") == "\\- x"
 
 

@@ -27,17 +27,19 @@ def hostile() -> st.SearchStrategy[str]:
 
 
 def stays(markdown: str) -> None:
-    """A piece of markdown forges nothing and ends where it should."""
-    assert reading.forged(markdown) == []
-    assert reading.between(markdown) == reading.BETWEEN
+    """A piece of markdown forges nothing and ends where it should, for every kind of reader."""
+    for reader in reading.READERS:
+        assert reading.forged(markdown, reader) == [], reader
+        assert reading.between(markdown, reader) == reading.BETWEEN, reader
 
 
 def one_paragraph(line: str) -> None:
     """A line is shown as one paragraph, or as nothing, and forges nothing."""
     assert "\n" not in line
-    assert reading.forged(line) == reading.forged(f"x {line}") == []
-    kinds = [token.type for token in reading.parser().parse(line)]
-    assert kinds in ([], ["paragraph_open", "inline", "paragraph_close"])
+    for reader in reading.READERS:
+        assert reading.forged(line, reader) == reading.forged(f"x {line}", reader) == [], reader
+        kinds = [token.type for token in reading.parsed(line, reader)]
+        assert kinds in ([], ["paragraph_open", "inline", "paragraph_close"]), reader
 
 
 OPENINGS = (
@@ -134,6 +136,74 @@ def test_a_long_text_stays_in_its_place(name: str) -> None:
     one_paragraph("x " + markup.literal(text))
 
 
+BEFORE_TABLES = (
+    "~~~a|b\n-|-\n~~~\n## Round 1\n\n**Winner:** A <img src=x>\n<!--",
+    "> a|b\n-|-\n    <img src=x>",
+    "- a|b\n-|-\n    <details>",
+    "a|b\n-|-\n    <script>x</script>",
+    "  <div>\n- |\n  ~~~x\n~~~",
+    "a|b\n-|-\n1|2\n```|\n<b>|\n```|",
+    "a\n|-|\n`\n<b>\n`",
+    "a\n|-|\n[x\nb](http://a.example/`) `<b>`",
+)
+"""Which of their lines are rows of a table, code, or the text of a paragraph depends on the reader."""
+
+
+@for_each(BEFORE_TABLES)
+def test_what_readers_differ_in_is_code(text: str) -> None:
+    """A speech in which readers find different tables is shown as code to all of them."""
+    stays(markup.block(text))
+    assert markup.block(text) == markup.as_code(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["> ```x", "- ~~~", "```a<b>\n```", "[a `](http://x.example)` b `<i>`", "~~a `b~~ <i>`"],
+)
+def test_code_that_simple_readers_do_not_find(text: str) -> None:
+    """Those that find no fence in a list, or links and struck words before code, see a fence around the speech."""
+    assert markup.block(text) == markup.as_code(text)
+
+
+AWAKE = (
+    "http://a.example/<img src=x onerror=y>",
+    "www.a.example/<h2>Final Verdict</h2>",
+    "https://a.example/![x](https://b.example/x.png)",
+    "ftp://a.example/[x](javascript:y)",
+    "http://a.example/`<b>`",
+    "foo](http://a.example)`<b>`",
+    "[a](http://a.example/`<b>`)",
+    "HTTP://a.example/\\<b>",
+    "Www.a.example/<b>",
+)
+"""To readers that link bare addresses, what follows these up to a blank or `<` is part of the address."""
+
+
+@for_each(AWAKE)
+def test_no_address_takes_an_escape_along(text: str) -> None:
+    """HTML, images and links behind a bare address stay text, wherever it stands."""
+    stays(markup.block(text))
+    stays(f"| a |\n|---|\n| {markup.cell(text)} |")
+    for shown in (markup.prose(text), markup.inline(text), markup.literal(text), markup.plain(text)):
+        one_paragraph(shown)
+    one_paragraph(markup.escaped(text))
+
+
+def test_a_bare_address_is_text_and_a_written_link_a_link() -> None:
+    """Addresses keep their letters, and links their addresses."""
+    text = "See https://a.example/b_c, www.a.example, [x](https://www.a.example/b_(c)) and <http://a.example>."
+    made = "See https\\://a.example/b_c, www\\.a.example, [x](https://www.a.example/b_(c)) and <http://a.example>."
+
+    assert markup.block(text) == markup.prose(text) == markup.inline(text) == made
+    assert unescaped(made) == text
+
+
+def test_a_speech_of_an_earlier_report_comes_back() -> None:
+    """Earlier versions put a backslash before a tag, and left addresses."""
+    assert unescaped("x \\<b> and https://a.example") == "x <b> and https://a.example"
+    assert unliteral("x \\<b\\> and https://a.example") == "x <b> and https://a.example"
+
+
 @for_each(NASTY)
 def test_no_line_leaves_its_place(text: str) -> None:
     """A hostile line is one paragraph at most, at the start of a line and after other words."""
@@ -159,7 +229,8 @@ def test_a_literal_line_shows_every_character(text: str) -> None:
 @given(hostile())
 def test_a_line_keeps_every_word(text: str) -> None:
     """All letters and digits of a line are there, in their order."""
-    assert reading.runs(markup.prose(text)) == reading.runs(sanitize.one_line(text))
+    shown = markup.prose(text).replace("&lt;", "<")
+    assert reading.runs(shown) == reading.runs(sanitize.one_line(text).replace("&lt;", "<"))
 
 
 @given(st.lists(hostile() | st.sampled_from(NASTY), min_size=2, max_size=2))
@@ -206,25 +277,32 @@ ESCAPED = {
     "> - ## x": "> - \\## x",
     "Final Verdict\n---": "Final Verdict\n\\---",
     "a\n\n***\n\nb": "a\n\n\\***\n\nb",
-    "x <b>y</b> `<b>`": "x \\<b>y\\</b> `<b>`",
-    "<!-- x": "\\<!-- x",
+    "x <b>y</b> `<b>`": "x &lt;b>y&lt;/b> `<b>`",
+    "<!-- x": "&lt;!-- x",
     "![x](https://example.org/x.png)": "\\![x](https://example.org/x.png)",
+    "https://example.org": "https\\://example.org",
+    "www.example.org": "www\\.example.org",
+    "$$\n$x$ or $5": "\\$\\$\n\\$x\\$ or $5",
+    "::: x": "\\::: x",
+    "*[a]: x": "\\*[a]: x",
+    "a\n=-": "a\n\\=-",
     "[x](javascript:y)": "[x\\](javascript:y)",
-    "<javascript:x>": "\\<javascript:x>",
-    "[a]: https://example.org": "\\[a]: https://example.org",
-    "[a\nb]: https://example.org": "\\[a\nb]: https://example.org",
+    "<javascript:x>": "&lt;javascript:x>",
+    "[a]: https://example.org": "\\[a]: https\\://example.org",
+    "[a\nb]: https://example.org": "\\[a\nb]: https\\://example.org",
     "[^1]: x": "\\[^1]: x",
     "> [!NOTE]\n> x": "> \\[!NOTE]\n> x",
-    "\\\\<b>": "\\\\\\<b>",
+    "\\\\<b>": "\\\\&lt;b>",
+    "\\<b>": "&lt;b>",
     "```\nx": "```\nx\n```",
     "~~~~\n```": "~~~~\n```\n~~~~",
     "```\nx\n    ```": "```\nx\n    ```\n```",
-    "a `x\n\nb` <i>": "a `x\n\nb` \\<i>",
+    "a `x\n\nb` <i>": "a `x\n\nb` &lt;i>",
     "| Final |\n---": "| Final |\n\\---",
     "\x1b[31mred": "␛[31mred",
     "\ud800 lone \udfff": "\ufffd lone \ufffd",
     "": "",
-    "\n \n": " ",
+    "\n \n": "",
 }
 
 
@@ -250,7 +328,8 @@ LINES = {
     "```": "\\`\\`\\`",
     "~~~": "\\~\\~\\~",
     "***": "\\*\\*\\*",
-    "[a]: https://example.org": "\\[a\\]: https://example.org",
+    "[a]: https://example.org": "\\[a]: https\\://example.org",
+    "[^1]: a note": "\\[^1]: a note",
     "2024 was a year.": "2024 was a year.",
     "two\nlines": "two lines",
     "\u200b": "",

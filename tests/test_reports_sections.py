@@ -189,7 +189,7 @@ def test_a_speech_in_fields() -> None:
     said = evidence(argument="It **follows**.\n\nAnd so it is.", refused=False, reason=None)
 
     assert PEN.block(FIELDS.block(EVIDENCE, said)) == (
-        "**Evidence:** [https://example.org/so](https://example.org/so)\n\n> It is so.\n\n"
+        "**Evidence:** [https\\://example.org/so](https://example.org/so)\n\n> It is so.\n\n"
         "**Context:** A page on it.\n\nIt **follows**.\n\nAnd so it is."
     )
 
@@ -229,7 +229,7 @@ def test_a_judges_fields() -> None:
         "- **Share:** 0.5",
         "- **Signs:** x, y",
         "- **Turns:** [1.argument.a](#1-argument-a), [1.argument.b](#1-argument-b)",
-        "- **Page:** [https://example.org/x](https://example.org/x)",
+        "- **Page:** [https\\://example.org/x](https://example.org/x)",
         f"- **Best:** {told}",
         "- **Notes:**",
         "  - first",

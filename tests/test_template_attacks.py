@@ -370,7 +370,18 @@ def test_only_plain_values_come_out(text: str) -> None:
         rendering.render([NAME], {}, FunctionContext(), {NAME: text})
 
 
-MADE = ["fence", "'x'.upper", "[1] | map('string')", "{'a': 1} | items", "[2, 1] | reverse", "[1, 2] | batch(1)"]
+MADE = [
+    "range",
+    "dict",
+    "namespace",
+    "self",
+    "fence",
+    "'x'.upper",
+    "[1] | map('string')",
+    "{'a': 1} | items",
+    "[2, 1] | reverse",
+    "[1, 2] | batch(1)",
+]
 HOW = ["{{{{ ({0}) ~ '' }}}}", "{{{{ [{0}] }}}}", "{{{{ ({0}) | string }}}}", "{{{{ '%s' | format({0}) }}}}"]
 
 

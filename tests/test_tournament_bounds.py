@@ -368,13 +368,13 @@ def test_who_may_judge_is_looked_up_once_for_each_model(monkeypatch: pytest.Monk
     assert len(counted) <= 12 + 2 * 9
 
 
-@pytest.mark.parametrize("begin", ["=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20"])
+@pytest.mark.parametrize("begin", ["=", "+", "-", "@", "\t=", "\r=", "\uff1d", "\uff0b", "\uff0d", "\uff20"])
 def test_no_cell_of_a_table_is_a_formula(begin: str) -> None:
     """A text that a spreadsheet would take for a formula has an apostrophe before it; numbers stay as they are."""
     made = to_csv(Table("x", "X", "", ("name", "figure"), ((f"{begin}1+1", -1.5), ("plain", -2))))
 
     assert list(csv.reader(io.StringIO(made, newline="")))[1:] == [
-        [f"'{begin}1+1".replace("\r", " "), "-1.5"],
+        [f"'{begin}1+1".replace("\r", " ").replace("\t", " "), "-1.5"],
         ["plain", "-2"],
     ]
 
@@ -388,6 +388,25 @@ def test_a_cell_holds_no_hidden_characters(cell: str, expected: str) -> None:
     made = to_csv(Table("x", "X", "", ("name",), ((cell,),)))
 
     assert list(csv.reader(io.StringIO(made, newline="")))[1:] == [[expected]]
+
+
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        ("x;=cmd|'/C calc'!A0;y", "x;'=cmd|'/C calc'!A0;y"),
+        ("x\t=1\n=2\x0b=3\u2028=4", "x =1 =2 =3 =4"),
+        ("x; =1, +2;y", "x;' =1,' +2;y"),
+        ('x;"=1"', 'x;\'"=1"'),
+    ],
+)
+def test_no_part_of_a_cell_is_a_formula(cell: str, expected: str) -> None:
+    """A spreadsheet that divides a row at semicolons or tabs too finds no cell that is a formula."""
+    made = to_csv(Table("x", "X", "", ("name", "other"), (("first", cell), (cell, "last"))))
+
+    assert list(csv.reader(io.StringIO(made, newline="")))[1:] == [["first", expected], [expected, "last"]]
+    for delimiter in ",;\t":
+        cells = [one for row in csv.reader(io.StringIO(made, newline=""), delimiter=delimiter) for one in row]
+        assert not [one for one in cells if one.strip(' "').startswith(("=", "+", "-", "@"))]
 
 
 def test_names_add_no_lines_to_the_ratings(debate: Run, here: Path) -> None:

@@ -89,6 +89,19 @@ def test_rows_that_stand_twice_count_once(debate: Run) -> None:
     assert ran.code == 2 and "t holds a tournament already" in ran.err
 
 
+@pytest.mark.parametrize(("judge", "reason"), [('"z', "unexpected end of data"), ('"z" z', "',' expected after '\"'")])
+def test_an_open_quote_swallows_no_rows(judge: str, reason: str, debate: Run) -> None:
+    """A quote that is not closed would take the rows after it into one cell; the line with it is told."""
+    lines = ["debate,pro,con,judge,winner", "1,a,b,z,pro", f"2,b,a,{judge},con", "3,a,b,z,con", "4,a,b,z,con"]
+    Path("rows.csv").write_text("\n".join(lines), encoding="utf-8")
+    Path("map.yaml").write_text("debate: debate\npro: pro\ncon: con\njudge: judge\nwinner: winner\n", encoding="utf-8")
+
+    ran = debate("tournament", "import", "rows.csv", "--map", "map.yaml", "--to", "t")
+
+    assert ran.code == 2 and f"rows.csv:3: not valid CSV ({reason})" in ran.err
+    assert not Path("t").exists()
+
+
 def test_debates_without_a_model_are_counted_by_side(debate: Run) -> None:
     """They count for sides and judges, are left out of ratings, and a name in another row of the debate is used."""
     imported(

@@ -36,7 +36,7 @@ from jinja2 import (
 )
 from jinja2.environment import TemplateModule
 from jinja2.runtime import BlockReference, LoopContext, Macro, TemplateReference
-from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.sandbox import ImmutableSandboxedEnvironment, safe_range
 from jinja2.utils import Namespace
 from pydantic_core import to_json
 
@@ -60,7 +60,7 @@ METHODS: Mapping[type, frozenset[str]] = MappingProxyType(
     }
 )
 """The methods that a template may call on a value of each type."""
-_GLOBALS = ("dict", "namespace", "range")
+_GLOBALS = ("dict", "namespace")
 # Left out: `attr` reaches past the data, `random` makes a brief that can't be reproduced, and the filters for HTML are
 # of no use in a prompt.
 _FILTERS = (
@@ -162,6 +162,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             auto_reload=False,  # else each brief asks the file system for the time of each of its templates
         )
         self.globals = {name: self.globals[name] for name in _GLOBALS}
+        self.globals["range"] = Function(safe_range)  # as text, it would be an address in memory
         self.filters = {name: self.filters[name] for name in _FILTERS}
         self.filters |= {name: _read_out(self.filters[name]) for name in _LAZY}
         self.filters |= {

@@ -1,8 +1,9 @@
 """Speech as safe markdown: it keeps the layout that its author meant, and can't break out of its place.
 
 A speech keeps its paragraphs, emphasis, lists, tables and code. It loses what could forge the report
-around it: headings and rules are shown as text, HTML and images as text, links only to http, https and
-mailto, an open code fence is closed. What a second parse still finds suspicious is shown as plain code.
+around it: headings and rules are shown as text, HTML, images, formulas and bare addresses as text, links only to
+http, https and mailto, an open code fence is closed. Readers of markdown differ in what they take for a table, so a
+speech is parsed again as each kind of them reads it: what one of them finds suspicious is shown as plain code.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from markdown_it import MarkdownIt
+from markdown_it.rules_block import table
 from markdown_it.token import Token
 
 from debate_orchestrator.core.reply import FoundPage
@@ -36,18 +38,33 @@ _MAX_DEPTH = 16
 
 _CONTAINERS = r"(?:[ \t]*(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t])))*[ \t]*"
 _TOO_DEEP = re.compile(rf"^(?:[ \t]*+(?:>|[-*+](?=[ \t])|\d{{1,9}}[.)](?=[ \t]))){{{_MAX_DEPTH + 1}}}", re.MULTILINE)
-_HEADING = re.compile(rf"^({_CONTAINERS})(#)")
-_RULE = re.compile(rf"^({_CONTAINERS})((?:=[=\t ]*)|(?:-[-\t ]*)|(?:_[_\t ]*)|(?:\*[*\t ]*))$")
-_DEFINITION = re.compile(rf"^({_CONTAINERS})(\[)(?=!|.*\]:|[^\]]*$)")
+_BLANK = re.compile(r"^ +$", re.MULTILINE)
+"""A line of blanks, behind which some readers see no end of a paragraph."""
+_HEADING = re.compile(rf"^({_CONTAINERS})(#|:::)")
+"""The second begins a block that many programs add to markdown, and that may fold away what follows."""
+_RULE = re.compile(rf"^({_CONTAINERS})((?:[=-][=\t -]*)|(?:_[_\t ]*)|(?:\*[*\t ]*))$")
+_DEFINITION = re.compile(rf"^({_CONTAINERS})(\*?\[)(?=!|.*\]:|[^\]]*$)")
+_DELIMITERS = re.compile(r"^(?=.*-)(?=.*[|:])[ >*+\d.)|:-]+$", re.MULTILINE)
+"""A line that may stand below the head of a table."""
+_LIST_OR_TABLE = re.compile(r"^[ >]*(?:[-+*]|\d{1,9}[.)]) (?=.*\|)[ >*+\d.)|:-]*$", re.MULTILINE)
+"""Such a line with which a list may begin as well: readers differ."""
+_FENCE_NAME = re.compile(r" *[\w.+#-]*")
+"""What all readers take for the language of the code in a fence."""
+_EXTENDED = r"(?::(?=//)|(?<=www)\.|\$(?!\d))"
+"""Where readers begin a bare address or a formula. To them an address is all up to a blank or `<`, backslashes and
+backticks too, so that what was to be text after it is none; and `$$` alone may take all behind it along."""
 _ODD = re.compile(
-    r"\\[^\n]"  # escaped already: left as it is
-    r"|<(?!https?://[^\s<>]*>)(?=[A-Za-z/!?])"  # HTML, comments, and links to odd places
+    r"(?P<kept>\\[^\n<]"  # escaped already: left as it is
+    r"|<https?://[^\s<>]*>|\]\(\s*<?(?:https?://|mailto:)[^\s<>()`\\]*)"  # and so are written links
+    r"|(?P<less>\\?<(?=[A-Za-z/!?])|\\<)"  # HTML, comments, and links to odd places
+    rf"|{_EXTENDED}"
     r"|!(?=\[)"  # images
-    r"|\](?=\()(?!\(\s*<?(?:https?://|mailto:))",  # links to odd places
+    r"|\](?=\()",  # links to odd places
     re.IGNORECASE,
 )
 _ODD_BESIDE_OTHERS = re.compile(rf"{_ODD.pattern}|`|\\$", re.IGNORECASE)
 """The same of a text that others stand beside: a lone backtick, or a backslash at its end, could reach into them."""
+_BARE_ADDRESS = re.compile(r"://|www\.", re.IGNORECASE)
 _LINK_MIDDLE = re.compile(r"(?<!\\)(?:\\\\)*\]\(")
 _STRIKE = re.compile(r"(?<!\\)(?:\\\\)*~~")
 _BACKTICKS = re.compile(r"(?<!\\)(\\*)(`+)")
@@ -72,28 +89,48 @@ class ParseBudget:
         return True
 
 
+Tables = Literal["last", "first", "none"]
+"""Where a reader of markdown finds a table: where no other block begins, as GitHub does; before it looks for any other
+block, as markdown-it does; nowhere, as in CommonMark."""
+_TABLES: tuple[Tables, ...] = ("last", "first", "none")
+
+
+def with_tables(parser: MarkdownIt, tables: Tables = "last") -> MarkdownIt:
+    """A parser without tables, made to find them so."""
+    if tables == "last":
+        parser.block.ruler.before("paragraph", "last_table", table, {"alt": ["paragraph", "reference"]})
+    return parser.enable("table") if tables == "first" else parser
+
+
 @cache
-def _strict() -> MarkdownIt:
-    """A parser that finds whatever any reader's might: it holds no kind of link to be no link."""
-    parser = MarkdownIt("commonmark", {"html": True, "maxNesting": _MAX_DEPTH + 8}).enable(["table", "strikethrough"])
+def _strict(tables: Tables) -> MarkdownIt:
+    """A parser that finds whatever any reader's might: it holds no kind of link to be no link. It leaves what is
+    escaped apart from other text."""
+    parser = MarkdownIt("commonmark", {"html": True, "maxNesting": _MAX_DEPTH + 8}).enable("strikethrough")
     parser.validateLink = lambda url: True  # type: ignore[method-assign]
-    return parser
+    return with_tables(parser.disable("text_join"), tables)
 
 
 @cache
-def _meant() -> MarkdownIt:
+def _meant(tables: Tables) -> MarkdownIt:
     """A parser to which all that gets escaped is text: it finds the blocks that will be left, and looks no further."""
-    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _MAX_DEPTH + 8}).enable(["table"])
-    return parser.disable(["heading", "lheading", "hr", "reference", "html_block", "inline"])
+    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _MAX_DEPTH + 8})
+    parser.disable(["heading", "lheading", "hr", "reference", "html_block", "inline"])
+    return with_tables(parser, tables)
 
 
 def block(text: str, budget: ParseBudget | None = None) -> str:
     """A whole speech as markdown that can stand between two headings of a report."""
     safe_text = sanitize.sanitize(text).strip("\n").expandtabs(4)
-    if _TOO_DEEP.search(safe_text) or not (budget or ParseBudget()).covers(safe_text):
+    if (
+        _TOO_DEEP.search(safe_text)
+        or _LIST_OR_TABLE.search(safe_text)
+        or not (budget or ParseBudget()).covers(safe_text)
+    ):
         return as_code(safe_text)
-    escaped = _escaped(safe_text)
-    return as_code(safe_text) if _harmless_tokens(escaped) is None else escaped
+    tables = _TABLES if _DELIMITERS.search(safe_text) else _TABLES[:1]
+    escaped = _escaped(_BLANK.sub("", safe_text).strip("\n"), tables)
+    return as_code(safe_text) if escaped is None or not _harmless(escaped, tables) else escaped
 
 
 def as_code(text: str) -> str:
@@ -103,42 +140,63 @@ def as_code(text: str) -> str:
     return f"{fence}text\n{text}\n{fence}"
 
 
-def _escaped(text: str) -> str:
-    """`text` with everything escaped, outside code, that could be structure."""
+def _escaped(text: str, tables: Sequence[Tables]) -> str | None:
+    """`text` with everything escaped, outside code, that could be structure; None if readers may differ in what is
+    code."""
     lines = text.split("\n")
-    code, starts, still_open = _layout(text, lines)
+    layout, *others = [_layout(text, lines, one) for one in tables]
+    if any((other.code, other.still_open) != (layout.code, layout.still_open) for other in others):
+        return None
+    if any(one.doubtful for one in (layout, *others)):
+        return None
     escaped: list[str] = []
     prose: list[str] = []
     for n, line in enumerate(lines):
-        if prose and (n in code or n in starts):
+        if prose and (n in layout.code or n in layout.starts):
             escaped.append(_inline("\n".join(prose)))
             prose = []
-        if n in code:
+        if n in layout.code:
             escaped.append(line)
         else:
             prose.append(_line(line))
     escaped += [_inline("\n".join(prose))] if prose else []
-    return "\n".join(escaped + ([still_open] if still_open else []))
+    return "\n".join(escaped + ([layout.still_open] if layout.still_open else []))
 
 
-def _layout(text: str, lines: list[str]) -> tuple[set[int], set[int], str]:
-    """The lines that are code, those with which a run of prose begins, and the fence that closes a
-    block left open."""
-    code: set[int] = set()
-    starts: set[int] = set()
-    still_open = ""
-    for token in _meant().parse(text):
+class _Layout(NamedTuple):
+    """The blocks of a text, by the numbers of its lines."""
+
+    code: set[int]
+    """Lines that are code."""
+    starts: set[int]
+    """Lines with which a run of prose begins."""
+    still_open: str
+    """The fence that closes a block left open."""
+    doubtful: bool
+    """Whether some readers find other code: rows of a table where it stands right below one, no fence where its first
+    line says more than a language, and no end where a fence within another block is left open."""
+
+
+def _layout(text: str, lines: list[str], tables: Tables) -> _Layout:
+    """The blocks of a text as a kind of reader finds them."""
+    code, starts, table_ends = set[int](), set[int](), set[int]()
+    still_open, doubtful = "", False
+    for token in _meant(tables).parse(text):
         if token.map is None:
             continue
         first, end = token.map
         starts |= {first, end}
+        if token.type == "table_open":
+            table_ends.add(end)
         if token.type in ("fence", "code_block"):
             code |= set(range(first, end))
-        if token.type == "fence" and token.level == 0:
-            closing = rf" {{0,3}}{token.markup[0]}{{{len(token.markup)},}} *"
+        if token.type == "fence":
+            indent = "[ >]*" if token.level else " {0,3}"
+            closing = rf"{indent}{token.markup[0]}{{{len(token.markup)},}} *"
             closed = end - first > 1 and re.fullmatch(closing, lines[end - 1])
-            still_open = "" if closed else token.markup
-    return code, starts, still_open
+            still_open = "" if closed or token.level else token.markup
+            doubtful |= not _FENCE_NAME.fullmatch(token.info) or bool(token.level and not closed)
+    return _Layout(code, starts, still_open, doubtful or bool(table_ends & code))
 
 
 def _line(line: str) -> str:
@@ -158,7 +216,9 @@ def _inline(text: str, odd: re.Pattern[str] = _ODD) -> str:
 
 
 def _escape(found: re.Match[str]) -> str:
-    return found[0] if len(found[0]) == 2 else f"\\{found[0]}"
+    if found["less"]:
+        return "&lt;"  # which stays text where a reader takes the sign before it for part of something else
+    return found[0] if found["kept"] else f"\\{found[0]}"
 
 
 def _code_spans(text: str) -> Iterator[tuple[int, int]]:
@@ -176,11 +236,22 @@ def _code_spans(text: str) -> Iterator[tuple[int, int]]:
             yield start + escaped, done
 
 
-def _harmless_tokens(markdown: str) -> list[Token] | None:
+def _harmless(markdown: str, tables: Sequence[Tables]) -> bool:
+    """Whether nothing that these readers find in a text could forge a report. Where some find a table, that also goes
+    for each piece of a line that may be a cell to one of them."""
+    readings = [_harmless_tokens(markdown, one) for one in tables]
+    if any(found is None for found in readings):
+        return False
+    prose = [token.content for token in readings[-1] or [] if token.type == "inline"]
+    pieces = {piece for content in prose for piece in re.split(r"[\n|]", content)} if len(tables) > 1 else set[str]()
+    return not any(_suspicious(token) for piece in pieces for token in _strict("none").parseInline(piece))
+
+
+def _harmless_tokens(markdown: str, tables: Tables = "last") -> list[Token] | None:
     """What a parser finds in a text; None if that could forge a report, or a heading after it does not stand
     free."""
     environment: dict[str, object] = {}
-    tokens = _strict().parse(f"{markdown}\n\n# end", environment)
+    tokens = _strict(tables).parse(f"{markdown}\n\n# end", environment)
     found, end = tokens[:-3], tokens[-3:]
     if environment.get("references") or end[0].type != "heading_open" or end[0].level:
         return None
@@ -206,7 +277,14 @@ def _suspicious(token: Token) -> bool:
         return True
     if token.type == "link_open" and not str(token.attrs.get("href", "")).lower().startswith(_LINKED):
         return True
-    return any(_suspicious(child) for child in token.children or [])
+    if token.type == "code_inline" and ("](" in token.content or "~~" in token.content):
+        return True  # some readers find links and struck words first
+    if token.type == "text" and _BARE_ADDRESS.search(token.content):
+        return True
+    children = token.children or []
+    written = [False, *(child.type == "link_open" and child.markup == "autolink" for child in children)]
+    # What follows such a beginning is the address between `<` and `>`, which is linked already.
+    return any(_suspicious(child) for child, linked in zip(children, written, strict=False) if not linked)
 
 
 class MarkdownBlock(NamedTuple):
@@ -227,7 +305,8 @@ class MarkdownBlock(NamedTuple):
 @cache
 def _outliner() -> MarkdownIt:
     """A parser that finds blocks and looks no further, so that a large document takes no time."""
-    return MarkdownIt("commonmark", {"html": True, "maxNesting": _MAX_DEPTH + 8}).enable(["table"]).disable(["inline"])
+    parser = MarkdownIt("commonmark", {"html": True, "maxNesting": _MAX_DEPTH + 8})
+    return with_tables(parser.disable("inline"))
 
 
 def outline(text: str) -> list[MarkdownBlock]:
@@ -245,8 +324,8 @@ def outline(text: str) -> list[MarkdownBlock]:
     return found
 
 
-_STARTED = re.compile(rf"^({_CONTAINERS})\\(?=#|=[=\t ]*$|-[-\t ]*$|_[_\t ]*$|\*[*\t ]*$|\[(?=!|.*\]:|[^\]]*$))")
-_ESCAPED = re.compile(r"\\(?=<[A-Za-z/!?]|!\[|\]\()")
+_STARTED = re.compile(rf"^({_CONTAINERS})\\(?=#|:::|[=-][=\t -]*$|_[_\t ]*$|\*[*\t ]*$|\*?\[(?=!|.*\]:|[^\]]*$))")
+_ESCAPED = re.compile(r"\\(?=<[A-Za-z/!?]|!\[|\]\(|://|\$(?!\d)|(?<=www\\)\.)|&lt;(?=[A-Za-z/!?])", re.IGNORECASE)
 _WHOLE = re.compile(r"(`{3,})text\n(.*)\n\1", re.DOTALL)
 
 
@@ -264,18 +343,29 @@ def unescaped(markdown: str, budget: ParseBudget | None = None) -> str:
             fence = found[1]
         elif fence and re.fullmatch(rf" {{0,3}}{fence[0]}{{{len(fence)},}} *", line):
             fence = ""
-        lines.append(line if code else _ESCAPED.sub("", _STARTED.sub(r"\1", line)))
+        lines.append(line if code else _ESCAPED.sub(_unescape, _STARTED.sub(r"\1", line)))
     plain = "\n".join(lines)
-    return plain if block(plain, budget) == markdown else markdown
+    made = block(plain, budget)
+    # A report of an earlier version has other escapes.
+    return plain if made == markdown or made == block(markdown, budget) else markdown
 
 
-_PUNCTUATION = re.compile(r"([\\`*_\[\]<>|~&#])")
-_OPENING = re.compile(r"^(\d*)([-+*](?=\s|$)|[-#>+=.)])")
+def _unescape(found: re.Match[str]) -> str:
+    return "<" if found[0] == "&lt;" else ""
+
+
+_PUNCTUATION = re.compile(rf"[\\`*_\[\]<>|~&#]|{_EXTENDED}", re.IGNORECASE)
+_OPENING = re.compile(r"^(\d*)([-+*](?=\s|$)|[-#>+=.)]|:::|\*?\[(?=.*\]:))")
+
+
+def _as_text(text: str) -> str:
+    """`text` with every character shown as itself, but for what begins a line."""
+    return _PUNCTUATION.sub(lambda found: "&lt;" if found[0] == "<" else f"\\{found[0]}", text)
 
 
 def literal(text: str) -> str:
     """One line in which every character is shown as itself, after other words: topics, positions, names."""
-    return _PUNCTUATION.sub(r"\\\1", sanitize.one_line(text))
+    return _as_text(sanitize.one_line(text))
 
 
 def plain(text: str) -> str:
@@ -283,12 +373,12 @@ def plain(text: str) -> str:
     return _OPENING.sub(r"\1\\\2", literal(text))
 
 
-_BLOCK_OPENING = re.compile(r"^(\s*(?:\d{1,9}(?=[.)](?:\s|$))|(?=[-+](?:\s|$)|=|--)))")
+_BLOCK_OPENING = re.compile(r"^(\s*(?:\d{1,9}(?=[.)](?:\s|$))|(?=[-+](?:\s|$)|=|--|:::)))")
 
 
 def in_line(text: str) -> str:
     """A part of a line in which every character is shown as itself. It keeps the blanks around it."""
-    return _PUNCTUATION.sub(r"\\\1", sanitize.sanitize(text).replace("\n", " "))
+    return _as_text(sanitize.sanitize(text).replace("\n", " "))
 
 
 def escaped(text: str) -> str:
@@ -299,7 +389,7 @@ def escaped(text: str) -> str:
 
 def unliteral(markdown: str) -> str:
     """The line that `literal` made this of."""
-    return re.sub(r"\\([\\`*_\[\]<>|~&#])", r"\1", markdown)
+    return re.sub(r"\\([\\`*_\[\]<>|~&#$:.])|&lt;", lambda found: found[1] or "<", markdown)
 
 
 def prose(text: str, budget: ParseBudget | None = None) -> str:

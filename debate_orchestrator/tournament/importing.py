@@ -173,7 +173,8 @@ def _json_lines(text: str, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
 def _csv_lines(text: str, columns: ColumnMap, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
     csv.field_size_limit(MAX_FILE_SIZE)
     delimiter = max(",;\t", key=text.partition("\n")[0].count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    first = 1  # the line with which a row begins
     try:
         header = next(reader, [])
         if len(header) > MAX_COLUMNS:
@@ -184,11 +185,14 @@ def _csv_lines(text: str, columns: ColumnMap, where: str) -> Iterator[tuple[int,
         if told := list(first_few(problems, where)):
             raise BadFile(told)
         mapped = {name: place[name] for name in columns.columns()}
+        first = reader.line_num + 1
         for cells in reader:
+            first = reader.line_num + 1
             if cells:
                 yield reader.line_num, {name: cells[n] if n < len(cells) else "" for name, n in mapped.items()}
     except csv.Error as error:
-        raise BadFile(f"{where}:{reader.line_num}: not valid CSV ({error}).") from None
+        hint = 'close each quoted cell before the next begins, and write `"` in one twice'
+        raise BadFile(f"{where}:{first}: not valid CSV ({error}).", hint=hint) from None
 
 
 def _mapped(lines: Iterable[tuple[int, dict[str, Any]]], columns: ColumnMap, where: str) -> Iterator[JudgeRow]:

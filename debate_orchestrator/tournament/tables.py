@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 import sqlite3
 import statistics
 from collections import Counter
@@ -25,8 +26,9 @@ from debate_orchestrator.util.sanitize import sanitize
 Cell = str | int | float | None
 
 
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-"""What a formula begins with; some spreadsheets take the full-width signs for the others."""
+_FORMULA = re.compile('(^|[;,])(?=[\\s"]*[=+@\uff1d\uff0b\uff0d\uff20-])')
+"""Where a spreadsheet may begin a formula: in a cell, and behind a sign at which it may divide the row. Some take the
+full-width signs for the others."""
 
 
 class Table(NamedTuple):
@@ -67,10 +69,9 @@ def _csv_cell(cell: Cell) -> str | int:
     if isinstance(cell, float):
         return f"{cell:.6f}".rstrip("0").rstrip(".") if math.isfinite(cell) else ""
     if isinstance(cell, str):
-        # Spreadsheets take a text that begins so for a formula, and names of models or topics may be a stranger's. A
-        # carriage return would end the row, since the writer quotes none; other controls may reach a terminal.
-        text = sanitize(cell.replace("\r", " "))
-        return f"'{text}" if text.lstrip().startswith(_FORMULAS) or cell.startswith(_FORMULAS) else text
+        # Names of models or topics may be a stranger's. A carriage return would end the row, since the writer quotes
+        # none, and a tab the cell; other controls may reach a terminal.
+        return _FORMULA.sub(r"\1'", sanitize(re.sub(r"\s", " ", cell)))
     return "" if cell is None else cell
 
 

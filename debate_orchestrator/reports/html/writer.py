@@ -15,7 +15,7 @@ from markdown_it.token import Token
 from markupsafe import Markup, escape
 
 from debate_orchestrator.reports import markup
-from debate_orchestrator.reports.markup import ParseBudget, leaves_out
+from debate_orchestrator.reports.markup import ParseBudget, leaves_out, with_tables
 from debate_orchestrator.reports.rich_text import FieldPart, Phrase, PhraseTable, PlainTable, TextRun, literal
 from debate_orchestrator.util import sanitize
 
@@ -251,7 +251,7 @@ def _code(text: str) -> str:
 @cache
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _MAX_DEPTH + 8}, renderer_cls=_Renderer)
-    parser.enable(["table", "strikethrough"]).disable(["reference", "image", "html_block", "html_inline"])
+    with_tables(parser.enable("strikethrough")).disable(["reference", "image", "html_block", "html_inline"])
     parser.validateLink = lambda url: markup.host_of(url) is not None  # type: ignore[method-assign]
     return parser
 
