@@ -9,7 +9,7 @@ from typing import Any
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.phases import Turn
-from debate_orchestrator.core.schema import Shape
+from debate_orchestrator.core.shape import Shape
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.reply_code import Code, code_for, coded_shape, with_codes
 

@@ -23,7 +23,7 @@ from debate_orchestrator.core.events import BriefSent, ContextFile, Event, Rejec
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.reply_check import check
-from debate_orchestrator.core.schema import Field, ShapeContext
+from debate_orchestrator.core.shape import Field, ShapeContext
 from debate_orchestrator.engine import transcript_file
 from debate_orchestrator.engine.estimate import estimate
 from debate_orchestrator.engine.transcript_file import MAX_MARKERS, MAX_SPEECHES

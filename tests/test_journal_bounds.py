@@ -17,7 +17,7 @@ from journals import opened as small_opening
 from pydantic import ValidationError
 
 from debate_orchestrator.core.events import EVENT, Noted, Opened, Rejected, Spoke, StructuredReplyGiven
-from debate_orchestrator.core.schema import Field
+from debate_orchestrator.core.shape import Field
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.storage.journal import JournalWriter, must_be_new, read, stated_first_hash

@@ -17,7 +17,7 @@ from debate_orchestrator.core.events import Rejected
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.reply_check import beyond_limits, check
 from debate_orchestrator.core.schedule import shape_context
-from debate_orchestrator.core.schema import Condition, Field, Shape, ShapeContext
+from debate_orchestrator.core.shape import Condition, Field, Shape, ShapeContext
 from debate_orchestrator.core.transcript_entries import as_text
 from debate_orchestrator.prompting.briefs import MAX_FORMER_LENGTH, Brief, brief
 from debate_orchestrator.prompting.normalize import normalize

@@ -36,7 +36,7 @@ from debate_orchestrator.core.events import (
 )
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply_check import check
-from debate_orchestrator.core.schema import names_turns
+from debate_orchestrator.core.shape import names_turns
 from debate_orchestrator.core.state import DebateState, JudgedRound, SlotPosition, make_plan
 from debate_orchestrator.util.errors import OutOfTurn, short_repr
 

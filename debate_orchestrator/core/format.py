@@ -48,7 +48,7 @@ from debate_orchestrator.core.reserved_fields import (
     SPOKEN,
     reserved_field_problems,
 )
-from debate_orchestrator.core.schema import MAX_ITEMS, Condition, Field, Shape
+from debate_orchestrator.core.shape import MAX_ITEMS, Condition, Field, Shape
 from debate_orchestrator.core.shape_size import size_problem
 from debate_orchestrator.core.values import FrozenModel, ShownKey, Text
 

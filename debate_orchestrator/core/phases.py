@@ -10,7 +10,7 @@ from pydantic import AfterValidator
 from pydantic import Field as Default
 from pydantic_core import PydanticCustomError
 
-from debate_orchestrator.core.schema import Condition
+from debate_orchestrator.core.shape import Condition
 from debate_orchestrator.core.values import FREE_TEXT, NOT_A_LINE, DisplayName, FrozenModel, ShownKey, Text
 
 NAME_PATTERN = r"^[a-z][a-z0-9-]{0,40}$"

@@ -12,7 +12,7 @@ from debate_orchestrator.core import tally
 from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, JUDGE, Phase, Turn
 from debate_orchestrator.core.reply_check import beyond_limits
-from debate_orchestrator.core.schema import Shape, held_fields
+from debate_orchestrator.core.shape import Shape, held_fields
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.util.errors import first_few, short_repr

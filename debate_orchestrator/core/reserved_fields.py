@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from debate_orchestrator.core.phases import OUTCOMES
-from debate_orchestrator.core.schema import Condition, Field, Shape
+from debate_orchestrator.core.shape import Condition, Field, Shape
 
 MARKS = ("held", "granted", "weakened", "not challenged", "not argued")
 """What the debate made of a consideration of the decision brief."""

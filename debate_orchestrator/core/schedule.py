@@ -14,7 +14,7 @@ from typing import NamedTuple
 from debate_orchestrator.core import rapporteur, speech_rules, tally
 from debate_orchestrator.core.events import EndedEarly, Rejected
 from debate_orchestrator.core.phases import ISSUES, JUDGE, MIRRORED, NO_DECISION, RAPPORTEUR, Slot, Turn
-from debate_orchestrator.core.schema import ShapeContext
+from debate_orchestrator.core.shape import ShapeContext
 from debate_orchestrator.core.state import DebateState, SlotPosition, Stage
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import OutOfTurn

@@ -11,7 +11,7 @@ from typing import Any
 
 from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.phases import MIRRORED, Slot
-from debate_orchestrator.core.schema import Shape
+from debate_orchestrator.core.shape import Shape
 from debate_orchestrator.core.state import DebateState, JudgedRound, JudgeTurns, Stage
 from debate_orchestrator.core.verdict import (
     BallotReading,

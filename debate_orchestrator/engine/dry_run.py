@@ -18,8 +18,8 @@ from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, JUDGE, Turn
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.core.schema import Condition, Shape
 from debate_orchestrator.core.settings import Settings
+from debate_orchestrator.core.shape import Condition, Shape
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.formats.validation import Keys
 from debate_orchestrator.prompting import replies

@@ -13,8 +13,8 @@ from string import Formatter
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE, MAX_ROUNDS, RAPPORTEUR, Phase
-from debate_orchestrator.core.schema import Condition
 from debate_orchestrator.core.settings import DEFAULT_FORMAT
+from debate_orchestrator.core.shape import Condition
 from debate_orchestrator.formats import loader, source
 from debate_orchestrator.formats.validation import Keys
 from debate_orchestrator.prompting import briefs, rendering, templates

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from debate_orchestrator.core.schema import (
+from debate_orchestrator.core.shape import (
     MAX_ITEMS,
     Field,
     OncePerShape,

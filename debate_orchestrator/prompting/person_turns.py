@@ -11,7 +11,7 @@ from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE, RAPPORTEUR, TIE, Turn
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.core.schema import ShapeContext
+from debate_orchestrator.core.shape import ShapeContext
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.verdict import leader, read_ballot, strength_of
 from debate_orchestrator.prompting import replies

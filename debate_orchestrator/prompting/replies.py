@@ -17,7 +17,7 @@ from debate_orchestrator.core.events import Declined, Spoke, StructuredReplyGive
 from debate_orchestrator.core.phases import RAPPORTEUR, Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.reply_check import check
-from debate_orchestrator.core.schema import Shape, fields_asked
+from debate_orchestrator.core.shape import Shape, fields_asked
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.json_object import Found, OnlyPrivateWorking, find_object, find_with_code
 from debate_orchestrator.prompting.normalize import NormalizedReply, normalize, unwrapped

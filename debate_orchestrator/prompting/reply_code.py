@@ -22,7 +22,7 @@ from weakref import WeakKeyDictionary
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.json_schema import json_schema
 from debate_orchestrator.core.phases import Turn
-from debate_orchestrator.core.schema import Field, Shape, ShapeContext, fields_asked
+from debate_orchestrator.core.shape import Field, Shape, ShapeContext, fields_asked
 from debate_orchestrator.core.state import DebatePlan, DebateState
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.util import model_spec

@@ -23,7 +23,7 @@ from debate_orchestrator.core.phases import (
     Turn,
     filled_announcement,
 )
-from debate_orchestrator.core.schema import Shape
+from debate_orchestrator.core.shape import Shape
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import BallotReading, Verdict, Vote
 from debate_orchestrator.reports import citations, decision_brief, wording

@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field, PlainSerializer
 
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.reply import FoundPage, Usage
-from debate_orchestrator.core.schema import Shape
+from debate_orchestrator.core.shape import Shape
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verdict import BallotReading, RoundResult, Verdict, VerdictRemark, Vote
 from debate_orchestrator.core.visible_text import Quote

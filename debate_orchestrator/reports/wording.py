@@ -12,7 +12,7 @@ from debate_orchestrator.core import rapporteur, schedule
 from debate_orchestrator.core.events import EndedEarly, Event, IssuesChanged, QuestionAsked
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import CONSENSUS, DECISION_BRIEF, ISSUES, NO_DECISION, RAPPORTEUR, TIE, Turn
-from debate_orchestrator.core.schema import Field
+from debate_orchestrator.core.shape import Field
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verdict import BallotReading, RoundResult, Verdict, Vote, decided_votes
