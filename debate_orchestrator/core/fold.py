@@ -236,7 +236,7 @@ def _initial_state(opened: Opened) -> DebateState:
         max_cost=opened.settings.max_cost,
         retry_for=opened.settings.retry_for,
         ended_after=earlier_debate.ended_after if earlier_debate else None,
-        issues=changed.issues if changed else None,
+        changed_issues=changed.issues if changed else None,
     )
     return _advanced(_copied(replace(debate, last_slots=schedule.last_slots(debate)), opened))
 
@@ -296,7 +296,7 @@ def _changed(debate: DebateState, event: Event) -> DebateState:
             # An early end leaves out phases, among them some that answer what is found.
             return _rescheduled(replace(debate, ended_after=_ended_after(debate, event)), {})
         case IssuesChanged():
-            return replace(debate, issues=event.issues)
+            return replace(debate, changed_issues=event.issues)
         case CallFailed():
             _add(debate.failed, event.turn, event)
         case BriefSent():
@@ -332,7 +332,7 @@ def _rescheduled(debate: DebateState, judged: dict[int, JudgedRound]) -> DebateS
     debate = replace(
         debate, judged=judged, stages=[], turns={}, position=SlotPosition(), last_slots=schedule.last_slots(debate)
     )
-    for round, turn_ids in debate.plan.round_votes.items():
+    for round, turn_ids in debate.plan.voting_turn_ids.items():
         if round not in judged and all(turn_id in debate.replies for turn_id in turn_ids):
             judged[round] = tally.judge_round(debate, round)
     return _advanced(debate)
@@ -355,9 +355,11 @@ def _settled(debate: DebateState, reply_event: ReplyEvent) -> DebateState:
     if isinstance(reply_event, Spoke) and speech_rules.concedes(debate, turn, reply_event.reply):
         debate = replace(debate, conceding=debate.conceding | {turn.id})
     slot_id = schedule.slot_id_of(turn)
-    if slot_id in debate.plan.voting and (votes := tally.votes_in(debate, slot_id)) is not None:
+    if slot_id in debate.plan.judge_turns and (votes := tally.votes_in(debate, slot_id)) is not None:
         _own(debate.votes)[slot_id] = tuple(votes)
-        if turn.round is not None and all(turn_id in debate.replies for turn_id in debate.plan.round_votes[turn.round]):
+        if turn.round is not None and all(
+            turn_id in debate.replies for turn_id in debate.plan.voting_turn_ids[turn.round]
+        ):
             _own(debate.judged)[turn.round] = tally.judge_round(debate, turn.round)
     return _advanced(debate)
 

@@ -267,7 +267,7 @@ class Slot(FrozenModel):
         together = (self.round, self.after_rounds) == (previous.round, previous.after_rounds)
         return self.phase.with_previous and together
 
-    def voting(self, judges: Sequence[str], *, mirror: bool) -> list[tuple[str, ...]]:
+    def panel_seats(self, judges: Sequence[str], *, mirror: bool) -> list[tuple[str, ...]]:
         """The seats of each judge that takes a turn here, the one that is marked as mirrored last."""
         panel = judges if self.phase.panel == "every judge" else judges[:1]
         return [(judge, judge + MIRRORED) if mirror else (judge,) for judge in panel]
@@ -276,7 +276,7 @@ class Slot(FrozenModel):
         """The seats that take a turn here, stage by stage, with the sides in this speaking order. With `mirror`
         each judge takes a second one, marked as mirrored, beside the first."""
         seats: list[tuple[str, ...]] = [(side,) for side in order if side in self.phase.seats]
-        seats += self.voting(judges, mirror=mirror) if JUDGE in self.phase.seats else []
+        seats += self.panel_seats(judges, mirror=mirror) if JUDGE in self.phase.seats else []
         seats += [(seat,) for seat in (CLERK, RAPPORTEUR) if seat in self.phase.seats]
         if self.phase.order == "at once":
             return [tuple(seat for group in seats for seat in group)] if seats else []

@@ -57,17 +57,17 @@ def issue_list(debate: DebateState) -> IssueList | None:
     if reply is None or not reply.data.get("issues"):
         return None
     cases, unknowns = (tuple(reply.data.get(name) or ()) for name in ("cases", "unknowns"))
-    return IssueList(cases=cases, issues=_numbered(debate.issues or reply.data["issues"]), unknowns=unknowns)
+    return IssueList(cases=cases, issues=_numbered(debate.changed_issues or reply.data["issues"]), unknowns=unknowns)
 
 
 def is_changed_list(debate: DebateState, turn: Turn) -> bool:
     """Whether a turn drew up the list of issues, and the user changed it."""
-    return debate.issues is not None and turn.phase.option == ISSUES
+    return debate.changed_issues is not None and turn.phase.option == ISSUES
 
 
 def with_user_issues(debate: DebateState, turn: Turn, fields: Mapping[str, Any]) -> dict[str, Any]:
     """A structured reply as others hear it: the rapporteur's list with the issues that the user changed."""
-    changed = {"issues": list(debate.issues or ())} if is_changed_list(debate, turn) else {}
+    changed = {"issues": list(debate.changed_issues or ())} if is_changed_list(debate, turn) else {}
     return {**fields, **changed}
 
 

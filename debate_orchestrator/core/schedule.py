@@ -267,7 +267,7 @@ def is_unwritten(debate: DebateState, turn: Turn) -> bool:
     if not isinstance(debate.replies.get(turn.id), Rejected):
         return False
     return turn.role == RAPPORTEUR or (
-        turn.judging and turn.after_rounds and slot_id_of(turn) not in debate.plan.voting
+        turn.judging and turn.after_rounds and slot_id_of(turn) not in debate.plan.judge_turns
     )
 
 
@@ -289,12 +289,12 @@ def may_be_absent(debate: DebateState, turn: Turn) -> bool:
     only while enough other judges can vote for the quorum."""
     if turn.speaking or not turn.judging:
         return not turn.speaking
-    if (panel := debate.plan.voting.get(slot_id_of(turn))) is None:
+    if (panel := debate.plan.judge_turns.get(slot_id_of(turn))) is None:
         return True
     absent = {
-        voting.judge
-        for voting in panel
-        if any(isinstance(debate.replies.get(turn_id), Rejected) for turn_id in voting.turns)
+        judge_turns.judge
+        for judge_turns in panel
+        if any(isinstance(debate.replies.get(turn_id), Rejected) for turn_id in judge_turns.turns)
     }
     return len(panel) - len(absent | {turn.seat}) >= max(1, debate.opened.settings.quorum)
 

@@ -59,10 +59,10 @@ class DebatePlan:
     """The sides, the one that was chosen to speak first before the others."""
     judges: tuple[str, ...]
     """The judges' seats; empty if the format has none."""
-    voting: Mapping[str, tuple[JudgeTurns, ...]]
+    judge_turns: Mapping[str, tuple[JudgeTurns, ...]]
     """Slot id to the turns in which judges vote there."""
-    round_votes: Mapping[int, tuple[str, ...]]
-    """Round to the turns in which it is voted on; only rounds that are."""
+    voting_turn_ids: Mapping[int, tuple[str, ...]]
+    """Round to the ids of the turns in which it is voted on; only rounds that are."""
     weights: Mapping[str, Fraction]
     """The criteria that apply, with how much each counts."""
     winner_of_label: Mapping[str, str]
@@ -121,7 +121,7 @@ class DebateState:
     """The questions from the floor."""
     earlier_question_count: int = 0
     """How many of them were put in the earlier debate that is judged again."""
-    issues: tuple[str, ...] | None = None
+    changed_issues: tuple[str, ...] | None = None
     """The list of issues as the user changed it; None if they left the rapporteur's as it is."""
     begun: Mapping[str, tuple[int, int]] = field(default_factory=_empty)
     """Turns whose briefs are fixed: a brief of their stage was sent, or a reply given, and all who speak at the same
@@ -237,12 +237,12 @@ def make_plan(opened: Opened) -> DebatePlan:
     for slot in slots:
         by_round.setdefault(slot.round, []).append(slot)
     judges = judge_seats(len(opened.cast.get(JUDGE, ()))) if JUDGE in format.active_seats() else ()
-    voting = {slot.turn_id(""): _judge_turns(opened, slot, judges) for slot in slots if format.is_vote(slot.phase)}
-    round_votes: dict[int, tuple[str, ...]] = {}
+    judge_turns = {slot.turn_id(""): _judge_turns(opened, slot, judges) for slot in slots if format.is_vote(slot.phase)}
+    voting_turn_ids: dict[int, tuple[str, ...]] = {}
     for slot in slots:
-        ids = tuple(turn_id for judge in voting.get(slot.turn_id(""), ()) for turn_id in judge.turns)
+        ids = tuple(turn_id for voter in judge_turns.get(slot.turn_id(""), ()) for turn_id in voter.turns)
         if slot.round is not None and ids:
-            round_votes[slot.round] = round_votes.get(slot.round, ()) + ids
+            voting_turn_ids[slot.round] = voting_turn_ids.get(slot.round, ()) + ids
     weights = {
         name: Fraction(str(criterion.weight))
         for name, criterion in format.rubric.criteria.items()
@@ -256,8 +256,8 @@ def make_plan(opened: Opened) -> DebatePlan:
         quoting_turns=max(1, sum(len(slot.phase.seats) for slot in slots if not format.is_vote(slot.phase))),
         speaking_order=(*first, *(side for side in format.sides if side not in first)),
         judges=judges,
-        voting=MappingProxyType(voting),
-        round_votes=MappingProxyType(round_votes),
+        judge_turns=MappingProxyType(judge_turns),
+        voting_turn_ids=MappingProxyType(voting_turn_ids),
         weights=MappingProxyType(weights),
         winner_of_label=MappingProxyType(_winner_of_label(format)),
         mirror=Mirror(format),
@@ -265,7 +265,7 @@ def make_plan(opened: Opened) -> DebatePlan:
 
 
 def _judge_turns(opened: Opened, slot: Slot, panel: Sequence[str]) -> tuple[JudgeTurns, ...]:
-    shape, seats = opened.format.shapes[slot.phase.reply], slot.voting(panel, mirror=opened.mirrors(slot.phase))
+    shape, seats = opened.format.shapes[slot.phase.reply], slot.panel_seats(panel, mirror=opened.mirrors(slot.phase))
     return tuple(JudgeTurns(pair[0], shape, tuple(map(slot.turn_id, pair))) for pair in seats)
 
 

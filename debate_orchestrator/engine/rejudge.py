@@ -257,7 +257,7 @@ def _earlier_debate(debate: DebateState, source: str, digest: str) -> EarlierDeb
         winner=verdict.winner if verdict else None,
         strength=verdict.strength if verdict else None,
         totals={side: float(score) for side, score in tally.totals(debate).items()},
-        issues_changed=IssuesChanged(issues=debate.issues) if debate.issues else None,
+        issues_changed=IssuesChanged(issues=debate.changed_issues) if debate.changed_issues else None,
     )
 
 

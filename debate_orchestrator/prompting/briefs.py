@@ -165,7 +165,7 @@ issues as it was changed. Each with the reply that it was made of."""
 def _block(debate: DebateState, heard: dict[str, Any], values: dict[str, Any]) -> str:
     """A speech as those who heard it find it in their transcript."""
     blocks = _blocks.setdefault(debate.plan, {})
-    key = heard["turn"]["id"], values["mirrored"], debate.issues
+    key = heard["turn"]["id"], values["mirrored"], debate.changed_issues
     reply_event = debate.replies[debate.mirror.turn_id(key[0]) if key[1] else key[0]]
     if key not in blocks or blocks[key][0] is not reply_event:
         blocks[key] = reply_event, _render("shared/turn.md.j2", values | heard)

@@ -103,7 +103,7 @@ def _text(debate: DebateState, turn: Turn, secret: bytes) -> str:
     questions = [entry.text for entry in schedule.questions_put_to(debate, turn)]
     if debate.plan not in _opened_digests:
         _opened_digests[debate.plan] = hashlib.sha256(opened.model_dump_json().encode()).hexdigest()
-    parts = [opened.nonce, _opened_digests[debate.plan], turn.id, heard, questions, debate.issues]
+    parts = [opened.nonce, _opened_digests[debate.plan], turn.id, heard, questions, debate.changed_issues]
     number = int.from_bytes(hmac.digest(secret, json.dumps(parts).encode(), "sha256"))
     return "".join(_LETTERS[number // len(_LETTERS) ** place % len(_LETTERS)] for place in range(_LENGTH))
 

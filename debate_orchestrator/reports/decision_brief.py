@@ -181,7 +181,7 @@ def issues_report(debate: DebateState) -> IssuesReport | None:
         ),
         unknowns=tuple(heard["unknowns"]),
         by="rapporteur" if debate.opened.settings.own_issues is None else "user",
-        changed=debate.issues is not None,
+        changed=debate.changed_issues is not None,
     )
 
 

@@ -277,7 +277,7 @@ def floor_sentences(debate: DebateState) -> Iterator[str]:
     if ended := ended_early(debate):
         yield ended
         yield from _unscored(debate)
-    if debate.issues is not None:
+    if debate.changed_issues is not None:
         yield ISSUES_CHANGED
     if count := len(debate.questions):
         yield f"{count} question{'s were' if count != 1 else ' was'} put from the floor."
