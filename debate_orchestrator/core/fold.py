@@ -383,7 +383,7 @@ def _with_earlier_questions(debate: DebateState) -> DebateState:
     """The same with the questions from the floor that the earlier debate had before the stage that was reached last."""
     earlier, slot_numbers = debate.opened.earlier_debate, debate.plan.slot_numbers
     left = earlier.questions[debate.earlier_question_count :] if earlier else ()
-    reached = (debate.position.slot, debate.position.stage - 1)
+    reached = (debate.position.slot_index, debate.position.stages_reached - 1)
     due = [*takewhile(lambda one: (slot_numbers[one.before], one.stage) <= reached, left)]
     for one in due:
         _append(debate.questions, one.asked)

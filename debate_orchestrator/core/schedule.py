@@ -35,23 +35,23 @@ class FloorQuestion(NamedTuple):
 def next_stage(debate: DebateState) -> tuple[Stage, SlotPosition]:
     """The stage after those that were reached, whose turns are all taken, and the position behind it; an empty stage at
     the end of the debate."""
-    slots, (n, stage, ended) = debate.plan.slots, debate.position
-    while n < len(slots):
-        slot = slots[n]
-        if stage and not slot.after_rounds and tally.conceding_sides(debate, debate.stages[-1]):
+    slots, (slot_index, stages_reached, ended) = debate.plan.slots, debate.position
+    while slot_index < len(slots):
+        slot = slots[slot_index]
+        if stages_reached and not slot.after_rounds and tally.conceding_sides(debate, debate.stages[-1]):
             ended = True
         skipped = ended and not slot.after_rounds
         stages = [] if skipped else _seats(debate, slot)
-        joining = _joining(slots, n) if stages else ()
-        if left := stages[stage:]:
-            turns = [_turn(slot, seat) for seat in left[0]]
-            if len(left) == 1:
+        joining = _joining(slots, slot_index) if stages else ()
+        if stages_left := stages[stages_reached:]:
+            turns = [_turn(slot, seat) for seat in stages_left[0]]
+            if len(stages_left) == 1:
                 turns += [_turn(other, seat) for other in joining for seats in _seats(debate, other) for seat in seats]
-            return tuple(turns), SlotPosition(n, stage + 1, ended)
-        after = n + 1 + len(joining)
-        ended = ended or any(_ends(debate, slot_index) for slot_index in range(n, after))
-        n, stage = after, 0
-    return (), SlotPosition(n, stage, ended)
+            return tuple(turns), SlotPosition(slot_index, stages_reached + 1, ended)
+        next_index = slot_index + 1 + len(joining)
+        ended = ended or any(_ends(debate, index) for index in range(slot_index, next_index))
+        slot_index, stages_reached = next_index, 0
+    return (), SlotPosition(slot_index, stages_reached, ended)
 
 
 def _joining(slots: Sequence[Slot], slot_index: int) -> Sequence[Slot]:

@@ -74,8 +74,8 @@ class DebatePlan:
 class SlotPosition(NamedTuple):
     """How far the slots have been worked through."""
 
-    slot: int = 0
-    stage: int = 0
+    slot_index: int = 0
+    stages_reached: int = 0
     """How many stages of that slot were reached."""
     ended: bool = False
     """Whether the rounds are over."""
