@@ -64,7 +64,7 @@ from debate_orchestrator.reports.reviewers import ReviewerReport, reviewer_repor
 from debate_orchestrator.reports.reviews import GatheredReviews
 from debate_orchestrator.storage.journal_lines import SCHEMA as JOURNAL_SCHEMA
 from debate_orchestrator.storage.journal_lines import Entry
-from debate_orchestrator.storage.stored_state import telling
+from debate_orchestrator.storage.stored_state import as_damaged_journal
 from debate_orchestrator.util import sanitize
 
 CHALLENGE, REBUTTAL = "challenge", "rebuttal"
@@ -170,7 +170,7 @@ class ReportModel(Part):
 def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = None, *, journal: str = "") -> ReportModel:
     """The report of a journal, and of the reviewers' ballots that lie beside it. `journal` is its path, for errors.
     Raises DamagedJournal if its events do not fit, or can't be told."""
-    with telling(journal):
+    with as_damaged_journal(journal):
         return _report(entries, reviews)
 
 
