@@ -1,7 +1,7 @@
 """The setup conversation, pure: settings so far in, next questions out; an answer in, new settings out.
 
 The terminal, the host and the answers file are three ways to answer the same questions. What needs language (restating
-the topic, deriving positions, framing an ambiguous one) is a moderator's turn: `Propose` asks for it. A confirmation
+the topic, deriving positions, framing an ambiguous one) is a moderator's turn, a `ModeratorTask`. A confirmation
 counts only while the question that was put would still be put in the same words, and an empty or automatic answer never
 counts. Any earlier answer may be given again: what depended on it is asked again, and everything else stays.
 """
@@ -30,7 +30,7 @@ from debate_orchestrator.prompting.normalize import normalize
 from debate_orchestrator.setup import answers, risks
 from debate_orchestrator.setup.state import (
     MAX_KEPT,
-    Propose,
+    ModeratorTask,
     QuestionTexts,
     Ready,
     SetupQuestion,
@@ -78,17 +78,17 @@ class SetupQuestions:
 
     # What comes next
 
-    def next(self, state: SetupState) -> SetupQuestion | Propose | Ready:
+    def next(self, state: SetupState) -> SetupQuestion | ModeratorTask | Ready:
         """What the conversation needs now."""
         step = next((key for key, done in self._steps(state) if not done), None)
         if step is None:
             return Ready(show=self.confirmed(state.given))
         if step == _TOPIC:
             values: dict[str, Any] = {"heard": state.progress.topics}
-            return Propose(name="topic", values=values, json_schema=self._schema("topic"))
+            return ModeratorTask(name="topic", values=values, json_schema=self._schema("topic"))
         if step == _POSITIONS:
             values = {"topic": state.given["topic"], "rejected": state.progress.rejected}
-            return Propose(name="positions", values=values, json_schema=self._schema("positions"))
+            return ModeratorTask(name="positions", values=values, json_schema=self._schema("positions"))
         return self.question(state, step)
 
     def together(self, state: SetupState) -> tuple[SetupQuestion, ...]:

@@ -189,7 +189,7 @@ class SetupQuestion(FrozenModel):
     help: str
 
 
-class Propose(FrozenModel):
+class ModeratorTask(FrozenModel):
     """Work for the moderator: `topic` or `positions`."""
 
     name: Literal["topic", "positions"]
