@@ -154,5 +154,5 @@ def test_a_brief_for_another_draft_has_the_first_problems_of_the_last_one() -> N
     debate = decision.at("final.brief-revised.rapporteur", script)
     shown = brief(debate, debate.due[0]).messages[-1].parts[-1].rpartition("<<< FOUND")[2].partition("\nEND ")[0]
 
-    assert len(rapporteur.left_standing(debate)) > 100
+    assert len(rapporteur.decision_brief_problems(debate)) > 100
     assert shown.count("\n- ") == MAX_LISTED + 1 and "there are more problems than these 20." in shown

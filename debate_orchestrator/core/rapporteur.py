@@ -133,7 +133,7 @@ def decision_brief(debate: DebateState) -> StructuredReplyGiven | None:
     return briefs[-1] if briefs else None
 
 
-def decision_brief_faults(debate: DebateState) -> list[Any]:
+def decision_brief_findings(debate: DebateState) -> list[Any]:
     """The faults that the check of the decision brief found (`findings` in its reply), in the order of the check."""
     return [fault for reply in _replies(debate, DECISION_BRIEF) for fault in reply.data.get("findings") or ()]
 
@@ -200,7 +200,7 @@ def _words(shape: Shape, record: Mapping[str, Any]) -> int:
     return words
 
 
-def left_standing(debate: DebateState) -> list[str]:
+def decision_brief_problems(debate: DebateState) -> list[str]:
     """What is wrong with the decision brief as it was written last; empty if there is none (yet)."""
     written = decision_brief(debate)
     return [] if written is None else quality_problems(debate, debate.turns_reached[written.turn], written.data)
@@ -221,7 +221,7 @@ def sent_back(debate: DebateState) -> list[str]:
     written = decision_brief(debate)
     replies = debate.rejected.get(written.turn, ()) if written else ()
     before = {_unquoted(problem.partition(": ")[2]) for reply in replies for problem in reply.problems}
-    return [problem for problem in left_standing(debate) if _unquoted(problem) in before]
+    return [problem for problem in decision_brief_problems(debate) if _unquoted(problem) in before]
 
 
 def _unquoted(problem: str) -> str:

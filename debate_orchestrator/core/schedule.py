@@ -15,7 +15,7 @@ from debate_orchestrator.core import rapporteur, speech_rules, tally
 from debate_orchestrator.core.events import EndedEarly, Rejected
 from debate_orchestrator.core.phases import ISSUES, JUDGE, MIRRORED, NO_DECISION, RAPPORTEUR, Slot, Turn
 from debate_orchestrator.core.shape import ShapeContext
-from debate_orchestrator.core.state import DebateState, SlotPosition, Stage
+from debate_orchestrator.core.state import DebateState, QuestionCounts, SlotPosition, Stage
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import OutOfTurn
 
@@ -98,7 +98,7 @@ def _declined(debate: DebateState, slot_index: int) -> bool:
 def _seats(debate: DebateState, slot: Slot) -> list[tuple[str, ...]]:
     """The seats that take a turn in a slot, stage by stage."""
     order = debate.plan.speaking_order
-    if slot.phase.on == "findings" and not rapporteur.decision_brief_faults(debate):
+    if slot.phase.on == "findings" and not rapporteur.decision_brief_findings(debate):
         return []
     if "findings" in debate.format.shapes.get(slot.phase.reply, {}) and rapporteur.decision_brief(debate) is None:
         return []  # nothing was written that could be checked
@@ -145,19 +145,22 @@ def slot_id_of(turn: Turn) -> str:
     return turn.id.removesuffix(turn.seat + (MIRRORED if turn.mirrored else ""))
 
 
-def last_slot_id(debate: DebateState, *, uncalled: bool = False) -> str | None:
+def last_slot_id(debate: DebateState, *, count_uncalled_briefs: bool = False) -> str | None:
     """The id of the last slot that would still run if the debate were ended now; None if nothing would be left
     out.
 
     That is the slot that is due, if it has begun, so that every side has its turn in it; otherwise the one before it.
-    The vote on a round follows if all speeches of the round are in. A slot has begun if a call was made or a reply
-    was given in it. A brief that was sent without a call counts too if its round has a reply, and with `uncalled`
-    always."""
+    The vote on a round follows if all speeches of the round are in. A slot has begun if one of these is true:
+
+    - a reply was given in it;
+    - a call was made in it;
+    - a brief was sent without a call, and its round has a reply or `count_uncalled_briefs` is set.
+    """
     rounds = {turn.round for turn in turns_taken(debate)}
 
     def has_begun(turn: Turn) -> bool:
         briefs = debate.briefs_sent.get(turn.id, ())
-        counts = uncalled or turn.round in rounds or any(brief.called for brief in briefs)
+        counts = count_uncalled_briefs or turn.round in rounds or any(brief.called for brief in briefs)
         return turn.id in debate.replies or bool(briefs and counts)
 
     begun = {slot_id_of(turn) for turn in debate.turns.values() if has_begun(turn)}
@@ -177,7 +180,7 @@ def early_end(debate: DebateState) -> EndedEarly:
     """The event that ends a debate early now. A phase in which a person is writing counts as begun, so that their text
     is not lost."""
     writing = any(brief.by == model_spec.HUMAN for turn in debate.due for brief in debate.briefs_sent.get(turn.id, ()))
-    return EndedEarly(after=last_slot_id(debate, uncalled=writing))
+    return EndedEarly(after=last_slot_id(debate, count_uncalled_briefs=writing))
 
 
 def can_change_issues(debate: DebateState) -> bool:
@@ -236,10 +239,10 @@ def new_questions(debate: DebateState, turn: Turn) -> list[FloorQuestion]:
     return [question for question in questions_put_to(debate, turn) if question.new]
 
 
-def questions_before(debate: DebateState, turn: Turn) -> tuple[int, int]:
+def questions_before(debate: DebateState, turn: Turn) -> QuestionCounts:
     """How many questions were asked before the seat's previous turn began, and before this one did."""
     last = debate.last_begun.get((turn.seat, turn.mirrored), 0)
-    return debate.begun.get(turn.id) or (last, len(debate.questions))
+    return debate.begun.get(turn.id) or QuestionCounts(last, len(debate.questions))
 
 
 def turns_taken(debate: DebateState) -> list[Turn]:

@@ -219,7 +219,7 @@ def decision_brief_report(debate: DebateState) -> DecisionBriefReport | None:
         objections=against,
         not_argued=tuple(NotArguedReport(**_shown(NotArguedReport, row)) for row in fields.get("not_argued") or ()),
         advice=before.turn if before else None,
-        shortcomings=tuple(_by_heading(fields, found) for found in rapporteur.left_standing(debate)),
+        shortcomings=tuple(_by_heading(fields, found) for found in rapporteur.decision_brief_problems(debate)),
         sent_back=tuple(_by_heading(fields, found) for found in rapporteur.sent_back(debate)),
     )
 
