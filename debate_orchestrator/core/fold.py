@@ -185,13 +185,13 @@ def _check_early_end(debate: DebateState, event: EndedEarly) -> bool:
         return False
     if (slot_id := _ended_after(debate, event)) is None:
         raise OutOfTurn("The last round of this debate is under way; there is no round left to skip.")
-    if slot_id not in (schedule.last_slot_id(debate), schedule.last_slot_id(debate, uncalled=True)):
+    if slot_id not in (schedule.last_slot_id(debate), schedule.last_slot_id(debate, count_uncalled_briefs=True)):
         raise OutOfTurn(f"This debate can't be ended after {short_repr(slot_id)} now.")
     return True
 
 
 def _ended_after(debate: DebateState, event: EndedEarly) -> str | None:
-    return event.after or schedule.last_slot_id(debate, uncalled=True)
+    return event.after or schedule.last_slot_id(debate, count_uncalled_briefs=True)
 
 
 def _check_reopening(debate: DebateState) -> bool:

@@ -42,6 +42,13 @@ class JudgeTurns(NamedTuple):
     turns: tuple[str, ...]
 
 
+class QuestionCounts(NamedTuple):
+    """How many questions from the floor had been asked when two turns of a seat began. Those between are new to it."""
+
+    before_previous_turn: int
+    before_this_turn: int
+
+
 @dataclass(frozen=True, eq=False)
 class DebatePlan:
     """What the event `Opened` alone decides, and no later event changes. A slot id is the id of its turns without a
@@ -123,10 +130,9 @@ class DebateState:
     """How many of them were put in the earlier debate that is judged again."""
     changed_issues: tuple[str, ...] | None = None
     """The list of issues as the user changed it; None if they left the rapporteur's as it is."""
-    begun: Mapping[str, tuple[int, int]] = field(default_factory=_empty)
-    """Turns whose briefs are fixed: a brief of their stage was sent, or a reply given, and all who speak at the same
-    time hear the same. Each has two counts of questions from the floor: those that came before the seat's previous
-    turn began, and those before this one began."""
+    begun: Mapping[str, QuestionCounts] = field(default_factory=_empty)
+    """Turn id to the questions that the turn hears, once the turn has begun. All turns of a stage begin together: when
+    the first of their briefs is sent, or the first reply is given."""
     last_begun: Mapping[tuple[str, bool], int] = field(default_factory=_empty)
     """Seat, and whether its turn is mirrored, to the number of questions asked before its latest turn began."""
     speeches: Mapping[str, VisibleText] = field(default_factory=_empty)
@@ -190,8 +196,8 @@ class DebateState:
         return (*self.format.sides, *((JUDGE,) if self.judges else ()))
 
     @property
-    def knows_thinking_tags(self) -> bool:
-        """Whether the tags that models use for private working count, besides the format's own."""
+    def knows_model_tags(self) -> bool:
+        """Whether the tags that models put around their reasoning count, besides the format's own."""
         return self.opened.speech_rules > 1
 
     @property
