@@ -22,14 +22,14 @@ from debate_orchestrator.core.transcript_entries import as_text
 from debate_orchestrator.prompting.briefs import MAX_FORMER_LENGTH, Brief, brief
 from debate_orchestrator.prompting.normalize import normalize
 from debate_orchestrator.prompting.replies import parse_reply
-from debate_orchestrator.prompting.reply_code import Code, coded_shape, with_codes
+from debate_orchestrator.prompting.reply_code import ReplyCode, coded_shape, with_codes
 from debate_orchestrator.reports.rich_text import FieldText
 from debate_orchestrator.util.errors import MAX_LISTED, MAX_TOLD_LENGTH, BadReply
 
 CONTEXT = ShapeContext(
     sides=("a", "b"), criteria=(), least=1, most=10, rounds=1, strictness="strict", issues=("I1", "I2"), options=("x",)
 )
-CODE = Code(field="code", end_field="end_code", text="BCDFGH")
+CODE = ReplyCode(field="code", end_field="end_code", text="BCDFGH")
 NO_SIDES: dict[str, frozenset[str]] = {"a": frozenset(), "b": frozenset()}
 NOT_ASKED = Condition(option=tuple(f"o{n}" for n in range(95)))
 

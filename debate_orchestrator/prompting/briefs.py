@@ -28,7 +28,7 @@ from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import rendering, templates
 from debate_orchestrator.prompting.fields import empty_form
 from debate_orchestrator.prompting.reply_code import (
-    Code,
+    ReplyCode,
     coded_schema,
     coded_shape,
     skeleton,
@@ -65,7 +65,7 @@ class Brief(FrozenModel):
     messages: tuple[Message, ...]
     wants: Literal["text", "json"]
     json_schema: dict[str, Any] | None = None
-    code: Code | None = None
+    code: ReplyCode | None = None
     """What the reply must hold, as its schema and the last message say."""
     words: int | None = None
     """About how many words are asked for, if a number is given."""
@@ -109,7 +109,7 @@ class Brief(FrozenModel):
         return redacted
 
 
-def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code: Code | None = None) -> Brief:
+def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code: ReplyCode | None = None) -> Brief:
     """The brief of a turn that is due; a `former` reply that can't be used comes at the very end, with its problems,
     and after it the `code` that the reply has to hold.
 
@@ -243,7 +243,7 @@ _FORMER_NAMES = {"holder": "shown_as", "advice": "feedback"}
 """What templates that travel in journals may call a value, to the name that it has now."""
 
 
-def _template_values(debate: DebateState, turn: Turn, code: Code | None = None) -> dict[str, Any]:
+def _template_values(debate: DebateState, turn: Turn, code: ReplyCode | None = None) -> dict[str, Any]:
     """Everything a template of this turn may name."""
     heard, strictness = _heard(debate, turn), debate.opened.settings.strictness
     fixed = _once(debate.format, ("seats", debate.judges, strictness), lambda: _of_format(debate))
@@ -309,7 +309,7 @@ def _of_rubric(debate: DebateState) -> dict[str, Any]:
     }
 
 
-def _schema(debate: DebateState, turn: Turn, code: Code | None) -> dict[str, Any] | None:
+def _schema(debate: DebateState, turn: Turn, code: ReplyCode | None) -> dict[str, Any] | None:
     """The JSON Schema of the reply with the turn's code in it; None for a speech."""
     if debate.shape(turn) is None:
         return None
@@ -317,7 +317,7 @@ def _schema(debate: DebateState, turn: Turn, code: Code | None) -> dict[str, Any
     return dict(schema) if code is None else with_code(schema, code)
 
 
-def _kept_schema(debate: DebateState, turn: Turn, code: Code | None) -> Any:
+def _kept_schema(debate: DebateState, turn: Turn, code: ReplyCode | None) -> Any:
     """The JSON Schema of a structured reply, with the places of the code and without its text."""
     settings, listed, coded = debate.opened.settings, rapporteur.issue_list(debate), code is not None
     issues = tuple(listed.issues) if listed else ()
