@@ -358,7 +358,7 @@ def _judging(debate: DebateState) -> JudgingReport:
         round_fields=_asked_fields(debate, [slot for slot in voting if slot.round is not None]),
         final_fields=_asked_fields(debate, [slot for slot in slots if slot.after_rounds]),
         scales=wording.scales(format),
-        rules=format,
+        format=format,
         labelled=wording.LABEL in _asked_fields(debate, voting),
         panel=tuple(tally.final_votes(debate)),
         blind=tuple(tally.blind_votes(debate)),
