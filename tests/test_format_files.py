@@ -234,8 +234,8 @@ def unnamed(made: Format) -> Format:
     """A format without what its folder gives it: its name, its rubric's, and where its templates lie."""
     data = made.model_dump() | {"name": "x"}
     data["rubric"]["name"] = "x"
-    for group in source_module.GROUPS:
-        for phase in data[group]:
+    for section in source_module.SECTIONS:
+        for phase in data[section]:
             phase["template"] = (phase["template"] or phase["name"]).rpartition("/")[2]
     return Format.model_validate(data)
 

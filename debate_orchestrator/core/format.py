@@ -97,7 +97,7 @@ class Format(FrozenModel):
     after_refusal: Literal["goes on", "verdict"] = "goes on"
     """Whether a declined turn ends the debate after its round."""
     decided_by: Literal["votes", "swing"] = "votes"
-    """Whether the side wins that has more votes, or the one that gained more since the blind verdict."""
+    """Whether the side wins that has more votes, or the one that gained more since the blind ballots."""
     winner_of: dict[ShownKey, str] = {}
     """The winner that each label stands for, where ballots have a `label` and no `winner`."""
     judged_by: str = Default(default="", pattern=rf"{NAME_PATTERN}|^$")
@@ -112,8 +112,8 @@ class Format(FrozenModel):
     `scores`, `winner` or `label` is a vote: its winner is the one it declares, else the one with the better
     scores, else what `winner_of` makes of its label; `score` and `probability` are averaged. A vote in a round is a
     ballot, whose `feedback`, `convergence` (`detected`, `side`, `criteria`) and `conceded` are acted on; one
-    after the rounds is a final verdict. `rows` is a dissent record; `faults` and `sources` are listed in the report. A
-    debater's shape with `refused` lets a side decline; `url` and `quote` in it are what a clerk looks up.
+    after the rounds is a final ballot. `rows` is a dissent record; `faults` and `sources` are listed in the report. A
+    debater's shape with `refused` lets a side decline, by `true`; `url` and `quote` in it are what a clerk looks up.
     What all of them have to be is in `reserved_fields`."""
     rubric: Rubric
     intervention: Intervention = Intervention()

@@ -78,7 +78,7 @@ class RoundLimits(FrozenModel):
     default: int = Default(default=3, ge=1, le=MAX_FORMAT_COUNT)
     most: int = Default(default=6, ge=1, le=MAX_FORMAT_COUNT)
     insist: int = Default(default=8, ge=1, le=MAX_FORMAT_COUNT)
-    """The most rounds in place of `most` where the setting `insist` is on."""
+    """The most rounds, in place of `most`, where the user insists on more: where the setting `insist` is on."""
 
 
 class Phase(FrozenModel):
@@ -96,15 +96,16 @@ class Phase(FrozenModel):
     panel: Literal["every judge", "first judge"] = "every judge"
     when: Condition = Default(default_factory=Condition)
     on: Literal["convergence", "findings"] | None = None
-    """Only as an answer to something found: a fresh convergence in the round, or faults in the decision brief."""
+    """What triggers it: `convergence`, where the ballots of the round find that sides converge and an intervention
+    follows; `findings`, where the check of the decision brief found something. None: it needs no trigger."""
     reply: str = "text"
     """`text`, or the name of a shape of this format."""
     heard_by: tuple[str, ...] = DEBATING_SEATS
     """Seats that find the turn in their transcript. No seat sees another judge's ballots."""
     refusals_heard_by: tuple[str, ...] = DEBATING_SEATS
-    """Those of them that hear that a side declined to argue in it."""
+    """Those of `heard_by` that hear the turn where a side declined to argue in it."""
     option: Literal["each round", "blind", "issues", "brief"] | None = None
-    """Only where the setup asks for it: the judge's verdict after each round, or before the first word; the list of
+    """Only where the setup asks for it: the judges' ballots after each round, or before the first word; the list of
     issues; the decision brief."""
     words: int | None = Default(default=None, ge=1, le=MAX_WORDS)
     """About how many words are asked for."""

@@ -27,7 +27,7 @@ SYSTEM = f"system{ENDING}"
 MAX_TEMPLATES = 400_000
 """Bytes of all templates of a format: they are copied into every journal of it."""
 ONE_DEEPER = ("shapes", "seats", "labels", "lines")
-GROUPS = ("before", "round", "after")
+SECTIONS = ("before", "round", "after")
 _KEYS = ("extends", *(key for key in Format.model_fields if key != "name"))
 _FALLBACK_RUBRIC = "research"
 """The rubric that replaces, without its name, one that can't be read, so that the rest of the format can be checked."""
@@ -290,9 +290,9 @@ def _templates(folder: Path, pattern: str) -> list[str]:
 def phases(data: Mapping[str, Any]) -> list[tuple[tuple[str, int], dict[str, Any]]]:
     """The phases of a format that was only read, each with the keys that lead to it."""
     return [
-        ((group, n), phase)
-        for group in GROUPS
-        if isinstance(data.get(group), list)
-        for n, phase in enumerate(data[group])
+        ((section, n), phase)
+        for section in SECTIONS
+        if isinstance(data.get(section), list)
+        for n, phase in enumerate(data[section])
         if isinstance(phase, dict)
     ]
