@@ -98,8 +98,8 @@ def issue_standings(debate: DebateState) -> dict[str, str]:
     rulings_by_ballot = _issue_rulings(tally.ballots(debate, rounds[-1]))
     leaders = {}
     for issue in issues.issues:
-        given = (rulings[issue] for rulings in rulings_by_ballot if isinstance(rulings.get(issue, 0), str | None))
-        (first, most), *others = Counter(given).most_common() or [("", 0)]
+        on_issue = (rulings[issue] for rulings in rulings_by_ballot if isinstance(rulings.get(issue, 0), str | None))
+        (first, most), *others = Counter(on_issue).most_common() or [("", 0)]
         if first:
             leaders[issue] = "even" if others and others[0][1] == most else first
     return leaders
@@ -134,8 +134,8 @@ def decision_brief(debate: DebateState) -> StructuredReplyGiven | None:
 
 
 def decision_brief_findings(debate: DebateState) -> list[Any]:
-    """The faults that the check of the decision brief found (`findings` in its reply), in the order of the check."""
-    return [fault for reply in _replies(debate, DECISION_BRIEF) for fault in reply.data.get("findings") or ()]
+    """What the check of the decision brief found, in the order of the check."""
+    return [finding for reply in _replies(debate, DECISION_BRIEF) for finding in reply.data.get("findings") or ()]
 
 
 def dissent_rows(debate: DebateState) -> list[Mapping[str, Any]]:
@@ -148,8 +148,8 @@ def _dissent_by_turn(debate: DebateState) -> list[tuple[str, Mapping[str, Any]]]
     slots = [
         slot for slot in debate.plan.slots_by_round.get(None, ()) if slot.after_rounds and JUDGE in slot.phase.seats
     ]
-    ballots = [debate.structured_reply(slot.turn_id(judge)) for slot in slots for judge in debate.judges]
-    return [(ballot.turn, row) for ballot in ballots if ballot is not None for row in ballot.data.get("rows") or ()]
+    replies = [debate.structured_reply(slot.turn_id(judge)) for slot in slots for judge in debate.judges]
+    return [(reply.turn, row) for reply in replies if reply is not None for row in reply.data.get("rows") or ()]
 
 
 def quality_problems(debate: DebateState, turn: Turn, reply: Mapping[str, Any]) -> list[str]:

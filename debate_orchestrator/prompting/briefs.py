@@ -260,16 +260,16 @@ def _common(debate: DebateState, turn: Turn) -> dict[str, Any]:
     """What every brief has from the setup, the issues and the floor."""
     format, settings, mirror = debate.format, debate.opened.settings, debate.mirror
     as_they_are = {side: side for side in format.sides}
-    real = mirror.keys(as_they_are) if turn.mirrored else as_they_are
+    actual_sides = mirror.keys(as_they_are) if turn.mirrored else as_they_are
     renamed: Callable[[str], str] = mirror.text if turn.mirrored else str
     return {
         "mirrored": turn.mirrored,
         "nonce": debate.opened.nonce,
         "topic": settings.topic,
         "as_of": settings.as_of,
-        "positions": {side: renamed(settings.positions[who]) for side, who in real.items()},
-        "shown_as": {who: side for side, who in real.items()},
-        "side_labels": {side: format.seats[who].side for side, who in real.items()},
+        "positions": {side: renamed(settings.positions[actual]) for side, actual in actual_sides.items()},
+        "shown_as": {actual: side for side, actual in actual_sides.items()},
+        "side_labels": {side: format.seats[actual].side for side, actual in actual_sides.items()},
         "context": debate.opened.context if turn.hears_as in format.context_heard_by else (),
         "rounds": settings.rounds,
         "strictness_name": settings.strictness,
