@@ -314,7 +314,7 @@ class Declined(FrozenModel):
 
 
 class StructuredReplyGiven(JournaledModel):
-    """A structured reply was given in the shape asked for: a ballot, a dissent record, a list of issues, a decision brief."""
+    """A structured reply was given in the shape asked for: a ballot, a dissent record, a decision brief ..."""
 
     kind: Literal["voted"] = "voted"
     turn: str
