@@ -232,7 +232,7 @@ def test_recorded_speeches_for_a_clerk_who_fetches(here: Path, given: dict[str, 
 def test_more_rounds_than_the_format_takes_need_consent() -> None:
     """Going on with a journal of more rounds than an answers file may ask for is a risk; reading it is none."""
     rules = loader.load("adversarial")
-    most = opened_event(rounds=rules.rounds.insist)
+    most = opened_event(rounds=rules.rounds.maximum_if_insisted)
     more = most.with_settings(rounds=most.settings.rounds + 1)
     assert risks.of_debate(most, most.cast) == ()
     [risk] = risks.of_debate(more, more.cast)

@@ -169,13 +169,13 @@ class Format(FrozenModel):
         seat = self.seats[turn.role].tag + (f" {number}" if number else "")
         parts = [seat, f"ROUND {turn.round}", turn.phase.tag] if turn.round else [seat, turn.phase.tag]
         tag = f"[{' - '.join([*parts, 'MIRRORED'] if turn.mirrored else parts)}]"
-        return f"{tag} {self.labels.divergence}" if turn.phase.on else tag
+        return f"{tag} {self.labels.divergence}" if turn.phase.triggered_by else tag
 
     def heading_of(self, turn: Turn) -> str:
         """A turn's title: `Challenge — Researcher A`, `Judge Verdict — Round 2`, `Final Verdict`."""
         if turn.speaking:
             title = f"{turn.phase.title} — {self.name_of(turn.seat)}"
-            return f"{title} {self.labels.divergence}" if turn.phase.on else title
+            return f"{title} {self.labels.divergence}" if turn.phase.triggered_by else title
         title = f"{turn.phase.title} — Round {turn.round}" if turn.round else turn.phase.title
         title = f"{title} ({self.name_of(turn.seat)})" if "-" in turn.seat else title
         return f"{title}, Mirrored" if turn.mirrored else title
@@ -244,11 +244,10 @@ class Format(FrozenModel):
                     )
                 if group == "before" and phase.option != "blind" and self.is_vote(phase):
                     yield (group, n), f"phase {phase.name!r} votes before the rounds without the option blind"
-                if phase.on and _ANSWERED[phase.on] not in {(field, group) for field in found}:
-                    section = "of the round" if phase.on == "convergence" else "after the rounds"
-                    problem = (
-                        f"phase {phase.name!r} answers {phase.on}, but no phase {section} before it looks for that"
-                    )
+                if phase.triggered_by and _ANSWERED[phase.triggered_by] not in {(field, group) for field in found}:
+                    section = "of the round" if phase.triggered_by == "convergence" else "after the rounds"
+                    answered = f"phase {phase.name!r} answers {phase.triggered_by}"
+                    problem = f"{answered}, but no phase {section} before it looks for that"
                     yield (group, n, "on"), problem
                 found |= set(self.shapes.get(phase.reply, {}))
             yield from (((group, n), problem) for n, problem in self._double_votes(group, phases))
@@ -269,7 +268,7 @@ class Format(FrozenModel):
             if any(phases[earlier].when.meets(phase.when) for earlier in voting if earlier < n):
                 yield n, f"judges vote twice in `{group}`; only one vote is allowed there"
                 return
-        answering = next((n for n, phase in enumerate(phases) if phase.on), len(phases))
+        answering = next((n for n, phase in enumerate(phases) if phase.triggered_by), len(phases))
         if voting and voting[-1] > answering:
             problem = (
                 f"phase {phases[voting[-1]].name!r} votes after phase {phases[answering].name!r}, which answers a vote"
@@ -292,7 +291,7 @@ class Format(FrozenModel):
         for seat in (CLERK, RAPPORTEUR):
             if seat in phase.seats and phase.reply == "text":
                 yield ("seats",), f"{which} has a {seat} speak; a {seat} gives a structured reply"
-        if phase.with_previous and (phase.on or set(phase.seats) != {RAPPORTEUR}):
+        if phase.with_previous and (phase.triggered_by or set(phase.seats) != {RAPPORTEUR}):
             yield (
                 ("with_previous",),
                 f"{which} is due with the one before it; only the rapporteur's can be, without `on`",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, ConfigDict
 from pydantic import Field as Default
 from pydantic_core import PydanticCustomError
 
@@ -75,14 +75,18 @@ class Seat(FrozenModel):
 class RoundLimits(FrozenModel):
     """How many rounds there may be."""
 
+    model_config = ConfigDict(serialize_by_alias=True)
+
     default: int = Default(default=3, ge=1, le=MAX_FORMAT_COUNT)
     most: int = Default(default=6, ge=1, le=MAX_FORMAT_COUNT)
-    insist: int = Default(default=8, ge=1, le=MAX_FORMAT_COUNT)
-    """The most rounds, in place of `most`, where the user insists on more: where the setting `insist` is on."""
+    maximum_if_insisted: int = Default(default=8, ge=1, le=MAX_FORMAT_COUNT, alias="insist")
+    """The most rounds in place of `most` where the setting `insist` is on."""
 
 
 class Phase(FrozenModel):
     """One kind of turn: who takes it, when, who hears it, and what is wanted."""
+
+    model_config = ConfigDict(serialize_by_alias=True)
 
     name: str = Default(pattern=NAME_PATTERN)
     title: DisplayName
@@ -95,7 +99,7 @@ class Phase(FrozenModel):
     """For the rapporteur: due together with the last turns of the phase before it, without hearing them."""
     panel: Literal["every judge", "first judge"] = "every judge"
     when: Condition = Default(default_factory=Condition)
-    on: Literal["convergence", "findings"] | None = None
+    triggered_by: Literal["convergence", "findings"] | None = Default(default=None, alias="on")
     """What triggers it: `convergence`, where the ballots of the round find that sides converge and an intervention
     follows; `findings`, where the check of the decision brief found something. None: it needs no trigger."""
     reply: str = "text"

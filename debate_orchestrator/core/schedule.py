@@ -98,11 +98,11 @@ def _declined(debate: DebateState, slot_index: int) -> bool:
 def _seats(debate: DebateState, slot: Slot) -> list[tuple[str, ...]]:
     """The seats that take a turn in a slot, stage by stage."""
     order = debate.plan.speaking_order
-    if slot.phase.on == "findings" and not rapporteur.decision_brief_findings(debate):
+    if slot.phase.triggered_by == "findings" and not rapporteur.decision_brief_findings(debate):
         return []
     if "findings" in debate.format.shapes.get(slot.phase.reply, {}) and rapporteur.decision_brief(debate) is None:
         return []  # nothing was written that could be checked
-    if slot.phase.on == "convergence":
+    if slot.phase.triggered_by == "convergence":
         if not tally.intervened(debate, slot.round or 0):
             return []
         answering = tally.diverging_sides(debate, slot.round or 0)
@@ -169,10 +169,14 @@ def last_slot_id(debate: DebateState, *, count_uncalled_briefs: bool = False) ->
     slots = debate.plan.slots
     last = max(n for n, slot in enumerate(slots) if slot.turn_id("") in begun)
     for n, slot in enumerate(slots[last + 1 :], start=last + 1):
-        if slot.round != slots[last].round or slot.phase.on or set(slot.phase.seats) & set(debate.format.sides):
+        if (
+            slot.round != slots[last].round
+            or slot.phase.triggered_by
+            or set(slot.phase.seats) & set(debate.format.sides)
+        ):
             break
         last = n
-    left = [slot for slot in slots[last + 1 :] if not slot.after_rounds and not slot.phase.on]
+    left = [slot for slot in slots[last + 1 :] if not slot.after_rounds and not slot.phase.triggered_by]
     return slots[last].turn_id("") if left else None
 
 
@@ -201,7 +205,9 @@ def can_change_issues(debate: DebateState) -> bool:
 def last_slots(debate: DebateState) -> Mapping[str, int]:
     """Seat to the number of the last slot in which it has a turn whatever is found."""
     certain = [
-        (n, slot) for n, slot in enumerate(debate.plan.slots) if not slot.phase.on and not debate.is_skipped(slot)
+        (n, slot)
+        for n, slot in enumerate(debate.plan.slots)
+        if not slot.phase.triggered_by and not debate.is_skipped(slot)
     ]
     return MappingProxyType({seat: n for n, slot in certain for seat in slot.phase.seats})
 

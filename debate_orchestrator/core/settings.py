@@ -275,9 +275,9 @@ def _fewer_rounds(format: Format) -> str:
         return ""
     advice = f" More than {limits.most} tend to produce diminishing returns"
     advice += "; 4 or 5 is a good cap" if limits.most > 4 else ""
-    if limits.insist <= limits.most:
+    if limits.maximum_if_insisted <= limits.most:
         return f"{advice}."
-    beyond = " to ".join(str(n) for n in dict.fromkeys((limits.most + 1, limits.insist)))
+    beyond = " to ".join(str(n) for n in dict.fromkeys((limits.most + 1, limits.maximum_if_insisted)))
     return with_hint(f"{advice}.", f"`insist` for {beyond}")
 
 
@@ -313,7 +313,7 @@ def _problems(name: str, value: Any, others: Mapping[str, Any], format: Format) 
         case "positions":
             yield from _position_problems(value, format)
         case "rounds":
-            if value > (format.rounds.insist if others.get("insist") else format.rounds.most):
+            if value > (format.rounds.maximum_if_insisted if others.get("insist") else format.rounds.most):
                 yield value_problem(name, value, format)
         case "strictness" | "first":
             if value not in (format.sides if name == "first" else format.rubric.strictness):

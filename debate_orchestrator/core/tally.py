@@ -109,7 +109,7 @@ def judge_round(debate: DebateState, round: int) -> JudgedRound:
         if absent
         else round_result(round, round_votes, format.sides, debate.opened.settings.quorum, debate.plan.winner_of_label)
     )
-    answering = [slot for slot in debate.plan.slots_by_round[round] if slot.phase.on == "convergence"]
+    answering = [slot for slot in debate.plan.slots_by_round[round] if slot.phase.triggered_by == "convergence"]
     wants_intervention = found.detected and any(not debate.is_skipped(slot) for slot in answering)
     before = range(round - format.intervention.most_in_a_row, round)
     intervened = (

@@ -46,7 +46,7 @@ def entries_for(debate: DebateState, listener: Turn) -> list[TranscriptEntry]:
     turns = schedule.heard(debate, listener)
     if not listener.mirrored:
         return [entry(debate, turn) for turn in turns]
-    phases = groupby(turns, key=lambda turn: (turn.round, turn.after_rounds, turn.phase.title, turn.phase.on))
+    phases = groupby(turns, key=lambda turn: (turn.round, turn.after_rounds, turn.phase.title, turn.phase.triggered_by))
     return [mirrored for _, group in phases for mirrored in _mirrored(debate, list(group))]
 
 

@@ -236,7 +236,7 @@ def _earlier_debate(debate: DebateState, source: str, digest: str) -> EarlierDeb
     """What went on in a finished debate, and what its panel decided."""
     rounds = range(1, debate.rounds + 1)
     verdict, before = tally.verdict(debate), debate.opened.earlier_debate
-    answered = {turn.round for turn in schedule.turns_taken(debate) if turn.phase.on is not None}
+    answered = {turn.round for turn in schedule.turns_taken(debate) if turn.phase.triggered_by is not None}
     speakers = {side: ", ".join(debate.cast[side]) for side in debate.format.sides}
     return EarlierDebate(
         source=source,

@@ -100,8 +100,8 @@ def unrolled(
         section = f"round {slot.round}" if slot.round is not None else "closing" if slot.after_rounds else "before"
         taken = slot.stages(format.sides, judge_seats(1))
         how = "alone" if sum(len(seats) for seats in taken) < 2 else str(slot.phase.order)
-        if slot.phase.on:
-            how = f"only on {slot.phase.on}{', those it names' * (slot.phase.on == 'convergence')}"
+        if slot.phase.triggered_by:
+            how = f"only on {slot.phase.triggered_by}{', those it names' * (slot.phase.triggered_by == 'convergence')}"
         how = "with the one before" if slot.phase.with_previous else how
         if option := slot.phase.option:
             setting = option.replace(" ", "_")

@@ -113,7 +113,7 @@ class Announcer:
             self._round = first.round
             banner = filled_announcement(debate.format.labels.round, round=first.round, rounds=debate.rounds)
             yield Announcement("round", banner)
-        if first.phase.on == "convergence":
+        if first.phase.triggered_by == "convergence":
             yield from _intervention(debate, stage)
 
 
@@ -221,7 +221,7 @@ def _reported(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
         if count:
             return
     checked = any("findings" in debate.format.shapes.get(phase.reply, {}) for phase in debate.format.after)
-    stands = not checked or "findings" in reply.data or turn.phase.on is not None
+    stands = not checked or "findings" in reply.data or turn.phase.triggered_by is not None
     if stands:
         yield from _recommended(debate, turn)
 

@@ -320,7 +320,7 @@ def _round(debate: DebateState, n: int, turns: Mapping[str, TurnReport]) -> Roun
     own = [turn for turn in schedule.turns_taken(debate) if turn.round == n]
     judged = [turn for turn in own if turn.judging and debate.shape(turn) is not None]
     votes, result = tuple(tally.votes(debate, n)), tally.result(debate, n)
-    forced = tuple(turns[turn.id] for turn in own if turn.phase.on)
+    forced = tuple(turns[turn.id] for turn in own if turn.phase.triggered_by)
     quorum = debate.opened.settings.quorum
     return RoundReport(
         number=n,
@@ -334,7 +334,7 @@ def _round(debate: DebateState, n: int, turns: Mapping[str, TurnReport]) -> Roun
         intervened=tally.intervened(debate, n),
         intervention_turns=tuple(turn.id for turn in forced),
         converged_again=tally.converged_again(debate, n),
-        speeches=tuple(turns[turn.id] for turn in own if turn not in judged and not turn.phase.on),
+        speeches=tuple(turns[turn.id] for turn in own if turn not in judged and not turn.phase.triggered_by),
         ballots=tuple(turns[turn.id] for turn in judged),
         forced=forced,
         intervention=filled_announcement(debate.format.labels.intervention, round=n),

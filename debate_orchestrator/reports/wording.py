@@ -261,7 +261,7 @@ def _missing(debate: DebateState, turn: Turn) -> str:
     shape = debate.shape(turn) or {}
     if "findings" in shape:
         return "Decision brief not checked"
-    if turn.phase.on == "findings":
+    if turn.phase.triggered_by == "findings":
         return "Decision brief not corrected after its check"
     if "recommendation" in shape:
         return "No decision brief"

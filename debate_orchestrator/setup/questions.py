@@ -116,7 +116,7 @@ class SetupQuestions:
             yield from ((f"position_{side}", side in positions) for side in self.format.sides)
         yield "positions_ok", progress.positions_ok
         limits = self.format.rounds
-        if limits.insist > 1:
+        if limits.maximum_if_insisted > 1:
             yield "rounds", "rounds" in given
         number = given.get("rounds", 1)
         if number != answers.AUTO and number > limits.most:
@@ -230,7 +230,7 @@ class SetupQuestions:
         phases = self.format.round
         if {"challenge", "rebuttal"} <= {phase.name for phase in phases}:
             return self.words.quick
-        titles = dict.fromkeys(phase.title for phase in phases if phase.on is None)
+        titles = dict.fromkeys(phase.title for phase in phases if phase.triggered_by is None)
         return self.words.each.format(phases=", ".join(titles))
 
     def _schema(self, name: str) -> dict[str, Any]:
@@ -434,7 +434,7 @@ class SetupQuestions:
     def _take_rounds(self, state: SetupState, text: str, source: Source) -> SetupState:
         if text.lower() == answers.AUTO and self.format.can_end_without_new_ground:
             return with_answers(without_answers(state, "insist"), source, rounds=answers.AUTO)
-        number = answers.rounds(text, self.format.rounds.insist)
+        number = answers.rounds(text, self.format.rounds.maximum_if_insisted)
         if number is None:
             raise BadSettings(value_problem("rounds", text, self.format))
         same = state.given.get("rounds") == number

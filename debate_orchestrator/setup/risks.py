@@ -179,7 +179,7 @@ def of_debate(opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Risk
         if any(model_spec.kind(spec) == model_spec.FETCH for spec in specs):
             found.append(_pages(seat))
     found += of_prompts(opened.format, opened.templates)
-    rounds, maximum = opened.settings.rounds, opened.format.rounds.insist
+    rounds, maximum = opened.settings.rounds, opened.format.rounds.maximum_if_insisted
     if rounds > maximum:
         found.append(
             Risk(kind="rounds", where="setup.rounds", what=f"{rounds} rounds, where its format takes {maximum}")
