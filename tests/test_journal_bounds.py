@@ -117,7 +117,9 @@ def test_an_announcement_forges_nothing() -> None:
     """An announcement with markdown or HTML is shown as text in the report."""
     first, *rest = played(lambda turn: converged(turn, 3), rounds=3)
     assert isinstance(first, Opened)
-    labels = first.format.labels.model_copy(update={"divergence": "<b>", "intervention": "<i>", "persisted": "# <u>"})
+    labels = first.format.labels.model_copy(
+        update={"divergence": "<b>", "intervention": "<i>", "converged_again": "# <u>"}
+    )
     changed = first.model_copy(update={"format": first.format.model_copy(update={"labels": labels})})
     text = markdown.render(build_report(entries([changed, *rest])))
 

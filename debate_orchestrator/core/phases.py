@@ -197,10 +197,12 @@ class AnnouncementTexts(FrozenModel):
     """What is announced, word for word, `labels` in a format; {round} and {rounds} are filled in (see
     `filled_announcement`)."""
 
+    model_config = ConfigDict(serialize_by_alias=True)
+
     round: Line = "--- ROUND {round} OF {rounds} ---"
     intervention: Line = "[INTERVENTION - ROUND {round}]"
     divergence: Line = "[FORCED DIVERGENCE]"
-    persisted: Line = "The sides converged again right after an intervention."
+    converged_again: Line = Default("The sides converged again right after an intervention.", alias="persisted")
     """What is said where they did: see `tally.converged_again`."""
     final: Line = "[JUDGE - FINAL VERDICT]"
 

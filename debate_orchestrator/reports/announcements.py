@@ -277,7 +277,7 @@ def _round(debate: DebateState, n: int) -> Iterator[Announcement]:
     yield Announcement("scores", text)
     yield from _reasons(debate, tally.ballots(debate, n))
     if tally.converged_again(debate, n):
-        yield Announcement("intervention", debate.format.labels.persisted)
+        yield Announcement("intervention", debate.format.labels.converged_again)
     yield from _changed(debate, votes)
 
 

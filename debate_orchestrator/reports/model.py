@@ -220,7 +220,7 @@ def _report(entries: Sequence[Entry], reviews: GatheredReviews | None) -> Report
         after=after,
         finals=finals,
         dissent_turn=record.id if record else "",
-        converged_again=debate.format.labels.persisted if tally.rounds_converged_again(debate) else None,
+        converged_again=debate.format.labels.converged_again if tally.rounds_converged_again(debate) else None,
         places={turn.id: (turn.round or 0, f"{turn.phase.name} {turn.seat.upper()}") for turn in shown_turns},
     )
     return report.model_copy(update={"summary": summary_line(report, None)})
