@@ -1,4 +1,4 @@
-"""The state of a debate as frozen data: what its events so far add up to. `fold` makes it."""
+"""The state of a debate as frozen data, which `fold` makes of its events so far."""
 
 from __future__ import annotations
 
