@@ -1,4 +1,4 @@
-"""The report model: all that a report says, worked out once from a journal. Every type of report file is rendered from it."""
+"""The report model: all that a report says, worked out once from a journal. Every type of file is rendered from it."""
 
 from __future__ import annotations
 
