@@ -262,7 +262,7 @@ class Format(FrozenModel):
             yield ("each_round",), "each_round needs a phase with the option each round"
 
     def _double_votes(self, group: str, phases: Sequence[Phase]) -> Iterator[tuple[int, str]]:
-        """What is wrong with the votes among the phases of a group: the number of a phase, and what."""
+        """The problems with the votes of a group of phases, each with the index of the phase that has it."""
         voting = [n for n, phase in enumerate(phases) if self.is_vote(phase)]
         for n, phase in [(n, phases[n]) for n in voting]:
             if any(phases[earlier].when.meets(phase.when) for earlier in voting if earlier < n):

@@ -359,7 +359,7 @@ def seats_of_cast(format: Format) -> tuple[str, ...]:
 
 
 def cast_problems(cast: Mapping[Any, Any], format: Format) -> Iterator[str]:
-    """What is wrong with a cast of any values: seats that the format does not have, and what names no model."""
+    """The problems of a cast, whose values may have any type: seats that the format lacks, and specs of no model."""
     seats = seats_of_cast(format)
     if unseated := [seat for seat in cast if seat not in seats]:
         sentence = f"cast: the format {format.name} has no seat {short_repr(unseated)[1:-1]}, only {', '.join(seats)}."

@@ -26,8 +26,8 @@ def visible_speech(debate: DebateState, turn: Turn) -> VisibleText:
 
 
 def visible_text(debate: DebateState, text: str, phase: Phase | None = None, *, parts: int = 1) -> VisibleText:
-    """What others hear of a text, which is held to the length of a phase where one is named. `parts` is the number of
-    texts in its reply, which share what is looked up for a turn."""
+    """The part of a text that others hear, cut to the length of `phase` if there is one. `parts` is the number of texts
+    in its reply: a turn has a number of quotes that are looked up, and the texts share it."""
     format, context_texts = debate.format, [file.text for file in debate.opened.context]
     return make_visible(
         text,

@@ -169,9 +169,10 @@ def _start_with_code(text: str, code: ReplyCode) -> int | None:
 
 
 def _repaired_with_code(rest: str, public: str, code: ReplyCode) -> dict[tuple[int, int], tuple[str, Found]]:
-    """The objects with the code that are JSON once their punctuation is repaired: where each stands, its text and what
-    it says. `public` is the `rest` of a reply without private working. A text that does not stand in the reply as it
-    is was joined from two parts by what was left out between them, and is no object of its writer's."""
+    """The objects with the code that are JSON once their punctuation is repaired: the place of each, to its text and
+    its values. `public` is the `rest` of a reply without private working. A text that is in `public` but not in `rest`
+    was joined from two parts when the working between them was left out. Its writer wrote no such object, so it is
+    skipped."""
     parts = dict.fromkeys((*_balanced(rest), *_outermost(rest), *_outermost(public)))
     coded = [part for part in parts if part.casefold().count(code.text.casefold()) > 1][:_MAX_PARTS]
     found: dict[tuple[int, int], tuple[str, Found]] = {}
@@ -201,7 +202,7 @@ def _public(text: str, bare: str) -> str:
 
 
 def _changes(text: str, part: str, public: str = "") -> list[str]:
-    """What was left out around a part of a text, of which `public` is what is not private."""
+    """A line for each piece that was left out around a part of a text. `public` is the text without private working."""
     whole = text.strip()
     bare = _without_fence(whole)
     if part == bare:

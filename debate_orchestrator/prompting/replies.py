@@ -129,8 +129,8 @@ def _may_end_early(text: str, reading: NormalizedReply, code: ReplyCode | None) 
 
 
 def _check_quality(debate: DebateState, turn: Turn, structured: dict[str, Any]) -> None:
-    """Raises BadReply for a rapporteur's reply that should be better. That is asked once only: what its writer
-    leaves as it is has its shape, and the report says what is wrong with it."""
+    """Raises BadReply for a rapporteur's reply that has its shape and should be better. A better one is asked for only
+    once; after that the reply counts, and the report shows its problems."""
     first = turn.role == RAPPORTEUR and not rapporteur.was_sent_back(debate, turn)
     if first and (found := rapporteur.quality_problems(debate, turn, structured)):
         raise BadReply(rapporteur.resend_problems(turn, found))

@@ -448,8 +448,8 @@ def _follow_up(finals: Iterable[TurnReport]) -> Iterator[FollowUp]:
 
 
 def _links(debate: DebateState, turn: Turn) -> Iterator[ArgumentLink]:
-    """What a turn attacks: the other side's latest case. What it answers: the challenge of its round, or else what
-    was heard last."""
+    """The links from a turn to others. A challenge attacks the other side's latest case. A rebuttal answers the
+    challenge of its round, or else the speech that was heard last."""
     name = turn.phase.name
     if name not in (CHALLENGE, REBUTTAL) or speech_rules.declined(debate, turn.id):
         return
