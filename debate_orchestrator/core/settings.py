@@ -87,7 +87,7 @@ class Settings(FrozenModel):
     ] = {}
     """Side to the position it argues; empty if they are to be derived."""
     insist: Annotated[_Switch, Setting(in_estimate=True)] = False
-    """Whether the user wants more rounds than usual: up to `rounds.insist` of the format in place of `rounds.most`."""
+    """Whether the user wants more rounds than usual: up to the `insist` of its format's `rounds`."""
     rounds: Annotated[
         int,
         Strict(),
