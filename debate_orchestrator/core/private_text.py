@@ -124,8 +124,8 @@ class PrivateFilter:
         self._silent = True
 
     def feed(self, piece: str) -> str:
-        """What of the text so far is for others, and was not given before. Where `restarts` has grown, whatever was
-        given before is private after all."""
+        """The part of the text so far that is for others and was not given before. Where `restarts` has grown, all that
+        was given before is private after all."""
         raw = self._raw + piece
         waiting = _WAITING.search(raw, max(0, len(raw) - 60))
         raw, self._raw = (raw[: waiting.start()], waiting[0]) if waiting else (raw, "")

@@ -188,8 +188,9 @@ def early_end(debate: DebateState) -> EndedEarly:
 
 
 def can_change_issues(debate: DebateState) -> bool:
-    """Whether the rapporteur's list of issues can be changed now: it was drawn up last, and nothing that argues to it
-    has a reply or was called for. In a debate that is judged again it was argued to long ago."""
+    """Whether the rapporteur's list of issues can be changed now: it was drawn up last, and no turn
+    that argues to it has a reply or was called for. Never in a debate that is judged again, whose speeches argue to
+    it already."""
     if (
         debate.opened.earlier_debate is not None
         or len(debate.stages) < 2

@@ -51,8 +51,8 @@ class QuestionCounts(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class DebatePlan:
-    """What the event `Opened` alone decides, and no later event changes. A slot id is the id of its turns without a
-    seat. All states of a debate share one."""
+    """The part of a state that follows from the event `Opened` alone, so that no later event changes it. All states of
+    a debate share one. A slot id is the id of the slot's turns without a seat."""
 
     slots: tuple[Slot, ...]
     """Every slot that the debate may have, in order."""
