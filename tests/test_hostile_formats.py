@@ -73,7 +73,8 @@ def replaced(value: Any, changes: Mapping[str, str]) -> Any:
         case str():
             return changes.get(value, value)
         case BaseModel():
-            return {name: replaced(getattr(value, name), changes) for name in type(value).model_fields}
+            fields = type(value).model_fields.items()
+            return {field.alias or name: replaced(getattr(value, name), changes) for name, field in fields}
         case Mapping():
             return {replaced(key, changes): replaced(one, changes) for key, one in value.items()}
         case list() | tuple():
