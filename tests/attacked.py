@@ -15,8 +15,8 @@ from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.phases import CLERK, JUDGE, Turn
 from debate_orchestrator.core.reply import FoundPage, Reply
 from debate_orchestrator.core.reply_check import MAX_TEXT_LENGTH, MAX_URL_LENGTH
-from debate_orchestrator.core.schema import Field, Shape, ShapeContext, applies, fields_asked
 from debate_orchestrator.core.settings import Settings
+from debate_orchestrator.core.shape import Field, Shape, ShapeContext, applies, fields_asked
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.visible_text import make_visible
 from debate_orchestrator.formats import loader

@@ -27,7 +27,7 @@ from debate_orchestrator.evidence import addresses, match, pages
 from debate_orchestrator.evidence.fetch import RobotsRules
 from debate_orchestrator.evidence.states import NotFetched
 from debate_orchestrator.prompting import replies
-from debate_orchestrator.prompting.reply_code import Code
+from debate_orchestrator.prompting.reply_code import ReplyCode
 from debate_orchestrator.providers import call_errors
 from debate_orchestrator.reports import compare, markup, reviews
 from debate_orchestrator.reports.html import page, writer
@@ -148,7 +148,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "exchange": lambda text: Mirror(opened().format).text(text),
     "structured": tried(lambda text: replies.parse_structured("x", text), "{}", '{"a": "{}"}', "```json\n{}\n```"),
     "with a code": tried(
-        lambda text: replies._found("x", text, Code(field="code", end_field="end_code", text="BCDFGH")),
+        lambda text: replies._found("x", text, ReplyCode(field="code", end_field="end_code", text="BCDFGH")),
         '{"code": "BCDFGH", "end_code": "BCDFGH"} {}',
         '{"code": "BCDFGH", "a": "{}", "end_code": "BCDFGH",}',
         "BCDFGH {}",

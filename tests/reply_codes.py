@@ -9,9 +9,9 @@ from typing import Any
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.phases import Turn
-from debate_orchestrator.core.schema import Shape
+from debate_orchestrator.core.shape import Shape
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.prompting.reply_code import Code, code_for, coded_shape, with_codes
+from debate_orchestrator.prompting.reply_code import ReplyCode, code_for, coded_shape, with_codes
 
 SECRET = b"a secret of a machine, 32 bytes!"
 _EARLIER = r"^[BCDFGHJKLMNPQRSTVWXZ]{6} "
@@ -22,7 +22,7 @@ _shapes: dict[str, Shape] = {}
 """A code to the coded shape of its reply."""
 
 
-def code_of(debate: DebateState, turn: Turn | None = None, by: str = "host", secret: bytes = SECRET) -> Code:
+def code_of(debate: DebateState, turn: Turn | None = None, by: str = "host", secret: bytes = SECRET) -> ReplyCode:
     """The code of a turn with a structured reply, by default the first that is due."""
     turn = turn or debate.due[0]
     code = code_for(debate, turn, by, lambda: secret)
@@ -31,7 +31,7 @@ def code_of(debate: DebateState, turn: Turn | None = None, by: str = "host", sec
     return code
 
 
-def signed(reply: dict[str, Any], code: Code) -> dict[str, Any]:
+def signed(reply: dict[str, Any], code: ReplyCode) -> dict[str, Any]:
     """A reply with the code of `code_of` in its places, and its fields in the order of the shape."""
     return with_codes(_shapes[code.text], reply, code)
 

@@ -8,7 +8,7 @@ from debates import entries, played
 from scripted_debates import events as events_of
 
 from debate_orchestrator.core.fold import fold
-from debate_orchestrator.core.schema import Shape
+from debate_orchestrator.core.shape import Shape
 from debate_orchestrator.reports.reviews import VERSION, GatheredReviews, ReviewForm
 from debate_orchestrator.storage.journal_lines import Entry
 

@@ -23,14 +23,14 @@ from debate_orchestrator.core.events import BriefSent, ContextFile, Event, Rejec
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.reply_check import check
-from debate_orchestrator.core.schema import Field, ShapeContext
+from debate_orchestrator.core.shape import Field, ShapeContext
 from debate_orchestrator.engine import transcript_file
 from debate_orchestrator.engine.estimate import estimate
 from debate_orchestrator.engine.transcript_file import MAX_MARKERS, MAX_SPEECHES
 from debate_orchestrator.host.turns_folder import earlier_briefs
 from debate_orchestrator.prompting import json_object
 from debate_orchestrator.prompting.briefs import brief, brief_file
-from debate_orchestrator.prompting.reply_code import Code
+from debate_orchestrator.prompting.reply_code import ReplyCode
 from debate_orchestrator.reports import markdown, markup
 from debate_orchestrator.reports.html import page, writer
 from debate_orchestrator.reports.html.writer import HtmlWriter
@@ -144,7 +144,7 @@ def test_a_report_is_read_back_within_a_budget(monkeypatch: pytest.MonkeyPatch) 
     assert calls(lambda: transcript_file.parse(long, "x")) < 1.6 * calls(lambda: transcript_file.parse(short, "x"))
 
 
-CODED = Code(field="code", end_field="end_code", text="BCDFGH")
+CODED = ReplyCode(field="code", end_field="end_code", text="BCDFGH")
 
 
 @for_each(["word ", "<think>x</think>\n", "`<think>` ", "```\n<think>\n```\n"])

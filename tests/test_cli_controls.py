@@ -125,7 +125,7 @@ def test_the_list_is_changed_before_any_side_is_asked(here: Path, monkeypatch: p
         debate = asyncio.run(hold(held))
 
     kinds = [event.kind for event in read(J).events if event.kind in ("issues_changed", "spoke")]
-    assert debate.issues is not None and kinds == ["issues_changed", "spoke", "spoke"]
+    assert debate.changed_issues is not None and kinds == ["issues_changed", "spoke", "spoke"]
 
 
 def test_leaving(server: Server) -> None:

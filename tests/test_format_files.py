@@ -102,7 +102,7 @@ def test_keys_are_replaced_and_four_go_deeper(here: Path) -> None:
     assert made.labels == base.labels.model_copy(update={"final": "The End"})
     assert (made.lines.concede, made.lines.decline) == (base.lines.concede, "No.")
     assert (list(made.shapes["final"]), made.shapes["ballot"]) == (["winner"], base.shapes["ballot"])
-    assert (made.after, made.rounds.insist, made.rubric) == ((), 8, base.rubric)
+    assert (made.after, made.rounds.maximum_if_insisted, made.rubric) == ((), 8, base.rubric)
 
 
 def test_templates_are_inherited_by_their_path(here: Path) -> None:
@@ -234,8 +234,8 @@ def unnamed(made: Format) -> Format:
     """A format without what its folder gives it: its name, its rubric's, and where its templates lie."""
     data = made.model_dump() | {"name": "x"}
     data["rubric"]["name"] = "x"
-    for group in source_module.GROUPS:
-        for phase in data[group]:
+    for section in source_module.SECTIONS:
+        for phase in data[section]:
             phase["template"] = (phase["template"] or phase["name"]).rpartition("/")[2]
     return Format.model_validate(data)
 

@@ -25,7 +25,7 @@ from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.json_schema import json_schema
 from debate_orchestrator.core.reply_check import check
-from debate_orchestrator.core.schema import Field, Shape, ShapeContext
+from debate_orchestrator.core.shape import Field, Shape, ShapeContext
 from debate_orchestrator.engine import dry_run
 from debate_orchestrator.engine.estimate import estimate
 from debate_orchestrator.prompting import replies

@@ -25,7 +25,7 @@ from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Event, StructuredReplyGiven
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.schema import Condition, Field, Shape, ShapeContext, applies, fields_asked, names_turns
+from debate_orchestrator.core.shape import Condition, Field, Shape, ShapeContext, applies, fields_asked, names_turns
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import format_check
 from debate_orchestrator.reports import json as json_report
@@ -73,7 +73,8 @@ def replaced(value: Any, changes: Mapping[str, str]) -> Any:
         case str():
             return changes.get(value, value)
         case BaseModel():
-            return {name: replaced(getattr(value, name), changes) for name in type(value).model_fields}
+            fields = type(value).model_fields.items()
+            return {field.alias or name: replaced(getattr(value, name), changes) for name, field in fields}
         case Mapping():
             return {replaced(key, changes): replaced(one, changes) for key, one in value.items()}
         case list() | tuple():

@@ -17,7 +17,7 @@ from journals import opened as small_opening
 from pydantic import ValidationError
 
 from debate_orchestrator.core.events import EVENT, Noted, Opened, Rejected, Spoke, StructuredReplyGiven
-from debate_orchestrator.core.schema import Field
+from debate_orchestrator.core.shape import Field
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.storage.journal import JournalWriter, must_be_new, read, stated_first_hash
@@ -117,7 +117,9 @@ def test_an_announcement_forges_nothing() -> None:
     """An announcement with markdown or HTML is shown as text in the report."""
     first, *rest = played(lambda turn: converged(turn, 3), rounds=3)
     assert isinstance(first, Opened)
-    labels = first.format.labels.model_copy(update={"divergence": "<b>", "intervention": "<i>", "persisted": "# <u>"})
+    labels = first.format.labels.model_copy(
+        update={"divergence": "<b>", "intervention": "<i>", "converged_again": "# <u>"}
+    )
     changed = first.model_copy(update={"format": first.format.model_copy(update={"labels": labels})})
     text = markdown.render(build_report(entries([changed, *rest])))
 

@@ -25,7 +25,7 @@ from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.core.reply_check import check
-from debate_orchestrator.core.schema import Field, Shape, ShapeContext
+from debate_orchestrator.core.shape import Field, Shape, ShapeContext
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.budget import unpriced_seats
 from debate_orchestrator.engine.estimate import estimate

@@ -41,7 +41,7 @@ def test_a_decision_brief_that_is_off_the_schedule_breaks_nothing(here: Path) ->
     reopened = apply(debate, Reopened())
 
     assert (left := set(debate.turns) - set(reopened.turns)) and left <= set(reopened.replies)
-    assert rapporteur.left_standing(reopened) == rapporteur.left_standing(debate)
+    assert rapporteur.decision_brief_problems(reopened) == rapporteur.decision_brief_problems(debate)
     assert rapporteur.sent_back(reopened) == rapporteur.sent_back(debate)
     assert all(brief(reopened, turn) for turn in reopened.turns.values())
     assert audience_question(reopened, "Why?").question == "Why?"

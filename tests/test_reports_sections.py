@@ -15,7 +15,7 @@ from hypothesis import given
 from puppets import ballot, final
 from scripted_debates import evidence, report, rules, scored, section
 
-from debate_orchestrator.core.schema import Field, Shape
+from debate_orchestrator.core.shape import Field, Shape
 from debate_orchestrator.reports import markup
 from debate_orchestrator.reports.markdown import MarkdownWriter
 from debate_orchestrator.reports.rich_text import FieldText

@@ -14,7 +14,7 @@ from debate_orchestrator.formats import loader
 from debate_orchestrator.setup import answers
 from debate_orchestrator.setup.answers import block_lines, message_line
 from debate_orchestrator.setup.questions import SetupQuestions
-from debate_orchestrator.setup.state import Propose, QuestionTexts, Ready, SetupQuestion, SetupState
+from debate_orchestrator.setup.state import ModeratorTask, QuestionTexts, Ready, SetupQuestion, SetupState
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadSettings
 
@@ -110,14 +110,14 @@ class TestTopic:
             said(setup_questions, SetupState(), ("topic", "indentation"), ("topic", MUDDY), ("framing", own))
         )
 
-        assert isinstance(now, Propose)
+        assert isinstance(now, ModeratorTask)
         assert now.values["heard"] == ("indentation", own)
 
     def test_a_correction_is_restated_and_confirmed_again(self, setup_questions: SetupQuestions) -> None:
         """An answer other than yes or no corrects the restatement, which must then be confirmed again."""
         state = said(setup_questions, SetupState(), *TO_POSITIONS[:2], ("topic_ok", "only for Python"))
 
-        assert isinstance(setup_questions.next(state), Propose)
+        assert isinstance(setup_questions.next(state), ModeratorTask)
         assert "topic" not in state.given
 
     @pytest.mark.parametrize(("answer", "meant"), [("yse", "yes"), ("yess", "yes"), ("noo", "no")])
@@ -158,7 +158,7 @@ class TestPositions:
         state = said(setup_questions, SetupState(), *TO_ROUNDS[:-1], ("positions_ok", "no"), ("positions", "auto"))
         now = setup_questions.next(state)
 
-        assert isinstance(now, Propose)
+        assert isinstance(now, ModeratorTask)
         assert now.values["rejected"] == ({"a": PAIR["a"], "b": PAIR["b"]},)
 
     def test_one_position_can_be_changed(self, setup_questions: SetupQuestions) -> None:
@@ -322,7 +322,7 @@ class TestGoingBack:
             said(setup_questions, state, ("topic", {**CLEAR, "restated": "Vim."}), ("topic_ok", "yes"))
         )
 
-        assert isinstance(now, Propose)
+        assert isinstance(now, ModeratorTask)
         assert now.name == "positions"
 
     def test_other_positions_and_back(self) -> None:
@@ -367,7 +367,7 @@ class TestGoingBack:
                 state = again(setup_questions, state, keys[place % len(keys)], answer) if keys else state
             except BadSettings:
                 continue
-            assert isinstance(setup_questions.next(state), SetupQuestion | Propose | Ready)
+            assert isinstance(setup_questions.next(state), SetupQuestion | ModeratorTask | Ready)
             assert {"strictness", "output"} <= set(state.given)
 
 

@@ -17,19 +17,19 @@ from debate_orchestrator.core.events import Rejected
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.reply_check import beyond_limits, check
 from debate_orchestrator.core.schedule import shape_context
-from debate_orchestrator.core.schema import Condition, Field, Shape, ShapeContext
+from debate_orchestrator.core.shape import Condition, Field, Shape, ShapeContext
 from debate_orchestrator.core.transcript_entries import as_text
 from debate_orchestrator.prompting.briefs import MAX_FORMER_LENGTH, Brief, brief
 from debate_orchestrator.prompting.normalize import normalize
 from debate_orchestrator.prompting.replies import parse_reply
-from debate_orchestrator.prompting.reply_code import Code, coded_shape, with_codes
+from debate_orchestrator.prompting.reply_code import ReplyCode, coded_shape, with_codes
 from debate_orchestrator.reports.rich_text import FieldText
 from debate_orchestrator.util.errors import MAX_LISTED, MAX_TOLD_LENGTH, BadReply
 
 CONTEXT = ShapeContext(
     sides=("a", "b"), criteria=(), least=1, most=10, rounds=1, strictness="strict", issues=("I1", "I2"), options=("x",)
 )
-CODE = Code(field="code", end_field="end_code", text="BCDFGH")
+CODE = ReplyCode(field="code", end_field="end_code", text="BCDFGH")
 NO_SIDES: dict[str, frozenset[str]] = {"a": frozenset(), "b": frozenset()}
 NOT_ASKED = Condition(option=tuple(f"o{n}" for n in range(95)))
 
@@ -154,5 +154,5 @@ def test_a_brief_for_another_draft_has_the_first_problems_of_the_last_one() -> N
     debate = decision.at("final.brief-revised.rapporteur", script)
     shown = brief(debate, debate.due[0]).messages[-1].parts[-1].rpartition("<<< FOUND")[2].partition("\nEND ")[0]
 
-    assert len(rapporteur.left_standing(debate)) > 100
+    assert len(rapporteur.decision_brief_problems(debate)) > 100
     assert shown.count("\n- ") == MAX_LISTED + 1 and "there are more problems than these 20." in shown

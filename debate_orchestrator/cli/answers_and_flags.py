@@ -25,7 +25,7 @@ from debate_orchestrator.providers import casting
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.answers import cast_by_seat, filled, format_of, make_settings, number, rapporteur_note
 from debate_orchestrator.setup.questions import SetupQuestions, question_texts
-from debate_orchestrator.setup.state import Propose, Ready, load, read_file
+from debate_orchestrator.setup.state import ModeratorTask, Ready, load, read_file
 from debate_orchestrator.storage.paths import REPORT, DebateFiles, free_report
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import (
@@ -252,7 +252,9 @@ def _check_finished(path: str, format_name: str) -> None:
     now = setup_questions_of(path, format_name).next(load(path))
     if isinstance(now, Ready):
         return
-    left = f"{now.turn} is still to be answered" if isinstance(now, Propose) else f"the question `{now.key}` is open"
+    left = (
+        f"{now.turn} is still to be answered" if isinstance(now, ModeratorTask) else f"the question `{now.key}` is open"
+    )
     raise BadSettings(f"{path} holds a setup conversation in which {left}. Go on with `{command('ask', path)}`.")
 
 

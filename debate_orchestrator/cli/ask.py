@@ -15,7 +15,7 @@ from debate_orchestrator.host.setup import AskResult
 from debate_orchestrator.host.setup import ask as ask_host
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.answers import format_of, make_settings
-from debate_orchestrator.setup.state import Propose, Ready, SetupQuestion
+from debate_orchestrator.setup.state import ModeratorTask, Ready, SetupQuestion
 from debate_orchestrator.storage.paths import REPORT, DebateFiles
 from debate_orchestrator.util.data import MAX_SIZE
 from debate_orchestrator.util.errors import BadSettings
@@ -76,7 +76,7 @@ def _as_json(arguments: argparse.Namespace, result: AskResult, lacking: Sequence
         case SetupQuestion() as question:
             fields |= {"status": "ask"} | ({} if arguments.dialog else {"question": _single(question)})
             fields |= {"questions": [_for_a_tool(question) for question in result.together]}
-        case Propose() as work if result.turn_files is not None:
+        case ModeratorTask() as work if result.turn_files is not None:
             turn: dict[str, Any] = {"turn": work.turn, "seat": "moderator", "title": f"Setup: {work.name}"}
             turn |= {"brief": result.turn_files.brief, "reply": result.turn_files.reply, "wants": "json"}
             fields |= {

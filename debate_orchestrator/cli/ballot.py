@@ -19,7 +19,7 @@ from debate_orchestrator.cli.consent import STANDARD_INPUT, STDIN
 from debate_orchestrator.cli.journals import journal_named
 from debate_orchestrator.cli.output import at_terminal, page, print_json, print_status, say
 from debate_orchestrator.core.json_schema import json_schema
-from debate_orchestrator.core.schema import Field, Shape
+from debate_orchestrator.core.shape import Field, Shape
 from debate_orchestrator.reports import markdown, reviews
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.reports.reviews import ReviewedDebate, ReviewForm

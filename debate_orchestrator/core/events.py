@@ -1,4 +1,4 @@
-"""What has happened, as frozen past-tense values. No clock and no ids are made in here.
+"""What has happened, as frozen past-tense values. Nothing in here reads a clock or makes up an id.
 
 Some kinds have older names in journals than their classes have here: `asked` is BriefSent, `voted` StructuredReplyGiven
 (a ballot, or what the rapporteur or a clerk was asked for), `spoiled` Rejected, `unanswered` CallFailed, `recast`
@@ -314,7 +314,7 @@ class Declined(FrozenModel):
 
 
 class StructuredReplyGiven(JournaledModel):
-    """A structured reply was given in the shape asked for: a ballot, a final verdict, a dissent record."""
+    """A structured reply was given in the shape asked for: a ballot, a dissent record, a decision brief ..."""
 
     kind: Literal["voted"] = "voted"
     turn: str

@@ -36,7 +36,7 @@ from debate_orchestrator.core.events import (
 )
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply_check import check
-from debate_orchestrator.core.schema import names_turns
+from debate_orchestrator.core.shape import names_turns
 from debate_orchestrator.core.state import DebateState, JudgedRound, SlotPosition, make_plan
 from debate_orchestrator.util.errors import OutOfTurn, short_repr
 
@@ -185,13 +185,13 @@ def _check_early_end(debate: DebateState, event: EndedEarly) -> bool:
         return False
     if (slot_id := _ended_after(debate, event)) is None:
         raise OutOfTurn("The last round of this debate is under way; there is no round left to skip.")
-    if slot_id not in (schedule.last_slot_id(debate), schedule.last_slot_id(debate, uncalled=True)):
+    if slot_id not in (schedule.last_slot_id(debate), schedule.last_slot_id(debate, count_uncalled_briefs=True)):
         raise OutOfTurn(f"This debate can't be ended after {short_repr(slot_id)} now.")
     return True
 
 
 def _ended_after(debate: DebateState, event: EndedEarly) -> str | None:
-    return event.after or schedule.last_slot_id(debate, uncalled=True)
+    return event.after or schedule.last_slot_id(debate, count_uncalled_briefs=True)
 
 
 def _check_reopening(debate: DebateState) -> bool:
@@ -236,7 +236,7 @@ def _initial_state(opened: Opened) -> DebateState:
         max_cost=opened.settings.max_cost,
         retry_for=opened.settings.retry_for,
         ended_after=earlier_debate.ended_after if earlier_debate else None,
-        issues=changed.issues if changed else None,
+        changed_issues=changed.issues if changed else None,
     )
     return _advanced(_copied(replace(debate, last_slots=schedule.last_slots(debate)), opened))
 
@@ -296,7 +296,7 @@ def _changed(debate: DebateState, event: Event) -> DebateState:
             # An early end leaves out phases, among them some that answer what is found.
             return _rescheduled(replace(debate, ended_after=_ended_after(debate, event)), {})
         case IssuesChanged():
-            return replace(debate, issues=event.issues)
+            return replace(debate, changed_issues=event.issues)
         case CallFailed():
             _add(debate.failed, event.turn, event)
         case BriefSent():
@@ -332,7 +332,7 @@ def _rescheduled(debate: DebateState, judged: dict[int, JudgedRound]) -> DebateS
     debate = replace(
         debate, judged=judged, stages=[], turns={}, position=SlotPosition(), last_slots=schedule.last_slots(debate)
     )
-    for round, turn_ids in debate.plan.round_votes.items():
+    for round, turn_ids in debate.plan.voting_turn_ids.items():
         if round not in judged and all(turn_id in debate.replies for turn_id in turn_ids):
             judged[round] = tally.judge_round(debate, round)
     return _advanced(debate)
@@ -355,9 +355,11 @@ def _settled(debate: DebateState, reply_event: ReplyEvent) -> DebateState:
     if isinstance(reply_event, Spoke) and speech_rules.concedes(debate, turn, reply_event.reply):
         debate = replace(debate, conceding=debate.conceding | {turn.id})
     slot_id = schedule.slot_id_of(turn)
-    if slot_id in debate.plan.voting and (votes := tally.votes_in(debate, slot_id)) is not None:
+    if slot_id in debate.plan.judge_turns and (votes := tally.votes_in(debate, slot_id)) is not None:
         _own(debate.votes)[slot_id] = tuple(votes)
-        if turn.round is not None and all(turn_id in debate.replies for turn_id in debate.plan.round_votes[turn.round]):
+        if turn.round is not None and all(
+            turn_id in debate.replies for turn_id in debate.plan.voting_turn_ids[turn.round]
+        ):
             _own(debate.judged)[turn.round] = tally.judge_round(debate, turn.round)
     return _advanced(debate)
 
@@ -381,7 +383,7 @@ def _with_earlier_questions(debate: DebateState) -> DebateState:
     """The same with the questions from the floor that the earlier debate had before the stage that was reached last."""
     earlier, slot_numbers = debate.opened.earlier_debate, debate.plan.slot_numbers
     left = earlier.questions[debate.earlier_question_count :] if earlier else ()
-    reached = (debate.position.slot, debate.position.stage - 1)
+    reached = (debate.position.slot_index, debate.position.stages_reached - 1)
     due = [*takewhile(lambda one: (slot_numbers[one.before], one.stage) <= reached, left)]
     for one in due:
         _append(debate.questions, one.asked)

@@ -48,7 +48,7 @@ from debate_orchestrator.core.reserved_fields import (
     SPOKEN,
     reserved_field_problems,
 )
-from debate_orchestrator.core.schema import MAX_ITEMS, Condition, Field, Shape
+from debate_orchestrator.core.shape import MAX_ITEMS, Condition, Field, Shape
 from debate_orchestrator.core.shape_size import size_problem
 from debate_orchestrator.core.values import FrozenModel, ShownKey, Text
 
@@ -97,7 +97,7 @@ class Format(FrozenModel):
     after_refusal: Literal["goes on", "verdict"] = "goes on"
     """Whether a declined turn ends the debate after its round."""
     decided_by: Literal["votes", "swing"] = "votes"
-    """Whether the side wins that has more votes, or the one that gained more since the blind verdict."""
+    """Whether the side wins that has more votes, or the one that gained more since the blind ballots."""
     winner_of: dict[ShownKey, str] = {}
     """The winner that each label stands for, where ballots have a `label` and no `winner`."""
     judged_by: str = Default(default="", pattern=rf"{NAME_PATTERN}|^$")
@@ -112,8 +112,8 @@ class Format(FrozenModel):
     `scores`, `winner` or `label` is a vote: its winner is the one it declares, else the one with the better
     scores, else what `winner_of` makes of its label; `score` and `probability` are averaged. A vote in a round is a
     ballot, whose `feedback`, `convergence` (`detected`, `side`, `criteria`) and `conceded` are acted on; one
-    after the rounds is a final verdict. `rows` is a dissent record; `faults` and `sources` are listed in the report. A
-    debater's shape with `refused` lets a side decline; `url` and `quote` in it are what a clerk looks up.
+    after the rounds is a final ballot. `rows` is a dissent record; `faults` and `sources` are listed in the report. A
+    debater's shape with `refused` lets a side decline, by `true`; `url` and `quote` in it are what a clerk looks up.
     What all of them have to be is in `reserved_fields`."""
     rubric: Rubric
     intervention: Intervention = Intervention()
@@ -169,13 +169,13 @@ class Format(FrozenModel):
         seat = self.seats[turn.role].tag + (f" {number}" if number else "")
         parts = [seat, f"ROUND {turn.round}", turn.phase.tag] if turn.round else [seat, turn.phase.tag]
         tag = f"[{' - '.join([*parts, 'MIRRORED'] if turn.mirrored else parts)}]"
-        return f"{tag} {self.labels.divergence}" if turn.phase.on else tag
+        return f"{tag} {self.labels.divergence}" if turn.phase.triggered_by else tag
 
     def heading_of(self, turn: Turn) -> str:
         """A turn's title: `Challenge — Researcher A`, `Judge Verdict — Round 2`, `Final Verdict`."""
         if turn.speaking:
             title = f"{turn.phase.title} — {self.name_of(turn.seat)}"
-            return f"{title} {self.labels.divergence}" if turn.phase.on else title
+            return f"{title} {self.labels.divergence}" if turn.phase.triggered_by else title
         title = f"{turn.phase.title} — Round {turn.round}" if turn.round else turn.phase.title
         title = f"{title} ({self.name_of(turn.seat)})" if "-" in turn.seat else title
         return f"{title}, Mirrored" if turn.mirrored else title
@@ -244,11 +244,10 @@ class Format(FrozenModel):
                     )
                 if group == "before" and phase.option != "blind" and self.is_vote(phase):
                     yield (group, n), f"phase {phase.name!r} votes before the rounds without the option blind"
-                if phase.on and _ANSWERED[phase.on] not in {(field, group) for field in found}:
-                    section = "of the round" if phase.on == "convergence" else "after the rounds"
-                    problem = (
-                        f"phase {phase.name!r} answers {phase.on}, but no phase {section} before it looks for that"
-                    )
+                if phase.triggered_by and _ANSWERED[phase.triggered_by] not in {(field, group) for field in found}:
+                    section = "of the round" if phase.triggered_by == "convergence" else "after the rounds"
+                    answered = f"phase {phase.name!r} answers {phase.triggered_by}"
+                    problem = f"{answered}, but no phase {section} before it looks for that"
                     yield (group, n, "on"), problem
                 found |= set(self.shapes.get(phase.reply, {}))
             yield from (((group, n), problem) for n, problem in self._double_votes(group, phases))
@@ -263,13 +262,13 @@ class Format(FrozenModel):
             yield ("each_round",), "each_round needs a phase with the option each round"
 
     def _double_votes(self, group: str, phases: Sequence[Phase]) -> Iterator[tuple[int, str]]:
-        """What is wrong with the votes among the phases of a group: the number of a phase, and what."""
+        """The problems with the votes of a group of phases, each with the index of the phase that has it."""
         voting = [n for n, phase in enumerate(phases) if self.is_vote(phase)]
         for n, phase in [(n, phases[n]) for n in voting]:
             if any(phases[earlier].when.meets(phase.when) for earlier in voting if earlier < n):
                 yield n, f"judges vote twice in `{group}`; only one vote is allowed there"
                 return
-        answering = next((n for n, phase in enumerate(phases) if phase.on), len(phases))
+        answering = next((n for n, phase in enumerate(phases) if phase.triggered_by), len(phases))
         if voting and voting[-1] > answering:
             problem = (
                 f"phase {phases[voting[-1]].name!r} votes after phase {phases[answering].name!r}, which answers a vote"
@@ -292,7 +291,7 @@ class Format(FrozenModel):
         for seat in (CLERK, RAPPORTEUR):
             if seat in phase.seats and phase.reply == "text":
                 yield ("seats",), f"{which} has a {seat} speak; a {seat} gives a structured reply"
-        if phase.with_previous and (phase.on or set(phase.seats) != {RAPPORTEUR}):
+        if phase.with_previous and (phase.triggered_by or set(phase.seats) != {RAPPORTEUR}):
             yield (
                 ("with_previous",),
                 f"{which} is due with the one before it; only the rapporteur's can be, without `on`",

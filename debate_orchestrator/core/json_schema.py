@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from debate_orchestrator.core.schema import Field, ShapeContext, applies, empty_value, fields_asked
+from debate_orchestrator.core.shape import Field, ShapeContext, applies, empty_value, fields_asked
 
 TURN_ITEM = {"type": "string", "description": "the id of a turn"}
 """The schema of an item of a list of turns."""

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import Turn
-from debate_orchestrator.core.schema import Field, Shape
+from debate_orchestrator.core.shape import Field, Shape
 
 _T = TypeVar("_T")
 _GAP = r"(?:[^\S\n]+|[^\S\n]*\n[^\S\n]*)"

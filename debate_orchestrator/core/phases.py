@@ -6,11 +6,11 @@ import re
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, ConfigDict
 from pydantic import Field as Default
 from pydantic_core import PydanticCustomError
 
-from debate_orchestrator.core.schema import Condition
+from debate_orchestrator.core.shape import Condition
 from debate_orchestrator.core.values import FREE_TEXT, NOT_A_LINE, DisplayName, FrozenModel, ShownKey, Text
 
 NAME_PATTERN = r"^[a-z][a-z0-9-]{0,40}$"
@@ -75,14 +75,18 @@ class Seat(FrozenModel):
 class RoundLimits(FrozenModel):
     """How many rounds there may be."""
 
+    model_config = ConfigDict(serialize_by_alias=True)
+
     default: int = Default(default=3, ge=1, le=MAX_FORMAT_COUNT)
     most: int = Default(default=6, ge=1, le=MAX_FORMAT_COUNT)
-    insist: int = Default(default=8, ge=1, le=MAX_FORMAT_COUNT)
+    maximum_if_insisted: int = Default(default=8, ge=1, le=MAX_FORMAT_COUNT, alias="insist")
     """The most rounds in place of `most` where the setting `insist` is on."""
 
 
 class Phase(FrozenModel):
     """One kind of turn: who takes it, when, who hears it, and what is wanted."""
+
+    model_config = ConfigDict(serialize_by_alias=True)
 
     name: str = Default(pattern=NAME_PATTERN)
     title: DisplayName
@@ -95,16 +99,17 @@ class Phase(FrozenModel):
     """For the rapporteur: due together with the last turns of the phase before it, without hearing them."""
     panel: Literal["every judge", "first judge"] = "every judge"
     when: Condition = Default(default_factory=Condition)
-    on: Literal["convergence", "findings"] | None = None
-    """Only as an answer to something found: a fresh convergence in the round, or faults in the decision brief."""
+    triggered_by: Literal["convergence", "findings"] | None = Default(default=None, alias="on")
+    """What triggers it: `convergence`, where the ballots of the round find that sides converge and an intervention
+    follows; `findings`, where the check of the decision brief found something. None: it needs no trigger."""
     reply: str = "text"
     """`text`, or the name of a shape of this format."""
     heard_by: tuple[str, ...] = DEBATING_SEATS
     """Seats that find the turn in their transcript. No seat sees another judge's ballots."""
     refusals_heard_by: tuple[str, ...] = DEBATING_SEATS
-    """Those of them that hear that a side declined to argue in it."""
+    """Those of `heard_by` that hear the turn where a side declined to argue in it."""
     option: Literal["each round", "blind", "issues", "brief"] | None = None
-    """Only where the setup asks for it: the judge's verdict after each round, or before the first word; the list of
+    """Only where the setup asks for it: the judges' ballots after each round, or before the first word; the list of
     issues; the decision brief."""
     words: int | None = Default(default=None, ge=1, le=MAX_WORDS)
     """About how many words are asked for."""
@@ -192,10 +197,12 @@ class AnnouncementTexts(FrozenModel):
     """What is announced, word for word, `labels` in a format; {round} and {rounds} are filled in (see
     `filled_announcement`)."""
 
+    model_config = ConfigDict(serialize_by_alias=True)
+
     round: Line = "--- ROUND {round} OF {rounds} ---"
     intervention: Line = "[INTERVENTION - ROUND {round}]"
     divergence: Line = "[FORCED DIVERGENCE]"
-    persisted: Line = "The sides converged again right after an intervention."
+    converged_again: Line = Default("The sides converged again right after an intervention.", alias="persisted")
     """What is said where they did: see `tally.converged_again`."""
     final: Line = "[JUDGE - FINAL VERDICT]"
 
@@ -267,7 +274,7 @@ class Slot(FrozenModel):
         together = (self.round, self.after_rounds) == (previous.round, previous.after_rounds)
         return self.phase.with_previous and together
 
-    def voting(self, judges: Sequence[str], *, mirror: bool) -> list[tuple[str, ...]]:
+    def panel_seats(self, judges: Sequence[str], *, mirror: bool) -> list[tuple[str, ...]]:
         """The seats of each judge that takes a turn here, the one that is marked as mirrored last."""
         panel = judges if self.phase.panel == "every judge" else judges[:1]
         return [(judge, judge + MIRRORED) if mirror else (judge,) for judge in panel]
@@ -276,7 +283,7 @@ class Slot(FrozenModel):
         """The seats that take a turn here, stage by stage, with the sides in this speaking order. With `mirror`
         each judge takes a second one, marked as mirrored, beside the first."""
         seats: list[tuple[str, ...]] = [(side,) for side in order if side in self.phase.seats]
-        seats += self.voting(judges, mirror=mirror) if JUDGE in self.phase.seats else []
+        seats += self.panel_seats(judges, mirror=mirror) if JUDGE in self.phase.seats else []
         seats += [(seat,) for seat in (CLERK, RAPPORTEUR) if seat in self.phase.seats]
         if self.phase.order == "at once":
             return [tuple(seat for group in seats for seat in group)] if seats else []

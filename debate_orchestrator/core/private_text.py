@@ -65,7 +65,7 @@ _PARTIAL = (
     r"(?:<\|(?:start|begin|channel|constrain|end)\|>[^<>\n]{0,80}){0,4}(?:<(?:\|\w{0,20}\|?)?)?",
     r"<(?:\|channel>\s{0,8}\w{0,8}|channel\|)",
 )
-"""What may be the beginning of one of these."""
+"""The beginning of a text that may become one of these tags."""
 _WAITING = re.compile(rf"(?s:.?)(?:\r|{JOINER}){{1,50}}\Z")
 """What may be half of a line break, or hide in a tag, depending on what follows."""
 _LOOK = 4
@@ -124,8 +124,8 @@ class PrivateFilter:
         self._silent = True
 
     def feed(self, piece: str) -> str:
-        """What of the text so far is for others, and was not given before. Where `restarts` has grown, whatever was
-        given before is private after all."""
+        """The part of the text so far that is for others and was not given before. Where `restarts` has grown, all that
+        was given before is private after all."""
         raw = self._raw + piece
         waiting = _WAITING.search(raw, max(0, len(raw) - 60))
         raw, self._raw = (raw[: waiting.start()], waiting[0]) if waiting else (raw, "")
@@ -251,7 +251,7 @@ def _opens_line(before: str) -> bool:
 
 @lru_cache(maxsize=64)
 def _patterns(tag: str, model_tags: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """What finds the tags of private working, and what may be the beginning of one at the end of a text."""
+    """Two patterns: one finds the tags of private working, the other what may begin such a tag at the end of a text."""
     tags, partial = (_KNOWN, _PARTIAL) if model_tags else ((), ())
     if tag:
         closing = rf"<\s{{0,64}}/\s{{0,64}}{tag}\b(?:\s{{0,64}}>|[^<>\n]{{0,200}}>)?"

@@ -12,7 +12,7 @@ from debate_orchestrator.core import tally
 from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, JUDGE, Phase, Turn
 from debate_orchestrator.core.reply_check import beyond_limits
-from debate_orchestrator.core.schema import Shape, held_fields
+from debate_orchestrator.core.shape import Shape, held_fields
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.util.errors import first_few, short_repr
@@ -57,17 +57,17 @@ def issue_list(debate: DebateState) -> IssueList | None:
     if reply is None or not reply.data.get("issues"):
         return None
     cases, unknowns = (tuple(reply.data.get(name) or ()) for name in ("cases", "unknowns"))
-    return IssueList(cases=cases, issues=_numbered(debate.issues or reply.data["issues"]), unknowns=unknowns)
+    return IssueList(cases=cases, issues=_numbered(debate.changed_issues or reply.data["issues"]), unknowns=unknowns)
 
 
 def is_changed_list(debate: DebateState, turn: Turn) -> bool:
     """Whether a turn drew up the list of issues, and the user changed it."""
-    return debate.issues is not None and turn.phase.option == ISSUES
+    return debate.changed_issues is not None and turn.phase.option == ISSUES
 
 
 def with_user_issues(debate: DebateState, turn: Turn, fields: Mapping[str, Any]) -> dict[str, Any]:
     """A structured reply as others hear it: the rapporteur's list with the issues that the user changed."""
-    changed = {"issues": list(debate.issues or ())} if is_changed_list(debate, turn) else {}
+    changed = {"issues": list(debate.changed_issues or ())} if is_changed_list(debate, turn) else {}
     return {**fields, **changed}
 
 
@@ -98,8 +98,8 @@ def issue_standings(debate: DebateState) -> dict[str, str]:
     rulings_by_ballot = _issue_rulings(tally.ballots(debate, rounds[-1]))
     leaders = {}
     for issue in issues.issues:
-        given = (rulings[issue] for rulings in rulings_by_ballot if isinstance(rulings.get(issue, 0), str | None))
-        (first, most), *others = Counter(given).most_common() or [("", 0)]
+        on_issue = (rulings[issue] for rulings in rulings_by_ballot if isinstance(rulings.get(issue, 0), str | None))
+        (first, most), *others = Counter(on_issue).most_common() or [("", 0)]
         if first:
             leaders[issue] = "even" if others and others[0][1] == most else first
     return leaders
@@ -133,9 +133,9 @@ def decision_brief(debate: DebateState) -> StructuredReplyGiven | None:
     return briefs[-1] if briefs else None
 
 
-def decision_brief_faults(debate: DebateState) -> list[Any]:
-    """The faults that the check of the decision brief found (`findings` in its reply), in the order of the check."""
-    return [fault for reply in _replies(debate, DECISION_BRIEF) for fault in reply.data.get("findings") or ()]
+def decision_brief_findings(debate: DebateState) -> list[Any]:
+    """What the check of the decision brief found, in the order of the check."""
+    return [finding for reply in _replies(debate, DECISION_BRIEF) for finding in reply.data.get("findings") or ()]
 
 
 def dissent_rows(debate: DebateState) -> list[Mapping[str, Any]]:
@@ -148,8 +148,8 @@ def _dissent_by_turn(debate: DebateState) -> list[tuple[str, Mapping[str, Any]]]
     slots = [
         slot for slot in debate.plan.slots_by_round.get(None, ()) if slot.after_rounds and JUDGE in slot.phase.seats
     ]
-    ballots = [debate.structured_reply(slot.turn_id(judge)) for slot in slots for judge in debate.judges]
-    return [(ballot.turn, row) for ballot in ballots if ballot is not None for row in ballot.data.get("rows") or ()]
+    replies = [debate.structured_reply(slot.turn_id(judge)) for slot in slots for judge in debate.judges]
+    return [(reply.turn, row) for reply in replies if reply is not None for row in reply.data.get("rows") or ()]
 
 
 def quality_problems(debate: DebateState, turn: Turn, reply: Mapping[str, Any]) -> list[str]:
@@ -200,7 +200,7 @@ def _words(shape: Shape, record: Mapping[str, Any]) -> int:
     return words
 
 
-def left_standing(debate: DebateState) -> list[str]:
+def decision_brief_problems(debate: DebateState) -> list[str]:
     """What is wrong with the decision brief as it was written last; empty if there is none (yet)."""
     written = decision_brief(debate)
     return [] if written is None else quality_problems(debate, debate.turns_reached[written.turn], written.data)
@@ -221,7 +221,7 @@ def sent_back(debate: DebateState) -> list[str]:
     written = decision_brief(debate)
     replies = debate.rejected.get(written.turn, ()) if written else ()
     before = {_unquoted(problem.partition(": ")[2]) for reply in replies for problem in reply.problems}
-    return [problem for problem in left_standing(debate) if _unquoted(problem) in before]
+    return [problem for problem in decision_brief_problems(debate) if _unquoted(problem) in before]
 
 
 def _unquoted(problem: str) -> str:

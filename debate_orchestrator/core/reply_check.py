@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal, TypeVar
 
-from debate_orchestrator.core.schema import (
+from debate_orchestrator.core.shape import (
     MAX_ITEMS,
     MAX_NUMBER,
     Field,

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from debate_orchestrator.core.phases import OUTCOMES
-from debate_orchestrator.core.schema import Condition, Field, Shape
+from debate_orchestrator.core.shape import Condition, Field, Shape
 
 MARKS = ("held", "granted", "weakened", "not challenged", "not argued")
 """What the debate made of a consideration of the decision brief."""
@@ -141,8 +141,8 @@ RECOMMENDED: Mapping[str, ReservedField] = {
 def reserved_field_problems(
     reserved: Mapping[str, ReservedField], shape: Shape, sides: Sequence[str], *, inner: bool = False
 ) -> Iterator[tuple[Keys, str]]:
-    """What keeps the fields of a shape from being relied on, with the keys that lead there. What is `inner` to a record
-    must be there, unless it may be left out."""
+    """The reasons why the engine and the reports can't rely on the fields of a shape, each with the keys that lead to
+    the field. With `inner` the shape is that of a record: a field must be there unless it may be left out."""
     for key, rule in reserved.items():
         if (field := shape.get(key)) is not None:
             yield from (((key, *keys), problem) for keys, problem in _field_problems(key, rule, field, sides))

@@ -14,8 +14,8 @@ from typing import NamedTuple
 from debate_orchestrator.core import rapporteur, speech_rules, tally
 from debate_orchestrator.core.events import EndedEarly, Rejected
 from debate_orchestrator.core.phases import ISSUES, JUDGE, MIRRORED, NO_DECISION, RAPPORTEUR, Slot, Turn
-from debate_orchestrator.core.schema import ShapeContext
-from debate_orchestrator.core.state import DebateState, SlotPosition, Stage
+from debate_orchestrator.core.shape import ShapeContext
+from debate_orchestrator.core.state import DebateState, QuestionCounts, SlotPosition, Stage
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import OutOfTurn
 
@@ -35,23 +35,23 @@ class FloorQuestion(NamedTuple):
 def next_stage(debate: DebateState) -> tuple[Stage, SlotPosition]:
     """The stage after those that were reached, whose turns are all taken, and the position behind it; an empty stage at
     the end of the debate."""
-    slots, (n, stage, ended) = debate.plan.slots, debate.position
-    while n < len(slots):
-        slot = slots[n]
-        if stage and not slot.after_rounds and tally.conceding_sides(debate, debate.stages[-1]):
+    slots, (slot_index, stages_reached, ended) = debate.plan.slots, debate.position
+    while slot_index < len(slots):
+        slot = slots[slot_index]
+        if stages_reached and not slot.after_rounds and tally.conceding_sides(debate, debate.stages[-1]):
             ended = True
         skipped = ended and not slot.after_rounds
         stages = [] if skipped else _seats(debate, slot)
-        joining = _joining(slots, n) if stages else ()
-        if left := stages[stage:]:
-            turns = [_turn(slot, seat) for seat in left[0]]
-            if len(left) == 1:
+        joining = _joining(slots, slot_index) if stages else ()
+        if stages_left := stages[stages_reached:]:
+            turns = [_turn(slot, seat) for seat in stages_left[0]]
+            if len(stages_left) == 1:
                 turns += [_turn(other, seat) for other in joining for seats in _seats(debate, other) for seat in seats]
-            return tuple(turns), SlotPosition(n, stage + 1, ended)
-        after = n + 1 + len(joining)
-        ended = ended or any(_ends(debate, slot_index) for slot_index in range(n, after))
-        n, stage = after, 0
-    return (), SlotPosition(n, stage, ended)
+            return tuple(turns), SlotPosition(slot_index, stages_reached + 1, ended)
+        next_index = slot_index + 1 + len(joining)
+        ended = ended or any(_ends(debate, index) for index in range(slot_index, next_index))
+        slot_index, stages_reached = next_index, 0
+    return (), SlotPosition(slot_index, stages_reached, ended)
 
 
 def _joining(slots: Sequence[Slot], slot_index: int) -> Sequence[Slot]:
@@ -98,11 +98,11 @@ def _declined(debate: DebateState, slot_index: int) -> bool:
 def _seats(debate: DebateState, slot: Slot) -> list[tuple[str, ...]]:
     """The seats that take a turn in a slot, stage by stage."""
     order = debate.plan.speaking_order
-    if slot.phase.on == "findings" and not rapporteur.decision_brief_faults(debate):
+    if slot.phase.triggered_by == "findings" and not rapporteur.decision_brief_findings(debate):
         return []
     if "findings" in debate.format.shapes.get(slot.phase.reply, {}) and rapporteur.decision_brief(debate) is None:
         return []  # nothing was written that could be checked
-    if slot.phase.on == "convergence":
+    if slot.phase.triggered_by == "convergence":
         if not tally.intervened(debate, slot.round or 0):
             return []
         answering = tally.diverging_sides(debate, slot.round or 0)
@@ -145,19 +145,22 @@ def slot_id_of(turn: Turn) -> str:
     return turn.id.removesuffix(turn.seat + (MIRRORED if turn.mirrored else ""))
 
 
-def last_slot_id(debate: DebateState, *, uncalled: bool = False) -> str | None:
+def last_slot_id(debate: DebateState, *, count_uncalled_briefs: bool = False) -> str | None:
     """The id of the last slot that would still run if the debate were ended now; None if nothing would be left
     out.
 
     That is the slot that is due, if it has begun, so that every side has its turn in it; otherwise the one before it.
-    The vote on a round follows if all speeches of the round are in. A slot has begun if a call was made or a reply
-    was given in it. A brief that was sent without a call counts too if its round has a reply, and with `uncalled`
-    always."""
+    The vote on a round follows if all speeches of the round are in. A slot has begun if one of these is true:
+
+    - a reply was given in it;
+    - a call was made in it;
+    - a brief was sent without a call, and its round has a reply or `count_uncalled_briefs` is set.
+    """
     rounds = {turn.round for turn in turns_taken(debate)}
 
     def has_begun(turn: Turn) -> bool:
         briefs = debate.briefs_sent.get(turn.id, ())
-        counts = uncalled or turn.round in rounds or any(brief.called for brief in briefs)
+        counts = count_uncalled_briefs or turn.round in rounds or any(brief.called for brief in briefs)
         return turn.id in debate.replies or bool(briefs and counts)
 
     begun = {slot_id_of(turn) for turn in debate.turns.values() if has_begun(turn)}
@@ -166,10 +169,14 @@ def last_slot_id(debate: DebateState, *, uncalled: bool = False) -> str | None:
     slots = debate.plan.slots
     last = max(n for n, slot in enumerate(slots) if slot.turn_id("") in begun)
     for n, slot in enumerate(slots[last + 1 :], start=last + 1):
-        if slot.round != slots[last].round or slot.phase.on or set(slot.phase.seats) & set(debate.format.sides):
+        if (
+            slot.round != slots[last].round
+            or slot.phase.triggered_by
+            or set(slot.phase.seats) & set(debate.format.sides)
+        ):
             break
         last = n
-    left = [slot for slot in slots[last + 1 :] if not slot.after_rounds and not slot.phase.on]
+    left = [slot for slot in slots[last + 1 :] if not slot.after_rounds and not slot.phase.triggered_by]
     return slots[last].turn_id("") if left else None
 
 
@@ -177,12 +184,13 @@ def early_end(debate: DebateState) -> EndedEarly:
     """The event that ends a debate early now. A phase in which a person is writing counts as begun, so that their text
     is not lost."""
     writing = any(brief.by == model_spec.HUMAN for turn in debate.due for brief in debate.briefs_sent.get(turn.id, ()))
-    return EndedEarly(after=last_slot_id(debate, uncalled=writing))
+    return EndedEarly(after=last_slot_id(debate, count_uncalled_briefs=writing))
 
 
 def can_change_issues(debate: DebateState) -> bool:
-    """Whether the rapporteur's list of issues can be changed now: it was drawn up last, and nothing that argues to it
-    has a reply or was called for. In a debate that is judged again it was argued to long ago."""
+    """Whether the rapporteur's list of issues can be changed now: it was drawn up last, and no turn
+    that argues to it has a reply or was called for. Never in a debate that is judged again, whose speeches argue to
+    it already."""
     if (
         debate.opened.earlier_debate is not None
         or len(debate.stages) < 2
@@ -198,7 +206,9 @@ def can_change_issues(debate: DebateState) -> bool:
 def last_slots(debate: DebateState) -> Mapping[str, int]:
     """Seat to the number of the last slot in which it has a turn whatever is found."""
     certain = [
-        (n, slot) for n, slot in enumerate(debate.plan.slots) if not slot.phase.on and not debate.is_skipped(slot)
+        (n, slot)
+        for n, slot in enumerate(debate.plan.slots)
+        if not slot.phase.triggered_by and not debate.is_skipped(slot)
     ]
     return MappingProxyType({seat: n for n, slot in certain for seat in slot.phase.seats})
 
@@ -236,10 +246,10 @@ def new_questions(debate: DebateState, turn: Turn) -> list[FloorQuestion]:
     return [question for question in questions_put_to(debate, turn) if question.new]
 
 
-def questions_before(debate: DebateState, turn: Turn) -> tuple[int, int]:
+def questions_before(debate: DebateState, turn: Turn) -> QuestionCounts:
     """How many questions were asked before the seat's previous turn began, and before this one did."""
     last = debate.last_begun.get((turn.seat, turn.mirrored), 0)
-    return debate.begun.get(turn.id) or (last, len(debate.questions))
+    return debate.begun.get(turn.id) or QuestionCounts(last, len(debate.questions))
 
 
 def turns_taken(debate: DebateState) -> list[Turn]:
@@ -267,7 +277,7 @@ def is_unwritten(debate: DebateState, turn: Turn) -> bool:
     if not isinstance(debate.replies.get(turn.id), Rejected):
         return False
     return turn.role == RAPPORTEUR or (
-        turn.judging and turn.after_rounds and slot_id_of(turn) not in debate.plan.voting
+        turn.judging and turn.after_rounds and slot_id_of(turn) not in debate.plan.judge_turns
     )
 
 
@@ -289,12 +299,12 @@ def may_be_absent(debate: DebateState, turn: Turn) -> bool:
     only while enough other judges can vote for the quorum."""
     if turn.speaking or not turn.judging:
         return not turn.speaking
-    if (panel := debate.plan.voting.get(slot_id_of(turn))) is None:
+    if (panel := debate.plan.judge_turns.get(slot_id_of(turn))) is None:
         return True
     absent = {
-        voting.judge
-        for voting in panel
-        if any(isinstance(debate.replies.get(turn_id), Rejected) for turn_id in voting.turns)
+        judge_turns.judge
+        for judge_turns in panel
+        if any(isinstance(debate.replies.get(turn_id), Rejected) for turn_id in judge_turns.turns)
     }
     return len(panel) - len(absent | {turn.seat}) >= max(1, debate.opened.settings.quorum)
 

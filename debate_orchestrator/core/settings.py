@@ -87,7 +87,7 @@ class Settings(FrozenModel):
     ] = {}
     """Side to the position it argues; empty if they are to be derived."""
     insist: Annotated[_Switch, Setting(in_estimate=True)] = False
-    """Whether the user wants more rounds than usual: up to `rounds.insist` of the format in place of `rounds.most`."""
+    """Whether the user wants more rounds than usual: up to the `insist` of its format's `rounds`."""
     rounds: Annotated[
         int,
         Strict(),
@@ -275,9 +275,9 @@ def _fewer_rounds(format: Format) -> str:
         return ""
     advice = f" More than {limits.most} tend to produce diminishing returns"
     advice += "; 4 or 5 is a good cap" if limits.most > 4 else ""
-    if limits.insist <= limits.most:
+    if limits.maximum_if_insisted <= limits.most:
         return f"{advice}."
-    beyond = " to ".join(str(n) for n in dict.fromkeys((limits.most + 1, limits.insist)))
+    beyond = " to ".join(str(n) for n in dict.fromkeys((limits.most + 1, limits.maximum_if_insisted)))
     return with_hint(f"{advice}.", f"`insist` for {beyond}")
 
 
@@ -313,7 +313,7 @@ def _problems(name: str, value: Any, others: Mapping[str, Any], format: Format) 
         case "positions":
             yield from _position_problems(value, format)
         case "rounds":
-            if value > (format.rounds.insist if others.get("insist") else format.rounds.most):
+            if value > (format.rounds.maximum_if_insisted if others.get("insist") else format.rounds.most):
                 yield value_problem(name, value, format)
         case "strictness" | "first":
             if value not in (format.sides if name == "first" else format.rubric.strictness):
@@ -359,7 +359,7 @@ def seats_of_cast(format: Format) -> tuple[str, ...]:
 
 
 def cast_problems(cast: Mapping[Any, Any], format: Format) -> Iterator[str]:
-    """What is wrong with a cast of any values: seats that the format does not have, and what names no model."""
+    """The problems of a cast, whose values may have any type: seats that the format lacks, and specs of no model."""
     seats = seats_of_cast(format)
     if unseated := [seat for seat in cast if seat not in seats]:
         sentence = f"cast: the format {format.name} has no seat {short_repr(unseated)[1:-1]}, only {', '.join(seats)}."

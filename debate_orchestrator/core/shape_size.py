@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from debate_orchestrator.core.phases import MAX_WORDS
-from debate_orchestrator.core.schema import MAX_DEPTH, MAX_FIELDS, MAX_ITEMS, MAX_NUMBER, Field, Shape
+from debate_orchestrator.core.shape import MAX_DEPTH, MAX_FIELDS, MAX_ITEMS, MAX_NUMBER, Field, Shape
 
 MAX_VALUES = 3_000
 """Values of a reply with the fewest items, at least one in each list: a reply has 256 KiB, and a value with its key

@@ -26,8 +26,8 @@ def visible_speech(debate: DebateState, turn: Turn) -> VisibleText:
 
 
 def visible_text(debate: DebateState, text: str, phase: Phase | None = None, *, parts: int = 1) -> VisibleText:
-    """What others hear of a text, which is held to the length of a phase where one is named. `parts` is the number of
-    texts in its reply, which share what is looked up for a turn."""
+    """The part of a text that others hear, cut to the length of `phase` if there is one. `parts` is the number of texts
+    in its reply: a turn has a number of quotes that are looked up, and the texts share it."""
     format, context_texts = debate.format, [file.text for file in debate.opened.context]
     return make_visible(
         text,
@@ -35,7 +35,7 @@ def visible_text(debate: DebateState, text: str, phase: Phase | None = None, *, 
         private=format.private,
         quotes=format.quotes,
         context_texts=context_texts,
-        model_tags=debate.knows_thinking_tags,
+        model_tags=debate.knows_model_tags,
         texts=parts * debate.plan.quoting_turns,
     )
 
@@ -64,12 +64,12 @@ def _texts(value: Any) -> int:
 
 def visible_as_quoted(debate: DebateState, text: str, phase: Phase | None = None) -> VisibleText:
     """What others hear of a text, with quotes in the tags that the speaker wrote: none is looked up."""
-    return make_visible(text, phase, private=debate.format.private, model_tags=debate.knows_thinking_tags)
+    return make_visible(text, phase, private=debate.format.private, model_tags=debate.knows_model_tags)
 
 
 def without_private_working(debate: DebateState, text: str) -> str:
     """A reply without its private working."""
-    return without_private(sanitize(text), debate.format.private, model_tags=debate.knows_thinking_tags)
+    return without_private(sanitize(text), debate.format.private, model_tags=debate.knows_model_tags)
 
 
 def concedes(debate: DebateState, turn: Turn, reply: Reply) -> bool:
@@ -86,7 +86,7 @@ def says(debate: DebateState, line: str, turn: Turn, reply: Reply) -> bool:
     tags = (debate.format.quotes or Quotes()).names
     if reply.ended == "cut" or spoken.dropped or not ends_with_line(spoken.text, line, tags):
         return False
-    return not may_be_quoting(sanitize(reply.text), debate.format.private, model_tags=debate.knows_thinking_tags)
+    return not may_be_quoting(sanitize(reply.text), debate.format.private, model_tags=debate.knows_model_tags)
 
 
 def ignored_line(debate: DebateState, turn: Turn, reply: Reply) -> str | None:

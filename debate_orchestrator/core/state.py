@@ -1,4 +1,4 @@
-"""The state of a debate as frozen data: what its events so far add up to. `fold` makes it."""
+"""The state of a debate as frozen data, which `fold` makes of its events so far."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.mirror import Mirror
 from debate_orchestrator.core.phases import JUDGE, MIRRORED, Phase, Slot, Turn, judge_seats
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.core.schema import Shape
+from debate_orchestrator.core.shape import Shape
 from debate_orchestrator.core.verdict import ConvergenceFinding, RoundResult, Vote
 from debate_orchestrator.core.visible_text import VisibleText
 
@@ -42,10 +42,17 @@ class JudgeTurns(NamedTuple):
     turns: tuple[str, ...]
 
 
+class QuestionCounts(NamedTuple):
+    """How many questions from the floor had been asked when two turns of a seat began. Those between are new to it."""
+
+    before_previous_turn: int
+    before_this_turn: int
+
+
 @dataclass(frozen=True, eq=False)
 class DebatePlan:
-    """What the event `Opened` alone decides, and no later event changes. A slot id is the id of its turns without a
-    seat. All states of a debate share one."""
+    """The part of a state that follows from the event `Opened` alone, so that no later event changes it. All states of
+    a debate share one. A slot id is the id of the slot's turns without a seat."""
 
     slots: tuple[Slot, ...]
     """Every slot that the debate may have, in order."""
@@ -59,10 +66,10 @@ class DebatePlan:
     """The sides, the one that was chosen to speak first before the others."""
     judges: tuple[str, ...]
     """The judges' seats; empty if the format has none."""
-    voting: Mapping[str, tuple[JudgeTurns, ...]]
+    judge_turns: Mapping[str, tuple[JudgeTurns, ...]]
     """Slot id to the turns in which judges vote there."""
-    round_votes: Mapping[int, tuple[str, ...]]
-    """Round to the turns in which it is voted on; only rounds that are."""
+    voting_turn_ids: Mapping[int, tuple[str, ...]]
+    """Round to the ids of the turns in which it is voted on; only rounds that are."""
     weights: Mapping[str, Fraction]
     """The criteria that apply, with how much each counts."""
     winner_of_label: Mapping[str, str]
@@ -74,8 +81,8 @@ class DebatePlan:
 class SlotPosition(NamedTuple):
     """How far the slots have been worked through."""
 
-    slot: int = 0
-    stage: int = 0
+    slot_index: int = 0
+    stages_reached: int = 0
     """How many stages of that slot were reached."""
     ended: bool = False
     """Whether the rounds are over."""
@@ -121,12 +128,11 @@ class DebateState:
     """The questions from the floor."""
     earlier_question_count: int = 0
     """How many of them were put in the earlier debate that is judged again."""
-    issues: tuple[str, ...] | None = None
+    changed_issues: tuple[str, ...] | None = None
     """The list of issues as the user changed it; None if they left the rapporteur's as it is."""
-    begun: Mapping[str, tuple[int, int]] = field(default_factory=_empty)
-    """Turns whose briefs are fixed: a brief of their stage was sent, or a reply given, and all who speak at the same
-    time hear the same. Each has two counts of questions from the floor: those that came before the seat's previous
-    turn began, and those before this one began."""
+    begun: Mapping[str, QuestionCounts] = field(default_factory=_empty)
+    """Turn id to the questions that the turn hears, once the turn has begun. All turns of a stage begin together: when
+    the first of their briefs is sent, or the first reply is given."""
     last_begun: Mapping[tuple[str, bool], int] = field(default_factory=_empty)
     """Seat, and whether its turn is mirrored, to the number of questions asked before its latest turn began."""
     speeches: Mapping[str, VisibleText] = field(default_factory=_empty)
@@ -190,8 +196,8 @@ class DebateState:
         return (*self.format.sides, *((JUDGE,) if self.judges else ()))
 
     @property
-    def knows_thinking_tags(self) -> bool:
-        """Whether the tags that models use for private working count, besides the format's own."""
+    def knows_model_tags(self) -> bool:
+        """Whether the tags that models put around their reasoning count, besides the format's own."""
         return self.opened.speech_rules > 1
 
     @property
@@ -237,12 +243,12 @@ def make_plan(opened: Opened) -> DebatePlan:
     for slot in slots:
         by_round.setdefault(slot.round, []).append(slot)
     judges = judge_seats(len(opened.cast.get(JUDGE, ()))) if JUDGE in format.active_seats() else ()
-    voting = {slot.turn_id(""): _judge_turns(opened, slot, judges) for slot in slots if format.is_vote(slot.phase)}
-    round_votes: dict[int, tuple[str, ...]] = {}
+    judge_turns = {slot.turn_id(""): _judge_turns(opened, slot, judges) for slot in slots if format.is_vote(slot.phase)}
+    voting_turn_ids: dict[int, tuple[str, ...]] = {}
     for slot in slots:
-        ids = tuple(turn_id for judge in voting.get(slot.turn_id(""), ()) for turn_id in judge.turns)
+        ids = tuple(turn_id for voter in judge_turns.get(slot.turn_id(""), ()) for turn_id in voter.turns)
         if slot.round is not None and ids:
-            round_votes[slot.round] = round_votes.get(slot.round, ()) + ids
+            voting_turn_ids[slot.round] = voting_turn_ids.get(slot.round, ()) + ids
     weights = {
         name: Fraction(str(criterion.weight))
         for name, criterion in format.rubric.criteria.items()
@@ -256,8 +262,8 @@ def make_plan(opened: Opened) -> DebatePlan:
         quoting_turns=max(1, sum(len(slot.phase.seats) for slot in slots if not format.is_vote(slot.phase))),
         speaking_order=(*first, *(side for side in format.sides if side not in first)),
         judges=judges,
-        voting=MappingProxyType(voting),
-        round_votes=MappingProxyType(round_votes),
+        judge_turns=MappingProxyType(judge_turns),
+        voting_turn_ids=MappingProxyType(voting_turn_ids),
         weights=MappingProxyType(weights),
         winner_of_label=MappingProxyType(_winner_of_label(format)),
         mirror=Mirror(format),
@@ -265,7 +271,7 @@ def make_plan(opened: Opened) -> DebatePlan:
 
 
 def _judge_turns(opened: Opened, slot: Slot, panel: Sequence[str]) -> tuple[JudgeTurns, ...]:
-    shape, seats = opened.format.shapes[slot.phase.reply], slot.voting(panel, mirror=opened.mirrors(slot.phase))
+    shape, seats = opened.format.shapes[slot.phase.reply], slot.panel_seats(panel, mirror=opened.mirrors(slot.phase))
     return tuple(JudgeTurns(pair[0], shape, tuple(map(slot.turn_id, pair))) for pair in seats)
 
 

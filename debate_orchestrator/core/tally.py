@@ -11,7 +11,7 @@ from typing import Any
 
 from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.phases import MIRRORED, Slot
-from debate_orchestrator.core.schema import Shape
+from debate_orchestrator.core.shape import Shape
 from debate_orchestrator.core.state import DebateState, JudgedRound, JudgeTurns, Stage
 from debate_orchestrator.core.verdict import (
     BallotReading,
@@ -61,7 +61,7 @@ def blind_votes(debate: DebateState) -> list[Vote]:
 
 
 def _votes(debate: DebateState, slots: Sequence[Slot]) -> list[Vote]:
-    slot_ids = [slot_id for slot in slots if (slot_id := slot.turn_id("")) in debate.plan.voting]
+    slot_ids = [slot_id for slot in slots if (slot_id := slot.turn_id("")) in debate.plan.judge_turns]
     if any(slot_id not in debate.votes for slot_id in slot_ids):
         return []
     return [vote for slot_id in slot_ids for vote in debate.votes[slot_id]]
@@ -69,18 +69,18 @@ def _votes(debate: DebateState, slots: Sequence[Slot]) -> list[Vote]:
 
 def votes_in(debate: DebateState, slot_id: str) -> list[Vote] | None:
     """The votes of one phase, read from its ballots; None before the whole panel has voted in it."""
-    judges = debate.plan.voting[slot_id]
-    if any(turn_id not in debate.replies for judge in judges for turn_id in judge.turns):
+    panel = debate.plan.judge_turns[slot_id]
+    if any(turn_id not in debate.replies for judge_turns in panel for turn_id in judge_turns.turns):
         return None
-    return [_vote(debate, judge) for judge in judges]
+    return [_vote(debate, judge_turns) for judge_turns in panel]
 
 
-def _vote(debate: DebateState, judge: JudgeTurns) -> Vote:
-    readings = [_reading(debate, judge.shape, turn_id) for turn_id in judge.turns]
+def _vote(debate: DebateState, judge_turns: JudgeTurns) -> Vote:
+    readings = [_reading(debate, judge_turns.shape, turn_id) for turn_id in judge_turns.turns]
     shown_mirrored = len(readings) > 1
     return Vote(
-        judge=judge.judge,
-        turn=judge.turns[0],
+        judge=judge_turns.judge,
+        turn=judge_turns.turns[0],
         original=readings[0],
         mirrored=readings[1] if shown_mirrored else None,
         shown_mirrored=shown_mirrored,
@@ -109,7 +109,7 @@ def judge_round(debate: DebateState, round: int) -> JudgedRound:
         if absent
         else round_result(round, round_votes, format.sides, debate.opened.settings.quorum, debate.plan.winner_of_label)
     )
-    answering = [slot for slot in debate.plan.slots_by_round[round] if slot.phase.on == "convergence"]
+    answering = [slot for slot in debate.plan.slots_by_round[round] if slot.phase.triggered_by == "convergence"]
     wants_intervention = found.detected and any(not debate.is_skipped(slot) for slot in answering)
     before = range(round - format.intervention.most_in_a_row, round)
     intervened = (
@@ -188,7 +188,7 @@ def unjudged(debate: DebateState, round: int) -> bool:
 
 def is_judged(debate: DebateState, round: int) -> bool:
     """Whether a round is one that gets scored, when its turn comes."""
-    return round in debate.plan.round_votes
+    return round in debate.plan.voting_turn_ids
 
 
 def results(debate: DebateState) -> list[RoundResult]:
@@ -211,10 +211,12 @@ def means(debate: DebateState) -> dict[str, dict[str, Fraction]]:
     """Side to criterion to the mean of what judges gave it, over all ballots whose scores count; empty without any."""
     points: dict[str, dict[str, list[Fraction]]] = {}
     slots = [slot for slot in debate.plan.slots if slot.phase.option != "blind"]
-    for judge in [judge for slot in slots for judge in debate.plan.voting.get(slot.turn_id(""), ())]:
-        judge_ballots = [ballot for turn_id in judge.turns if (ballot := debate.structured_reply(turn_id)) is not None]
-        for ballot in judge_ballots if "scores" in judge.shape and len(judge_ballots) == len(judge.turns) else ():
-            scores = unmirrored(debate, judge.shape, ballot)["scores"]
+    panels = [debate.plan.judge_turns.get(slot.turn_id(""), ()) for slot in slots]
+    for judge_turns in [judge_turns for panel in panels for judge_turns in panel]:
+        shape, turns = judge_turns.shape, judge_turns.turns
+        judge_ballots = [ballot for turn_id in turns if (ballot := debate.structured_reply(turn_id)) is not None]
+        for ballot in judge_ballots if "scores" in shape and len(judge_ballots) == len(turns) else ():
+            scores = unmirrored(debate, shape, ballot)["scores"]
             for side in debate.format.sides:
                 side_points = points.setdefault(side, {})
                 for name in debate.criteria:
@@ -249,7 +251,7 @@ def conceding_sides(debate: DebateState, stage: Stage) -> tuple[str, ...]:
     first = stage[0]
     if by_speech or first.round is None or "conceded" not in (debate.shape(first) or {}):
         return by_speech
-    if debate.plan.round_votes.get(first.round, ())[-1:] != (stage[-1].id,) or stage[-1].id not in debate.replies:
+    if debate.plan.voting_turn_ids.get(first.round, ())[-1:] != (stage[-1].id,) or stage[-1].id not in debate.replies:
         return ()  # judges of a panel may vote one after another: the last of them ends it
     conceder = conceded_in(debate, first.round)
     return (conceder,) if conceder else ()

@@ -14,7 +14,7 @@ from debate_orchestrator.core import rapporteur, schedule, speech_rules
 from debate_orchestrator.core.events import Spoke, StructuredReplyGiven
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply import FoundPage
-from debate_orchestrator.core.schema import Field, Shape, held_fields
+from debate_orchestrator.core.shape import Field, Shape, held_fields
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.visible_text import Quote, VisibleText
@@ -46,7 +46,7 @@ def entries_for(debate: DebateState, listener: Turn) -> list[TranscriptEntry]:
     turns = schedule.heard(debate, listener)
     if not listener.mirrored:
         return [entry(debate, turn) for turn in turns]
-    phases = groupby(turns, key=lambda turn: (turn.round, turn.after_rounds, turn.phase.title, turn.phase.on))
+    phases = groupby(turns, key=lambda turn: (turn.round, turn.after_rounds, turn.phase.title, turn.phase.triggered_by))
     return [mirrored for _, group in phases for mirrored in _mirrored(debate, list(group))]
 
 

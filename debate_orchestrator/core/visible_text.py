@@ -147,8 +147,8 @@ def normalize(text: str) -> str:
 
 
 class _Letters(dict[int, str]):
-    """What counts of a character when quotes are compared: letters and digits, with their combining marks. What only
-    hides, or chooses between two looks, is nothing; everything else parts words."""
+    """Maps a character to what it counts for when quotes are compared. Letters, digits and their combining marks stay.
+    Characters that are hidden, or that only choose between two looks, are dropped. All others separate words."""
 
     def __missing__(self, code: int) -> str:
         kind, looks = unicodedata.category(chr(code)), 0xFE00 <= code <= 0xFE0F

@@ -18,8 +18,8 @@ from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, JUDGE, Turn
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.core.schema import Condition, Shape
 from debate_orchestrator.core.settings import Settings
+from debate_orchestrator.core.shape import Condition, Shape
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.formats.validation import Keys
 from debate_orchestrator.prompting import replies
@@ -127,13 +127,13 @@ def _trials(format: Format, templates: Mapping[str, str], where: Callable[[Keys]
 def sizes(format: Format) -> list[int]:
     """The numbers of rounds to try: all small ones, and beyond them those around a number that a condition names."""
     few = range(1, min(format.rounds.most, EVERY_SIZE) + 1)
-    return sorted({*few, *_rounds_beside_conditions(format), format.rounds.most, format.rounds.insist})
+    return sorted({*few, *_rounds_beside_conditions(format), format.rounds.most, format.rounds.maximum_if_insisted})
 
 
 def _rounds_beside_conditions(format: Format) -> set[int]:
     """The numbers of rounds on both sides of every condition."""
     named = {n for when in _conditions(format) for n in (when.rounds_at_least, when.round) if isinstance(n, int)}
-    return {n for number in named for n in (number - 1, number) if 1 <= n <= format.rounds.insist}
+    return {n for number in named for n in (number - 1, number) if 1 <= n <= format.rounds.maximum_if_insisted}
 
 
 def _conditions(format: Format) -> Iterator[Condition]:

@@ -13,8 +13,8 @@ from string import Formatter
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE, MAX_ROUNDS, RAPPORTEUR, Phase
-from debate_orchestrator.core.schema import Condition
 from debate_orchestrator.core.settings import DEFAULT_FORMAT
+from debate_orchestrator.core.shape import Condition
 from debate_orchestrator.formats import loader, source
 from debate_orchestrator.formats.validation import Keys
 from debate_orchestrator.prompting import briefs, rendering, templates
@@ -112,8 +112,8 @@ def _template_problems(format_source: source.FormatSource, carried: dict[str, st
 def _semantic_problems(format: Format) -> Iterator[FormatProblem]:
     """What a format may say, although no debate can be held with it."""
     rounds = format.rounds
-    if not 1 <= rounds.default <= rounds.most <= rounds.insist <= MAX_ROUNDS:
-        numbers = f"default {rounds.default}, most {rounds.most}, insist {rounds.insist}"
+    if not 1 <= rounds.default <= rounds.most <= rounds.maximum_if_insisted <= MAX_ROUNDS:
+        numbers = f"default {rounds.default}, most {rounds.most}, insist {rounds.maximum_if_insisted}"
         yield ("rounds",), f"{numbers}: each must be at least the one before, from 1 to {MAX_ROUNDS}."
     if not format.phases():
         yield ("round",), "There are no phases; a format needs at least one."
@@ -131,8 +131,11 @@ def _phase_problems(format: Format, phase: Phase) -> Iterator[FormatProblem]:
         yield ("seats",), f"A seat is named twice in {seats}."
     if phase.words and phase.most_words and phase.words > phase.most_words:
         yield ("words",), f"{phase.words} is more than most_words ({phase.most_words}), and no more are heard."
-    if phase.on == "convergence" and (JUDGE in phase.seats or phase.reply != "text"):
-        yield ("on",), f"Only a speech of the sides can answer {phase.on}, not a judge's turn or one with a shape."
+    if phase.triggered_by == "convergence" and (JUDGE in phase.seats or phase.reply != "text"):
+        yield (
+            ("on",),
+            f"Only a speech of the sides can answer {phase.triggered_by}, not a judge's turn or one with a shape.",
+        )
     if JUDGE in phase.seats and len(phase.seats) > 1 and phase.reply != "text":
         yield ("seats",), f"{seats} can't share a shape: judges vote in a phase of their own."
     for key in ("title", "tag"):
@@ -146,8 +149,11 @@ def _condition_problems(format: Format, when: Condition, keys: Keys) -> Iterator
         yield (*keys, "strictness"), f"{short_repr(when.strictness)} should be {' or '.join(modes)}."
     for key in ("round", "rounds_at_least"):
         number = getattr(when, key)
-        if isinstance(number, int) and not 1 <= number <= format.rounds.insist:
-            yield (*keys, key), f"{number} should be 1 to {format.rounds.insist}, the most rounds there may be."
+        if isinstance(number, int) and not 1 <= number <= format.rounds.maximum_if_insisted:
+            yield (
+                (*keys, key),
+                f"{number} should be 1 to {format.rounds.maximum_if_insisted}, the most rounds there may be.",
+            )
 
 
 def _wording_problems(format: Format) -> Iterator[FormatProblem]:

@@ -20,7 +20,7 @@ from debate_orchestrator.prompting.briefs import Brief, Message, moderator_brief
 from debate_orchestrator.prompting.replies import parse_structured
 from debate_orchestrator.providers.provider import Provider, call_provider
 from debate_orchestrator.setup.questions import SetupQuestions
-from debate_orchestrator.setup.state import Propose, SetupProgress, SetupState
+from debate_orchestrator.setup.state import ModeratorTask, SetupProgress, SetupState
 from debate_orchestrator.util import coroutines, model_spec
 from debate_orchestrator.util.errors import (
     BadReply,
@@ -77,7 +77,7 @@ def deriving_cost(settings: Settings, spec: str, setup_questions: SetupQuestions
     """US dollars that one call for the positions may cost; None if the price is unknown."""
     state = _without_positions(settings)
     wanted = setup_questions.next(state)
-    assert isinstance(wanted, Propose)
+    assert isinstance(wanted, ModeratorTask)
     return expected(spec, _brief(wanted, state).redacted())
 
 
@@ -103,7 +103,7 @@ async def propose(
     none came in time or a call would exceed the cap, which counts what the setup has paid before.
     """
     wanted = setup_questions.next(state)
-    assert isinstance(wanted, Propose)
+    assert isinstance(wanted, ModeratorTask)
     request, work = _brief(wanted, state).redacted(), _WORK[wanted.name]
     price = expected(provider.name, request)
     about = " (unknown price)" if price is None else f" (about ${price:.4f})" if price else ""
@@ -143,7 +143,7 @@ async def propose(
     raise AssertionError("unreachable: the last attempt returns or raises")
 
 
-def _brief(wanted: Propose, state: SetupState) -> Brief:
+def _brief(wanted: ModeratorTask, state: SetupState) -> Brief:
     values = {"turn": wanted.turn, "nonce": state.progress.nonce, "schema": wanted.json_schema, "reply_name": ""}
     return Brief(
         turn=wanted.turn,

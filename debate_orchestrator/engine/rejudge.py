@@ -28,8 +28,8 @@ from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.format import Format, slots_of
 from debate_orchestrator.core.phases import JUDGE, ReservedLines, Turn
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.core.schema import Condition
 from debate_orchestrator.core.settings import CALL_SETTINGS, MAX_JUDGES, VOTE_SETTINGS, Settings, line_problems
+from debate_orchestrator.core.shape import Condition
 from debate_orchestrator.core.state import DebateState, make_plan
 from debate_orchestrator.engine import transcript_file
 from debate_orchestrator.engine.start import new_opened
@@ -195,7 +195,7 @@ def _earlier_questions(debate: DebateState, slots: Container[str]) -> tuple[Earl
     for stage in debate.stages:
         slot_id = schedule.slot_id_of(stage[0])
         if slot_id in slots:
-            before = max(debate.begun[turn.id][1] for turn in stage)
+            before = max(debate.begun[turn.id].before_this_turn for turn in stage)
             asked = debate.questions[len(found) : before]
             found += [EarlierQuestion(asked=event, before=slot_id, stage=stages_of[slot_id]) for event in asked]
         stages_of[slot_id] += 1
@@ -236,7 +236,7 @@ def _earlier_debate(debate: DebateState, source: str, digest: str) -> EarlierDeb
     """What went on in a finished debate, and what its panel decided."""
     rounds = range(1, debate.rounds + 1)
     verdict, before = tally.verdict(debate), debate.opened.earlier_debate
-    answered = {turn.round for turn in schedule.turns_taken(debate) if turn.phase.on is not None}
+    answered = {turn.round for turn in schedule.turns_taken(debate) if turn.phase.triggered_by is not None}
     speakers = {side: ", ".join(debate.cast[side]) for side in debate.format.sides}
     return EarlierDebate(
         source=source,
@@ -257,7 +257,7 @@ def _earlier_debate(debate: DebateState, source: str, digest: str) -> EarlierDeb
         winner=verdict.winner if verdict else None,
         strength=verdict.strength if verdict else None,
         totals={side: float(score) for side, score in tally.totals(debate).items()},
-        issues_changed=IssuesChanged(issues=debate.issues) if debate.issues else None,
+        issues_changed=IssuesChanged(issues=debate.changed_issues) if debate.changed_issues else None,
     )
 
 

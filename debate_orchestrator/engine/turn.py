@@ -24,7 +24,7 @@ from debate_orchestrator.engine.estimate import estimated_cost
 from debate_orchestrator.engine.retry import UnsavedEvents, call_with_retry
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, brief
-from debate_orchestrator.prompting.reply_code import Code, code_for
+from debate_orchestrator.prompting.reply_code import ReplyCode, code_for
 from debate_orchestrator.providers.provider import Provider, call_provider
 from debate_orchestrator.storage import reply_secret
 from debate_orchestrator.storage.journal import JournalWriter
@@ -126,7 +126,7 @@ class TurnRunner:
         rejected = self.debate.rejected.get(turn.id, [])
         return rejected[-1] if rejected and rejected[-1].reply.by == provider.name else None
 
-    def _parse(self, turn: Turn, reply: Reply, code: Code | None, *, last: bool) -> ReplyEvent:
+    def _parse(self, turn: Turn, reply: Reply, code: ReplyCode | None, *, last: bool) -> ReplyEvent:
         try:
             return replies.parse_reply(self.debate, turn, reply, code, last=last)
         except BadReply as error:

@@ -32,15 +32,15 @@ RUBRIC = "rubric.yaml"
 _NOT_COPIED = ("extends", "name")
 
 
-def load(given: str) -> Format:
+def load(name_or_path: str) -> Format:
     """The format of that name, or in that folder, with its rubric and all that it inherits. BadFormat if there is
     none, or with every error in it."""
-    return load_with_templates(given)[0]
+    return load_with_templates(name_or_path)[0]
 
 
-def load_with_templates(given: str) -> tuple[Format, dict[str, str]]:
+def load_with_templates(name_or_path: str) -> tuple[Format, dict[str, str]]:
     """A format, with the templates that are copied into a debate of it. Raises as `load`."""
-    return _whole(given) if source.is_path(given) else _shipped(given)
+    return _whole(name_or_path) if source.is_path(name_or_path) else _shipped(name_or_path)
 
 
 @cache
@@ -48,8 +48,8 @@ def _shipped(name: str) -> tuple[Format, dict[str, str]]:
     return _whole(name)
 
 
-def _whole(given: str) -> tuple[Format, dict[str, str]]:
-    format_source = source.read_source(given)
+def _whole(name_or_path: str) -> tuple[Format, dict[str, str]]:
+    format_source = source.read_source(name_or_path)
     if format_source.format is None or format_source.problems:
         raise BadFormat(format_source.problems)
     return format_source.format, carried_templates(format_source)
@@ -100,8 +100,8 @@ def unrolled(
         section = f"round {slot.round}" if slot.round is not None else "closing" if slot.after_rounds else "before"
         taken = slot.stages(format.sides, judge_seats(1))
         how = "alone" if sum(len(seats) for seats in taken) < 2 else str(slot.phase.order)
-        if slot.phase.on:
-            how = f"only on {slot.phase.on}{', those it names' * (slot.phase.on == 'convergence')}"
+        if slot.phase.triggered_by:
+            how = f"only on {slot.phase.triggered_by}{', those it names' * (slot.phase.triggered_by == 'convergence')}"
         how = "with the one before" if slot.phase.with_previous else how
         if option := slot.phase.option:
             setting = option.replace(" ", "_")
@@ -118,10 +118,10 @@ class CopiedFormat(NamedTuple):
     files: tuple[str, ...]
 
 
-def copy_format(given: str, name: str, to: str) -> CopiedFormat:
-    """Copies the format `given` (a name or a path) into a new folder `name` inside `to`, or here if `to` is empty.
+def copy_format(name_or_path: str, name: str, to: str) -> CopiedFormat:
+    """Copies the format `name_or_path` into a new folder `name` inside `to`, or here if `to` is empty.
     BadFormat if the format has errors or the name can't be used, BadFile if the folder can't be made."""
-    format_source = source.read_source(given)
+    format_source = source.read_source(name_or_path)
     if format_source.problems:
         raise BadFormat(format_source.problems)
     path = os.path.join(to or ".", name)

@@ -27,7 +27,7 @@ SYSTEM = f"system{ENDING}"
 MAX_TEMPLATES = 400_000
 """Bytes of all templates of a format: they are copied into every journal of it."""
 ONE_DEEPER = ("shapes", "seats", "labels", "lines")
-GROUPS = ("before", "round", "after")
+SECTIONS = ("before", "round", "after")
 _KEYS = ("extends", *(key for key in Format.model_fields if key != "name"))
 _FALLBACK_RUBRIC = "research"
 """The rubric that replaces, without its name, one that can't be read, so that the rest of the format can be checked."""
@@ -89,14 +89,16 @@ def is_path(name: str) -> bool:
     return "/" in name or os.sep in name or name.startswith((".", "~")) or name.endswith(".yaml")
 
 
-def find(given: str) -> FormatFolder:
+def find(name_or_path: str) -> FormatFolder:
     """The folder of a format, by its name or path; BadFormat if there is none."""
-    if not is_path(given):
-        if given not in resources.format_names() and os.path.isdir(given):
-            problem = f"format: there is no format {short_repr(given)} that ships."
-            raise BadFormat(problem, hint=f"./{given} for the folder here")
-        return FormatFolder(given, resources.format_folder(given), f"prompts/formats/{given}", True)
-    path = os.path.expanduser(given)
+    if not is_path(name_or_path):
+        if name_or_path not in resources.format_names() and os.path.isdir(name_or_path):
+            problem = f"format: there is no format {short_repr(name_or_path)} that ships."
+            raise BadFormat(problem, hint=f"./{name_or_path} for the folder here")
+        return FormatFolder(
+            name_or_path, resources.format_folder(name_or_path), f"prompts/formats/{name_or_path}", True
+        )
+    path = os.path.expanduser(name_or_path)
     if os.path.basename(path) == FILE:
         path = os.path.dirname(path) or "."
     path = path.rstrip("/") or "/"
@@ -107,17 +109,17 @@ def find(given: str) -> FormatFolder:
         there = False
     if not there:
         hint = "`debate formats new NAME` makes one to start from."
-        raise BadFormat(f"format: {short_repr(given)} is not a folder with a {FILE} in it. {hint}")
+        raise BadFormat(f"format: {short_repr(name_or_path)} is not a folder with a {FILE} in it. {hint}")
     for name in resources.format_names():
         if os.path.samefile(folder, resources.format_folder(name)):
             return find(name)
     return FormatFolder(folder.name, folder, name_of(path), False)
 
 
-def read_source(given: str) -> FormatSource:
+def read_source(name_or_path: str) -> FormatSource:
     """A format by its name or path. BadFormat if there is none, BadFile if a file of it is not YAML; all other errors
     are among its problems."""
-    folder = find(given)
+    folder = find(name_or_path)
     errors = _name_problems(folder)
     folders, layers = _chain(folder, errors)
     data, lines = layers[-1]
@@ -288,9 +290,9 @@ def _templates(folder: Path, pattern: str) -> list[str]:
 def phases(data: Mapping[str, Any]) -> list[tuple[tuple[str, int], dict[str, Any]]]:
     """The phases of a format that was only read, each with the keys that lead to it."""
     return [
-        ((group, n), phase)
-        for group in GROUPS
-        if isinstance(data.get(group), list)
-        for n, phase in enumerate(data[group])
+        ((section, n), phase)
+        for section in SECTIONS
+        if isinstance(data.get(section), list)
+        for n, phase in enumerate(data[section])
         if isinstance(phase, dict)
     ]

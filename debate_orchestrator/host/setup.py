@@ -23,7 +23,7 @@ from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.questions import SetupQuestions
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.setup.state import (
-    Propose,
+    ModeratorTask,
     Ready,
     SetupQuestion,
     SetupState,
@@ -44,7 +44,7 @@ from debate_orchestrator.util.redact import redact
 class AskResult(FrozenModel):
     """The result of one call: the answers that were taken, and what is asked next."""
 
-    now: SetupQuestion | Propose | Ready
+    now: SetupQuestion | ModeratorTask | Ready
     together: tuple[SetupQuestion, ...]
     """The questions that can be put at once, the next one first."""
     turn_files: TurnFiles | None
@@ -77,7 +77,7 @@ def ask(
     whole = is_whole(state, before)
     state = _with_free_output(state, agreed, problems)
     folder = TurnsFolder(f"{os.path.splitext(path)[0]}.setup", tell)
-    if wait and isinstance(now := questions.next(state), Propose) and now.turn not in given:
+    if wait and isinstance(now := questions.next(state), ModeratorTask) and now.turn not in given:
         wait_for_replies([folder.turn_files(now.turn, "json")], wait)
     for key, value in given.items():
         try:
@@ -161,7 +161,7 @@ def _moderated(
     """The state with the moderator's replies that are there; the files of the next one, whose brief is written;
     and what is missing. What is wrong with a reply is added to `problems`. `keep` saves a state: a reply was paid for,
     and is put away only when the state with it is saved. Raises BadFile if a file can't be written or moved."""
-    while isinstance(now := questions.next(state), Propose):
+    while isinstance(now := questions.next(state), ModeratorTask):
         turn_files, brief = _brief(folder, now, state)
         asked_before = os.path.exists(turn_files.brief)
         try:
@@ -184,7 +184,7 @@ def _moderated(
 def _take(state: SetupState, key: str, value: str, questions: SetupQuestions) -> SetupState:
     now = questions.next(state)
     if key.startswith("setup."):
-        if not isinstance(now, Propose) or key != now.turn:
+        if not isinstance(now, ModeratorTask) or key != now.turn:
             raise BadSettings(f"{key}: this moderator's reply is not due.", hint="do what ask prints now")
         return questions.proposed(state, now.name, parse_structured(key, read_reply(key, value)))
     after = questions.answer(state, key, value)
@@ -196,7 +196,7 @@ def _take(state: SetupState, key: str, value: str, questions: SetupQuestions) ->
     return after
 
 
-def _brief(folder: TurnsFolder, now: Propose, state: SetupState) -> tuple[TurnFiles, str]:
+def _brief(folder: TurnsFolder, now: ModeratorTask, state: SetupState) -> tuple[TurnFiles, str]:
     turn_files = folder.turn_files(now.turn, "json")
     text = moderator_brief(
         now.name,

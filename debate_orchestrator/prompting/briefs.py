@@ -28,7 +28,7 @@ from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import rendering, templates
 from debate_orchestrator.prompting.fields import empty_form
 from debate_orchestrator.prompting.reply_code import (
-    Code,
+    ReplyCode,
     coded_schema,
     coded_shape,
     skeleton,
@@ -65,7 +65,7 @@ class Brief(FrozenModel):
     messages: tuple[Message, ...]
     wants: Literal["text", "json"]
     json_schema: dict[str, Any] | None = None
-    code: Code | None = None
+    code: ReplyCode | None = None
     """What the reply must hold, as its schema and the last message say."""
     words: int | None = None
     """About how many words are asked for, if a number is given."""
@@ -109,7 +109,7 @@ class Brief(FrozenModel):
         return redacted
 
 
-def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code: Code | None = None) -> Brief:
+def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code: ReplyCode | None = None) -> Brief:
     """The brief of a turn that is due; a `former` reply that can't be used comes at the very end, with its problems,
     and after it the `code` that the reply has to hold.
 
@@ -165,7 +165,7 @@ issues as it was changed. Each with the reply that it was made of."""
 def _block(debate: DebateState, heard: dict[str, Any], values: dict[str, Any]) -> str:
     """A speech as those who heard it find it in their transcript."""
     blocks = _blocks.setdefault(debate.plan, {})
-    key = heard["turn"]["id"], values["mirrored"], debate.issues
+    key = heard["turn"]["id"], values["mirrored"], debate.changed_issues
     reply_event = debate.replies[debate.mirror.turn_id(key[0]) if key[1] else key[0]]
     if key not in blocks or blocks[key][0] is not reply_event:
         blocks[key] = reply_event, _render("shared/turn.md.j2", values | heard)
@@ -243,7 +243,7 @@ _FORMER_NAMES = {"holder": "shown_as", "advice": "feedback"}
 """What templates that travel in journals may call a value, to the name that it has now."""
 
 
-def _template_values(debate: DebateState, turn: Turn, code: Code | None = None) -> dict[str, Any]:
+def _template_values(debate: DebateState, turn: Turn, code: ReplyCode | None = None) -> dict[str, Any]:
     """Everything a template of this turn may name."""
     heard, strictness = _heard(debate, turn), debate.opened.settings.strictness
     fixed = _once(debate.format, ("seats", debate.judges, strictness), lambda: _of_format(debate))
@@ -260,16 +260,16 @@ def _common(debate: DebateState, turn: Turn) -> dict[str, Any]:
     """What every brief has from the setup, the issues and the floor."""
     format, settings, mirror = debate.format, debate.opened.settings, debate.mirror
     as_they_are = {side: side for side in format.sides}
-    real = mirror.keys(as_they_are) if turn.mirrored else as_they_are
+    actual_sides = mirror.keys(as_they_are) if turn.mirrored else as_they_are
     renamed: Callable[[str], str] = mirror.text if turn.mirrored else str
     return {
         "mirrored": turn.mirrored,
         "nonce": debate.opened.nonce,
         "topic": settings.topic,
         "as_of": settings.as_of,
-        "positions": {side: renamed(settings.positions[who]) for side, who in real.items()},
-        "shown_as": {who: side for side, who in real.items()},
-        "side_labels": {side: format.seats[who].side for side, who in real.items()},
+        "positions": {side: renamed(settings.positions[actual]) for side, actual in actual_sides.items()},
+        "shown_as": {actual: side for side, actual in actual_sides.items()},
+        "side_labels": {side: format.seats[actual].side for side, actual in actual_sides.items()},
         "context": debate.opened.context if turn.hears_as in format.context_heard_by else (),
         "rounds": settings.rounds,
         "strictness_name": settings.strictness,
@@ -309,7 +309,7 @@ def _of_rubric(debate: DebateState) -> dict[str, Any]:
     }
 
 
-def _schema(debate: DebateState, turn: Turn, code: Code | None) -> dict[str, Any] | None:
+def _schema(debate: DebateState, turn: Turn, code: ReplyCode | None) -> dict[str, Any] | None:
     """The JSON Schema of the reply with the turn's code in it; None for a speech."""
     if debate.shape(turn) is None:
         return None
@@ -317,7 +317,7 @@ def _schema(debate: DebateState, turn: Turn, code: Code | None) -> dict[str, Any
     return dict(schema) if code is None else with_code(schema, code)
 
 
-def _kept_schema(debate: DebateState, turn: Turn, code: Code | None) -> Any:
+def _kept_schema(debate: DebateState, turn: Turn, code: ReplyCode | None) -> Any:
     """The JSON Schema of a structured reply, with the places of the code and without its text."""
     settings, listed, coded = debate.opened.settings, rapporteur.issue_list(debate), code is not None
     issues = tuple(listed.issues) if listed else ()
@@ -423,8 +423,8 @@ def _for_rapporteur(debate: DebateState, turn: Turn, heard: list[dict[str, Any]]
         "result": {"winner": verdict.winner, "strength": verdict.strength} if verdict else None,
         "standings": rapporteur.issue_standings(debate),
         "dissent": rapporteur.dissent_rows(debate),
-        "findings": rapporteur.decision_brief_faults(debate),
-        "shortcomings": [*first_few(rapporteur.left_standing(debate), "the brief")],
+        "findings": rapporteur.decision_brief_findings(debate),
+        "shortcomings": [*first_few(rapporteur.decision_brief_problems(debate), "the brief")],
     }
 
 

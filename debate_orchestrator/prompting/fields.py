@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from debate_orchestrator.core import transcript_entries
 from debate_orchestrator.core.reply_check import check
-from debate_orchestrator.core.schema import MAX_ITEMS, Field, Shape, ShapeContext, applies, empty_value, fields_asked
+from debate_orchestrator.core.shape import MAX_ITEMS, Field, Shape, ShapeContext, applies, empty_value, fields_asked
 from debate_orchestrator.util.errors import BadReply, short_repr
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.terminal_text import chosen

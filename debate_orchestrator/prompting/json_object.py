@@ -17,7 +17,7 @@ from itertools import accumulate, islice
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core.private_text import closes_private, without_private
-from debate_orchestrator.prompting.reply_code import Code, holds_code
+from debate_orchestrator.prompting.reply_code import ReplyCode, holds_code
 from debate_orchestrator.util.data import strict_json
 from debate_orchestrator.util.errors import short_repr
 
@@ -97,7 +97,7 @@ def _has_key(text: str, value: Mapping[str, Any]) -> bool:
     )
 
 
-def find_with_code(text: str, code: Code) -> dict[str, Found]:
+def find_with_code(text: str, code: ReplyCode) -> dict[str, Found]:
     """The JSON objects of a reply that hold the code at both ends, by the text that each is written as; empty if there
     are no such objects. Objects in private working do not count. Quoted tags of private working are ignored: see
     `_is_private`.
@@ -141,7 +141,7 @@ def find_with_code(text: str, code: Code) -> dict[str, Found]:
     return {part: (value, [*_changes(text, part, text), *changes]) for part, (value, changes) in found.values()}
 
 
-def _is_begun_again(text: str, end: int, whole: Sequence[_Part], code: Code) -> bool:
+def _is_begun_again(text: str, end: int, whole: Sequence[_Part], code: ReplyCode) -> bool:
     """Whether an object that is not JSON begins behind a place of a text with the field of the code, as the writer's
     own do: what stands before it is a draft then. The `whole` objects without the code are quoted and decide nothing,
     and so is a damaged one that begins with another field or stands on a quoted line."""
@@ -159,7 +159,7 @@ def _has_another(text: str, own: Sequence[_Part], found: Sequence[Any], begun: i
     return any(value != other for value in found for other in others)
 
 
-def _start_with_code(text: str, code: Code) -> int | None:
+def _start_with_code(text: str, code: ReplyCode) -> int | None:
     """Where an object with the code begins in a text; None if none does. The code is looked for first: a pattern with
     it would be compiled for every turn."""
     if code.text.casefold() not in text.casefold():
@@ -168,10 +168,11 @@ def _start_with_code(text: str, code: Code) -> int | None:
     return begun.start() if begun else None
 
 
-def _repaired_with_code(rest: str, public: str, code: Code) -> dict[tuple[int, int], tuple[str, Found]]:
-    """The objects with the code that are JSON once their punctuation is repaired: where each stands, its text and what
-    it says. `public` is the `rest` of a reply without private working. A text that does not stand in the reply as it
-    is was joined from two parts by what was left out between them, and is no object of its writer's."""
+def _repaired_with_code(rest: str, public: str, code: ReplyCode) -> dict[tuple[int, int], tuple[str, Found]]:
+    """The objects with the code that are JSON once their punctuation is repaired: the place of each, to its text and
+    its values. `public` is the `rest` of a reply without private working. A text that is in `public` but not in `rest`
+    was joined from two parts when the working between them was left out. Its writer wrote no such object, so it is
+    skipped."""
     parts = dict.fromkeys((*_balanced(rest), *_outermost(rest), *_outermost(public)))
     coded = [part for part in parts if part.casefold().count(code.text.casefold()) > 1][:_MAX_PARTS]
     found: dict[tuple[int, int], tuple[str, Found]] = {}
@@ -201,7 +202,7 @@ def _public(text: str, bare: str) -> str:
 
 
 def _changes(text: str, part: str, public: str = "") -> list[str]:
-    """What was left out around a part of a text, of which `public` is what is not private."""
+    """A line for each piece that was left out around a part of a text. `public` is the text without private working."""
     whole = text.strip()
     bare = _without_fence(whole)
     if part == bare:

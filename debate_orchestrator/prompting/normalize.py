@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from debate_orchestrator.core.schema import (
+from debate_orchestrator.core.shape import (
     MAX_ITEMS,
     Field,
     OncePerShape,
@@ -23,7 +23,7 @@ from debate_orchestrator.core.schema import (
     fields_asked,
     held_fields,
 )
-from debate_orchestrator.prompting.reply_code import CODE, Code, coded_shape, phrase, text_behind
+from debate_orchestrator.prompting.reply_code import CODE, ReplyCode, coded_shape, phrase, text_behind
 from debate_orchestrator.util.data import strict_json
 from debate_orchestrator.util.errors import listed, short_repr, with_hint
 
@@ -83,7 +83,7 @@ def normalize(
     value: Any,
     shape_context: ShapeContext,
     sides: Mapping[str, frozenset[str]],
-    code: Code | None = None,
+    code: ReplyCode | None = None,
 ) -> NormalizedReply:
     """A reply of this shape, normalized. `sides` are the `side_phrases` of each side. Where a `code` is given, it
     has to stand in all its places and in no other, and the fields in the order of the shape. `value` itself is left as
@@ -99,7 +99,7 @@ def normalize(
     return NormalizedReply(record, changes, normalizer.problems, normalizer.unknown)
 
 
-def _one_problem(uncoded: Mapping[str, str], code: Code | None) -> list[str]:
+def _one_problem(uncoded: Mapping[str, str], code: ReplyCode | None) -> list[str]:
     """The places without their code, in a single sentence however many there are."""
     if code is None or not uncoded:
         return []
@@ -147,7 +147,7 @@ class _Wanted(NamedTuple):
 class _Normalizer:
     """Normalizes one reply, and keeps the changes, problems and unknown keys so far."""
 
-    def __init__(self, shape_context: ShapeContext, sides: Mapping[str, frozenset[str]], code: Code | None):
+    def __init__(self, shape_context: ShapeContext, sides: Mapping[str, frozenset[str]], code: ReplyCode | None):
         self.shape_context, self.sides, self.code = shape_context, sides, code
         self.changes: list[str] = []
         self.problems: list[str] = []
@@ -201,7 +201,7 @@ class _Normalizer:
                 keyed[name] = vacant
         return keyed
 
-    def _without_codes(self, wanted: _Wanted, code: Code, keyed: Mapping[str, Any], where: str) -> dict[str, Any]:
+    def _without_codes(self, wanted: _Wanted, code: ReplyCode, keyed: Mapping[str, Any], where: str) -> dict[str, Any]:
         """A record without its codes; those that are missing are noted, with a problem for the first field that is
         not in its place."""
         fields, places = wanted.fields, wanted.places

@@ -11,7 +11,7 @@ from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE, RAPPORTEUR, TIE, Turn
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.core.schema import ShapeContext
+from debate_orchestrator.core.shape import ShapeContext
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.verdict import leader, read_ballot, strength_of
 from debate_orchestrator.prompting import replies
@@ -91,8 +91,8 @@ def reply_problems(debate: DebateState, turn: Turn, brief: Brief, text: str) -> 
 
 
 def form_remarks(debate: DebateState, turn: Turn, text: str) -> list[str]:
-    """What to know before a valid structured reply is handed in: what the report will say is wrong with a list or a
-    decision brief, and that the scores of a ballot favour another side than its winner."""
+    """Remarks on a valid structured reply before it is handed in: the problems that the report will show with a list or
+    a decision brief, and a ballot whose scores favour another side than its winner."""
     try:
         event = replies.parse_reply(debate, turn, Reply(text=text, brief_digest="", by=model_spec.HUMAN), None)
     except BadReply:

@@ -17,11 +17,11 @@ from debate_orchestrator.core.events import Declined, Spoke, StructuredReplyGive
 from debate_orchestrator.core.phases import RAPPORTEUR, Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.reply_check import check
-from debate_orchestrator.core.schema import Shape, fields_asked
+from debate_orchestrator.core.shape import Shape, fields_asked
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.json_object import Found, OnlyPrivateWorking, find_object, find_with_code
 from debate_orchestrator.prompting.normalize import NormalizedReply, normalize, unwrapped
-from debate_orchestrator.prompting.reply_code import Code, needs_code, phrase
+from debate_orchestrator.prompting.reply_code import ReplyCode, needs_code, phrase
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadReply, first_few, short_repr
 
@@ -64,7 +64,7 @@ def _check_text(turn_id: str, text: str) -> None:
 
 
 def parse_reply(
-    debate: DebateState, turn: Turn, reply: Reply, code: Code | None, *, last: bool = False
+    debate: DebateState, turn: Turn, reply: Reply, code: ReplyCode | None, *, last: bool = False
 ) -> Spoke | Declined | StructuredReplyGiven:
     """The event that a reply amounts to. `code` is that of the brief that it answers. It is the `last` if no other will
     be asked for: then it is not sent back for its quality alone. Neither is the reply of a person, who is told of such
@@ -102,7 +102,9 @@ def parse_reply(
     return StructuredReplyGiven(turn=turn.id, data=reading.value, reply=reply, changes=tuple(reading.changes))
 
 
-def _read(debate: DebateState, turn: Turn, shape: Shape, objects: list[Found], code: Code | None) -> NormalizedReply:
+def _read(
+    debate: DebateState, turn: Turn, shape: Shape, objects: list[Found], code: ReplyCode | None
+) -> NormalizedReply:
     """The reading of a structured reply from the objects that are it, which must not differ."""
     shape_context, sides = schedule.shape_context(debate, turn), _sides(debate, turn)
     names, called = fields_asked(shape, shape_context), (turn.phase.reply, turn.phase.name)
@@ -117,7 +119,7 @@ def _read(debate: DebateState, turn: Turn, shape: Shape, objects: list[Found], c
     return readings[0]
 
 
-def _may_end_early(text: str, reading: NormalizedReply, code: Code | None) -> bool:
+def _may_end_early(text: str, reading: NormalizedReply, code: ReplyCode | None) -> bool:
     """Whether a text of the reply may have ended at a quotation mark that should be escaped: an unknown key stands
     right behind a text."""
     if code is None:
@@ -127,8 +129,8 @@ def _may_end_early(text: str, reading: NormalizedReply, code: Code | None) -> bo
 
 
 def _check_quality(debate: DebateState, turn: Turn, structured: dict[str, Any]) -> None:
-    """Raises BadReply for a rapporteur's reply that should be better. That is asked once only: what its writer
-    leaves as it is has its shape, and the report says what is wrong with it."""
+    """Raises BadReply for a rapporteur's reply that has its shape and should be better. A better one is asked for only
+    once; after that the reply counts, and the report shows its problems."""
     first = turn.role == RAPPORTEUR and not rapporteur.was_sent_back(debate, turn)
     if first and (found := rapporteur.quality_problems(debate, turn, structured)):
         raise BadReply(rapporteur.resend_problems(turn, found))
@@ -175,7 +177,7 @@ def parse_structured(where: str, text: str) -> Any:
     return _found(where, text, None)[0][0]
 
 
-def _found(where: str, text: str, code: Code | None) -> list[Found]:
+def _found(where: str, text: str, code: ReplyCode | None) -> list[Found]:
     """The objects in a reply that are its writer's own: those with the code, or the only one if no code is needed."""
     try:
         found = {text: find_object(text)} if code is None else find_with_code(text, code)

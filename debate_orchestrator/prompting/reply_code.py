@@ -1,11 +1,15 @@
 """The code of a structured reply, which shows that its object and the items of its lists are its writer's own.
 
-A speech may hold a filled ballot, or a part of one, and a judge may repeat it without escaping its quotation marks. No
-speech can hold the code: it follows from a secret of this machine, and only the seat of the turn is shown it, at the
-very end of its brief. It stands first and last in the object, at the beginning of every item of a list, and before each
-field that decides and stands behind one with free words. All fields are written in the order of the shape. So between
-a text, where a quotation may stand, and the next decision there is always a code: a quotation can't write that
-decision, and a text that swallows it swallows the code, too.
+A speech may hold a filled ballot, or a part of one, and a judge may repeat it without escaping its quotation marks:
+
+    {"winner": "a", "reason": "B ended with", "winner": "b", "reason": "so it is"}
+
+Is the second winner the judge's decision or a part of the quotation? The code tells. No speech can hold it: it follows
+from a secret of this machine, and only the seat of the turn is shown it, at the very end of its brief. It stands first
+and last in the object, at the beginning of every item of a list, and before each field that decides and stands behind
+one with free words. All fields are written in the order of the shape. So between a text, where a quotation may stand,
+and the next decision there is always a code: a quotation can't write that decision, and a text that swallows it
+swallows the code, too.
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ from weakref import WeakKeyDictionary
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.json_schema import json_schema
 from debate_orchestrator.core.phases import Turn
-from debate_orchestrator.core.schema import Field, Shape, ShapeContext, fields_asked
+from debate_orchestrator.core.shape import Field, Shape, ShapeContext, fields_asked
 from debate_orchestrator.core.state import DebatePlan, DebateState
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.util import model_spec
@@ -44,7 +48,7 @@ _opened_digests: WeakKeyDictionary[DebatePlan, str] = WeakKeyDictionary()
 """A debate's plan, which all its states share, to the sha256 of its event `Opened`."""
 
 
-class Code(FrozenModel):
+class ReplyCode(FrozenModel):
     """The code of a turn, and the names of the fields that hold it: the first of the reply and of every record in a
     list, and the last of the reply. Those between have the first name and a number: `code_2`."""
 
@@ -71,7 +75,7 @@ class Code(FrozenModel):
         return json.dumps(value).casefold().count(self.text.casefold())
 
 
-def code_for(debate: DebateState, turn: Turn, by: str, secret: Callable[[], bytes]) -> Code | None:
+def code_for(debate: DebateState, turn: Turn, by: str, secret: Callable[[], bytes]) -> ReplyCode | None:
     """The code that `by` has to put into its reply to a turn that is due; None if it needs none. `secret` is called
     only where a code is needed."""
     shape = debate.shape(turn)
@@ -80,7 +84,7 @@ def code_for(debate: DebateState, turn: Turn, by: str, secret: Callable[[], byte
     prefix, names = "", set(_names(shape))
     while any(re.fullmatch(rf"{prefix}({_FIELD}(_\d+)?|{_END_FIELD})", name) for name in names):
         prefix += "turn_"
-    return Code(field=prefix + _FIELD, end_field=prefix + _END_FIELD, text=_text(debate, turn, secret()))
+    return ReplyCode(field=prefix + _FIELD, end_field=prefix + _END_FIELD, text=_text(debate, turn, secret()))
 
 
 def _names(shape: Mapping[str, Field]) -> Iterator[str]:
@@ -103,19 +107,19 @@ def _text(debate: DebateState, turn: Turn, secret: bytes) -> str:
     questions = [entry.text for entry in schedule.questions_put_to(debate, turn)]
     if debate.plan not in _opened_digests:
         _opened_digests[debate.plan] = hashlib.sha256(opened.model_dump_json().encode()).hexdigest()
-    parts = [opened.nonce, _opened_digests[debate.plan], turn.id, heard, questions, debate.issues]
+    parts = [opened.nonce, _opened_digests[debate.plan], turn.id, heard, questions, debate.changed_issues]
     number = int.from_bytes(hmac.digest(secret, json.dumps(parts).encode(), "sha256"))
     return "".join(_LETTERS[number // len(_LETTERS) ** place % len(_LETTERS)] for place in range(_LENGTH))
 
 
-def coded_shape(shape: Mapping[str, Field], shape_context: ShapeContext, code: Code) -> Shape:
+def coded_shape(shape: Mapping[str, Field], shape_context: ShapeContext, code: ReplyCode) -> Shape:
     """The fields that are asked for, in their order, with `CODE` in the places of the code."""
     inner, _ = _coded(shape, shape_context, code, count(2), False)
     return {code.field: CODE, **inner, code.end_field: CODE}
 
 
 def _coded(
-    shape: Mapping[str, Field], shape_context: ShapeContext, code: Code, numbers: Iterator[int], words: bool
+    shape: Mapping[str, Field], shape_context: ShapeContext, code: ReplyCode, numbers: Iterator[int], words: bool
 ) -> tuple[Shape, bool]:
     """The fields of a record with the code in its places, and whether free words stand behind the last code. `words`
     says so for what stands before the record."""
@@ -140,7 +144,7 @@ def _decides(field: Field, shape_context: ShapeContext) -> bool:
     return any(_decides(part, shape_context) for part in inner) if inner else field.kind not in _WORDS
 
 
-def coded_schema(shape: Mapping[str, Field], shape_context: ShapeContext, code: Code) -> dict[str, Any]:
+def coded_schema(shape: Mapping[str, Field], shape_context: ShapeContext, code: ReplyCode) -> dict[str, Any]:
     """The JSON Schema of a reply with any text for the code, so that all turns of a kind have the same."""
     text, plain = (
         json.dumps(json_schema(coded_shape(shape, shape_context, code), shape_context)),
@@ -150,7 +154,7 @@ def coded_schema(shape: Mapping[str, Field], shape_context: ShapeContext, code: 
     return dict(json.loads(text.replace(f'"items": {plain}', f'"items": {described}')))
 
 
-def with_code(schema: Mapping[str, Any], code: Code) -> dict[str, Any]:
+def with_code(schema: Mapping[str, Any], code: ReplyCode) -> dict[str, Any]:
     """A coded schema with the code of a turn."""
     text = json.dumps(schema)
     for any_text, own in _values(code):
@@ -158,7 +162,7 @@ def with_code(schema: Mapping[str, Any], code: Code) -> dict[str, Any]:
     return dict(json.loads(text))
 
 
-def without_value(schema: Mapping[str, Any], code: Code | None) -> dict[str, Any]:
+def without_value(schema: Mapping[str, Any], code: ReplyCode | None) -> dict[str, Any]:
     """The coded schema that `with_code` gave the code of a turn."""
     text = json.dumps(schema)
     for any_text, own in _values(code) if code else ():
@@ -166,7 +170,7 @@ def without_value(schema: Mapping[str, Any], code: Code | None) -> dict[str, Any
     return dict(json.loads(text))
 
 
-def _values(code: Code) -> list[tuple[str, str]]:
+def _values(code: ReplyCode) -> list[tuple[str, str]]:
     """How the places of the code are written in a schema, for any text and for that of a turn."""
     any_text, own = {"type": "string", "description": CODE.about}, {"type": "string", "enum": [code.text]}
     places = [(any_text, own), (_begins_with(CODE.about), _begins_with(code.text))]
@@ -177,7 +181,7 @@ def _begins_with(text: str) -> str:
     return f"begins with {text} and a space"
 
 
-def with_codes(shape: Shape, reply: Mapping[str, Any], code: Code) -> dict[str, Any]:
+def with_codes(shape: Shape, reply: Mapping[str, Any], code: ReplyCode) -> dict[str, Any]:
     """A reply with the code in its places, which a coded shape has, and with its fields in the order of that shape."""
     known = {
         name: code.text if field is CODE else _with_code(field, reply[name], code)
@@ -187,7 +191,7 @@ def with_codes(shape: Shape, reply: Mapping[str, Any], code: Code) -> dict[str, 
     return known | {name: value for name, value in reply.items() if name not in shape}
 
 
-def _with_code(field: Field, value: Any, code: Code) -> Any:
+def _with_code(field: Field, value: Any, code: ReplyCode) -> Any:
     if isinstance(value, Mapping) and (field.per_side or field.per_issue):
         return {key: _with_code(field.single, inner, code) for key, inner in value.items()}
     if isinstance(value, Mapping) and field.fields:
@@ -199,12 +203,12 @@ def _with_code(field: Field, value: Any, code: Code) -> Any:
     return value
 
 
-def skeleton(shape: Shape, shape_context: ShapeContext, code: Code) -> list[str]:
+def skeleton(shape: Shape, shape_context: ShapeContext, code: ReplyCode) -> list[str]:
     """The fields of a coded shape as they are written in JSON, each with an ellipsis for what it holds."""
     return [f'"{name}": {_outline(field, shape_context, code)}' for name, field in shape.items()]
 
 
-def _outline(field: Field, shape_context: ShapeContext, code: Code) -> str:
+def _outline(field: Field, shape_context: ShapeContext, code: ReplyCode) -> str:
     if field is CODE:
         return f'"{code.text}"'
     if keys := field.keys(shape_context) if field.fields else ():
@@ -215,7 +219,7 @@ def _outline(field: Field, shape_context: ShapeContext, code: Code) -> str:
     return record if field.fields else "..."
 
 
-def holds_code(value: Any, code: Code) -> bool:
+def holds_code(value: Any, code: ReplyCode) -> bool:
     """Whether an object, or the only object in it, has both the first and the last field with the code."""
     if not isinstance(value, dict):
         return False
@@ -224,7 +228,7 @@ def holds_code(value: Any, code: Code) -> bool:
     return {phrase(code.field), phrase(code.end_field)} <= own or holds_code(inner, code)
 
 
-def text_behind(item: str, code: Code) -> str | None:
+def text_behind(item: str, code: ReplyCode) -> str | None:
     """The text of an item of a list behind its code; None if it does not begin with that."""
     begins = re.match(rf"\s*[`'\"\[(]?{code.text}\b[`'\"\])]?[.:,]?\s*", item, re.IGNORECASE)
     return item[begins.end() :] if begins else None

@@ -88,7 +88,7 @@ def _planned(debate: DebateState) -> tuple[list[_Planned], list[float]]:
     starts = [0.0]
     previous: Slot | None = None
     for slot in debate.plan.slots:
-        certain = slot.phase.on is None
+        certain = slot.phase.triggered_by is None
         joins = previous is not None and slot.joins(previous)
         stages = slot.stages(debate.plan.speaking_order, debate.judges, mirror=debate.mirrors(slot.phase))
         for seats in stages:

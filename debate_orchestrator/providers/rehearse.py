@@ -18,7 +18,7 @@ from debate_orchestrator.core import rapporteur, schedule, tally
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.phases import CLERK, MIRRORED, RAPPORTEUR, Turn
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.core.schema import (
+from debate_orchestrator.core.shape import (
     MAX_NUMBER,
     Field,
     ShapeContext,

@@ -113,7 +113,7 @@ class Announcer:
             self._round = first.round
             banner = filled_announcement(debate.format.labels.round, round=first.round, rounds=debate.rounds)
             yield Announcement("round", banner)
-        if first.phase.on == "convergence":
+        if first.phase.triggered_by == "convergence":
             yield from _intervention(debate, stage)
 
 
@@ -147,7 +147,7 @@ def _brought(debate: DebateState, stages: Sequence[Stage], n: int) -> Iterator[A
     first = stages[n][0]
     for turn in stages[n]:
         yield from _about(debate, turn)
-    if _is_vote(debate, first) and not any(_is_vote(debate, turn) for turn in _after_in_its_part(stages, n)):
+    if _is_vote(debate, first) and not any(_is_vote(debate, turn) for turn in _after_in_its_section(stages, n)):
         yield from _voted(debate, first)
     if first.after_rounds and debate.shape(first) is not None:
         for turn in stages[n]:
@@ -163,12 +163,12 @@ def _is_vote(debate: DebateState, turn: Turn) -> bool:
     return turn.judging and debate.format.is_vote(turn.phase)
 
 
-def _after_in_its_part(stages: Sequence[Stage], n: int) -> Iterator[Turn]:
+def _after_in_its_section(stages: Sequence[Stage], n: int) -> Iterator[Turn]:
     """The first turns of the stages after a stage in the same round, or beside it before or after the rounds: judges
     may vote one after another."""
-    part = (stages[n][0].round, stages[n][0].after_rounds)
+    section = (stages[n][0].round, stages[n][0].after_rounds)
     return takewhile(
-        lambda turn: (turn.round, turn.after_rounds) == part, (stages[k][0] for k in range(n + 1, len(stages)))
+        lambda turn: (turn.round, turn.after_rounds) == section, (stages[k][0] for k in range(n + 1, len(stages)))
     )
 
 
@@ -221,7 +221,7 @@ def _reported(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
         if count:
             return
     checked = any("findings" in debate.format.shapes.get(phase.reply, {}) for phase in debate.format.after)
-    stands = not checked or "findings" in reply.data or turn.phase.on is not None
+    stands = not checked or "findings" in reply.data or turn.phase.triggered_by is not None
     if stands:
         yield from _recommended(debate, turn)
 
@@ -277,7 +277,7 @@ def _round(debate: DebateState, n: int) -> Iterator[Announcement]:
     yield Announcement("scores", text)
     yield from _reasons(debate, tally.ballots(debate, n))
     if tally.converged_again(debate, n):
-        yield Announcement("intervention", debate.format.labels.persisted)
+        yield Announcement("intervention", debate.format.labels.converged_again)
     yield from _changed(debate, votes)
 
 

@@ -66,7 +66,7 @@ def _citation(
 
 
 def _checks(debate: DebateState) -> dict[str, Mapping[str, Any]]:
-    """Turn to what a clerk found of what it cites; the last finding counts."""
+    """Turn id to a clerk's check of the page that the turn cites; the last check counts."""
     found: dict[str, Mapping[str, Any]] = {}
     for turn in schedule.turns_taken(debate):
         for row in rows(debate, turn, "checks") if turn.role == CLERK else ():

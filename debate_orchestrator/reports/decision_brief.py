@@ -181,7 +181,7 @@ def issues_report(debate: DebateState) -> IssuesReport | None:
         ),
         unknowns=tuple(heard["unknowns"]),
         by="rapporteur" if debate.opened.settings.own_issues is None else "user",
-        changed=debate.issues is not None,
+        changed=debate.changed_issues is not None,
     )
 
 
@@ -219,7 +219,7 @@ def decision_brief_report(debate: DebateState) -> DecisionBriefReport | None:
         objections=against,
         not_argued=tuple(NotArguedReport(**_shown(NotArguedReport, row)) for row in fields.get("not_argued") or ()),
         advice=before.turn if before else None,
-        shortcomings=tuple(_by_heading(fields, found) for found in rapporteur.left_standing(debate)),
+        shortcomings=tuple(_by_heading(fields, found) for found in rapporteur.decision_brief_problems(debate)),
         sent_back=tuple(_by_heading(fields, found) for found in rapporteur.sent_back(debate)),
     )
 

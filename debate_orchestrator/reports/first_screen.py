@@ -231,7 +231,7 @@ def _lead(report: ReportModel, verdict: VerdictReport) -> str:
     gap = wording.whole_percent(verdict.gap or Fraction(0))
     parts = ["neither leads;" if ahead == TIE else f"{winner_word(ahead)} leads by {gap};"]
     rounds = sum(1 for judged in report.rounds if judged.scores) if report.judging.scores_rounds else 1
-    parts.append(f"at most {decimals(Fraction(str(report.judging.rules.rubric.most)) * max(1, rounds))} points each")
+    parts.append(f"at most {decimals(Fraction(str(report.judging.format.rubric.most)) * max(1, rounds))} points each")
     if verdict.rounds_won:
         won = ", ".join(f"{winner_word(side)} {verdict.rounds_won[side]}" for side in report.positions)
         parts.append(f"rounds won: {won}, tied {verdict.rounds_won[TIE]}")

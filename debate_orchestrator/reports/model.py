@@ -1,4 +1,4 @@
-"""The report model: a journal made ready for telling, built once. Every type of report file is rendered from it."""
+"""The report model: all that a report says, worked out once from a journal. Every type of file is rendered from it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from debate_orchestrator.core.phases import (
     Turn,
     filled_announcement,
 )
-from debate_orchestrator.core.schema import Shape
+from debate_orchestrator.core.shape import Shape
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import BallotReading, Verdict, Vote
 from debate_orchestrator.reports import citations, decision_brief, wording
@@ -64,7 +64,7 @@ from debate_orchestrator.reports.reviewers import ReviewerReport, reviewer_repor
 from debate_orchestrator.reports.reviews import GatheredReviews
 from debate_orchestrator.storage.journal_lines import SCHEMA as JOURNAL_SCHEMA
 from debate_orchestrator.storage.journal_lines import Entry
-from debate_orchestrator.storage.stored_state import telling
+from debate_orchestrator.storage.stored_state import as_damaged_journal
 from debate_orchestrator.util import sanitize
 
 CHALLENGE, REBUTTAL = "challenge", "rebuttal"
@@ -170,7 +170,7 @@ class ReportModel(Part):
 def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = None, *, journal: str = "") -> ReportModel:
     """The report of a journal, and of the reviewers' ballots that lie beside it. `journal` is its path, for errors.
     Raises DamagedJournal if its events do not fit, or can't be told."""
-    with telling(journal):
+    with as_damaged_journal(journal):
         return _report(entries, reviews)
 
 
@@ -220,7 +220,7 @@ def _report(entries: Sequence[Entry], reviews: GatheredReviews | None) -> Report
         after=after,
         finals=finals,
         dissent_turn=record.id if record else "",
-        converged_again=debate.format.labels.persisted if tally.rounds_converged_again(debate) else None,
+        converged_again=debate.format.labels.converged_again if tally.rounds_converged_again(debate) else None,
         places={turn.id: (turn.round or 0, f"{turn.phase.name} {turn.seat.upper()}") for turn in shown_turns},
     )
     return report.model_copy(update={"summary": summary_line(report, None)})
@@ -320,7 +320,7 @@ def _round(debate: DebateState, n: int, turns: Mapping[str, TurnReport]) -> Roun
     own = [turn for turn in schedule.turns_taken(debate) if turn.round == n]
     judged = [turn for turn in own if turn.judging and debate.shape(turn) is not None]
     votes, result = tuple(tally.votes(debate, n)), tally.result(debate, n)
-    forced = tuple(turns[turn.id] for turn in own if turn.phase.on)
+    forced = tuple(turns[turn.id] for turn in own if turn.phase.triggered_by)
     quorum = debate.opened.settings.quorum
     return RoundReport(
         number=n,
@@ -334,7 +334,7 @@ def _round(debate: DebateState, n: int, turns: Mapping[str, TurnReport]) -> Roun
         intervened=tally.intervened(debate, n),
         intervention_turns=tuple(turn.id for turn in forced),
         converged_again=tally.converged_again(debate, n),
-        speeches=tuple(turns[turn.id] for turn in own if turn not in judged and not turn.phase.on),
+        speeches=tuple(turns[turn.id] for turn in own if turn not in judged and not turn.phase.triggered_by),
         ballots=tuple(turns[turn.id] for turn in judged),
         forced=forced,
         intervention=filled_announcement(debate.format.labels.intervention, round=n),
@@ -358,7 +358,7 @@ def _judging(debate: DebateState) -> JudgingReport:
         round_fields=_asked_fields(debate, [slot for slot in voting if slot.round is not None]),
         final_fields=_asked_fields(debate, [slot for slot in slots if slot.after_rounds]),
         scales=wording.scales(format),
-        rules=format,
+        format=format,
         labelled=wording.LABEL in _asked_fields(debate, voting),
         panel=tuple(tally.final_votes(debate)),
         blind=tuple(tally.blind_votes(debate)),
@@ -448,8 +448,8 @@ def _follow_up(finals: Iterable[TurnReport]) -> Iterator[FollowUp]:
 
 
 def _links(debate: DebateState, turn: Turn) -> Iterator[ArgumentLink]:
-    """What a turn attacks: the other side's latest case. What it answers: the challenge of its round, or else what
-    was heard last."""
+    """The links from a turn to others. A challenge attacks the other side's latest case. A rebuttal answers the
+    challenge of its round, or else the speech that was heard last."""
     name = turn.phase.name
     if name not in (CHALLENGE, REBUTTAL) or speech_rules.declined(debate, turn.id):
         return

@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field, PlainSerializer
 
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.reply import FoundPage, Usage
-from debate_orchestrator.core.schema import Shape
+from debate_orchestrator.core.shape import Shape
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verdict import BallotReading, RoundResult, Verdict, VerdictRemark, Vote
 from debate_orchestrator.core.visible_text import Quote
@@ -225,7 +225,7 @@ class JudgingReport(Part):
     final_fields: frozenset[str] = Field(default=frozenset(), exclude=True)
     """What judges give after the last round."""
     scales: Scales = Field(default=Scales(), exclude=True)
-    rules: Format = Field(exclude=True)
+    format: Format = Field(exclude=True)
     """The format, with its rubric."""
     labelled: bool = Field(default=False, exclude=True)
     """Whether the votes are for labels."""
@@ -236,7 +236,7 @@ class JudgingReport(Part):
     @property
     def answers(self) -> bool:
         """Whether the positions are answers to a question, so that no side is for or against anything."""
-        return not any(self.rules.seats[side].side for side in self.rules.sides)
+        return not any(self.format.seats[side].side for side in self.format.sides)
 
     @property
     def measured(self) -> bool:

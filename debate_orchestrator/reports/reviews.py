@@ -22,9 +22,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from debate_orchestrator.core import reply_check, schedule, schema
+from debate_orchestrator.core import reply_check, schedule
 from debate_orchestrator.core.phases import TIE, Slot
-from debate_orchestrator.core.schema import Field, Shape, ShapeContext
+from debate_orchestrator.core.shape import Field, Shape, ShapeContext, fields_asked
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verdict import BallotReading, read_ballot
@@ -105,7 +105,7 @@ class ReviewForm:
         """The fields of some votes that a reviewer is asked for."""
         given: Shape = {}
         for slot in slots:
-            given |= schema.fields_asked(self.debate.format.shapes[slot.phase.reply], self.shape_context)
+            given |= fields_asked(self.debate.format.shapes[slot.phase.reply], self.shape_context)
         return {name: given[name] for name in _VOTED if name in given}
 
     @property

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from debate_orchestrator.core.schema import Field, Shape, held_fields
+from debate_orchestrator.core.shape import Field, Shape, held_fields
 from debate_orchestrator.core.transcript_entries import as_text
 from debate_orchestrator.core.transcript_entries import title as title_of
 from debate_orchestrator.reports.parts import Part

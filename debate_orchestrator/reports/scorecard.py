@@ -1,4 +1,4 @@
-"""What judges fall for: pairs of ballots compared and counted, and shown as a table or as markdown.
+"""What wrongly sways judges: pairs of ballots compared and counted, and shown as a table or as markdown.
 
 A scorecard is plain data, ready for JSON:
 {"status": "done" or "stopped", "confidence": 0.95, "debates": {name: title}, "probes": [Probe ...], "judges": [

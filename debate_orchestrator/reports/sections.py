@@ -128,7 +128,7 @@ def judging_text(report: ReportModel, fields: FieldText) -> JudgingText:
     """The sentences on how a debate was judged."""
     means, judging = _means(report), report.judging
     about = [
-        phrase(strong(literal(title), ":"), " ", prose(judging.rules.rubric.criteria[name].about))
+        phrase(strong(literal(title), ":"), " ", prose(judging.format.rubric.criteria[name].about))
         for name, title in report.format.criteria.items()
     ]
     return JudgingText(

@@ -177,7 +177,7 @@ def _label_outcome(report: ReportModel, verdict: VerdictReport) -> Phrase:
     if verdict.label is None:
         few = wording.shortfall(verdict.panel, verdict.quorum, report.seats.__getitem__)
         return phrase(strong("No label stands."), f" {few or 'No label was given by more judges than any other.'}")
-    winner = report.judging.rules.winner_of.get(verdict.label, verdict.winner)
+    winner = report.judging.format.winner_of.get(verdict.label, verdict.winner)
     counts = "as a tie" if winner == TIE else "for neither side"
     counts = f"for {report.seats[winner]}" if winner in report.seats else counts
     score = "" if verdict.score is None else f" ({report.judging.scales.with_scale(verdict.score)})"

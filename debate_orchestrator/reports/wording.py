@@ -12,7 +12,7 @@ from debate_orchestrator.core import rapporteur, schedule
 from debate_orchestrator.core.events import EndedEarly, Event, IssuesChanged, QuestionAsked
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import CONSENSUS, DECISION_BRIEF, ISSUES, NO_DECISION, RAPPORTEUR, TIE, Turn
-from debate_orchestrator.core.schema import Field
+from debate_orchestrator.core.shape import Field
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verdict import BallotReading, RoundResult, Verdict, Vote, decided_votes
@@ -261,7 +261,7 @@ def _missing(debate: DebateState, turn: Turn) -> str:
     shape = debate.shape(turn) or {}
     if "findings" in shape:
         return "Decision brief not checked"
-    if turn.phase.on == "findings":
+    if turn.phase.triggered_by == "findings":
         return "Decision brief not corrected after its check"
     if "recommendation" in shape:
         return "No decision brief"
@@ -277,7 +277,7 @@ def floor_sentences(debate: DebateState) -> Iterator[str]:
     if ended := ended_early(debate):
         yield ended
         yield from _unscored(debate)
-    if debate.issues is not None:
+    if debate.changed_issues is not None:
         yield ISSUES_CHANGED
     if count := len(debate.questions):
         yield f"{count} question{'s were' if count != 1 else ' was'} put from the floor."

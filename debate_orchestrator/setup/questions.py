@@ -1,7 +1,7 @@
 """The setup conversation, pure: settings so far in, next questions out; an answer in, new settings out.
 
 The terminal, the host and the answers file are three ways to answer the same questions. What needs language (restating
-the topic, deriving positions, framing an ambiguous one) is a moderator's turn: `Propose` asks for it. A confirmation
+the topic, deriving positions, framing an ambiguous one) is a moderator's turn, a `ModeratorTask`. A confirmation
 counts only while the question that was put would still be put in the same words, and an empty or automatic answer never
 counts. Any earlier answer may be given again: what depended on it is asked again, and everything else stays.
 """
@@ -17,7 +17,6 @@ from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.json_schema import json_schema
 from debate_orchestrator.core.phases import JUDGE, RAPPORTEUR
 from debate_orchestrator.core.reply_check import check
-from debate_orchestrator.core.schema import ShapeContext
 from debate_orchestrator.core.settings import (
     DECLARED,
     Source,
@@ -26,11 +25,12 @@ from debate_orchestrator.core.settings import (
     line_problems,
     value_problem,
 )
+from debate_orchestrator.core.shape import ShapeContext
 from debate_orchestrator.prompting.normalize import normalize
 from debate_orchestrator.setup import answers, risks
 from debate_orchestrator.setup.state import (
     MAX_KEPT,
-    Propose,
+    ModeratorTask,
     QuestionTexts,
     Ready,
     SetupQuestion,
@@ -78,17 +78,17 @@ class SetupQuestions:
 
     # What comes next
 
-    def next(self, state: SetupState) -> SetupQuestion | Propose | Ready:
+    def next(self, state: SetupState) -> SetupQuestion | ModeratorTask | Ready:
         """What the conversation needs now."""
         step = next((key for key, done in self._steps(state) if not done), None)
         if step is None:
             return Ready(show=self.confirmed(state.given))
         if step == _TOPIC:
             values: dict[str, Any] = {"heard": state.progress.topics}
-            return Propose(name="topic", values=values, json_schema=self._schema("topic"))
+            return ModeratorTask(name="topic", values=values, json_schema=self._schema("topic"))
         if step == _POSITIONS:
             values = {"topic": state.given["topic"], "rejected": state.progress.rejected}
-            return Propose(name="positions", values=values, json_schema=self._schema("positions"))
+            return ModeratorTask(name="positions", values=values, json_schema=self._schema("positions"))
         return self.question(state, step)
 
     def together(self, state: SetupState) -> tuple[SetupQuestion, ...]:
@@ -116,7 +116,7 @@ class SetupQuestions:
             yield from ((f"position_{side}", side in positions) for side in self.format.sides)
         yield "positions_ok", progress.positions_ok
         limits = self.format.rounds
-        if limits.insist > 1:
+        if limits.maximum_if_insisted > 1:
             yield "rounds", "rounds" in given
         number = given.get("rounds", 1)
         if number != answers.AUTO and number > limits.most:
@@ -230,7 +230,7 @@ class SetupQuestions:
         phases = self.format.round
         if {"challenge", "rebuttal"} <= {phase.name for phase in phases}:
             return self.words.quick
-        titles = dict.fromkeys(phase.title for phase in phases if phase.on is None)
+        titles = dict.fromkeys(phase.title for phase in phases if phase.triggered_by is None)
         return self.words.each.format(phases=", ".join(titles))
 
     def _schema(self, name: str) -> dict[str, Any]:
@@ -434,7 +434,7 @@ class SetupQuestions:
     def _take_rounds(self, state: SetupState, text: str, source: Source) -> SetupState:
         if text.lower() == answers.AUTO and self.format.can_end_without_new_ground:
             return with_answers(without_answers(state, "insist"), source, rounds=answers.AUTO)
-        number = answers.rounds(text, self.format.rounds.insist)
+        number = answers.rounds(text, self.format.rounds.maximum_if_insisted)
         if number is None:
             raise BadSettings(value_problem("rounds", text, self.format))
         same = state.given.get("rounds") == number

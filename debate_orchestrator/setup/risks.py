@@ -154,40 +154,40 @@ def of_settings(
     In `remote` settings every recording is a risk, even in the working folder: another machine chose the path and
     learns the result, so it could probe the user's files."""
     given = dict(settings)
-    found = list(_of_cast(given.get("cast"), _real if remote else _outside))
+    risks = list(_of_cast(given.get("cast"), _real if remote else _outside))
     for path in _texts(given.get("context")):
         if leads := _outside(path):
-            found.append(Risk(kind="context", where="context", what=leads))
+            risks.append(Risk(kind="context", where="context", what=leads))
     if report := _report(given.get("output")):
         real = _real(report)
         if leads := _outside(report) or (real if os.path.basename(real).casefold() in _INSTRUCTIONS else ""):
-            found.append(Risk(kind="output", where="output", what=leads))
+            risks.append(Risk(kind="output", where="output", what=leads))
     format = typed_format or given.get("format")
     if not typed_format and isinstance(format, str) and source.is_path(format):
-        found.append(Risk(kind="format", where="format", what=_real(os.path.expanduser(format))))
+        risks.append(Risk(kind="format", where="format", what=_real(os.path.expanduser(format))))
     if _fetches_for_recordings(given.get("cast"), format):
-        found.append(_pages(CLERK))
-    return _joined(found)
+        risks.append(_pages(CLERK))
+    return _joined(risks)
 
 
 def of_debate(opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Risk, ...]:
     """The risks of taking turns in such a debate with that cast. Besides the cast and the prompts, these are more
     rounds than a user may choose, and the speech rules of older versions, under which a quotation can concede and the
     private working of models is shown to other seats."""
-    found = list(_of_cast(cast))
+    risks = list(_of_cast(cast))
     for seat, specs in cast.items():
         if any(model_spec.kind(spec) == model_spec.FETCH for spec in specs):
-            found.append(_pages(seat))
-    found += of_prompts(opened.format, opened.templates)
-    rounds, maximum = opened.settings.rounds, opened.format.rounds.insist
+            risks.append(_pages(seat))
+    risks += of_prompts(opened.format, opened.templates)
+    rounds, maximum = opened.settings.rounds, opened.format.rounds.maximum_if_insisted
     if rounds > maximum:
-        found.append(
+        risks.append(
             Risk(kind="rounds", where="setup.rounds", what=f"{rounds} rounds, where its format takes {maximum}")
         )
     if opened.speech_rules < SPEECH_RULES:
         what = "an older version: a quotation can concede, and private working is shown to other seats"
-        found.append(Risk(kind="format", where=OLDER_SPEECH_RULES, what=what))
-    return _joined(found)
+        risks.append(Risk(kind="format", where=OLDER_SPEECH_RULES, what=what))
+    return _joined(risks)
 
 
 def of_prompts(format: Format, templates: Mapping[str, str]) -> Iterator[Risk]:
@@ -307,12 +307,12 @@ def _texts(value: object) -> list[str]:
     return [text for text in values if isinstance(text, str)]
 
 
-def _joined(found: list[Risk]) -> tuple[Risk, ...]:
+def _joined(risks: list[Risk]) -> tuple[Risk, ...]:
     """Each thing once, with every key that asks for it."""
     keys: dict[str, list[str]] = {}
-    for risk in found:
+    for risk in risks:
         keys.setdefault(risk.digest, []).append(risk.where)
-    whole = {risk.digest: risk for risk in found}
+    whole = {risk.digest: risk for risk in risks}
     return tuple(
         whole[digest].model_copy(update={"where": ", ".join(dict.fromkeys(asking))}) for digest, asking in keys.items()
     )

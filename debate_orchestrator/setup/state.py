@@ -19,8 +19,8 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from debate_orchestrator.core.events import NONCE_PATTERN
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.core.schema import Shape
 from debate_orchestrator.core.settings import MAX_TOPIC_LENGTH, Source, line_problems
+from debate_orchestrator.core.shape import Shape
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.setup.answers import unknown_keys
 from debate_orchestrator.storage.files import write_atomic
@@ -189,7 +189,7 @@ class SetupQuestion(FrozenModel):
     help: str
 
 
-class Propose(FrozenModel):
+class ModeratorTask(FrozenModel):
     """Work for the moderator: `topic` or `positions`."""
 
     name: Literal["topic", "positions"]

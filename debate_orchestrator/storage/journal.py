@@ -284,7 +284,7 @@ class JournalWriter:
         await in_debate_pool(lambda: self.sync(written))
 
     async def handed_over(self) -> None:
-        """Returns when all that was appended outlives this process. Lines of a file do at once."""
+        """Returns when all that was appended outlives this process. No-op for files: the kernel has the bytes."""
 
     def close(self) -> None:
         """Closes the file, which releases the lock."""

@@ -14,12 +14,12 @@ from debate_orchestrator.util.errors import DamagedJournal, DebateError, OutOfTu
 
 def stored_state(journal: str, events: Iterable[Event]) -> DebateState:
     """The state after the events of a journal; `journal` is its path. Raises DamagedJournal if they do not fit."""
-    with telling(journal):
+    with as_damaged_journal(journal):
         return fold(events)
 
 
 @contextmanager
-def telling(journal: str = "") -> Iterator[None]:
+def as_damaged_journal(journal: str = "") -> Iterator[None]:
     """Makes a DamagedJournal of what goes wrong while a journal is made into a state or a report. `journal` is its
     path, or empty where that is not known. What was raised is the `__cause__`: it may be an error in this program."""
     named = name_of(journal) if journal else "This journal"

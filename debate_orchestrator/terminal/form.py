@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from debate_orchestrator.core.events import IssuesChanged
-from debate_orchestrator.core.schema import Shape, ShapeContext
+from debate_orchestrator.core.shape import Shape, ShapeContext
 from debate_orchestrator.engine.issues import changed_issues
 from debate_orchestrator.prompting.fields import (
     FieldPath,

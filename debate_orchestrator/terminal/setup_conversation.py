@@ -19,7 +19,7 @@ from debate_orchestrator.setup.plain_positions import worded_positions
 from debate_orchestrator.setup.risks import Risk, risk_lines
 from debate_orchestrator.setup.state import (
     KeptAnswers,
-    Propose,
+    ModeratorTask,
     SetupQuestion,
     SetupState,
     from_file,
@@ -164,8 +164,8 @@ class SetupConversation(SetupBase):
             return "topic"
         if not {*seats_needed(self.setup_questions.format)} <= set(self.state.given.get(_CAST, ())):
             return _CAST
-        while isinstance(now := self.setup_questions.next(self.state), SetupQuestion | Propose):
-            if isinstance(now, Propose):
+        while isinstance(now := self.setup_questions.next(self.state), SetupQuestion | ModeratorTask):
+            if isinstance(now, ModeratorTask):
                 if self.moderator() is not None:
                     return now.turn
                 self._unaided(now)
@@ -189,7 +189,7 @@ class SetupConversation(SetupBase):
             return False
         return True
 
-    def _unaided(self, work: Propose) -> None:
+    def _unaided(self, work: ModeratorTask) -> None:
         """Does a moderator's work without a model: the topic as it was stated, or positions made from it."""
         if work.name == "topic":
             self.state = self.setup_questions.as_stated(self.state)

@@ -171,7 +171,7 @@ def real_path(path: str | os.PathLike[str]) -> str:
 
 
 def _link(path: str) -> str | None:
-    """What a link says; None for what is not a link, or is not there."""
+    """The path that a symbolic link holds; None if `path` is no link, or does not exist."""
     try:
         return os.readlink(path)
     except OSError as error:

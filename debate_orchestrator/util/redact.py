@@ -258,7 +258,8 @@ def spellings(secret: str) -> set[str]:
 
 
 def _base64(raw: bytes) -> Iterator[str]:
-    """What base64 makes of a secret wherever it begins in what is encoded: the characters that it alone decides."""
+    """The base64 of a secret at each of the three places where it may begin in encoded data: only the characters that
+    depend on the secret alone."""
     for before in range(3):
         whole = base64.b64encode(b"\0" * before + raw).decode()
         inner = whole[-(-8 * before // 6) : 8 * (before + len(raw)) // 6]

@@ -10,7 +10,7 @@ from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.fold import can_end_early
 from debate_orchestrator.core.phases import Turn
-from debate_orchestrator.core.schema import Field
+from debate_orchestrator.core.shape import Field
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.prompting.person_turns import hides_ballots
 from debate_orchestrator.reports import decision_brief, wording

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.schema import Shape, ShapeContext
+from debate_orchestrator.core.shape import Shape, ShapeContext
 from debate_orchestrator.prompting import fields
 from debate_orchestrator.prompting.person_turns import question_label
 from debate_orchestrator.util.errors import BadReply

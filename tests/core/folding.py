@@ -22,8 +22,8 @@ from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.core.schema import Field, Shape, ShapeContext, applies, fields_asked
 from debate_orchestrator.core.settings import Settings
+from debate_orchestrator.core.shape import Field, Shape, ShapeContext, applies, fields_asked
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.formats import loader
 

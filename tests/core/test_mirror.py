@@ -203,7 +203,7 @@ def test_findings_and_advice_are_of_straight_ballots() -> None:
 def test_what_a_straight_ballot_finds_is_acted_on() -> None:
     """Convergence and concessions that are seen straight count for a panel of that many judges."""
     moved = mirrored(2, script={"1.verdict.judge": converging("b")})
-    assert [turn.id for turn in schedule.turns_taken(moved) if turn.phase.on] == ["1.divergence.b"]
+    assert [turn.id for turn in schedule.turns_taken(moved) if turn.phase.triggered_by] == ["1.divergence.b"]
     script = {f"1.verdict.judge-{n}": {"conceded": "a"} for n in (1, 2)}
     gave_up = mirrored(3, 3, script)
     assert (tally.conceded(gave_up), [turn.round for turn in schedule.turns_taken(gave_up)][-8:]) == (

@@ -18,7 +18,7 @@ from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.mirror import Mirror
-from debate_orchestrator.core.schema import Field, Shape
+from debate_orchestrator.core.shape import Field, Shape
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import JOURNAL
 

@@ -28,7 +28,10 @@ def test_a_stage_has_a_seat_in_it() -> None:
     forced = phase("forced", "a", on="convergence", order="at once")
     made = rules(round=[phase("speech", "a", "b"), BALLOT, forced])
     debate = debated(1, script={"1.vote.judge": converging("b", "same")}, rules=made)
-    assert (debate.complete, [turn.id for turn in schedule.turns_taken(debate) if turn.phase.on]) == (True, [])
+    assert (debate.complete, [turn.id for turn in schedule.turns_taken(debate) if turn.phase.triggered_by]) == (
+        True,
+        [],
+    )
 
 
 # Names
@@ -98,7 +101,7 @@ def test_interventions_in_a_row(most: int, answered: list[int], converged_again:
     forced = phase("forced", "a", "b", on="convergence", order="at once")
     made = rules(round=[phase("speech", "a", "b"), BALLOT, forced], intervention={"most_in_a_row": most})
     debate = debated(5, script={f"{n}.vote.judge": converging("a", "same") for n in range(1, 6)}, rules=made)
-    assert [turn.round for turn in schedule.turns_taken(debate) if turn.phase.on] == answered
+    assert [turn.round for turn in schedule.turns_taken(debate) if turn.phase.triggered_by] == answered
     assert tally.rounds_converged_again(debate) == converged_again
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from debate_orchestrator.core.json_schema import json_schema
 from debate_orchestrator.core.reply_check import MAX_TEXT_LENGTH, MAX_URL_LENGTH, check
-from debate_orchestrator.core.schema import MAX_ITEMS, Condition, Field, Shape, ShapeContext, applies
+from debate_orchestrator.core.shape import MAX_ITEMS, Condition, Field, Shape, ShapeContext, applies
 
 SHAPES = ADVERSARIAL.shapes
 TERMS = ShapeContext(

@@ -16,7 +16,7 @@ from debate_orchestrator.core.events import ContextFile, Declined, Spoke
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.reply import FoundPage, Reply
-from debate_orchestrator.core.schema import Field, Shape
+from debate_orchestrator.core.shape import Field, Shape
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.transcript_entries import TranscriptEntry, as_text, entries_for, entry
 from debate_orchestrator.util.sanitize import sanitize

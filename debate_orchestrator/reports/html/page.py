@@ -33,7 +33,7 @@ COMPARED = '<!doctype html>\n<html lang="en" class="debate-comparison">'
 
 def render(report: ReportModel) -> str:
     """The whole page, or the bare transcript where the format has no other report, ending in a newline."""
-    tags = report.judging.rules.quotes
+    tags = report.judging.format.quotes
     quotes = (tags.verified, tags.unverified) if tags else None
     writer = HtmlWriter(report.places, [turn.id for turn in report.turns], quotes)
     values = sections.template_values(report, writer, frozenset({"unsupported_claims"})) | {
