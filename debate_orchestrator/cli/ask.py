@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
         if not equals:
             raise BadSettings(f"{pair!r} is not an answer.", hint='KEY=VALUE, quoted as in topic="..."')
         given[key] = sys.stdin.read(MAX_SIZE) if value == "-" else value
-    origin = consent.of_file(arguments.file)
+    origin = consent.origin_of_file(arguments.file)
     result = ask_host(
         arguments.file,
         given,

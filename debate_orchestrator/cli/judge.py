@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     sides = {"a": arguments.position_a, "b": arguments.position_b}
     positions = {side: text for side, text in sides.items() if text is not None}
     vote_settings = flags.given_settings(arguments, *VOTE_SETTINGS)
-    judging = rejudge.of_source(path, judges, arguments.strictness, arguments.topic, positions, vote_settings)
+    judging = rejudge.rejudging_from_file(path, judges, arguments.strictness, arguments.topic, positions, vote_settings)
     if not is_quiet(arguments):
         for note in judging.notes:
             print_status(note)
@@ -61,9 +61,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     def agree(found: Sequence[Risk]) -> None:
         if judging.entries:
-            consent.agree(consent.of_entries(path, judging.entries), found, trusted=arguments.trust)
+            consent.agree(consent.origin_of_entries(path, judging.entries), found, trusted=arguments.trust)
 
-    judging = rejudge.with_output(judging, files, agree, permissions, **calls)
+    judging = rejudge.checked_for_start(judging, files, agree, permissions, **calls)
     with consent.new_debate(judging.opened, files, lambda opened: judging.speeches) as debate:
         return drive_to_report(debate, arguments)
 

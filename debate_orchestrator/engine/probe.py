@@ -141,7 +141,7 @@ def make_opened(case: ProbeCase, judge: str) -> tuple[Opened, list[Spoke | Decli
     """The first event of the judging of a case, and its speeches as the events that follow."""
     transcript = case.transcript
     digest = hashlib.sha256(transcript.model_dump_json().encode()).hexdigest()
-    opened, speeches = rejudge.of_transcript(transcript, case.name, digest, (judge,))
+    opened, speeches = rejudge.opened_from_transcript(transcript, case.name, digest, (judge,))
     # A final verdict and a dissent record would cost twice as much again and show no more than the ballot does.
     return opened.model_copy(update={"format": opened.format.model_copy(update={"after": ()})}), speeches
 

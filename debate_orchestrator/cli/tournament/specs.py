@@ -58,7 +58,7 @@ def read_spec(arguments: argparse.Namespace) -> TournamentSpec:
     folder = os.path.dirname(arguments.spec)
     found = _risks(given, typed, folder, rehearse=arguments.rehearse)
     # Before anything that the file names is read, since what is wrong with that would be told in its words.
-    consent.agree(consent.of_file(arguments.spec), found, trusted=arguments.trust)
+    consent.agree(consent.origin_of_file(arguments.spec), found, trusted=arguments.trust)
     for name in ("topics", "format"):
         if isinstance(typed.get(name), str) and (name == "topics" or is_path(typed[name])):
             typed[name] = os.path.abspath(os.path.expanduser(typed[name]))  # what is typed is relative to here
@@ -166,7 +166,7 @@ def _cast_risks(
 def _origin(tournament: Tournament) -> consent.Origin:
     from debate_orchestrator.tournament.folder import SPEC, identity
 
-    return consent.of_tournament(os.path.join(tournament.folder, SPEC), identity(tournament.spec))
+    return consent.origin_of_tournament(os.path.join(tournament.folder, SPEC), identity(tournament.spec))
 
 
 def lease(text: str) -> float:
