@@ -24,7 +24,7 @@ from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import api, call_errors
 from debate_orchestrator.providers.limits import LIMITS, reply_length
 from debate_orchestrator.providers.provider import OnPiece, Provider
-from debate_orchestrator.providers.registry import api_of, entry
+from debate_orchestrator.providers.registry import api_of, provider_entry
 from debate_orchestrator.tournament.spec import Limits, TournamentSpec
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import ExternalError, Paused, TransientError
@@ -370,7 +370,7 @@ class Limiters:
         """The providers of a debate, those that call a server or a program behind their limits."""
         wrapped: dict[int, Provider] = {}
         for provider in providers.values():
-            if model_spec.is_called(provider.name) and entry(provider.name) is not None:
+            if model_spec.is_called(provider.name) and provider_entry(provider.name) is not None:
                 wrapped[id(provider)] = LimitedProvider(provider, self.gate(provider.name))
         return {seat: wrapped.get(id(provider), provider) for seat, provider in providers.items()}
 
