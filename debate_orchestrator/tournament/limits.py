@@ -39,7 +39,7 @@ _BACKOFF, _MAX_BACKOFF = 1.0, 60.0
 MAX_PAUSE = 3600.0
 """Seconds that calls are held back at most, however long a provider asks for."""
 _THROTTLED = (429, 503, 529)
-_LOOK = 0.25
+_POLL_SECONDS = 0.25
 """Seconds after which a waiting call looks again whether it was told to stop."""
 _Kind = Literal["requests", "input_tokens", "output_tokens", "tokens"]
 _KINDS: tuple[_Kind, ...] = get_args(_Kind)
@@ -314,7 +314,7 @@ class Gate:
         if None in waits:
             return soon
         if longest := max(wait for wait in waits if wait is not None):
-            return min(longest, _LOOK)
+            return min(longest, _POLL_SECONDS)
         for limiter in limiters:
             limiter.take(call.amounts)
         return 0.0

@@ -43,7 +43,7 @@ from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.redact import redact
 
 _LOG = logging.getLogger(__name__)
-_LOOK = 2.0
+_POLL_SECONDS = 2.0
 """Seconds between two looks for tournaments and for debates of dead workers, and the most between two heartbeats."""
 
 _OPEN = f"SELECT id, tag, round, lease FROM tournaments WHERE {HAS_JOBS} ORDER BY id"
@@ -152,7 +152,7 @@ class Worker:
             except out_of_reach() as error:
                 self._database.lost(error)
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._stop.wait(), _LOOK)
+                await asyncio.wait_for(self._stop.wait(), _POLL_SECONDS)
 
     async def _look(self) -> list[list[str]]:
         """Starts on the tournaments that have debates left, and stops with those that have none. Returns, for each of
@@ -237,7 +237,7 @@ class Worker:
                     await self._database.beat(worker_id)
             except out_of_reach() as error:
                 self._database.lost(error)
-            await asyncio.sleep(min([_LOOK, *(lease / 3 for lease in self._leases.values())]))
+            await asyncio.sleep(min([_POLL_SECONDS, *(lease / 3 for lease in self._leases.values())]))
 
     async def _run_job(self, worker_id: int, tournament: str, debate: str) -> None:
         task = asyncio.current_task()
