@@ -255,7 +255,7 @@ class ProgressLines:
 
     def __call__(self, debate: DebateState, event: Event) -> None:
         lines = []
-        if isinstance(event, CallFailed | Rejected) and not _refused_before(event):
+        if isinstance(event, CallFailed | Rejected) and not _rejected_in_earlier_debate(event):
             lines.append(_problem_line(debate, event))
         if isinstance(event, BriefSent):
             self._started.setdefault(event.turn, time.monotonic())
@@ -336,8 +336,8 @@ def spending_line(debate: DebateState) -> str:
     )
 
 
-def _refused_before(event: Rejected | CallFailed) -> bool:
-    """Whether this is a reply that was refused in the debate that is judged again."""
+def _rejected_in_earlier_debate(event: Rejected | CallFailed) -> bool:
+    """Whether this is a reply that was rejected in the debate that is judged again."""
     return isinstance(event, Rejected) and model_spec.kind(event.reply.by) == model_spec.REPLAY
 
 

@@ -140,7 +140,7 @@ def say(*lines: str) -> None:
     _write(lines, sys.stdout)
 
 
-def page(text: str) -> None:
+def print_document(text: str) -> None:
     """Prints a document on stdout, without wrapping its lines."""
     print(sanitize(text), end="")
 
@@ -185,7 +185,7 @@ def print_problems(problems: Iterable[str]) -> None:
 
 
 @contextmanager
-def telling(problems: Iterable[str]) -> Iterator[None]:
+def printing_problems(problems: Iterable[str]) -> Iterator[None]:
     """Prints problems behind the results, also where these can't be printed."""
     try:
         yield
