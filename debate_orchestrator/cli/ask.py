@@ -36,16 +36,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    given: dict[str, str] = {}
+    answers: dict[str, str] = {}
     for pair in arguments.given:
         key, equals, value = pair.partition("=")
         if not equals:
             raise BadSettings(f"{pair!r} is not an answer.", hint='KEY=VALUE, quoted as in topic="..."')
-        given[key] = sys.stdin.read(MAX_SIZE) if value == "-" else value
+        answers[key] = sys.stdin.read(MAX_SIZE) if value == "-" else value
     origin = consent.origin_of_file(arguments.file)
     result = ask_host(
         arguments.file,
-        given,
+        answers,
         setup_questions_of(arguments.file),
         print_status,
         arguments.wait or 0.0,

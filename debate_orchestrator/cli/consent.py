@@ -95,7 +95,7 @@ def agree(origin: Origin, risks: Sequence[Risk], *, trusted: bool, ask: AskConse
 
 def agree_to_answers(
     path: str,
-    given: Mapping[str, Any],
+    answers: Mapping[str, Any],
     typed_format: str | None = None,
     calls: Sequence[Risk] = (),
     *,
@@ -104,17 +104,17 @@ def agree_to_answers(
 ) -> None:
     """Does the same as `agree` for the answers in the file at a path, used with the format that was typed, if any, and
     for the `calls` that its setup makes."""
-    risks = (*risks_module.of_settings(given, typed_format), *calls)
+    risks = (*risks_module.of_settings(answers, typed_format), *calls)
     agree(origin_of_file(path), risks, trusted=trusted, ask=ask)
 
 
-def remember_answers(path: str, given: Mapping[str, Any], before: str = "", calls: Sequence[Risk] = ()) -> None:
+def remember_answers(path: str, answers: Mapping[str, Any], before: str = "", calls: Sequence[Risk] = ()) -> None:
     """Remembers answers that the user typed or agreed to, with the `calls` of their setup. If they were at the path
     `before` until now and that file is gone, its record is removed: a stranger's file may take its place."""
     if before and not os.path.lexists(before) and (record := _record(origin_of_file(before))):
         with suppress(OSError):
             record.unlink()
-    remember(origin_of_file(path), (*risks_module.of_settings(given), *calls))
+    remember(origin_of_file(path), (*risks_module.of_settings(answers), *calls))
 
 
 Following = Callable[[Opened], Sequence[Event]]

@@ -70,15 +70,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _call_settings(arguments: argparse.Namespace, opened: Opened) -> dict[str, Any]:
     """How the judges are called, as far as flags say. Raises BadSettings with every problem."""
-    given = flags.given_settings(arguments, *CALL_SETTINGS)
+    from_flags = flags.given_settings(arguments, *CALL_SETTINGS)
     problems: list[str] = []
     if arguments.max_cost is not None:
-        given["max_cost"] = cap(arguments.max_cost)
-        problems += budget.unpriced_seats(opened.cast) if given["max_cost"] is not None else []
+        from_flags["max_cost"] = cap(arguments.max_cost)
+        problems += budget.unpriced_seats(opened.cast) if from_flags["max_cost"] is not None else []
     try:
-        validated = judging_settings(given, opened.format, 1)
+        validated = judging_settings(from_flags, opened.format, 1)
     except BadSettings as error:
         raise BadSettings(problems + error.problems) from None
     if problems:
         raise BadSettings(problems)
-    return {name: getattr(validated, name) for name in given}
+    return {name: getattr(validated, name) for name in from_flags}

@@ -114,12 +114,12 @@ def step(
         return result
 
 
-def wait(journal: str, seconds: float, given: Collection[str] = ()) -> None:
-    """Waits until the file of every reply due at the host is there, except for the turns in `given`, or for that many
-    seconds. The journal is not locked meanwhile. Raises BadJournal."""
+def wait(journal: str, seconds: float, answered: Collection[str] = ()) -> None:
+    """Waits until the file of every reply due at the host is there, or for that many seconds. Turns in `answered` are
+    not waited for. The journal is not locked meanwhile. Raises BadJournal."""
     debate = stored_state(journal, read(journal).events)
     folder = TurnsFolder(DebateFiles.of_journal(journal).turns)
-    awaited = [turn for turn in debate.due if spec_in(debate, turn.seat) == model_spec.HOST and turn.id not in given]
+    awaited = [turn for turn in debate.due if spec_in(debate, turn.seat) == model_spec.HOST and turn.id not in answered]
     reply_formats = {turn.id: "text" if debate.shape(turn) is None else "json" for turn in awaited}
     wait_for_replies([folder.turn_files(turn_id, form) for turn_id, form in reply_formats.items()], seconds)
 
@@ -156,23 +156,22 @@ class Stepper:
         """Continues this step with the same debate, whose journal was closed and opened again."""
         self.debate, self.providers = debate, seat_providers(debate, self.permissions)
 
-    def take(self, given: Mapping[str, str], *, one_agent: bool = False) -> None:
-        """Takes the replies in `given` (turn id to text), and saves them. One that can't be taken is a problem; all
-        others are taken."""
+    def take(self, reply_texts: Mapping[str, str], *, one_agent: bool = False) -> None:
+        """Takes and saves the replies, by turn id. One that can't be taken is a problem; all others are taken."""
         self._check_secret()
         if one_agent and (note := Noted(note="one agent")) not in self.state.notes:
             self.debate.record(note)
-        for turn_id, text in given.items():
+        for turn_id, text in reply_texts.items():
             try:
                 self._take(turn_id, text)
             except (BadReply, OutOfTurn) as error:
                 self._reject(turn_id, error.problems)
         self.debate.journal.sync()
 
-    def step(self, given: Mapping[str, str]) -> StepResult:
+    def step(self, reply_texts: Mapping[str, str]) -> StepResult:
         """Does as `take`, takes the replies in the folder too, runs the seats that can be called, and lays out what is
         due then. The result tells what was taken earlier too."""
-        self.take(given)
+        self.take(reply_texts)
         try:
             while self._collect() or self._call():
                 pass

@@ -125,8 +125,10 @@ class Limiter:
     def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic):
         self._clock = clock
         now = clock()
-        given = ((name, getattr(limits, name)) for name in _KINDS)
-        self._given: dict[str, Bucket] = {name: Bucket(amount, now) for name, amount in given if amount is not None}
+        configured = ((name, getattr(limits, name)) for name in _KINDS)
+        self._configured: dict[str, Bucket] = {
+            name: Bucket(amount, now) for name, amount in configured if amount is not None
+        }
         self._stated = dict[str, Bucket]()
         self._restored: _Buckets = {}
         """What is left of limits that tournaments gave, this one or others."""
@@ -140,8 +142,8 @@ class Limiter:
 
     @property
     def buckets(self) -> dict[str, Bucket]:
-        """The allowances in force, by what is limited: one that is given replaces one that a server states."""
-        return {**self._stated, **self._given}
+        """The allowances in force, by what is limited: one that the spec sets replaces one that a server states."""
+        return {**self._stated, **self._configured}
 
     def wait(self) -> float | None:
         """Seconds until a call may be made; None if that depends on calls under way."""
@@ -201,7 +203,7 @@ class Limiter:
 
     def state(self) -> LimiterState:
         """What is known of the limits, without the calls under way."""
-        given: _Buckets = {name: self._given[name].state() for name in _KINDS if name in self._given}
+        configured: _Buckets = {name: self._configured[name].state() for name in _KINDS if name in self._configured}
         return LimiterState(
             allowed=self.allowed,
             allowed_since=self.allowed_since,
@@ -210,13 +212,13 @@ class Limiter:
             throttled_in_a_row=self.throttled_in_a_row,
             throttled=self.throttled,
             buckets={name: self._stated[name].state() for name in _KINDS if name in self._stated},
-            given=self._restored | given,
+            given=self._restored | configured,
         )
 
     def restore(self, state: LimiterState) -> None:
-        """Takes over what another limiter of the same clock knew. Limits that are given stay as they are; those that
-        others give don't count here. The clock may have been set back since: what lies ahead was now, and a pause
-        lasts no longer than any may."""
+        """Takes over what another limiter of the same clock knew. The limits of this tournament stay as they are; those
+        of other tournaments don't count here. The clock may have been set back since, so times in the future are taken
+        as now, and a pause lasts at most MAX_PAUSE."""
         now = self._clock()
         self.slow_growth = state.slow_growth
         self.throttled_in_a_row, self.throttled = state.throttled_in_a_row, state.throttled
@@ -225,8 +227,8 @@ class Limiter:
         self.allowed_since = min(state.allowed_since, max(now, self.paused_until))  # it may be the end of a pause
         self._restored = _until(now, state.buckets if state.given is None else state.given)
         for name, (_, level, at) in self._restored.items():
-            if name in self._given:
-                self._given[name] = Bucket(self._given[name].a_minute, at, level)
+            if name in self._configured:
+                self._configured[name] = Bucket(self._configured[name].a_minute, at, level)
         if state.given is not None:  # otherwise it is not known which of them a server stated, and it states them again
             for name, (a_minute, level, at) in _until(now, state.buckets).items():
                 self._stated[name] = Bucket(a_minute, at, level, stated=True)

@@ -338,15 +338,15 @@ class _CostClass(NamedTuple):
 
 def _cost_classes(spec: TournamentSpec, debates: Sequence[ScheduledDebate]) -> list[_CostClass]:
     """Classes of debates whose models have the same token traits, the most frequent class first."""
-    specs = {model.name: model.spec for model in (*spec.judges.pool, *spec.models)}
-    traits = {name: token_traits(one) for name, one in specs.items()}
-    order = {name: index for index, name in enumerate(sorted(specs, key=lambda name: (repr(traits[name]), name)))}
+    model_specs = {model.name: model.spec for model in (*spec.judges.pool, *spec.models)}
+    traits = {name: token_traits(one) for name, one in model_specs.items()}
+    order = {name: index for index, name in enumerate(sorted(model_specs, key=lambda name: (repr(traits[name]), name)))}
     classes: dict[Hashable, _CostClass] = {}
     for debate in debates:
         # The first judge also takes the seats for which the spec names no model, such as the moderator's.
         first, others = debate.judges[:1], debate.judges[1:]
         names = (debate.pro, debate.con, *first, *sorted(others, key=order.__getitem__))
-        cast = tuple(specs[name] for name in names)
+        cast = tuple(model_specs[name] for name in names)
         models = tuple((cast.index(one), traits[name]) for one, name in zip(cast, names, strict=True))
         key = debate.first, models  # the second speaker reads more than the first
         cost_class = classes.setdefault(key, _CostClass(debate, names, tuple(Counter() for _ in cast), Counter()))
@@ -375,10 +375,10 @@ def _name_indexes(
     panel = zip(judge_seats(len(debate.judges)), debate.judges, strict=True)
     name_indexes = dict(zip(spec.loaded_format.sides, (0, 1), strict=True))
     name_indexes |= {seat: 2 + names[2:].index(name) for seat, name in panel}
-    specs = {index: spec.model_named(names[index]).spec for index in (2, 0, 1) if index < len(names)}
+    model_specs = {index: spec.model_named(names[index]).spec for index in (2, 0, 1) if index < len(names)}
     for seat in cast.keys() - name_indexes.keys() - {JUDGE}:
-        if cast[seat][0] in specs.values():
-            name_indexes[seat] = next(index for index, model in specs.items() if model == cast[seat][0])
+        if cast[seat][0] in model_specs.values():
+            name_indexes[seat] = next(index for index, model in model_specs.items() if model == cast[seat][0])
     return name_indexes
 
 
