@@ -166,15 +166,11 @@ def opened_from_journal(
     if len(judges) == len(old.cast.get(JUDGE, ())):
         votes["quorum"] = settings.quorum
     problems = [*panel_problems(judges), *_strictness_problems(settings, old)]
-    settings = settings.model_copy(
-        update=_validated_votes(votes | dict(vote_settings or {}), old.format, judges, problems)
-    )
+    settings = settings.model_copy(update=_valid_votes(votes | dict(vote_settings or {}), old.format, judges, problems))
     if problems:
         raise BadSettings(problems)
     replayed = (f"replay:{path}",)
-    settings = settings.model_copy(
-        update={"brief": False}
-    )  # a decision brief follows a verdict, which is still to come
+    settings = settings.model_copy(update={"brief": False})  # a decision brief is on a verdict, still to come
     seated = old.format.active_seats(settings.chosen_phases)
     cast = {**{seat: replayed for seat in seated if seat != JUDGE}, JUDGE: tuple(judges)}
     calls = {name: Settings.model_fields[name].default for name in CALL_SETTINGS}
@@ -334,7 +330,7 @@ def opened_from_transcript(
     positions = transcript.positions | dict(positions or {})
     for key, text in [("topic", topic), *((f"position {side}", positions[side]) for side in positions)]:
         problems += line_problems(key, text) if text is not None else []
-    votes = _validated_votes(vote_settings or {}, format, judges, problems)
+    votes = _valid_votes(vote_settings or {}, format, judges, problems)
     if problems:
         raise BadSettings(problems)
     settings = Settings(
@@ -433,7 +429,7 @@ def _mode_problems(strictness: str, format: Format) -> list[str]:
     return [] if strictness in modes else [f"strictness: {strictness!r} is not {' or '.join(modes)}."]
 
 
-def _validated_votes(
+def _valid_votes(
     vote_settings: Mapping[str, Any], format: Format, judges: Sequence[str], problems: list[str]
 ) -> dict[str, Any]:
     """The VOTE_SETTINGS of a panel by name. What is wrong with them is added to `problems`, and none returned."""
