@@ -151,19 +151,19 @@ def expected_cost(spec: str, brief: Brief, *, batch: bool = False) -> float | No
 def estimated_cost(spec: str, brief: Brief, reply: Reply, *, batch: bool = False) -> float | None:
     """US dollars that a call has cost whose reply came without a cost: what was expected of it, or more if more had
     come, thinking included. None if the price is unknown."""
-    sent, answered = sizes(brief)
-    usage = reply.usage or Usage(written=sent)
-    output = max(answered, usage.output, pricing.tokens(max(reply.received or 0, len(reply.text))))
+    input_tokens, output_tokens = sizes(brief)
+    usage = reply.usage or Usage(written=input_tokens)
+    output = max(output_tokens, usage.output, pricing.tokens(max(reply.received or 0, len(reply.text))))
     received_cost = pricing.cost(spec, usage.model_copy(update={"output": output}), batch=batch)
-    least = price_of(spec, sent, answered, batch=batch)
+    least = price_of(spec, input_tokens, output_tokens, batch=batch)
     return min(max(received_cost, least), MAX_COST) if received_cost and least else least
 
 
-def price_of(spec: str, sent: int, answered: int, *, batch: bool = False) -> float | None:
-    """The same of a call that sends and is answered with so many tokens."""
+def price_of(spec: str, input_tokens: int, output_tokens: int, *, batch: bool = False) -> float | None:
+    """US dollars of a call with so many tokens and nothing cached; None if the price is unknown."""
     if spec != model_spec.unrehearsed(spec):
         return 0.0  # a stand-in answers, not the model
-    return pricing.cost(spec, Usage(written=sent, output=answered), batch=batch)
+    return pricing.cost(spec, Usage(written=input_tokens, output=output_tokens), batch=batch)
 
 
 def token_traits(spec: str) -> tuple[Hashable, ...]:

@@ -248,33 +248,32 @@ class Limiter:
 class Admission(NamedTuple):
     """A call that was admitted, with what it was expected to take."""
 
-    sent: int
-    """Tokens."""
-    answered: int
-    """Tokens."""
+    input_tokens: int
+    output_tokens: int
     price: float
     """US dollars; 0 if the price is unknown."""
-    most_sent: int = MAX_COUNT
-    """Tokens that it can have sent, and below those of its answer, whatever the server counts."""
-    most_answered: int = MAX_COUNT
+    most_input: int = MAX_COUNT
+    """Input tokens that it can have had at most, whatever the server counts."""
+    most_output: int = MAX_COUNT
+    """The same of output tokens."""
 
     @classmethod
     def of(cls, model: str, brief: Brief) -> Admission:
-        sent, answered = sizes(brief)
+        input_tokens, output_tokens = sizes(brief)
         most = _most_tokens(model, brief)
-        return cls(sent, answered, price_of(model, sent, answered) or 0.0, *most)
+        return cls(input_tokens, output_tokens, price_of(model, input_tokens, output_tokens) or 0.0, *most)
 
     @property
     def amounts(self) -> dict[str, float]:
         """What it takes from allowances."""
-        return _amounts(self.sent, self.answered)
+        return _amounts(self.input_tokens, self.output_tokens)
 
     def surplus(self, used: Usage | None) -> dict[str, float]:
         """What it took beyond that, which may be negative; nothing if the usage is unknown."""
         if used is None or not used.output:
             return {}
-        sent = min(used.fresh + used.written + used.written_hour, self.most_sent)
-        amounts = _amounts(sent - self.sent, min(used.output, self.most_answered) - self.answered)
+        input_tokens = min(used.fresh + used.written + used.written_hour, self.most_input)
+        amounts = _amounts(input_tokens - self.input_tokens, min(used.output, self.most_output) - self.output_tokens)
         return {name: amount for name, amount in amounts.items() if name != "requests"}
 
 
