@@ -91,7 +91,7 @@ def ask(
         whole = True  # what is there from now on is what was saved
 
     keep(state)
-    state, turn_files, missing = _moderated(folder, state, questions, problems, keep)
+    state, turn_files, missing = _take_moderator_replies(folder, state, questions, problems, keep)
     together = questions.together(state)
     state = questions.mark_asked(state, *together)
     keep(state)
@@ -151,7 +151,7 @@ def _with_free_output(state: SetupState, agreed: Callable[[tuple[Risk, ...]], bo
         return without_answers(state, "output")
 
 
-def _moderated(
+def _take_moderator_replies(
     folder: TurnsFolder,
     state: SetupState,
     questions: SetupQuestions,
