@@ -91,7 +91,7 @@ class Length(NamedTuple):
     """How long an answer may be. None is no limit of that kind."""
 
     tokens: int | None
-    """What the server is told, with room for thinking."""
+    """What the server is told, with room for reasoning."""
     words: int | None = None
     """Words of visible text, above which the stream is closed."""
     characters: int | None = None
@@ -111,7 +111,7 @@ def reply_length(brief: Brief, spec: str) -> Length:
 
 
 def reasoning_tokens(spec: str) -> int:
-    """Tokens that a model may think for before it answers, from the table of prices or the registry."""
+    """Tokens of reasoning that a model may need before it answers, from the table of prices or the registry."""
     known = pricing.known(spec)
     if known is not None and known.thinking is not None:
         return known.thinking

@@ -435,11 +435,11 @@ def _aside(left_out: list[Piece]) -> Iterator[Line]:
     """The line that counts what is not shown."""
     ballots = sum(piece.kind == BALLOT for piece in left_out)
     heard = len(left_out) - ballots
-    left_out = [f"{plural(heard, 'document')} that you have read before"] if heard else []
-    left_out += [f"{plural(ballots, 'earlier ballot')} of yours"] if ballots else []
-    if left_out:
+    counts = [f"{plural(heard, 'document')} that you have read before"] if heard else []
+    counts += [f"{plural(ballots, 'earlier ballot')} of yours"] if ballots else []
+    if counts:
         yield Line("")
-        yield Line(f"({' and '.join(left_out)}: F2 shows them)")
+        yield Line(f"({' and '.join(counts)}: F2 shows them)")
 
 
 def _told(piece: Piece) -> Iterator[Line]:

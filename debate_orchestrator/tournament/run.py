@@ -182,8 +182,8 @@ class TournamentRun:
         return sorted(debates, key=lambda debate: self.statuses[debate.id].status == "waiting")
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Runs the debates that are left until there are none, or `stop` is set. What prevented others is in their
-        status. A debate that stopped is tried again as long as others are completed meanwhile."""
+        """Runs the debates that are left, until none of them can go on or `stop` is set. The status of each says why it
+        stopped. A debate that stopped is tried again as long as others are completed meanwhile."""
         try:
             with collection_seldom():
                 await self._run(stop)

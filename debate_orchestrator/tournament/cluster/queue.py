@@ -109,8 +109,8 @@ RETURNING id
 
 
 async def give_up_unreadable(database: Database, tournament: str) -> int:
-    """Gives up the jobs that name no debate, as this program writes none; how many. Procrastinate can't run one whose
-    arguments are no mapping, and would leave it as running."""
+    """Gives up the jobs that name no debate, which this program never writes. Returns how many. Procrastinate can't
+    run a job whose arguments are no mapping, and would leave it as running."""
     return len(await database.rows(_GIVE_UP, queue=queue_of(tournament)))
 
 
