@@ -212,8 +212,8 @@ class ProbeRun:
         unsaved: UnsavedEvents | None = None,
         on_begin: Callable[[journal.JournalWriter], None] | None = None,
     ) -> list[ExternalError]:
-        """Asks for the missing ballots until there are none or `stop` is set. Returns what prevented the others.
-        `on_begin` gets the journal of each before its judge is asked.
+        """Asks for the missing ballots until there are none or `stop` is set. Returns the errors of those that could
+        not be had. `on_begin` gets the journal of each before its judge is asked.
 
         A judge that fails is asked no more, and the others go on. If a call does not fit under the cap together with
         those under way, its judge is asked again once they are over.
