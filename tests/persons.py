@@ -34,19 +34,19 @@ from debate_orchestrator.util.terminal_text import Postponed
 application.load_key_bindings = cache(application.load_key_bindings)
 styles._parse_style_str = cache(styles._parse_style_str)
 
-_worked_out = Estimates._worked_out
+_work_out = Estimates._work_out
 _ESTIMATES: dict[str, tuple[Format, CostEstimate | None]] = {}
 """What the same casts would cost, for all conversations of a run: each asks for it at several questions."""
 
 
-def _worked_out_once(estimates: Estimates, counted: Mapping[str, Any], format: Format) -> CostEstimate | None:
-    key = f"{id(format)} {json.dumps(counted, sort_keys=True, default=str)}"
+def _work_out_once(estimates: Estimates, used_answers: Mapping[str, Any], format: Format) -> CostEstimate | None:
+    key = f"{id(format)} {json.dumps(used_answers, sort_keys=True, default=str)}"
     if key not in _ESTIMATES:
-        _ESTIMATES[key] = format, _worked_out(estimates, counted, format)
+        _ESTIMATES[key] = format, _work_out(estimates, used_answers, format)
     return _ESTIMATES[key][1]
 
 
-Estimates._worked_out = _worked_out_once  # type: ignore[method-assign]
+Estimates._work_out = _work_out_once  # type: ignore[method-assign]
 
 ENTER, BACK, BREAK, UP, ERASE = "\r", "\x1b[Z", "\x1b\r", "\x1b[A", "\x15"
 CTRL_C, CTRL_D = "\x03", "\x04"

@@ -34,7 +34,7 @@ from debate_orchestrator.util.redact import add_secret
 
 pytestmark = pytest.mark.slow
 
-CALL = Admission(sent=100, answered=100, price=0.0)
+CALL = Admission(input_tokens=100, output_tokens=100, price=0.0)
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from debate_orchestrator.util.errors import BadFile, OverBudget, Paused
 
 pytestmark = pytest.mark.slow
 
-PRICED = Admission(sent=1, answered=1, price=0.10)
+PRICED = Admission(input_tokens=1, output_tokens=1, price=0.10)
 
 
 @pytest.fixture

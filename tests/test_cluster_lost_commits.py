@@ -99,7 +99,7 @@ async def played(database: Database, limiters: SharedLimiters, steps: list[Any])
         own.fates[:], stop = fates, asyncio.Event()
         own.stop = stop if kind == "stopped" else None
         if kind in ("call", "stopped") and len(under_way) < 10:
-            call = Admission(sent=500, answered=500, price=0.5)
+            call = Admission(input_tokens=500, output_tokens=500, price=0.5)
             if await gate.acquire(call, "1.opening.a", stop):
                 under_way.append(call)
                 made += 1
@@ -169,7 +169,7 @@ def test_the_cap_holds_where_answers_are_lost(here: Path, postgres_server: Postg
             own = Unsure(found.app, found.app, found.where, lambda message: None)
             own.fates, own.stop, limiters.database = [], None, own
             gate, spent = limiters.gate(contests.OPUS), 0.0
-            call = Admission(sent=10, answered=10, price=1.0)
+            call = Admission(input_tokens=10, output_tokens=10, price=1.0)
             while spent < 10:
                 try:
                     await gate.acquire(call, "1.opening.a", asyncio.Event())

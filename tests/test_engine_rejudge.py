@@ -57,7 +57,7 @@ def again(
     old = tmp_path / f"old{JOURNAL}"
     written(old, events)
     speaker = Speaker(how.get("say", lambda brief: None), rounds=fold(events).rounds)
-    opened = rejudge.of_journal(read(old).entries, str(old), judges, how.get("strictness"))[0]
+    opened = rejudge.opened_from_journal(read(old).entries, str(old), judges, how.get("strictness"))[0]
     return judged(tmp_path / f"new{JOURNAL}", opened, speaker), speaker
 
 
@@ -127,7 +127,7 @@ def test_the_course_is_kept(tmp_path: Path) -> None:
     events = played(saying(_1_verdict_judge=puppets.converging(rounds=2)), rounds=2)
     debate, _ = again(tmp_path, events)
     second = tmp_path / f"new{JOURNAL}"
-    opened = rejudge.of_journal(read(second).entries, str(second), ("speaker", "speaker"))[0]
+    opened = rejudge.opened_from_journal(read(second).entries, str(second), ("speaker", "speaker"))[0]
     third = judged(tmp_path / f"third{JOURNAL}", opened, Speaker())
     root, head = (read(tmp_path / f"{name}{JOURNAL}").entries[-1].hash for name in ("old", "new"))
     earlier_debate, later = debate.opened.earlier_debate, third.opened.earlier_debate
@@ -200,9 +200,9 @@ def test_a_journal_is_known_by_how_it_begins(tmp_path: Path) -> None:
     written(tmp_path / "talk.txt", played(rounds=1))
     (tmp_path / "talk.json").write_text('{"topic": "T"}', encoding="utf-8")
 
-    assert rejudge.of_source(str(tmp_path / "talk.txt"), NEW).opened.earlier_debate is not None
+    assert rejudge.rejudging_from_file(str(tmp_path / "talk.txt"), NEW).opened.earlier_debate is not None
     with pytest.raises(BadFile, match=r"talk\.json"):
-        rejudge.of_source(str(tmp_path / "talk.json"), NEW)
+        rejudge.rejudging_from_file(str(tmp_path / "talk.json"), NEW)
 
 
 def test_an_older_journal_keeps_its_rules(tmp_path: Path) -> None:
@@ -217,7 +217,7 @@ def test_an_older_journal_keeps_its_rules(tmp_path: Path) -> None:
     )
     assert "conceded the debate" in markdown.render(build_report(entries))
 
-    opened = rejudge.of_journal(entries, str(path), NEW)[0]
+    opened = rejudge.opened_from_journal(entries, str(path), NEW)[0]
     again = judged(tmp_path / f"new{JOURNAL}", opened, Speaker(lambda brief: None, rounds=1))
     assert (again.complete, tally.conceded(again), again.opened.speech_rules) == (True, "b", 1)
     assert speeches(again) == speeches(debate)
@@ -243,7 +243,7 @@ def test_the_opening_is_new() -> None:
     first = events[0]
     assert isinstance(first, Opened)
     old = first.model_copy(update={"prompts": {}, "derived": _paid(events)}).with_settings(max_cost=1.0)
-    opened = rejudge.of_journal(entries([old, *events[1:]]), "d/old.journal.jsonl", NEW)[0]
+    opened = rejudge.opened_from_journal(entries([old, *events[1:]]), "d/old.journal.jsonl", NEW)[0]
 
     assert (opened.settings.max_cost, opened.derived) == (None, ())
     assert opened.prompts == resources.digests("adversarial")
@@ -260,12 +260,12 @@ def _paid(events: list[Event]) -> Any:
 def test_what_can_not_be_judged_so() -> None:
     """The strictness is one of the format's, a panel has one to nine judges, and the debate is finished."""
     finished = entries(played(rounds=1))
-    assert rejudge.of_journal(finished, "old", NEW, "lenient")[0].settings.strictness == "lenient"
+    assert rejudge.opened_from_journal(finished, "old", NEW, "lenient")[0].settings.strictness == "lenient"
     for judges in ((), ("host",) * 10):
         with pytest.raises(BadSettings, match=r"1 to 9 judges[^$]*lenient or strict"):
-            rejudge.of_journal(finished, "old", judges, "cruel")
+            rejudge.opened_from_journal(finished, "old", judges, "cruel")
     with pytest.raises(BadJournal, match=r"due: 2\.verdict\.judge.*`debate step x\.journal\.jsonl`"):
-        rejudge.of_journal(entries(played(rounds=2, until="2.verdict.judge")), "x.journal.jsonl", NEW)
+        rejudge.opened_from_journal(entries(played(rounds=2, until="2.verdict.judge")), "x.journal.jsonl", NEW)
 
 
 def test_where_the_report_goes(tmp_path: Path) -> None:
@@ -288,7 +288,7 @@ PLAIN = "# Cats?\n\n" + "\n".join(
 
 def opened(text: str, **how: Any) -> list[Event]:
     """The events with which the judging of a transcript begins."""
-    first, spoken = rejudge.of_transcript(parse(text, "t.md"), "d/t.md", "f" * 64, ("speaker",), **how)
+    first, spoken = rejudge.opened_from_transcript(parse(text, "t.md"), "d/t.md", "f" * 64, ("speaker",), **how)
     return [first, *spoken]
 
 
@@ -400,7 +400,7 @@ def test_every_error_is_told_at_once() -> None:
     """No judge, no topic, an odd strictness and an empty position make four complaints."""
     transcript = parse("**A:** x\n\n**B:** y", "t.md")
     with pytest.raises(BadSettings) as refused:
-        rejudge.of_transcript(transcript, "t.md", "f" * 64, (), "cruel", None, {"a": " "})
+        rejudge.opened_from_transcript(transcript, "t.md", "f" * 64, (), "cruel", None, {"a": " "})
 
     assert len(refused.value.problems) == 4
 

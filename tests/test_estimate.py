@@ -8,7 +8,7 @@ from debates import opened_event, played
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import Usage
-from debate_orchestrator.engine.estimate import estimate, expected, sizes
+from debate_orchestrator.engine.estimate import estimate, expected_cost, sizes
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.providers import pricing
 
@@ -87,7 +87,7 @@ def test_a_rehearsal_costs_what_the_real_one_would() -> None:
     debate = fold([rehearsed])
 
     assert estimate(rehearsed) == estimate(real)
-    assert expected(f"rehearse:{SONNET}", brief(debate, debate.due[0])) == 0.0
+    assert expected_cost(f"rehearse:{SONNET}", brief(debate, debate.due[0])) == 0.0
 
 
 def test_a_stand_in_beside_people_and_models_costs_nothing() -> None:
@@ -165,9 +165,9 @@ def test_a_cold_call_is_the_dearest() -> None:
     asked = brief(debate, debate.due[0])
     sent, answered = sizes(asked)
 
-    assert expected(SONNET, asked) == pytest.approx((sent * 2 * 1.25 + answered * 10) / 1e6)
-    assert expected("command:x", asked) is None
-    assert expected("host", asked) == 0.0
+    assert expected_cost(SONNET, asked) == pytest.approx((sent * 2 * 1.25 + answered * 10) / 1e6)
+    assert expected_cost("command:x", asked) is None
+    assert expected_cost("host", asked) == 0.0
 
 
 def test_what_a_reply_must_look_like_is_sent_too() -> None:

@@ -22,10 +22,10 @@ from debate_orchestrator.providers.caching import (
     Call,
     breakpoints,
     cache_plans,
-    counted,
     family,
     placed_breakpoints,
     seconds,
+    simulated_usage,
     spec_in,
 )
 from debate_orchestrator.providers.registry import ENTRIES
@@ -173,7 +173,7 @@ def call(*blocks: int, at: float = 0.0, breakpoints: tuple[int, ...] | None = No
 )
 def test_what_a_second_call_reads(second: Call, cached: int, written: int) -> None:
     """A call reads what one of its family wrote, up to its own breakpoint and for 300 seconds, and writes the rest."""
-    first, usage = counted([call(1000, 50), second], RULES)
+    first, usage = simulated_usage([call(1000, 50), second], RULES)
 
     assert first == Usage(fresh=50, written=1000)
     assert (usage.cached, usage.written) == (cached, written)
@@ -181,13 +181,13 @@ def test_what_a_second_call_reads(second: Call, cached: int, written: int) -> No
 
 def test_what_is_short_is_not_cached() -> None:
     """A prefix below the minimum is neither written nor read."""
-    assert [usage.fresh for usage in counted([call(511, 50), call(511, 50, at=10)], RULES)] == [561, 561]
+    assert [usage.fresh for usage in simulated_usage([call(511, 50), call(511, 50, at=10)], RULES)] == [561, 561]
 
 
 def test_an_hour_lasts_an_hour_and_reads_renew_minutes() -> None:
     """What is written for an hour is counted apart; what is read every four minutes stays."""
-    first, second = counted([call(1000, 50, hour=True), call(1000, 50, at=3000)], RULES)
-    often = counted([call(1000, 50, at=240 * n) for n in range(9)], RULES)
+    first, second = simulated_usage([call(1000, 50, hour=True), call(1000, 50, at=3000)], RULES)
+    often = simulated_usage([call(1000, 50, at=240 * n) for n in range(9)], RULES)
 
     assert (first.written, first.written_hour, second.cached) == (0, 1000, 1000)
     assert [usage.cached for usage in often] == [0, *[1000] * 8]
@@ -213,7 +213,7 @@ def test_the_count_is_that_of_a_server(calls: list[Call]) -> None:
     """A cache that follows the documented rules block by block, and knows nothing of families, counts the same, and
     every token is counted once."""
     cache = messages_cache.Cache(calls[0].least)
-    for one, usage in zip(calls, counted(calls, RULES), strict=True):
+    for one, usage in zip(calls, simulated_usage(calls, RULES), strict=True):
         *shared, own = [{"type": "text", "text": "x" * int(3.5 * n)} for n in one.blocks]
         for place in one.breakpoints:
             shared[place]["cache_control"] = {"type": "ephemeral"}  # type: ignore[assignment]

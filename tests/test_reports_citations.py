@@ -399,7 +399,7 @@ def test_a_program_shows_no_arguments() -> None:
 def test_a_debate_that_was_held_before() -> None:
     """Where a debate is judged again, its judges are held against those who spoke in it then."""
     old = played(rounds=1, cast=cast(SONNET, GPT, "host"))
-    opened, _ = rejudge.of_journal(entries(old), "old.journal.jsonl", (OPUS,))
+    opened, _ = rejudge.opened_from_journal(entries(old), "old.journal.jsonl", (OPUS,))
     made = told("adversarial", cast={"a": ("replay:x",), "b": ("replay:x",), "judge": (OPUS,)})
     debate = fold(events("adversarial", cast=cast("replay:x", "replay:x", OPUS)))
     debate = replace(debate, opened=debate.opened.model_copy(update={"earlier_debate": opened.earlier_debate}))

@@ -25,7 +25,7 @@ from debate_orchestrator.util.numbers import decimals
 
 def again(old: list[Event], say: puppets.Say | None = None, **how: Any) -> ReportModel:
     """The story of a judging of those events, in which the judge says what `say` tells."""
-    made = rejudge.of_journal(entries(old), "old.journal.jsonl", ("new:judge",))[0]
+    made = rejudge.opened_from_journal(entries(old), "old.journal.jsonl", ("new:judge",))[0]
     if how:
         assert made.earlier_debate is not None
         made = made.model_copy(update={"earlier_debate": made.earlier_debate.model_copy(update=how)})

@@ -94,7 +94,7 @@ def test_the_summary_line_names_a_transcript() -> None:
 def test_it_is_read_back_and_judged() -> None:
     """A transcript gives back its topic, positions, speakers and speeches, and its judging knows who spoke."""
     heard, transcript = read_back()
-    opened, spoken = rejudge.of_transcript(transcript, "talk.md", "0" * 64, ("anthropic:claude-opus-5-5",))
+    opened, spoken = rejudge.opened_from_transcript(transcript, "talk.md", "0" * 64, ("anthropic:claude-opus-5-5",))
 
     assert speeches(transcript) == heard
     assert (transcript.topic, transcript.positions) == ("Is it so?", {"a": "Yes.", "b": "No."})

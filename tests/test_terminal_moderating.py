@@ -384,7 +384,7 @@ def test_the_setup_of_another_with_a_free_model_is_not_taken_up_by_enter(moderat
 def test_calls_of_a_setup_are_remembered_for_its_file(here: Path) -> None:
     """What the user began asks for nothing again; another file of the same model does."""
     calls = (Risk(kind="calls", where="cast", what="anthropic:claude-opus-5-5"),)
-    agree = partial(consent.agree_to_answers, given={}, calls=calls, trusted=False, ask=lambda name, risks: False)
+    agree = partial(consent.agree_to_answers, answers={}, calls=calls, trusted=False, ask=lambda name, risks: False)
     with pytest.raises(BadSettings, match="was not trusted"):
         agree("own.yaml")
     assert not consent.has_agreed("own.yaml", calls)

@@ -202,7 +202,7 @@ def test_a_count_of_tokens_is_believed_as_far_as_it_can_be() -> None:
     def took(limiter: Limiter, name: str) -> float:
         return 10**9 / 60 - limiter.buckets[name].state()[1]
 
-    assert took(honest, "output_tokens") == pytest.approx(1_000 - call.answered)
+    assert took(honest, "output_tokens") == pytest.approx(1_000 - call.output_tokens)
     assert took(lying, "input_tokens") <= len("sp") and took(lying, "output_tokens") < 200_000
 
 

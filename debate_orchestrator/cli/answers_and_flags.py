@@ -47,25 +47,25 @@ def settings_with_consent(
 
     `default_model` gives the model of a seat that has none. Raises BadSettings with every problem, also if the user
     does not consent, or if the file is a setup conversation that is not finished."""
-    given, flags = read_answers(arguments), given_settings(arguments)
-    name = flags["format"] if "format" in flags else format_of(given)
+    answers, flags = read_answers(arguments), given_settings(arguments)
+    name = flags["format"] if "format" in flags else format_of(answers)
 
     def consented(cast: Mapping[str, Any]) -> None:
         if arguments.answers:
             kept = {} if getattr(arguments, "rehearse", False) else cast
-            from_file = {key: value for key, value in given.items() if key not in flags} | {"cast": kept}
+            from_file = {key: value for key, value in answers.items() if key not in flags} | {"cast": kept}
             consent.agree_to_answers(arguments.answers, from_file, flags.get("format"), trusted=arguments.trust)
 
     # A stranger's format is read only with consent, before it is known which of its seats a typed model fills.
     # Otherwise what can't be opened is refused before any question.
     from_elsewhere = is_path(name) and "format" not in flags
-    in_file = {seat: specs for seat, specs in file_cast(given).items() if seat not in flags.get("cast", {})}
+    in_file = {seat: specs for seat, specs in file_cast(answers).items() if seat not in flags.get("cast", {})}
     if from_elsewhere:
         consented(in_file)
     settings = settings_from_arguments(arguments, default_model)
     if not from_elsewhere:
         consented(_taken(in_file, settings, arguments.model))
-    if given.get("setup") is not None:
+    if answers.get("setup") is not None:
         _check_finished(arguments.answers, name)
     return settings
 
@@ -78,13 +78,13 @@ def settings_from_arguments(
     """The settings of `settings_with_consent`, for a caller that has the consent or does nothing with them. Raises
     BadSettings with every problem. `load_format` reads the format, which is checked whole unless the caller says
     otherwise."""
-    given, flags = read_answers(arguments), given_settings(arguments)
-    format_name = flags["format"] if "format" in flags else format_of(given)
+    answers, flags = read_answers(arguments), given_settings(arguments)
+    format_name = flags["format"] if "format" in flags else format_of(answers)
     problems: list[str] = []
     unfilled: list[str] = []
     model = arguments.model
 
-    def found(seat: str) -> str:
+    def model_of_seat(seat: str) -> str:
         try:
             return default_model(seat)
         except BadSettings as error:
@@ -98,18 +98,18 @@ def settings_from_arguments(
         format = loader.load(DEFAULT_FORMAT)  # to find the other problems too
     if model is not None:
         flags = flags | {"cast": filled(format, lambda seat: model, format.optional_phases) | flags.get("cast", {})}
-    whole = {**given, **flags}
-    if isinstance(given.get("positions"), dict) and "positions" in flags:
-        whole["positions"] = given["positions"] | flags["positions"]
+    whole = {**answers, **flags}
+    if isinstance(answers.get("positions"), dict) and "positions" in flags:
+        whole["positions"] = answers["positions"] | flags["positions"]
     if "cast" in flags:
-        cast = cast_by_seat(given.get("cast"), format, format.optional_phases)
+        cast = cast_by_seat(answers.get("cast"), format, format.optional_phases)
         whole["cast"] = (cast if isinstance(cast, dict) else {}) | flags["cast"]
-    sources = given.get("sources")
+    sources = answers.get("sources")
     if flags and isinstance(sources, dict | None):
         typed = [key for key in flags if key in SETTINGS_WITH_SOURCE]
         whole["sources"] = (sources or {}) | dict.fromkeys(typed, "flag")
     try:
-        settings = make_settings(whole, format, REPORT, found, partial(_place_of_key, arguments.answers))
+        settings = make_settings(whole, format, REPORT, model_of_seat, partial(_place_of_key, arguments.answers))
     except BadSettings as error:
         raise BadSettings(
             problems + _for_named_seats(error.problems, unfilled, flags.get("cast", {}), format)
@@ -179,7 +179,7 @@ def setup_questions_of(path: str, used_format: str = "") -> SetupQuestions:
     used only if the user agreed to it, or if it is the `used_format`; otherwise the default is used, and a line printed
     that says so."""
     name = format_of(read_file(path) if os.path.exists(path) else {})
-    if name != used_format and consent.not_agreed(consent.of_file(path), risks.of_settings({"format": name})):
+    if name != used_format and consent.not_agreed(consent.origin_of_file(path), risks.of_settings({"format": name})):
         problem = f"{short_repr(name)} has prompts of its own, so the questions are those of {DEFAULT_FORMAT}."
         print_status(f"{problem} `debate open --trust` agrees to it.")
         name = DEFAULT_FORMAT
@@ -216,9 +216,9 @@ def cast_line(settings: Settings) -> str:
     return f"Cast: {seats}.{'' if settings.max_cost is None else f' At most ${settings.max_cost:.2f}.'}"
 
 
-def file_cast(given: Mapping[str, Any]) -> dict[str, list[Any]]:
+def file_cast(answers: Mapping[str, Any]) -> dict[str, list[Any]]:
     """Seat to what an answers file names for it."""
-    cast = given.get("cast")
+    cast = answers.get("cast")
     seats = dict.fromkeys(DEBATING_SEATS, cast) if isinstance(cast, str) else cast if isinstance(cast, dict) else {}
     return {seat: specs if isinstance(specs, list) else [specs] for seat, specs in seats.items()}
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from debate_orchestrator.cli import consent, flags
 from debate_orchestrator.cli.answers_and_flags import setup_questions_of
-from debate_orchestrator.cli.output import print_json, print_status, telling
+from debate_orchestrator.cli.output import print_json, print_status, printing_problems
 from debate_orchestrator.engine import format_check, start
 from debate_orchestrator.host.setup import AskResult
 from debate_orchestrator.host.setup import ask as ask_host
@@ -36,23 +36,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    given: dict[str, str] = {}
+    answers: dict[str, str] = {}
     for pair in arguments.given:
         key, equals, value = pair.partition("=")
         if not equals:
             raise BadSettings(f"{pair!r} is not an answer.", hint='KEY=VALUE, quoted as in topic="..."')
-        given[key] = sys.stdin.read(MAX_SIZE) if value == "-" else value
-    origin = consent.of_file(arguments.file)
+        answers[key] = sys.stdin.read(MAX_SIZE) if value == "-" else value
+    origin = consent.origin_of_file(arguments.file)
     result = ask_host(
         arguments.file,
-        given,
+        answers,
         setup_questions_of(arguments.file),
         print_status,
         arguments.wait or 0.0,
         agreed=lambda found: not consent.not_agreed(origin, found),
     )
     lacking = consent.not_agreed(origin, risks.of_settings(result.given))
-    with telling(result.problems):
+    with printing_problems(result.problems):
         if isinstance(result.now, Ready) and not lacking:
             _check_opening(result)
         print_json(_as_json(arguments, result, lacking))

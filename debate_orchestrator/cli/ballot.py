@@ -17,7 +17,7 @@ from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.answers_and_flags import read_standard_input
 from debate_orchestrator.cli.consent import STANDARD_INPUT, STDIN
 from debate_orchestrator.cli.journals import journal_named
-from debate_orchestrator.cli.output import at_terminal, page, print_json, print_status, say
+from debate_orchestrator.cli.output import at_terminal, print_document, print_json, print_status, say
 from debate_orchestrator.core.json_schema import json_schema
 from debate_orchestrator.core.shape import Field, Shape
 from debate_orchestrator.reports import markdown, reviews
@@ -116,7 +116,7 @@ def _print_form(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
         shape = json_schema(case.form.shape, case.form.shape_context)
         print_json({"status": "form", "form": text, "digest": case.digest, "json_schema": shape})
     else:
-        page(text)
+        print_document(text)
     return 0
 
 

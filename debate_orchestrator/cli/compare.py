@@ -6,7 +6,7 @@ import argparse
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.journals import journal_named
-from debate_orchestrator.cli.output import page, print_json, say
+from debate_orchestrator.cli.output import print_document, print_json, say
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.compare import Comparison, compare
 from debate_orchestrator.reports.model import ReportModel, build_report
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.to:
         say(f"Comparison of {len(reports)} debates written to {arguments.to}.")
     else:
-        page(markdown.render_comparison(comparison))
+        print_document(markdown.render_comparison(comparison))
     return 0
 
 

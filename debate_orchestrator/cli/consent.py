@@ -48,22 +48,22 @@ class Origin(NamedTuple):
     """What consent is remembered by; empty if the file has no identity, so that nothing is remembered."""
 
 
-def of_file(path: str) -> Origin:
+def origin_of_file(path: str) -> Origin:
     """An answers file, identified by its path."""
     return Origin(STDIN, "") if path == STANDARD_INPUT else Origin(name_of(path), _key("answers", path))
 
 
-def of_tournament(path: str, identity: str) -> Origin:
+def origin_of_tournament(path: str, identity: str) -> Origin:
     """The spec in a tournament's folder, identified by its tournament and its path: the folder of another one may take
     its place, and bring journals along."""
     return Origin(name_of(path), _key(f"tournament {identity}", path))
 
 
-def of_journal(journal: JournalWriter) -> Origin:
-    return of_entries(journal.path, journal.entries)
+def origin_of_journal(journal: JournalWriter) -> Origin:
+    return origin_of_entries(journal.path, journal.entries)
 
 
-def of_entries(path: str, entries: Sequence[Entry]) -> Origin:
+def origin_of_entries(path: str, entries: Sequence[Entry]) -> Origin:
     """A journal, identified by its first line and its path: a copy of it may come from elsewhere."""
     return Origin(name_of(path), _key(f"journal {entries[0].hash}", path))
 
@@ -95,7 +95,7 @@ def agree(origin: Origin, risks: Sequence[Risk], *, trusted: bool, ask: AskConse
 
 def agree_to_answers(
     path: str,
-    given: Mapping[str, Any],
+    answers: Mapping[str, Any],
     typed_format: str | None = None,
     calls: Sequence[Risk] = (),
     *,
@@ -104,17 +104,17 @@ def agree_to_answers(
 ) -> None:
     """Does the same as `agree` for the answers in the file at a path, used with the format that was typed, if any, and
     for the `calls` that its setup makes."""
-    risks = (*risks_module.of_settings(given, typed_format), *calls)
-    agree(of_file(path), risks, trusted=trusted, ask=ask)
+    risks = (*risks_module.of_settings(answers, typed_format), *calls)
+    agree(origin_of_file(path), risks, trusted=trusted, ask=ask)
 
 
-def remember_answers(path: str, given: Mapping[str, Any], before: str = "", calls: Sequence[Risk] = ()) -> None:
+def remember_answers(path: str, answers: Mapping[str, Any], before: str = "", calls: Sequence[Risk] = ()) -> None:
     """Remembers answers that the user typed or agreed to, with the `calls` of their setup. If they were at the path
     `before` until now and that file is gone, its record is removed: a stranger's file may take its place."""
-    if before and not os.path.lexists(before) and (record := _record(of_file(before))):
+    if before and not os.path.lexists(before) and (record := _record(origin_of_file(before))):
         with suppress(OSError):
             record.unlink()
-    remember(of_file(path), (*risks_module.of_settings(given), *calls))
+    remember(origin_of_file(path), (*risks_module.of_settings(answers), *calls))
 
 
 Following = Callable[[Opened], Sequence[Event]]
@@ -133,7 +133,7 @@ def new_debate(
     async def create() -> None:
         opened = opening if isinstance(opening, Opened) else await opening
         created.append(await create_paid_debate(opened, files, following(opened), unsaved))
-        remember(of_journal(created[0].journal), risks_module.of_debate(opened, opened.cast))
+        remember(origin_of_journal(created[0].journal), risks_module.of_debate(opened, opened.cast))
 
     interrupted: KeyboardInterrupt | None = None
     try:
@@ -157,11 +157,11 @@ def existing_debate(path: str, changes: PlanChanges = lambda state: [], *, trust
     remembered as agreed to."""
 
     def consented(journal: JournalWriter, risks: Sequence[Risk]) -> None:
-        agree(of_journal(journal), risks, trusted=trusted)
+        agree(origin_of_journal(journal), risks, trusted=trusted)
 
     with _saying_what_is_saved(continue_debate(path, consented, changes)) as debate:
         if debate.state.due:
-            remember(of_journal(debate.journal), risks_module.of_debate(debate.state.opened, debate.state.cast))
+            remember(origin_of_journal(debate.journal), risks_module.of_debate(debate.state.opened, debate.state.cast))
         yield debate
 
 
@@ -177,7 +177,7 @@ def _saying_what_is_saved(debate: OpenDebate) -> Iterator[OpenDebate]:
 
 def has_agreed(path: str, risks: Sequence[Risk]) -> bool:
     """Whether the user has agreed to all of these risks of the file at a path."""
-    return not not_agreed(of_file(path), risks)
+    return not not_agreed(origin_of_file(path), risks)
 
 
 def not_agreed(origin: Origin, risks: Sequence[Risk]) -> list[Risk]:

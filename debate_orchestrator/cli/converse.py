@@ -31,7 +31,7 @@ debate: guided debates with a judge, a verdict and the dissent on record.
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Without a terminal it asks nothing and prints what needs none."""
+    """Holds the setup conversation at a terminal. Without one, prints the commands that need none and asks nothing."""
     if at_terminal(sys.stdout):
         return _converse(arguments)
     if any((arguments.answers, arguments.format, arguments.moderator, arguments.rehearse)):

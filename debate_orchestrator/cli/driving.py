@@ -69,15 +69,15 @@ def is_quiet(arguments: argparse.Namespace) -> bool:
     return is_silent(arguments) or bool(arguments.json)
 
 
-def drive_to_report(debate: OpenDebate, arguments: argparse.Namespace, expected: str = "") -> int:
+def drive_to_report(debate: OpenDebate, arguments: argparse.Namespace, estimate_text: str = "") -> int:
     """Takes every turn that is due, writes the reports and prints the outcome; returns the exit code.
 
-    `arguments` are those of `flags.add_progress`, `flags.add_permissions` and `--json`. `expected` is, in a rehearsal,
-    what the debate would take with models, in words. Raises ExternalError with the command that resumes, and Paused if
+    `arguments` are those of `flags.add_progress`, `flags.add_permissions` and `--json`. In a rehearsal, `estimate_text`
+    says what the debate would take with models. Raises ExternalError with the command that resumes, and Paused if
     turns are left that only an agent host can take."""
     files, quiet = debate.files, is_quiet(arguments)
     if debate.state.due:
-        _take_turns(debate, arguments, expected)
+        _take_turns(debate, arguments, estimate_text)
     elif not quiet:
         print_status(finished(files.journal))
     written = write_reports(debate)
@@ -94,22 +94,23 @@ def drive_to_report(debate: OpenDebate, arguments: argparse.Namespace, expected:
     return 0
 
 
-def _take_turns(debate: OpenDebate, arguments: argparse.Namespace, expected: str) -> None:
+def _take_turns(debate: OpenDebate, arguments: argparse.Namespace, estimate_text: str) -> None:
     """Takes every turn that can be taken from here. An error is raised with what is saved and how to continue."""
     if not is_silent(arguments):
-        tell_estimate(debate, expected)
+        tell_estimate(debate, estimate_text)
     try:
         coroutines.run(_drive(debate, arguments))
     except ExternalError as error:
         raise debate.with_saved(error) from error
 
 
-def tell_estimate(debate: OpenDebate, expected: str = "") -> None:
-    """Prints on stderr what the turns that are left are expected to take. Every verb does before its first call, since
-    a file from elsewhere may name dear models, many judges and much context. `expected` is as in `drive_to_report`."""
-    estimate_text = expected or estimate(debate.state.opened, debate.journal.events[1:]).sentence()
-    rehearsal = expected or model_spec.is_rehearsal(debate.state.cast)
-    print_status(f"No model is called. With models it would take {estimate_text}." if rehearsal else estimate_text)
+def tell_estimate(debate: OpenDebate, estimate_text: str = "") -> None:
+    """Prints on stderr what the turns that are left are expected to take. Every verb does so before its first call,
+    since a file from elsewhere may name dear models, many judges and much context. `estimate_text` is that of
+    `drive_to_report`."""
+    rehearsal = estimate_text or model_spec.is_rehearsal(debate.state.cast)
+    text = estimate_text or estimate(debate.state.opened, debate.journal.events[1:]).sentence()
+    print_status(f"No model is called. With models it would take {text}." if rehearsal else text)
 
 
 async def _drive(debate: OpenDebate, arguments: argparse.Namespace) -> None:
@@ -194,14 +195,14 @@ def events_problems(cast: Mapping[str, tuple[str, ...]], arguments: argparse.Nam
     ]
 
 
-def outcome(debate: DebateState) -> dict[str, Any]:
+def outcome(state: DebateState) -> dict[str, Any]:
     """The decision and the costs, as JSON. A value is null if the format does not have it, or if only stand-ins judged.
     For a rehearsal, `estimate` says in words what the real debate would take."""
-    verdict = None if only_stand_ins_judged(debate) else tally.verdict(debate)
-    total = costs_of(debate).total
+    verdict = None if only_stand_ins_judged(state) else tally.verdict(state)
+    total = costs_of(state).total
     label = wording.label_of(verdict) if verdict else None
     scored = verdict is not None and (label is not None or not wording.is_labelled(verdict.panel))
-    changed, mirrored = tally.flips(debate)
+    changed, mirrored = tally.flips(state)
     return {
         "winner": verdict.winner if verdict else None,
         "strength": verdict.strength if verdict else None,
@@ -210,18 +211,18 @@ def outcome(debate: DebateState) -> dict[str, Any]:
         "probability": float(verdict.probability) if verdict and verdict.probability is not None else None,
         "votes": verdict.vote_counts if verdict else None,
         "flips": {"changed": changed, "of": mirrored} if mirrored else None,
-        "blind": _blind(debate, verdict),
-        "scores": {result.round: _points(result.scores) for result in tally.results(debate) if result.scores},
-        "totals": _points(tally.totals(debate)) if any(result.scores for result in tally.scored(debate)) else None,
+        "blind": _blind(state, verdict),
+        "scores": {result.round: _points(result.scores) for result in tally.results(state) if result.scores},
+        "totals": _points(tally.totals(state)) if any(result.scores for result in tally.scored(state)) else None,
         "cost": {"usd": total.cost, "calls": total.calls, "of_unknown_price": total.unknown},
-        "rehearsed": any(map(model_spec.is_stand_in, model_spec.specs_of(debate.cast))),
-        "estimate": next((note.detail for note in debate.notes if note.note == "estimate"), None),
+        "rehearsed": any(map(model_spec.is_stand_in, model_spec.specs_of(state.cast))),
+        "estimate": next((note.detail for note in state.notes if note.note == "estimate"), None),
     }
 
 
-def _blind(debate: DebateState, verdict: Verdict | None) -> dict[str, Any] | None:
+def _blind(state: DebateState, verdict: Verdict | None) -> dict[str, Any] | None:
     """The votes before the first word, and what each side gained after them."""
-    if not (votes := tally.blind_votes(debate)):
+    if not (votes := tally.blind_votes(state)):
         return None
     return {
         "votes": wording.votes_by_winner(votes),
@@ -244,33 +245,33 @@ class ProgressLines:
     """Prints what happens as text; announcements that were printed before the debate paused are left out. Every minute
     it says what a slow turn is doing: a laptop takes minutes to read a long prompt."""
 
-    def __init__(self, debate: DebateState):
+    def __init__(self, state: DebateState):
         self._announcer = Announcer()
-        if debate.replies:
-            self._announcer.new(debate)
+        if state.replies:
+            self._announcer.new(state)
         self._started: dict[str, float] = {}
         self._heard: dict[str, int] = {}
         """Turn under way to the words of its answer, once that has begun."""
         self._reports: dict[str, asyncio.TimerHandle] = {}
 
-    def __call__(self, debate: DebateState, event: Event) -> None:
+    def __call__(self, state: DebateState, event: Event) -> None:
         lines = []
-        if isinstance(event, CallFailed | Rejected) and not _refused_before(event):
-            lines.append(_problem_line(debate, event))
+        if isinstance(event, CallFailed | Rejected) and not _rejected_in_earlier_debate(event):
+            lines.append(_problem_line(state, event))
         if isinstance(event, BriefSent):
             self._started.setdefault(event.turn, time.monotonic())
-            self._report_later(debate, event.turn, FIRST_REPORT)
+            self._report_later(state, event.turn, FIRST_REPORT)
         if isinstance(event, ReplyEvent | CallFailed):
             self._heard.pop(event.turn, None)
             if (report := self._reports.pop(event.turn, None)) is not None:
                 report.cancel()
         if isinstance(event, ReplyEvent) and not isinstance(event, Rejected):
             seconds = time.monotonic() - self._started.get(event.turn, time.monotonic())
-            text = speech_rules.without_private_working(debate, event.reply.text)
-            lines.append(f"  {event.turn}: {_size(text, event.reply, seconds, costs_of(debate).total.cost)}")
-        if line := wording.announced(debate, event):
+            text = speech_rules.without_private_working(state, event.reply.text)
+            lines.append(f"  {event.turn}: {_size(text, event.reply, seconds, costs_of(state).total.cost)}")
+        if line := wording.announced(state, event):
             lines.append(line)
-        lines += [line.shown_alone(debate) for line in self._announcer.new(debate)]
+        lines += [line.shown_alone(state) for line in self._announcer.new(state)]
         with suppress(OSError):  # stderr was closed; the debate continues
             for line in lines:
                 print_status(line)
@@ -279,25 +280,25 @@ class ProgressLines:
         """A piece of an answer has come; an empty one says that the answer has begun."""
         self._heard[turn.id] = self._heard.get(turn.id, 0) + sum(map(str.isspace, piece))
 
-    def _report_later(self, debate: DebateState, turn_id: str, seconds: float) -> None:
+    def _report_later(self, state: DebateState, turn_id: str, seconds: float) -> None:
         with suppress(RuntimeError):  # no loop runs: the event is not of a call
             loop = asyncio.get_running_loop()
-            self._reports[turn_id] = loop.call_later(seconds, self._report, debate, turn_id)
+            self._reports[turn_id] = loop.call_later(seconds, self._report, state, turn_id)
 
-    def _report(self, debate: DebateState, turn_id: str) -> None:
+    def _report(self, state: DebateState, turn_id: str) -> None:
         """Prints what a turn that takes long is doing."""
         seconds = time.monotonic() - self._started[turn_id]
         if (words := self._heard.get(turn_id)) is not None:
             doing = f"writing, about {words:,} words so far" if words else "thinking"
         else:
-            reads = registry.api_of(spec_in(debate, schedule.turn(debate, turn_id).seat))
+            reads = registry.api_of(spec_in(state, schedule.turn(state, turn_id).seat))
             doing = "reading the prompt" if reads else "no word yet"
         with suppress(OSError):
             print_status(f"  {turn_id}: {doing}, {seconds:.0f} s")
-        self._report_later(debate, turn_id, NEXT_REPORTS)
+        self._report_later(state, turn_id, NEXT_REPORTS)
 
 
-def _print_event(debate: DebateState, event: Event) -> None:
+def _print_event(state: DebateState, event: Event) -> None:
     print_json_line({"event": event.model_dump(mode="json")})
 
 
@@ -307,17 +308,17 @@ class BriefFiles:
     def __init__(self, folder: TurnsFolder, journal: JournalWriter):
         self._folder, self._journal = folder, journal
 
-    def __call__(self, debate: DebateState, turn: Turn, brief: Brief) -> None:
+    def __call__(self, state: DebateState, turn: Turn, brief: Brief) -> None:
         turn_files = self._folder.turn_files(turn.id, brief.wants)
         name = os.path.basename(turn_files.reply)
         self._folder.write_brief(
-            turn_files, brief_file(brief, debate, turn, name), earlier_briefs(self._journal.events, turn, name)
+            turn_files, brief_file(brief, state, turn, name), earlier_briefs(self._journal.events, turn, name)
         )
 
 
-def spending_line(debate: DebateState) -> str:
+def spending_line(state: DebateState) -> str:
     """What the calls have cost, in a line; empty if there were none."""
-    costs = costs_of(debate)
+    costs = costs_of(state)
     total = costs.total
     if not total.calls:
         return ""
@@ -327,23 +328,23 @@ def spending_line(debate: DebateState) -> str:
     priced = [f"{plural(total.calls - total.unknown, 'call')}: ${total.cost:.4f} ({by_seat})"] if known else []
     unknown = [f"{plural(total.unknown, 'call')} of unknown price"] if total.unknown else []
     written = tokens.written + tokens.written_hour
-    counted = f"{', and '.join([*priced, *unknown])}."
+    calls = f"{', and '.join([*priced, *unknown])}."
     if not any((tokens.fresh, tokens.cached, written, tokens.output)):
-        return counted
+        return calls
     return (
-        f"{counted} Tokens: {tokens.fresh:,} fresh, "
+        f"{calls} Tokens: {tokens.fresh:,} fresh, "
         f"{tokens.cached:,} from cache, {written:,} written to it, {tokens.output:,} output."
     )
 
 
-def _refused_before(event: Rejected | CallFailed) -> bool:
-    """Whether this is a reply that was refused in the debate that is judged again."""
+def _rejected_in_earlier_debate(event: Rejected | CallFailed) -> bool:
+    """Whether this is a reply that was rejected in the debate that is judged again."""
     return isinstance(event, Rejected) and model_spec.kind(event.reply.by) == model_spec.REPLAY
 
 
-def _problem_line(debate: DebateState, event: Rejected | CallFailed) -> str:
+def _problem_line(state: DebateState, event: Rejected | CallFailed) -> str:
     """Why a reply does not count or a call failed. The problem may quote a reply that must stay hidden."""
-    if isinstance(event, Rejected) and rapporteur.is_hidden_advice(debate, schedule.turn(debate, event.turn)):
+    if isinstance(event, Rejected) and rapporteur.is_hidden_advice(state, schedule.turn(state, event.turn)):
         why = "it is not JSON" if "reply is not JSON" in " ".join(event.problems) else "it is not what was asked for"
         return f"  {event.turn}: the reply was rejected: {why}."
     if isinstance(event, Rejected):

@@ -22,19 +22,19 @@ Unfinished = Callable[[DebateState], bool]
 """Whether a verb can continue a debate."""
 
 
-def journal_named(given: str | None, *, transcripts: bool = False, unfinished: Unfinished | None = None) -> str:
-    """The path of a journal: the newest of this folder where none is given, and that of a report where a report is.
-    With `unfinished` it is the newest that is, a rehearsal after all others; or else the newest, which is said.
+def journal_named(name_or_path: str | None, *, transcripts: bool = False, unfinished: Unfinished | None = None) -> str:
+    """The path of a journal. A report stands for its journal. None stands for the newest journal of this folder; with
+    `unfinished`, for the newest unfinished one, rehearsals last, or else for the newest.
 
-    What was chosen is said on stderr. With `transcripts` a .md file is taken as it is. Raises BadFile if there is no
-    debate here, or its name has several lines, and BadJournal if there is no such file.
+    Which one was chosen is printed on stderr. With `transcripts` a .md file is taken as it is. Raises BadFile if there
+    is no debate here, or its name has several lines, and BadJournal if there is no such file.
     """
-    if given is None:
+    if name_or_path is None:
         found = _journals()
         if not found:
             raise BadFile("There is no debate in this folder.", hint="`debate` begins one; or name a journal")
         return _on_one_line(_newest(found, unfinished))
-    return _with_journal(_on_one_line(given), transcripts=transcripts)
+    return _with_journal(_on_one_line(name_or_path), transcripts=transcripts)
 
 
 def _on_one_line(path: str) -> str:
@@ -45,25 +45,25 @@ def _on_one_line(path: str) -> str:
     return path
 
 
-def _with_journal(given: str, *, transcripts: bool) -> str:
+def _with_journal(path: str, *, transcripts: bool) -> str:
     """The journal that is meant by a path: itself, or the journal of that report. Raises BadJournal."""
-    stem, ending = os.path.splitext(given)
+    stem, ending = os.path.splitext(path)
     if ending in FILE_TYPES and not (transcripts and ending == ".md") and os.path.isfile(f"{stem}{JOURNAL}"):
-        print_status(f"{given} is a report; using its journal {stem}{JOURNAL}.")
+        print_status(f"{path} is a report; using its journal {stem}{JOURNAL}.")
         return f"{stem}{JOURNAL}"
-    if ending in FILE_TYPES and not transcripts and os.path.isfile(given):
+    if ending in FILE_TYPES and not transcripts and os.path.isfile(path):
         beside = f"{stem}{JOURNAL}"
         hint = "put it there; or name it first where it is elsewhere, as in `debate check JOURNAL REPORT`"
-        raise BadJournal(f"{given}: the journal of this report would be {beside}, which is not there.", hint=hint)
-    if not os.path.lexists(given):
-        folder = os.path.dirname(given) or os.curdir
+        raise BadJournal(f"{path}: the journal of this report would be {beside}, which is not there.", hint=hint)
+    if not os.path.lexists(path):
+        folder = os.path.dirname(path) or os.curdir
         names = [path.name for path in Path(folder).glob(f"*{JOURNAL}")] if os.path.isdir(folder) else []
         rehearsed = f"{os.path.basename(stem)}.rehearsed{JOURNAL}"  # `ci.md`, where only a rehearsal of it was held
         near = [name for name in names if name == rehearsed]
-        near = near or difflib.get_close_matches(os.path.basename(given), names, 1)
+        near = near or difflib.get_close_matches(os.path.basename(path), names, 1)
         hint = os.path.join(folder, near[0]).removeprefix("./") if near else journal.NAME_ONE
-        raise BadJournal(f"No such file: {short_repr(given)}.", hint=hint)
-    return given
+        raise BadJournal(f"No such file: {short_repr(path)}.", hint=hint)
+    return path
 
 
 def _journals() -> list[str]:

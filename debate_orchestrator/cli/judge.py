@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     sides = {"a": arguments.position_a, "b": arguments.position_b}
     positions = {side: text for side, text in sides.items() if text is not None}
     vote_settings = flags.given_settings(arguments, *VOTE_SETTINGS)
-    judging = rejudge.of_source(path, judges, arguments.strictness, arguments.topic, positions, vote_settings)
+    judging = rejudge.rejudging_from_file(path, judges, arguments.strictness, arguments.topic, positions, vote_settings)
     if not is_quiet(arguments):
         for note in judging.notes:
             print_status(note)
@@ -61,24 +61,24 @@ def run(arguments: argparse.Namespace) -> int:
 
     def agree(found: Sequence[Risk]) -> None:
         if judging.entries:
-            consent.agree(consent.of_entries(path, judging.entries), found, trusted=arguments.trust)
+            consent.agree(consent.origin_of_entries(path, judging.entries), found, trusted=arguments.trust)
 
-    judging = rejudge.with_output(judging, files, agree, permissions, **calls)
+    judging = rejudge.checked_for_start(judging, files, agree, permissions, **calls)
     with consent.new_debate(judging.opened, files, lambda opened: judging.speeches) as debate:
         return drive_to_report(debate, arguments)
 
 
 def _call_settings(arguments: argparse.Namespace, opened: Opened) -> dict[str, Any]:
     """How the judges are called, as far as flags say. Raises BadSettings with every problem."""
-    given = flags.given_settings(arguments, *CALL_SETTINGS)
+    from_flags = flags.given_settings(arguments, *CALL_SETTINGS)
     problems: list[str] = []
     if arguments.max_cost is not None:
-        given["max_cost"] = cap(arguments.max_cost)
-        problems += budget.unpriced_seats(opened.cast) if given["max_cost"] is not None else []
+        from_flags["max_cost"] = cap(arguments.max_cost)
+        problems += budget.unpriced_seats(opened.cast) if from_flags["max_cost"] is not None else []
     try:
-        validated = judging_settings(given, opened.format, 1)
+        validated = judging_settings(from_flags, opened.format, 1)
     except BadSettings as error:
         raise BadSettings(problems + error.problems) from None
     if problems:
         raise BadSettings(problems)
-    return {name: getattr(validated, name) for name in given}
+    return {name: getattr(validated, name) for name in from_flags}

@@ -77,8 +77,8 @@ class _Redacted:
 
 
 def open_streams() -> None:
-    """Opens the null device in place of each of the three standard streams that the process was begun without: a file
-    that is opened later takes the place of none. It can only be read, so that what is printed there fails."""
+    """Opens the null device in place of each standard stream that the process was begun without. Otherwise a file that
+    is opened later would get its number. The device is opened for reading, so that printing to it fails."""
     while (descriptor := os.open(os.devnull, os.O_RDONLY)) <= 2:  # the lowest that is free
         os.set_inheritable(descriptor, True)
     os.close(descriptor)
@@ -102,8 +102,8 @@ def redact_streams() -> None:
 
 
 def lost_output() -> str:
-    """Writes out what standard output and standard error still hold. Why something that this process printed could not
-    be written, where the disk under one of them had no room for it or one was closed; empty elsewhere."""
+    """Flushes standard output and standard error. Returns why something that this process printed could not be written,
+    as on a full disk or where one was closed; empty if all of it was."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(ValueError):  # it was closed
             try:
@@ -140,7 +140,7 @@ def say(*lines: str) -> None:
     _write(lines, sys.stdout)
 
 
-def page(text: str) -> None:
+def print_document(text: str) -> None:
     """Prints a document on stdout, without wrapping its lines."""
     print(sanitize(text), end="")
 
@@ -185,7 +185,7 @@ def print_problems(problems: Iterable[str]) -> None:
 
 
 @contextmanager
-def telling(problems: Iterable[str]) -> Iterator[None]:
+def printing_problems(problems: Iterable[str]) -> Iterator[None]:
     """Prints problems behind the results, also where these can't be printed."""
     try:
         yield

@@ -92,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _agree(run: ProbeRun, *, trusted: bool) -> None:
     """Returns if this user made all ballots that were there, or counts them nevertheless. BadFile otherwise."""
-    origins = [consent.of_entries(path, entries) for path, entries in run.asked.items()]
+    origins = [consent.origin_of_entries(path, entries) for path, entries in run.asked.items()]
     foreign = [origin for origin in origins if consent.not_agreed(origin, _BALLOT)]
     if foreign and not trusted:
         count = plural(len(foreign), "ballot")
@@ -168,7 +168,7 @@ async def _run(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
                 print_status(f"  {where}: {text}; {len(run.pending())} ballots to go")
 
     def remember(journal: JournalWriter) -> None:
-        consent.remember(consent.of_journal(journal), _BALLOT)
+        consent.remember(consent.origin_of_journal(journal), _BALLOT)
 
     with graceful_stop_of_calls(stop, unsaved):
         failures = await run.run(stop, on_event, unsaved, remember)

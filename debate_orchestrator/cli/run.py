@@ -223,11 +223,11 @@ def _settings(
 def _words(arguments: argparse.Namespace, cast: dict[str, list[str]]) -> list[str]:
     """The words of a command with all settings that were given, and these flags for the cast. No consent is among them:
     what was agreed to is remembered, and what a rehearsal does not do was not asked about."""
-    given = flags.given_settings(arguments)
-    given.pop("cast", None)
+    settings = flags.given_settings(arguments)
+    settings.pop("cast", None)
     named = [name for name in _CAST_FLAGS if name in cast]
     words = ["--answers", arguments.answers] if arguments.answers else []
-    words += [word for name, value in given.items() for word in _flag_words(name, value)]
+    words += [word for name, value in settings.items() for word in _flag_words(name, value)]
     return words + [word for name in named for spec in cast[name] for word in (f"--{name}", spec)]
 
 

@@ -15,7 +15,7 @@ from debate_orchestrator.cli.answers_and_flags import cap_change
 from debate_orchestrator.cli.consent import existing_debate
 from debate_orchestrator.cli.driving import finished, tell_estimate, tell_reports, write_reports
 from debate_orchestrator.cli.journals import journal_named, waits_for_host
-from debate_orchestrator.cli.output import next_step, print_json, print_status, say, telling
+from debate_orchestrator.cli.output import next_step, print_json, print_status, printing_problems, say
 from debate_orchestrator.core import rapporteur
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.state import DebateState
@@ -157,7 +157,7 @@ def _read_replies(pairs: list[str]) -> tuple[dict[str, str], list[str]]:
 def print_step(result: StepResult, debate: OpenDebate, arguments: argparse.Namespace, setup: Sequence[str] = ()) -> int:
     """Prints what a step did and the turns that are due, after the lines of the `setup`; writes the reports if it was
     the last. Returns the exit code."""
-    with telling(result.problems):
+    with printing_problems(result.problems):
         _print_results(result, debate, arguments, setup)
     if result.turns and not arguments.json:
         next_step(f"write each reply to its file, then `{command('step', debate.files.journal)}`.")

@@ -217,9 +217,9 @@ def _judging(
     """A judging that may be written down, and where its files will lie."""
     panel = (judges,) if isinstance(judges, str) else tuple(judges)
     start.must_be_callable({JUDGE: panel})
-    judging = rejudging.of_source(path, panel, strictness, topic, positions)
+    judging = rejudging.rejudging_from_file(path, panel, strictness, topic, positions)
     files = DebateFiles.of_output(output or rejudging.output_path(path))
-    return rejudging.with_output(judging, files, lambda found: _must_be_trusted(path, found, trust)), files
+    return rejudging.checked_for_start(judging, files, lambda found: _must_be_trusted(path, found, trust)), files
 
 
 async def open_debate(

@@ -13,7 +13,7 @@ from debate_orchestrator.core.costs import BilledCall, billed_calls
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.estimate import expected, price_of, sizes
+from debate_orchestrator.engine.estimate import expected_cost, price_of, sizes
 from debate_orchestrator.prompting.briefs import Brief, brief
 from debate_orchestrator.providers import pricing
 from debate_orchestrator.util import model_spec
@@ -45,10 +45,10 @@ class Budget:
         """Turn id to the tokens of its brief and of an answer, for journals that do not say what a call is expected to
         cost. A brief takes long to make, and a journal may name many models in a turn."""
 
-    def check(self, turn_id: str, spec: str, request: Brief, *, batch: bool = False) -> float | None:
+    def check(self, turn_id: str, spec: str, turn_brief: Brief, *, batch: bool = False) -> float | None:
         """What a call is expected to cost, alone or in a batch; None if its price is unknown. It counts from the moment
         its `BriefSent` is on record. OverBudget if it would exceed the debate's cap or the shared one."""
-        price = expected(spec, request, batch=batch)
+        price = expected_cost(spec, turn_brief, batch=batch)
         check_cap(self._current.state.max_cost, self.committed, turn_id, spec, price, _RAISE_CAP)
         if self._shared_budget is not None:
             check_cap(self._shared_budget.cap, self._shared_budget.committed, turn_id, spec, price, RUN_AGAIN)

@@ -29,12 +29,12 @@ from debate_orchestrator.providers.caching import (
     CachePlan,
     Call,
     cache_plans,
-    counted,
     family,
     placed_breakpoints,
     seconds,
+    simulated_usage,
 )
-from debate_orchestrator.providers.registry import entry
+from debate_orchestrator.providers.registry import provider_entry
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import reason
 from debate_orchestrator.util.numbers import duration, plural
@@ -100,22 +100,22 @@ class CostEstimate(FrozenModel):
         first = f"{self.deriving.sentence()}; then " if self.deriving else ""
         if self.too_long or self.unplayable:
             return f"{first}not estimated: {self.unplayable or f'more than {MAX_TURNS} turns are left'}"
-        return first + self._counted() + ("; a person's turns cost nothing" if self.persons else "")
+        return first + self._summary() + ("; a person's turns cost nothing" if self.persons else "")
 
-    def _counted(self) -> str:
+    def _summary(self) -> str:
         if not self.calls:
             return "no calls"
-        counted = [plural(self.calls, "call"), f"about {duration(self.seconds)}"]
+        parts = [plural(self.calls, "call"), f"about {duration(self.seconds)}"]
         if self.waits:
-            counted[-1] += " and what the other seats take"
+            parts[-1] += " and what the other seats take"
         if self.cost:
-            counted.append(f"{self._money()} (prices of {pricing.table().date})")
+            parts.append(f"{self._money()} (prices of {pricing.table().date})")
         elif not self.unknown:
-            counted.append("$0")
+            parts.append("$0")
         left_out = ["tokens for thinking"] if self.cost else []
         left_out += [f"{', '.join(self.unknown)}, whose price is unknown"] if self.unknown else []
         left_out += ["searches of the web"] if self.searches else []
-        return ", ".join(counted) + (f"; not counted: {'; '.join(left_out)}" if left_out else "")
+        return ", ".join(parts) + (f"; not counted: {'; '.join(left_out)}" if left_out else "")
 
     def short(self) -> str:
         """Calls, minutes and money in a few words."""
@@ -143,7 +143,7 @@ def _blocks(brief: Brief) -> list[int]:
     return [pricing.tokens(len(brief.system) + schema), *(pricing.tokens(len(part)) for part in parts)]
 
 
-def expected(spec: str, brief: Brief, *, batch: bool = False) -> float | None:
+def expected_cost(spec: str, brief: Brief, *, batch: bool = False) -> float | None:
     """US dollars that one call may cost with nothing cached, alone or in a batch; None if the price is unknown."""
     return price_of(spec, *sizes(brief), batch=batch)
 
@@ -151,26 +151,26 @@ def expected(spec: str, brief: Brief, *, batch: bool = False) -> float | None:
 def estimated_cost(spec: str, brief: Brief, reply: Reply, *, batch: bool = False) -> float | None:
     """US dollars that a call has cost whose reply came without a cost: what was expected of it, or more if more had
     come, thinking included. None if the price is unknown."""
-    sent, answered = sizes(brief)
-    usage = reply.usage or Usage(written=sent)
-    output = max(answered, usage.output, pricing.tokens(max(reply.received or 0, len(reply.text))))
-    counted = pricing.cost(spec, usage.model_copy(update={"output": output}), batch=batch)
-    least = price_of(spec, sent, answered, batch=batch)
-    return min(max(counted, least), MAX_COST) if counted and least else least
+    input_tokens, output_tokens = sizes(brief)
+    usage = reply.usage or Usage(written=input_tokens)
+    output = max(output_tokens, usage.output, pricing.tokens(max(reply.received or 0, len(reply.text))))
+    received_cost = pricing.cost(spec, usage.model_copy(update={"output": output}), batch=batch)
+    least = price_of(spec, input_tokens, output_tokens, batch=batch)
+    return min(max(received_cost, least), MAX_COST) if received_cost and least else least
 
 
-def price_of(spec: str, sent: int, answered: int, *, batch: bool = False) -> float | None:
-    """The same of a call that sends and is answered with so many tokens."""
+def price_of(spec: str, input_tokens: int, output_tokens: int, *, batch: bool = False) -> float | None:
+    """US dollars of a call with so many tokens and nothing cached; None if the price is unknown."""
     if spec != model_spec.unrehearsed(spec):
         return 0.0  # a stand-in answers, not the model
-    return pricing.cost(spec, Usage(written=sent, output=answered), batch=batch)
+    return pricing.cost(spec, Usage(written=input_tokens, output=output_tokens), batch=batch)
 
 
 def token_traits(spec: str) -> tuple[Hashable, ...]:
     """What of a model decides on the tokens of its calls: how they are cached, coded and timed. Debates with models of
     the same traits take the same, each at its own prices."""
     spec = model_spec.unrehearsed(spec)
-    price, provider = pricing.known(spec), entry(spec)
+    price, provider = pricing.known(spec), provider_entry(spec)
     seconds = provider.seconds if provider is not None else None
     return price is not None, price.least if price else 0, seconds, model_spec.is_called(spec), needs_code(spec)
 
@@ -184,35 +184,37 @@ class _PlannedCall(NamedTuple):
     output: int
 
 
-def estimate(opened: Opened, given: Iterable[Event] = (), *, rehearsal: bool | None = None) -> CostEstimate:
+def estimate(opened: Opened, later_events: Iterable[Event] = (), *, rehearsal: bool | None = None) -> CostEstimate:
     """What the calls still to be made will take, from the first event and those since then.
 
-    In a `rehearsal` a stand-in counts as the model it stands for; elsewhere it costs nothing. None means that it is one
-    where stand-ins speak and judge alone.
+    In a `rehearsal` a stand-in counts as the model it stands for; elsewhere it costs nothing. None: decided from the
+    cast; it is a rehearsal if stand-ins have every seat but the clerk's.
     """
     if rehearsal is None:
         rehearsal = model_spec.is_rehearsal({seat: who for seat, who in opened.settings.cast.items() if seat != CLERK})
-    debate = fold(map(_with_real_cast, [opened, *given]) if rehearsal else [opened, *given])
+    debate = fold(map(_with_real_cast, [opened, *later_events]) if rehearsal else [opened, *later_events])
     seated = [spec for seat in debate.active_seats for spec in debate.cast[seat]]
     persons = model_spec.HUMAN in seated
     waits = persons or model_spec.HOST in seated
     searches = opened.settings.search
-    expected = CostEstimate(bill=Costs(), unknown=(), seconds=0, waits=waits, persons=persons, searches=searches)
+    estimate_so_far = CostEstimate(bill=Costs(), unknown=(), seconds=0, waits=waits, persons=persons, searches=searches)
     if schedule.max_turns(debate) - len(debate.replies) > MAX_TURNS:
-        return expected.model_copy(update={"too_long": True})
+        return estimate_so_far.model_copy(update={"too_long": True})
     try:
         calls, took = _play(debate)
     except _CantBePlayed as error:
-        return expected.model_copy(update={"unplayable": str(error)})
+        return estimate_so_far.model_copy(update={"unplayable": str(error)})
     lines: list[CostLine] = []
     unknown: dict[str, None] = {}
-    for call, sent in zip(calls, counted((call.cache for call in calls), pricing.table().cache), strict=True):
+    for call, sent in zip(calls, simulated_usage((call.cache for call in calls), pricing.table().cache), strict=True):
         usage = sent.model_copy(update={"output": call.output})
         cost = pricing.cost(call.spec, usage)
         unknown |= {} if cost is not None else {call.spec: None}
         lines.append(cost_line(call.turn, usage, cost))
-    found = {"bill": Costs.of_calls(lines), "unknown": tuple(unknown), "seconds": took}
-    return expected.model_copy(update=found | {"searches": searches and any(not call.turn.judging for call in calls)})
+    totals = {"bill": Costs.of_calls(lines), "unknown": tuple(unknown), "seconds": took}
+    return estimate_so_far.model_copy(
+        update=totals | {"searches": searches and any(not call.turn.judging for call in calls)}
+    )
 
 
 def _with_real_cast(event: Event) -> Event:
@@ -269,8 +271,8 @@ def _stage_calls(
         if not model_spec.is_called(spec):
             continue
         code = code_for(debate, turn, model_spec.unrehearsed(spec), lambda: b"")
-        request, price = brief(debate, turn, code=code), pricing.known(spec)
-        blocks = _blocks(request)
+        turn_brief, price = brief(debate, turn, code=code), pricing.known(spec)
+        blocks = _blocks(turn_brief)
         prefix = (spec, turn.phase.reply, turn.mirrored)
         follows = debate.opened.settings.share_cache and price and prefix in prefixes_begun
         start = clock + TO_BEGIN if follows else clock
@@ -281,5 +283,5 @@ def _stage_calls(
         shared = family(debate, turn.phase, turn.seat + (MIRRORED if turn.mirrored else ""))
         least = price.least if price else 0
         cache = Call(shared, tuple(blocks), breakpoints, plan.hour, start, start + TO_BEGIN, least)
-        calls.append(_PlannedCall(turn, spec, cache, sizes(request)[1]))
+        calls.append(_PlannedCall(turn, spec, cache, sizes(turn_brief)[1]))
     return calls

@@ -1,7 +1,7 @@
 """The check of a user's format: its data, its templates, and dry runs of whole debates.
 
-`formats.validation` finds values that do not fit the model. This module finds what fits and still can't be debated by,
-and collects all problems, each with its file and line.
+`formats.validation` finds values that do not fit the model. This module also finds formats whose values fit and by
+which no debate can be held. It collects all problems, each with its file and line.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.engine.budget import check_cap
-from debate_orchestrator.engine.estimate import estimated_cost, expected
+from debate_orchestrator.engine.estimate import estimated_cost, expected_cost
 from debate_orchestrator.engine.retry import call_with_retry
 from debate_orchestrator.prompting.briefs import Brief, Message, moderator_brief
 from debate_orchestrator.prompting.replies import parse_structured
@@ -76,9 +76,9 @@ async def derive_positions(
 def deriving_cost(settings: Settings, spec: str, setup_questions: SetupQuestions) -> float | None:
     """US dollars that one call for the positions may cost; None if the price is unknown."""
     state = _without_positions(settings)
-    wanted = setup_questions.next(state)
-    assert isinstance(wanted, ModeratorTask)
-    return expected(spec, _brief(wanted, state).redacted())
+    task = setup_questions.next(state)
+    assert isinstance(task, ModeratorTask)
+    return expected_cost(spec, _brief(task, state).redacted())
 
 
 def _without_positions(settings: Settings) -> SetupState:
@@ -102,16 +102,16 @@ async def propose(
     Every reply is added to `paid`, those that can't be used too. ProviderFailed if no reply can be used; Paused if
     none came in time or a call would exceed the cap, which counts what the setup has paid before.
     """
-    wanted = setup_questions.next(state)
-    assert isinstance(wanted, ModeratorTask)
-    request, work = _brief(wanted, state).redacted(), _WORK[wanted.name]
-    price = expected(provider.name, request)
+    task = setup_questions.next(state)
+    assert isinstance(task, ModeratorTask)
+    brief, work = _brief(task, state).redacted(), _WORK[task.name]
+    price = expected_cost(provider.name, brief)
     about = " (unknown price)" if price is None else f" (about ${price:.4f})" if price else ""
     limits.tell(f"{work}: {provider.name}{about}.")
-    lost: list[float] = []
+    failed_costs: list[float] = []
 
     def spent() -> float:
-        return sum(_counted(reply) for reply in (*state.progress.paid, *paid)) + sum(lost)
+        return sum(_capped_cost(reply) for reply in (*state.progress.paid, *paid)) + sum(failed_costs)
 
     async def within_cap() -> bool:
         check_cap(limits.cap, spent, work, provider.name, price, limits.instead)
@@ -119,21 +119,21 @@ async def propose(
 
     try:
         for attempt in range(1, _ATTEMPTS + 1):
-            reply = await _reply(request, provider, limits, within_cap, lost)
+            reply = await _reply(brief, provider, limits, within_cap, failed_costs)
             update = {
-                "brief_digest": request.digest,
+                "brief_digest": brief.digest,
                 "by": provider.name,
                 "called": model_spec.is_called(provider.name),
-                "estimated_cost": estimated_cost(provider.name, request, reply) if reply.cost is None else None,
+                "estimated_cost": estimated_cost(provider.name, brief, reply) if reply.cost is None else None,
                 "received": None,
             }
             paid.append(reply.model_copy(update=update))
             try:
-                return setup_questions.proposed(state, wanted.name, parse_structured(request.turn, reply.text))
+                return setup_questions.proposed(state, task.name, parse_structured(brief.turn, reply.text))
             except (BadReply, BadSettings) as error:
                 if attempt == _ATTEMPTS:
                     cost = _cost_of(paid[-_ATTEMPTS:])
-                    summary = f"{_ATTEMPTS} replies ({cost}) did not give {_MISSING[wanted.name]}."
+                    summary = f"{_ATTEMPTS} replies ({cost}) did not give {_MISSING[task.name]}."
                     raise ProviderFailed([*error.problems, summary, *limits.hints()]) from error
     finally:
         try:
@@ -143,20 +143,20 @@ async def propose(
     raise AssertionError("unreachable: the last attempt returns or raises")
 
 
-def _brief(wanted: ModeratorTask, state: SetupState) -> Brief:
-    values = {"turn": wanted.turn, "nonce": state.progress.nonce, "schema": wanted.json_schema, "reply_name": ""}
+def _brief(task: ModeratorTask, state: SetupState) -> Brief:
+    values = {"turn": task.turn, "nonce": state.progress.nonce, "schema": task.json_schema, "reply_name": ""}
     return Brief(
-        turn=wanted.turn,
+        turn=task.turn,
         system="You help to set up a structured debate.",
-        messages=(Message(role="user", parts=(moderator_brief(wanted.name, **values, **wanted.values),)),),
+        messages=(Message(role="user", parts=(moderator_brief(task.name, **values, **task.values),)),),
         wants="json",
-        json_schema=wanted.json_schema,
+        json_schema=task.json_schema,
         words=_WORDS,
     )
 
 
-def _counted(reply: Reply) -> float:
-    """US dollars that a cap counts for a reply."""
+def _capped_cost(reply: Reply) -> float:
+    """US dollars of a reply as a cap counts them: its estimated cost where its cost is unknown."""
     return (reply.estimated_cost or 0.0) if reply.cost is None else reply.cost
 
 
@@ -170,20 +170,20 @@ def _cost_of(replies: Sequence[Reply]) -> str:
 
 
 async def _reply(
-    request: Brief,
+    brief: Brief,
     provider: Provider,
     limits: ModeratorLimits,
     within_cap: Callable[[], Awaitable[bool]],
-    lost: list[float],
+    failed_costs: list[float],
 ) -> Reply:
     """The reply to a call that is made again while it fails; `within_cap` is awaited before each. US dollars of failed
-    calls that may have been billed are added to `lost`."""
+    calls that may have been billed are added to `failed_costs`."""
 
     async def failed(failure: ExternalError, wait: float | None) -> None:
         if isinstance(failure, TransientError) and isinstance(failure.partial, Reply):
-            lost.append(estimated_cost(provider.name, request, failure.partial) or 0.0)
+            failed_costs.append(estimated_cost(provider.name, brief, failure.partial) or 0.0)
         elif isinstance(failure, TransientError) and failure.maybe_billed:
-            lost.append(expected(provider.name, request) or 0.0)
+            failed_costs.append(expected_cost(provider.name, brief) or 0.0)
         if wait is not None:
             limits.tell(f"  {' '.join(failure.problems)} Retry in {wait:.0f} s.")
             return
@@ -191,7 +191,7 @@ async def _reply(
         raise kind([*failure.problems, *limits.hints()]) from failure
 
     reply = await call_with_retry(
-        lambda: call_provider(provider, request, lambda piece: None),
+        lambda: call_provider(provider, brief, lambda piece: None),
         limits.retry_for,
         before=within_cap,
         on_failure=failed,

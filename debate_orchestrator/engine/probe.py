@@ -141,7 +141,7 @@ def make_opened(case: ProbeCase, judge: str) -> tuple[Opened, list[Spoke | Decli
     """The first event of the judging of a case, and its speeches as the events that follow."""
     transcript = case.transcript
     digest = hashlib.sha256(transcript.model_dump_json().encode()).hexdigest()
-    opened, speeches = rejudge.of_transcript(transcript, case.name, digest, (judge,))
+    opened, speeches = rejudge.opened_from_transcript(transcript, case.name, digest, (judge,))
     # A final verdict and a dissent record would cost twice as much again and show no more than the ballot does.
     return opened.model_copy(update={"format": opened.format.model_copy(update={"after": ()})}), speeches
 
@@ -212,8 +212,8 @@ class ProbeRun:
         unsaved: UnsavedEvents | None = None,
         on_begin: Callable[[journal.JournalWriter], None] | None = None,
     ) -> list[ExternalError]:
-        """Asks for the missing ballots until there are none or `stop` is set. Returns what prevented the others.
-        `on_begin` gets the journal of each before its judge is asked.
+        """Asks for the missing ballots until there are none or `stop` is set. Returns the errors of those that could
+        not be had. `on_begin` gets the journal of each before its judge is asked.
 
         A judge that fails is asked no more, and the others go on. If a call does not fit under the cap together with
         those under way, its judge is asked again once they are over.

@@ -86,7 +86,7 @@ class Rejudging(NamedTuple):
         return risks.of_judging([entry.event for entry in self.entries]) if self.entries else ()
 
 
-def of_source(
+def rejudging_from_file(
     path: str,
     judges: Sequence[str],
     strictness: str | None = None,
@@ -94,32 +94,32 @@ def of_source(
     positions: Mapping[str, str] | None = None,
     vote_settings: Mapping[str, Any] | None = None,
 ) -> Rejudging:
-    """The judging of a journal or a transcript, with the errors of `of_journal` and `of_transcript`. A topic and
-    positions can be given for a transcript only."""
+    """The judging of a journal or a transcript. A topic and positions can be given for a transcript only. Raises what
+    `opened_from_journal` and `opened_from_transcript` raise."""
     if not _is_journal(path):
         transcript, digest = transcript_file.read(path)
-        opened, speeches = of_transcript(
+        opened, speeches = opened_from_transcript(
             transcript, path, digest, judges, strictness, topic, positions, vote_settings=vote_settings
         )
         return Rejudging(opened, speeches, (), transcript.notes)
-    given = [*(["the topic"] if topic is not None else []), *(["the positions"] if positions else [])]
-    if given:
-        problem = f"{path} says what was debated; {and_joined(given)} can be given for a transcript alone."
+    unwanted = [*(["the topic"] if topic is not None else []), *(["the positions"] if positions else [])]
+    if unwanted:
+        problem = f"{path} says what was debated; {and_joined(unwanted)} can be given for a transcript alone."
         raise BadSettings(problem, hint="leave them out")
     entries = read(path).entries
-    return Rejudging(*of_journal(entries, path, judges, strictness, vote_settings), entries)
+    return Rejudging(*opened_from_journal(entries, path, judges, strictness, vote_settings), entries)
 
 
-def with_output(
+def checked_for_start(
     judging: Rejudging,
     files: DebateFiles,
     require_consent: Callable[[tuple[risks.Risk, ...]], None],
     permissions: Permissions = NO_PERMISSIONS,
     **calls: Any,
 ) -> Rejudging:
-    """The judging with the name of its report and other settings for its `calls`, once everything is checked that can
-    be before its journal is written. `require_consent` raises unless the user consents to the risks of its source.
-    Raises BadFile if one of the files is there already, and BadSettings if the judges can't be used."""
+    """The judging with the name of its report and the settings `calls`, after all that can be checked before its
+    journal is written. `require_consent` raises unless the user consents to the risks of the source. Raises BadFile if
+    one of the files is there already, and BadSettings if the judges can't be used."""
     files.must_be_new()
     require_consent(judging.risks)
     opened = judging.opened.with_settings(output=os.path.basename(files.report), **calls)
@@ -135,7 +135,7 @@ def _is_journal(path: str) -> bool:
 # From a journal
 
 
-def of_journal(
+def opened_from_journal(
     entries: Sequence[Entry],
     path: str,
     judges: Sequence[str],
@@ -158,7 +158,7 @@ def of_journal(
             hint += ", with another judge if no reply of this one can be used"
         raise BadJournal(f"{path}: this debate is not finished (due: {due}).", hint=hint)
     if old.format.judged_by:
-        return _of_unjudged(
+        return _opened_from_unjudged(
             debate, path=path, digest=digest, judges=judges, strictness=strictness, vote_settings=vote_settings
         )
     settings = old.settings.model_copy(update={"strictness": strictness or old.settings.strictness})
@@ -166,11 +166,11 @@ def of_journal(
     if len(judges) == len(old.cast.get(JUDGE, ())):
         votes["quorum"] = settings.quorum
     problems = [*panel_problems(judges), *_strictness_problems(settings, old)]
-    settings = settings.model_copy(update=_voting(votes | dict(vote_settings or {}), old.format, judges, problems))
+    settings = settings.model_copy(update=_valid_votes(votes | dict(vote_settings or {}), old.format, judges, problems))
     if problems:
         raise BadSettings(problems)
     replayed = (f"replay:{path}",)
-    settings = settings.model_copy(update={"brief": False})  # a brief is on a verdict, and this one is still to come
+    settings = settings.model_copy(update={"brief": False})  # a decision brief is on a verdict, still to come
     seated = old.format.active_seats(settings.chosen_phases)
     cast = {**{seat: replayed for seat in seated if seat != JUDGE}, JUDGE: tuple(judges)}
     calls = {name: Settings.model_fields[name].default for name in CALL_SETTINGS}
@@ -190,19 +190,19 @@ def of_journal(
 def _earlier_questions(debate: DebateState, slots: Container[str]) -> tuple[EarlierQuestion, ...]:
     """The questions from the floor of a finished debate, each with the first of these `slots` whose turns began after
     it; without those that came too late for any."""
-    found: list[EarlierQuestion] = []
+    earlier: list[EarlierQuestion] = []
     stages_of = Counter[str]()
     for stage in debate.stages:
         slot_id = schedule.slot_id_of(stage[0])
         if slot_id in slots:
             before = max(debate.begun[turn.id].before_this_turn for turn in stage)
-            asked = debate.questions[len(found) : before]
-            found += [EarlierQuestion(asked=event, before=slot_id, stage=stages_of[slot_id]) for event in asked]
+            asked = debate.questions[len(earlier) : before]
+            earlier += [EarlierQuestion(asked=event, before=slot_id, stage=stages_of[slot_id]) for event in asked]
         stages_of[slot_id] += 1
-    return tuple(found)
+    return tuple(earlier)
 
 
-def _of_unjudged(debate: DebateState, **how: Any) -> OpenedAndSpeeches:
+def _opened_from_unjudged(debate: DebateState, **how: Any) -> OpenedAndSpeeches:
     """The judging of a debate whose format has no judge but names one to judge it by: its speeches as they were heard,
     under the names that the speakers have in them."""
     format, settings = debate.format, debate.opened.settings
@@ -213,7 +213,7 @@ def _of_unjudged(debate: DebateState, **how: Any) -> OpenedAndSpeeches:
         speeches=tuple(_heard(debate, turn) for turn in schedule.turns_taken(debate) if turn.speaking),
         notes=(*_weaknesses(debate), *_of_the_floor(debate)),
     )
-    opened, speeches = of_transcript(transcript, judged_by=format.judged_by, **how)
+    opened, speeches = opened_from_transcript(transcript, judged_by=format.judged_by, **how)
     seats = opened.format.seats | {side: format.seats[side] for side in format.sides}
     named = opened.format.model_copy(update={"seats": seats})
     return opened.model_copy(update={"format": named, "speech_rules": debate.opened.speech_rules}), speeches
@@ -266,8 +266,8 @@ def _weaknesses(debate: DebateState) -> list[str]:
     weaknesses = []
     if any(note.note == "one agent" for note in debate.notes):
         weaknesses.append("In it one agent wore all hats, so the two sides were not independent.")
-    fillers = {side: (*debate.opened.cast[side], *debate.cast[side]) for side in debate.format.sides}
-    played = [side for side in fillers if any(model_spec.is_stand_in(spec) for spec in fillers[side])]
+    specs_by_side = {side: (*debate.opened.cast[side], *debate.cast[side]) for side in debate.format.sides}
+    played = [side for side in specs_by_side if any(model_spec.is_stand_in(spec) for spec in specs_by_side[side])]
     if played:
         weaknesses.append(f"In it stand-ins spoke for {' and '.join(map(debate.format.name_of, played))}.")
     if debate.opened.derived:
@@ -305,7 +305,7 @@ def _speaking(format: Format, rounds: int, strictness: str) -> list[tuple[str, i
 # From a transcript
 
 
-def of_transcript(
+def opened_from_transcript(
     transcript: Transcript,
     path: str,
     digest: str,
@@ -327,15 +327,15 @@ def of_transcript(
     topic = transcript.topic if topic is None else topic
     if topic is None:
         problems.append(f"{path}: it has no topic. Try: give `topic`, or write `# Topic` above the first round.")
-    given = transcript.positions | dict(positions or {})
-    for key, text in [("topic", topic), *((f"position {side}", given[side]) for side in given)]:
+    positions = transcript.positions | dict(positions or {})
+    for key, text in [("topic", topic), *((f"position {side}", positions[side]) for side in positions)]:
         problems += line_problems(key, text) if text is not None else []
-    votes = _voting(vote_settings or {}, format, judges, problems)
+    votes = _valid_votes(vote_settings or {}, format, judges, problems)
     if problems:
         raise BadSettings(problems)
     settings = Settings(
         topic=topic or "",
-        positions={"a": f"For: {topic}", "b": f"Against: {topic}"} | given,
+        positions={"a": f"For: {topic}", "b": f"Against: {topic}"} | positions,
         rounds=transcript.rounds,
         strictness=mode,
         first=transcript.speeches[0].side,
@@ -429,10 +429,12 @@ def _mode_problems(strictness: str, format: Format) -> list[str]:
     return [] if strictness in modes else [f"strictness: {strictness!r} is not {' or '.join(modes)}."]
 
 
-def _voting(given: Mapping[str, Any], format: Format, judges: Sequence[str], problems: list[str]) -> dict[str, Any]:
-    """How a panel votes; what is wrong with that goes into `problems`."""
+def _valid_votes(
+    vote_settings: Mapping[str, Any], format: Format, judges: Sequence[str], problems: list[str]
+) -> dict[str, Any]:
+    """The VOTE_SETTINGS of a panel by name. What is wrong with them is added to `problems`, and none returned."""
     try:
-        validated = answers.judging_settings(given, format, len(judges))
+        validated = answers.judging_settings(vote_settings, format, len(judges))
         return {name: getattr(validated, name) for name in VOTE_SETTINGS}
     except BadSettings as error:
         problems += error.problems

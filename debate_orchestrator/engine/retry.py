@@ -115,7 +115,7 @@ class UnsavedEvents:
         """What waits now or was lost, with the sentence on it."""
 
     async def written(self, what: str, write: Callable[[], Result]) -> Result:
-        """What `write` returns, which is called until it succeeds; `what` names in messages what is written.
+        """Calls `write` until it succeeds and returns its result. Messages call the event `what`.
 
         Raises its JournalWriteError after `give_up`, and CancelledError if the task is cancelled; either way after a
         last attempt. If that succeeds, a cancellation comes at the task's next wait.

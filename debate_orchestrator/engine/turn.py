@@ -103,8 +103,8 @@ class TurnRunner:
             while turn in self.debate.due and not self.stop.is_set():
                 spec = model_spec.unrehearsed(spec_in(self.debate, turn.seat))
                 code = code_for(self.debate, turn, spec, reply_secret.secret)
-                request = brief(self.debate, turn, self._former(turn, provider), code).redacted()
-                reply = await _Call(self, turn, request, provider, begun).reply()
+                turn_brief = brief(self.debate, turn, self._former(turn, provider), code).redacted()
+                reply = await _Call(self, turn, turn_brief, provider, begun).reply()
                 if reply is None:
                     continue
                 left -= 1
@@ -156,9 +156,9 @@ class TurnRunner:
 class _Call:
     """The calls for one brief, with the record of each."""
 
-    def __init__(self, runner: TurnRunner, turn: Turn, request: Brief, provider: Provider, begun: asyncio.Event):
-        self._runner, self._turn, self._request, self._provider = runner, turn, request, provider
-        self._digest = request.digest
+    def __init__(self, runner: TurnRunner, turn: Turn, turn_brief: Brief, provider: Provider, begun: asyncio.Event):
+        self._runner, self._turn, self._brief, self._provider = runner, turn, turn_brief, provider
+        self._digest = turn_brief.digest
         self._begun = begun
         self._billed = model_spec.is_called(provider.name)
         self._pieces: list[str] = []
@@ -174,36 +174,36 @@ class _Call:
     async def _begin(self) -> bool:
         """Waits for the provider to have room, reserves the expected cost and writes `BriefSent`. False if the loop
         was told to stop meanwhile; OverBudget if the cap would be exceeded."""
-        if not await self._provider.acquire(self._request, self._runner.stop):
+        if not await self._provider.acquire(self._brief, self._runner.stop):
             return False
         if self._turn not in self._runner.debate.due:  # the debate was ended early meanwhile
-            self._provider.release(self._request)
+            self._provider.release(self._brief)
             return False
         try:
             await self._write_intent()
         except BaseException:
-            self._provider.release(self._request)
+            self._provider.release(self._brief)
             raise
         return True
 
     async def _write_intent(self) -> None:
-        runner, turn, request, name = self._runner, self._turn, self._request, self._provider.name
-        if self._provider.in_sent_batch(request):
+        runner, turn, turn_brief, name = self._runner, self._turn, self._brief, self._provider.name
+        if self._provider.in_sent_batch(turn_brief):
             return
-        batch = self._provider.in_batch(request)
-        price = runner.budget.check(turn.id, name, request, batch=batch) if self._billed else None
+        batch = self._provider.in_batch(turn_brief)
+        price = runner.budget.check(turn.id, name, turn_brief, batch=batch) if self._billed else None
         # Nothing is awaited between the check and the record, from which on the call counts.
         await runner.record(
             BriefSent(turn=turn.id, brief_digest=self._digest, by=name, called=self._billed, estimated_cost=price)
         )
         if runner.on_brief is not None:
-            runner.on_brief(runner.debate, turn, self._request)
+            runner.on_brief(runner.debate, turn, self._brief)
 
     async def _send(self) -> Reply:
         self._pieces = []
         try:
             reply = await call_provider(
-                self._provider, self._request, self._on_text, watched=self._runner.on_text is not None
+                self._provider, self._brief, self._on_text, watched=self._runner.on_text is not None
             )
         except ExternalError:
             raise  # `_failed` records it
@@ -217,7 +217,7 @@ class _Call:
         """The reply as one to this call, with an estimate if its cost is unknown."""
         name, cost = self._provider.name, None
         if self._billed and reply.cost is None:
-            cost = estimated_cost(name, self._request, reply, batch=self._provider.in_batch(self._request))
+            cost = estimated_cost(name, self._brief, reply, batch=self._provider.in_batch(self._brief))
         update = {"brief_digest": self._digest, "by": name, "called": self._billed, "estimated_cost": cost}
         return reply.model_copy(update=update)
 
@@ -231,9 +231,9 @@ class _Call:
         """Records a call that is given up, with the part of its reply that had come, at once: the process may have
         a second left. One in a batch is not given up, since a later run takes its reply; one that waits for a batch
         was never made."""
-        if self._provider.in_sent_batch(self._request):
+        if self._provider.in_sent_batch(self._brief):
             return
-        sent = not self._provider.in_batch(self._request)
+        sent = not self._provider.in_batch(self._brief)
         text, reply = "".join(self._pieces), None
         if text.strip():
             reply = replies.stored(self._own(Reply(text=text, brief_digest="", by=self._provider.name)))

@@ -1,10 +1,15 @@
 """Whether a text holds a quote, and what comes closest to it where it does not.
 
-Both are normalized first (`normalize_text`). A quote counts as held where it stands in the text as it is, whole words
-and whole figures; an ellipsis parts it, and its parts must stand in order. A figure at one of its ends is whole
-where what stands beside it is known to end it (`may_go_on`); where it may go on, the quote is a near match. Where it
-does not stand there at all, the stretch of the text that is most like it is looked for, and the share of characters
-that agree is measured (rapidfuzz's ratio: twice the length of what both have in common, over the length of both).
+Both are normalized first (`normalize_text`). Then a quote is one of these:
+
+- verified: the text has it word for word. An ellipsis divides it into parts, which must stand in this order: "the costs
+  of transport fell ... within the following year". A part must not be too short (`WORDS`, `CHARACTERS`).
+- a near match: a passage is nearly like it (`NEAR`), as "the cost of transport fell"; or it is there, but a part is too
+  short, or a figure at one of its ends may belong to a longer one (`may_go_on`), as in "rose by 5 kWh" for "rose by 5".
+- not found: no passage is that like it, or the closest one has other figures, as "rose by 5,2" for "rose by 5".
+
+How like a passage is to a quote is the share of characters that agree (rapidfuzz's ratio: twice the length of what both
+have in common, over the length of both).
 
 `NEAR` and more is a near match. It was measured on 250 sentences of the debates in examples/, each looked for in all of
 them. With one letter in sixty mistyped a sentence is 0.96 like its passage and more; with one word in ten dropped or

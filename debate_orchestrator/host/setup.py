@@ -58,28 +58,28 @@ class AskResult(FrozenModel):
 
 def ask(
     path: str,
-    given: Mapping[str, str],
+    answers: Mapping[str, str],
     questions: SetupQuestions,
     tell: Tell = ignore,
     wait: float = 0.0,
     *,
     agreed: Callable[[tuple[Risk, ...]], bool] = operator.not_,
 ) -> AskResult:
-    """Takes `given` (key to answer; a moderator's turn to its reply's file) into the answers file at `path`, and says
+    """Takes `answers` (key to answer; a moderator's turn to its reply's file) into the answers file at `path`, and says
     what comes next. A bad answer is a problem; the others are taken. Waits up to that many seconds for a moderator's
     reply that is due. `tell` gets a sentence for each file that was moved aside. `agreed` says whether the user agreed
     to risks of the file; usually, none are agreed to.
 
     Raises BadSettings if the debate of the file is open already, and no new topic is given."""
-    state = _begun(path, agreed, fresh="topic" in given)
+    state = _begun(path, agreed, fresh="topic" in answers)
     before = state
     state, problems = questions.checked(before)
     whole = is_whole(state, before)
     state = _with_free_output(state, agreed, problems)
     folder = TurnsFolder(f"{os.path.splitext(path)[0]}.setup", tell)
-    if wait and isinstance(now := questions.next(state), ModeratorTask) and now.turn not in given:
+    if wait and isinstance(now := questions.next(state), ModeratorTask) and now.turn not in answers:
         wait_for_replies([folder.turn_files(now.turn, "json")], wait)
-    for key, value in given.items():
+    for key, value in answers.items():
         try:
             state = _take(state, key, value, questions)
         except DebateError as error:
@@ -91,7 +91,7 @@ def ask(
         whole = True  # what is there from now on is what was saved
 
     keep(state)
-    state, turn_files, missing = _moderated(folder, state, questions, problems, keep)
+    state, turn_files, missing = _take_moderator_replies(folder, state, questions, problems, keep)
     together = questions.together(state)
     state = questions.mark_asked(state, *together)
     keep(state)
@@ -151,7 +151,7 @@ def _with_free_output(state: SetupState, agreed: Callable[[tuple[Risk, ...]], bo
         return without_answers(state, "output")
 
 
-def _moderated(
+def _take_moderator_replies(
     folder: TurnsFolder,
     state: SetupState,
     questions: SetupQuestions,

@@ -114,12 +114,12 @@ def step(
         return result
 
 
-def wait(journal: str, seconds: float, given: Collection[str] = ()) -> None:
-    """Waits until the file of every reply due at the host is there, except for the turns in `given`, or for that many
-    seconds. The journal is not locked meanwhile. Raises BadJournal."""
+def wait(journal: str, seconds: float, answered: Collection[str] = ()) -> None:
+    """Waits until the file of every reply due at the host is there, or for that many seconds. Turns in `answered` are
+    not waited for. The journal is not locked meanwhile. Raises BadJournal."""
     debate = stored_state(journal, read(journal).events)
     folder = TurnsFolder(DebateFiles.of_journal(journal).turns)
-    awaited = [turn for turn in debate.due if spec_in(debate, turn.seat) == model_spec.HOST and turn.id not in given]
+    awaited = [turn for turn in debate.due if spec_in(debate, turn.seat) == model_spec.HOST and turn.id not in answered]
     reply_formats = {turn.id: "text" if debate.shape(turn) is None else "json" for turn in awaited}
     wait_for_replies([folder.turn_files(turn_id, form) for turn_id, form in reply_formats.items()], seconds)
 
@@ -156,23 +156,22 @@ class Stepper:
         """Continues this step with the same debate, whose journal was closed and opened again."""
         self.debate, self.providers = debate, seat_providers(debate, self.permissions)
 
-    def take(self, given: Mapping[str, str], *, one_agent: bool = False) -> None:
-        """Takes the replies in `given` (turn id to text), and saves them. One that can't be taken is a problem; all
-        others are taken."""
+    def take(self, reply_texts: Mapping[str, str], *, one_agent: bool = False) -> None:
+        """Takes and saves the replies, by turn id. One that can't be taken is a problem; all others are taken."""
         self._check_secret()
         if one_agent and (note := Noted(note="one agent")) not in self.state.notes:
             self.debate.record(note)
-        for turn_id, text in given.items():
+        for turn_id, text in reply_texts.items():
             try:
                 self._take(turn_id, text)
             except (BadReply, OutOfTurn) as error:
                 self._reject(turn_id, error.problems)
         self.debate.journal.sync()
 
-    def step(self, given: Mapping[str, str]) -> StepResult:
+    def step(self, reply_texts: Mapping[str, str]) -> StepResult:
         """Does as `take`, takes the replies in the folder too, runs the seats that can be called, and lays out what is
         due then. The result tells what was taken earlier too."""
-        self.take(given)
+        self.take(reply_texts)
         try:
             while self._collect() or self._call():
                 pass
@@ -227,10 +226,10 @@ class Stepper:
         """Takes every reply in the folder that answers what is due; True if there was one."""
         before = len(self.accepted)
         for turn in self._due_at_host():
-            request = self._brief(turn)
-            turn_files = self.folder.turn_files(turn.id, request.wants)
+            turn_brief = self._brief(turn)
+            turn_files = self.folder.turn_files(turn.id, turn_brief.wants)
             try:
-                text = self.folder.collect(turn_files, self._brief_file(request, turn, turn_files))
+                text = self.folder.collect(turn_files, self._brief_file(turn_brief, turn, turn_files))
                 if text is not None:
                     self._take(turn.id, text)
             except BadReply as error:
@@ -259,14 +258,14 @@ class Stepper:
         on_record = self.state.replies.get(turn_id)
         if on_record is not None and on_record.reply.text == text:
             return
-        request = self._brief(turn)
+        turn_brief = self._brief(turn)
         if line := _wrapper(text):
             problem = f"{turn_id}: the reply is wrapped in text of the host's own tools ({short_repr(line)})."
             raise BadReply(problem, hint="hand in what the agent wrote, and nothing around it")
-        reply = replies.stored(Reply(text=text, brief_digest=request.digest, by=model_spec.HOST))
-        event = self._parsed(turn, request, reply)
+        reply = replies.stored(Reply(text=text, brief_digest=turn_brief.digest, by=model_spec.HOST))
+        event = self._parsed(turn, turn_brief, reply)
         if turn_id not in self.state.replies:
-            self._record_brief_sent(turn, request)
+            self._record_brief_sent(turn, turn_brief)
         if self.debate.record(event):
             ignored = speech_rules.ignored_line(self.state, turn, reply)
             remark = self.state.format.lines.advice(ignored) if ignored else None
@@ -274,15 +273,15 @@ class Stepper:
             changes = (event.changes if isinstance(event, StructuredReplyGiven) else ()) or None
             self.accepted.append(Accepted(turn=turn_id, words=words, remark=remark, changes=changes))
 
-    def _parsed(self, turn: Turn, request: Brief, reply: Reply) -> ReplyEvent:
+    def _parsed(self, turn: Turn, turn_brief: Brief, reply: Reply) -> ReplyEvent:
         """The event that a reply makes. A structured reply that can't be used goes on record, so that the next brief
         shows it with what is wrong."""
         try:
-            return replies.parse_reply(self.state, turn, reply, request.code)
+            return replies.parse_reply(self.state, turn, reply, turn_brief.code)
         except BadReply as error:
             if self.state.shape(turn) is None:
                 raise
-            self._record_brief_sent(turn, request)
+            self._record_brief_sent(turn, turn_brief)
             rejected = Rejected(turn=turn.id, problems=tuple(error.problems), reply=reply, absent=False)
             self.debate.record(rejected)
             raise
@@ -294,10 +293,10 @@ class Stepper:
     def _due_at_host(self) -> list[Turn]:
         return [turn for turn in self.state.due if turn.seat not in self.providers]
 
-    def _record_brief_sent(self, turn: Turn, request: Brief) -> None:
+    def _record_brief_sent(self, turn: Turn, turn_brief: Brief) -> None:
         earlier = self.state.briefs_sent.get(turn.id)
-        if not earlier or earlier[-1].brief_digest != request.digest:
-            self.debate.record(BriefSent(turn=turn.id, brief_digest=request.digest, by=model_spec.HOST))
+        if not earlier or earlier[-1].brief_digest != turn_brief.digest:
+            self.debate.record(BriefSent(turn=turn.id, brief_digest=turn_brief.digest, by=model_spec.HOST))
 
     def _brief(self, turn: Turn) -> Brief:
         """The brief of a due turn as the host may see it: without the secrets of the environment. It ends with the last
@@ -307,15 +306,15 @@ class Stepper:
         code = code_for(self.state, turn, spec_in(self.state, turn.seat), reply_secret.kept_secret)
         return brief(self.state, turn, former, code).redacted()
 
-    def _brief_file(self, request: Brief, turn: Turn, turn_files: TurnFiles) -> str:
-        return brief_file(request, self.state, turn, os.path.basename(turn_files.reply))
+    def _brief_file(self, turn_brief: Brief, turn: Turn, turn_files: TurnFiles) -> str:
+        return brief_file(turn_brief, self.state, turn, os.path.basename(turn_files.reply))
 
     def _lay(self, turn: Turn) -> DueTurn:
-        request = self._brief(turn)
-        turn_files = self.folder.turn_files(turn.id, request.wants)
+        turn_brief = self._brief(turn)
+        turn_files = self.folder.turn_files(turn.id, turn_brief.wants)
         earlier = earlier_briefs(self.debate.journal.events, turn, os.path.basename(turn_files.reply))
-        self._record_brief_sent(turn, request)
-        if problem := self.folder.write_brief(turn_files, self._brief_file(request, turn, turn_files), earlier):
+        self._record_brief_sent(turn, turn_brief)
+        if problem := self.folder.write_brief(turn_files, self._brief_file(turn_brief, turn, turn_files), earlier):
             self._reject(turn.id, [problem])
         return DueTurn(
             turn=turn.id,
@@ -323,6 +322,6 @@ class Stepper:
             title=self.state.format.heading_of(turn),
             brief=turn_files.brief,
             reply=turn_files.reply,
-            wants=request.wants,
-            json_schema=request.json_schema,
+            wants=turn_brief.wants,
+            json_schema=turn_brief.json_schema,
         )

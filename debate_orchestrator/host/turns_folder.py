@@ -29,7 +29,7 @@ from debate_orchestrator.util.errors import BadFile, BadReply, with_hint
 from debate_orchestrator.util.messages import Tell, ignore
 from debate_orchestrator.util.sanitize import one_line
 
-_LOOK = 0.3
+_POLL_SECONDS = 0.3
 """Seconds between two looks for a reply. A file that did not change between them is taken for whole."""
 _BRIEF = ".brief.md"
 """How the names of briefs end."""
@@ -167,7 +167,7 @@ def wait_for_replies(awaited: Iterable[TurnFiles], seconds: float) -> None:
             return
         before = now
         try:
-            time.sleep(min(_LOOK, left))
+            time.sleep(min(_POLL_SECONDS, left))
         except KeyboardInterrupt:
             raise KeyboardInterrupt("interrupted; every reply that was accepted is saved.") from None
 

@@ -17,7 +17,7 @@ from debate_orchestrator.core.reply import Usage
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.providers import pricing
 from debate_orchestrator.providers.pricing import Caching
-from debate_orchestrator.providers.registry import entry
+from debate_orchestrator.providers.registry import provider_entry
 
 TO_BEGIN = 5.0
 """Seconds until an answer begins; assumed, as is how fast it goes on."""
@@ -151,7 +151,7 @@ def family(debate: DebateState, phase: Phase, seat: str) -> Hashable:
 
 def seconds(spec: str, phase: Phase) -> float:
     """Seconds that a turn is expected to take."""
-    provider = entry(spec)
+    provider = provider_entry(spec)
     if provider is not None and provider.seconds is not None:
         return provider.seconds
     tokens = pricing.tokens_of_words(phase.words) if phase.words else _BALLOT_TOKENS
@@ -185,7 +185,7 @@ class _Prefix(NamedTuple):
     lasts: float
 
 
-def counted(calls: Iterable[Call], caching: Caching) -> list[Usage]:
+def simulated_usage(calls: Iterable[Call], caching: Caching) -> list[Usage]:
     """The input tokens of each call, given in the order in which they start.
 
     A call reads the longest cached prefix up to its last breakpoint, which then lasts anew, and writes the

@@ -10,7 +10,7 @@ from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.phases import CLERK, JUDGE, judge_seats
 from debate_orchestrator.providers import servers
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions, Provider
-from debate_orchestrator.providers.registry import ENTRIES, ProviderEntry, api_of, entry
+from debate_orchestrator.providers.registry import ENTRIES, ProviderEntry, api_of, provider_entry
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings, short_repr, with_hint
 from debate_orchestrator.util.redact import redact
@@ -35,20 +35,20 @@ def spec_problem(spec: str, seat: str = "") -> str | None:
         return f"{shown} contains a key, and a cast is written into journals. Try: set the key in the environment."
     if not spec.isprintable():  # it stands in lines that a person reads before money is spent
         return f"{short_repr(spec)} is not a model spec: it has a line break or another unprintable character."
-    real_entry, provider_entry = entry(model_spec.unrehearsed(spec)), entry(spec)
+    real_entry, cast_entry = provider_entry(model_spec.unrehearsed(spec)), provider_entry(spec)
     if real_entry is not None and real_entry.seats == (CLERK,):
         if seat and seat != CLERK:
             return f"{short_repr(spec)} can only be the clerk: it looks up pages and does not speak."
-        spec, provider_entry = model_spec.unrehearsed(spec), real_entry
+        spec, cast_entry = model_spec.unrehearsed(spec), real_entry
     elif real_entry is not None and real_entry.seats and seat and seat not in real_entry.seats:
         return f"{short_repr(spec)} can't fill this seat: a person argues or judges."
-    if provider_entry is None or not provider_entry.module:
+    if cast_entry is None or not cast_entry.module:
         from debate_orchestrator.providers import discovery  # late: most casts are spelt right
 
         fitting = [other for other in ENTRIES.values() if not (other.seats and seat) or seat in other.seats]
         usable = ", ".join(other.example for other in fitting)
         return f"{short_repr(spec)} is not a model spec; use one of {usable}. Try: {discovery.corrected_spec(spec)}."
-    problem: str | None = _module(provider_entry).problem(spec)
+    problem: str | None = _module(cast_entry).problem(spec)
     return problem
 
 
@@ -107,6 +107,6 @@ def make_provider(spec: str, current: CurrentState, permissions: Permissions = N
     return provider
 
 
-def _module(provider_entry: ProviderEntry) -> Any:
+def _module(cast_entry: ProviderEntry) -> Any:
     """The module of a provider, which imports its library only when it is called."""
-    return import_module(provider_entry.module, __package__)
+    return import_module(cast_entry.module, __package__)

@@ -91,7 +91,7 @@ class Length(NamedTuple):
     """How long an answer may be. None is no limit of that kind."""
 
     tokens: int | None
-    """What the server is told, with room for thinking."""
+    """What the server is told, with room for reasoning."""
     words: int | None = None
     """Words of visible text, above which the stream is closed."""
     characters: int | None = None
@@ -101,15 +101,17 @@ class Length(NamedTuple):
 def reply_length(brief: Brief, spec: str) -> Length:
     """How long the answer of a model to a brief may be. A limit of the format's own replaces the one for tokens."""
     if brief.wants == "json":
-        return Length(brief.tokens or _STRUCTURED + thinking(spec), characters=_STRUCTURED * _CHARACTERS_A_TOKEN)
+        return Length(
+            brief.tokens or _STRUCTURED + reasoning_tokens(spec), characters=_STRUCTURED * _CHARACTERS_A_TOKEN
+        )
     maximum = brief.most_words or (brief.words and EXCESS * brief.words)
     if maximum is None:
         return Length(brief.tokens)
-    return Length(brief.tokens or EXCESS * maximum * _TOKENS_A_WORD + thinking(spec), words=EXCESS * maximum)
+    return Length(brief.tokens or EXCESS * maximum * _TOKENS_A_WORD + reasoning_tokens(spec), words=EXCESS * maximum)
 
 
-def thinking(spec: str) -> int:
-    """Tokens that a model may think for before it answers, from the table of prices or the registry."""
+def reasoning_tokens(spec: str) -> int:
+    """Tokens of reasoning that a model may need before it answers, from the table of prices or the registry."""
     known = pricing.known(spec)
     if known is not None and known.thinking is not None:
         return known.thinking

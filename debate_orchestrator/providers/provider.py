@@ -167,8 +167,9 @@ async def call_provider(provider: Provider, brief: Brief, on_text: OnPiece, *, w
 
 
 def _check_redaction() -> None:
-    """Raises RedactionFailed once a search for secrets failed: a seat would answer a hidden text, or be blamed for
-    its hidden reply, and asked again at a price."""
+    """Raises RedactionFailed, which ends the call, once a search for secrets has failed. The texts of the brief or of
+    the reply are then hidden whole: the seat would reply to a hidden text, or its hidden reply would be rejected and
+    asked for again, which costs money."""
     if cause := redaction_failure():
         raise RedactionFailed(cause)
 

@@ -130,14 +130,14 @@ for _entry in _ENTRIES:
     register(_entry)
 
 
-def entry(spec: str) -> ProviderEntry | None:
+def provider_entry(spec: str) -> ProviderEntry | None:
     """The entry that a spec names; None if there is none."""
     return ENTRIES.get(model_spec.kind(spec))
 
 
 def api_of(spec: str) -> Api | None:
     """The API of the model that a spec names; None if it names none of a server."""
-    known = entry(spec)
+    known = provider_entry(spec)
     return None if known is None else known.api
 
 

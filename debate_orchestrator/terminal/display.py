@@ -52,7 +52,7 @@ def paragraph(text: str, width: int, style: str = "", *, indent: int = 0) -> lis
 
 
 def packed(parts: Sequence[str], width: int, style: str = "") -> list[Row]:
-    """The parts, joined by dots, in as few rows as they fit; a part wider than a row is wrapped."""
+    """The parts, joined by dots, in as few rows as possible; a part wider than a row is wrapped."""
     lines: list[str] = []
     for part in parts:
         joined = f"{lines[-1]} · {part}" if lines else part

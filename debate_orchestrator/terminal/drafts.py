@@ -59,8 +59,8 @@ class Drafts:
         return read_text(self.path_of(brief), MAX_SIZE, follow=False)
 
     def set_aside(self, brief: Brief) -> str:
-        """Moves the draft for this brief away where it can't be read as what it should be, such as a text in another
-        encoding, to a name that nothing else has; that name. Empty where there was nothing to move."""
+        """Moves the draft for this brief to a free name if it can't be read, as a text in another encoding. Returns
+        that name; empty if nothing was moved."""
         path = self.path_of(brief)
         if not os.path.lexists(path) or self._can_be_read(brief):
             return ""

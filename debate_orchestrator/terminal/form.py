@@ -1,5 +1,5 @@
-"""A form that a person fills in: one question after the other, a way back to each, and a look at it all in the end. And
-what is filled in so besides turns: a list of issues that is changed, and a reviewer's ballot."""
+"""A form that a person fills in: one question after the other, a way back to each, and a look at it all in the end. The
+forms of a changed list of issues and of a reviewer's ballot are here too."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ class Form(ABC):
         except BadReply:
             return self.entered[question.field_path]
 
-    def counted(self, question: FormQuestion) -> str:
+    def progress_text(self, question: FormQuestion) -> str:
         """How far the form is filled in."""
         field_paths = [other.field_path for other in self.asked()]
         at = field_paths.index(question.field_path) + 1 if question.field_path in field_paths else len(field_paths)

@@ -130,7 +130,7 @@ class Live:
             ):
                 self._recall(event)
             case events.Rejected() if self._is_of_earlier_debate(schedule.turn(debate, event.turn)):
-                pass  # refused and asked for again in the debate that is judged again
+                pass  # rejected, and replaced by another, in the debate that is judged again
             case events.BriefSent():
                 self._speech(event.turn).begin(self._now())
             case events.Spoke() | events.Declined():
@@ -142,7 +142,7 @@ class Live:
                 else:  # a structured reply was wanted, and declined
                     self._reply(speech.turn)
             case events.StructuredReplyGiven():
-                self._ballot(event)
+                self._structured_reply(event)
             case events.Rejected() | events.CallFailed():
                 self._fail(event)
             case events.QuestionAsked() | events.IssuesChanged() | events.EndedEarly():
@@ -283,13 +283,13 @@ class Live:
             words = count_words(speech_rules.without_private_working(self._debate, event.reply.text))
             self._say(f"{heading}: as recorded, {words:,} words.", "dim", gap=False)
 
-    def _ballot(self, voted: events.StructuredReplyGiven) -> None:
-        self._speeches.pop(voted.turn, None)
-        turn = schedule.turn(self._debate, voted.turn)
-        if "scores" in voted.data:
+    def _structured_reply(self, event: events.StructuredReplyGiven) -> None:
+        self._speeches.pop(event.turn, None)
+        turn = schedule.turn(self._debate, event.turn)
+        if "scores" in event.data:
             self._say(self._debate.format.heading_of(turn), JUDGE, of_ballots=turn.judging)
-            self._put(ballot_rows(self._debate, voted, self._width), of_ballots=turn.judging)
-        elif (claims := voted.data.get("rows")) and not self._is_stand_in(turn):
+            self._put(ballot_rows(self._debate, event, self._width), of_ballots=turn.judging)
+        elif (claims := event.data.get("rows")) and not self._is_stand_in(turn):
             self._say(self._debate.format.heading_of(turn), JUDGE, of_ballots=turn.judging)
             for n, claim in enumerate(claims, start=1):
                 line = f"{n}. {one_line(claim['claim'])} ({claim['status']})"
@@ -397,11 +397,11 @@ def _side_style(debate: DebateState, side: str) -> str:
     return SIDES[debate.format.sides.index(side) % len(SIDES)]
 
 
-def ballot_rows(debate: DebateState, voted: events.StructuredReplyGiven, width: int) -> list[Row]:
+def ballot_rows(debate: DebateState, event: events.StructuredReplyGiven, width: int) -> list[Row]:
     """A ballot with scores: each side's bar, and each criterion for both sides. A mirrored ballot is shown in the
     terms of the sides as they are."""
-    format, turn = debate.format, schedule.turn(debate, voted.turn)
-    seen = tally.unmirrored(debate, format.shapes[turn.phase.reply], voted)
+    format, turn = debate.format, schedule.turn(debate, event.turn)
+    seen = tally.unmirrored(debate, format.shapes[turn.phase.reply], event)
     points = read_ballot(seen, format.sides, debate.weights, format.winner_of).scores
     criteria = (
         f"{format.rubric.criteria[name].title} "

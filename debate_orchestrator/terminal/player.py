@@ -41,7 +41,7 @@ class Player:
     def __init__(self, debate: DebateState, events: Iterable[Event], live: Live, pace: float | None):
         """`debate` is the state before the events; `pace` is in words a minute, None for all at once."""
         self.debate, self._events, self._live, self._pace = debate, list(events), live, pace
-        self._answered = {
+        self._turns_with_reply = {
             event.turn for event in self._events if isinstance(event, Spoke | Declined | StructuredReplyGiven)
         }
         self._spoken: set[str] = set()
@@ -96,8 +96,8 @@ class Player:
         return self._pace is None or self._to_verdict
 
     def _was_replaced(self, event: Event) -> bool:
-        """Whether an event is a reply that was refused, and another one stands in its place: that one is shown."""
-        return isinstance(event, Rejected) and event.turn in self._answered
+        """Whether an event is a reply that was rejected, and another one stands in its place: that one is shown."""
+        return isinstance(event, Rejected) and event.turn in self._turns_with_reply
 
     async def _lead_up_to(self, event: Event, batch: Sequence[Event]) -> None:
         """Plays what is seen before an event is complete."""

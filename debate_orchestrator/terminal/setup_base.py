@@ -62,9 +62,9 @@ Cast = dict[str, Any]
 _PLACEHOLDER = "What is debated, in a sentence of about this length that is still to be written."
 
 
-def rehearsal_cast(found: FoundModels, format: Format) -> Cast:
+def rehearsal_cast(models: FoundModels, format: Format) -> Cast:
     """A cast that rehearses."""
-    return filled(format, lambda seat: model_spec.stand_in(found.default_if_keyed[seat]))
+    return filled(format, lambda seat: model_spec.stand_in(models.default_if_keyed[seat]))
 
 
 def is_free(cast: Mapping[str, Any]) -> bool:
@@ -78,7 +78,7 @@ def paid_calls(specs: Iterable[str]) -> tuple[Risk, ...]:
     return tuple(Risk(kind="calls", where="cast", what=spec) for spec in dict.fromkeys(named))
 
 
-def _agreed_to_nothing(found: Sequence[Risk]) -> None:
+def _agreed_to_nothing(asked: Sequence[Risk]) -> None:
     raise BadSettings("Nothing was agreed to.")
 
 
@@ -107,29 +107,29 @@ class Estimates:
     ) -> Future[CostEstimate | None]:
         """The estimate of a debate with these answers, which name a cast; None where they would not do. `changed` is
         called when it is there."""
-        counted = {key: given[key] for key in ESTIMATED if key in given}
-        key = json.dumps([format.name, counted], sort_keys=True, default=str)
+        used_answers = {key: given[key] for key in ESTIMATED if key in given}
+        key = json.dumps([format.name, used_answers], sort_keys=True, default=str)
         if key not in self._known:
-            self._known[key] = in_daemon_thread(lambda: self._worked_out(counted, format))
+            self._known[key] = in_daemon_thread(lambda: self._work_out(used_answers, format))
             self._known[key].add_done_callback(lambda done: changed())
         return self._known[key]
 
-    def _worked_out(self, counted: Mapping[str, Any], format: Format) -> CostEstimate | None:
+    def _work_out(self, used_answers: Mapping[str, Any], format: Format) -> CostEstimate | None:
         positions = {side: f"{side}: {_PLACEHOLDER}" for side in format.sides}
         try:
-            given = {**counted, "topic": _PLACEHOLDER, "positions": positions}
+            given = {**used_answers, "topic": _PLACEHOLDER, "positions": positions}
             return estimate(start.make_opened(make_settings(given, format, REPORT)))
         except DebateError:
             return None
 
 
-def cost_line(found: CostEstimate | None, cast: Mapping[str, Any]) -> str:
+def cost_line(expected: CostEstimate | None, cast: Mapping[str, Any]) -> str:
     """What a cast would take, for the line below a question."""
     if model_spec.is_rehearsal(cast):
         return "a rehearsal: no calls, no cost"
     if is_free(cast):
         return "no model is called: no cost"
-    return found.short() if found else ""
+    return expected.short() if expected else ""
 
 
 class SetupTexts(FrozenModel):
@@ -274,7 +274,7 @@ class SetupBase:
     def moderate(self) -> None:
         """Has a model do the work that comes next, as long as the person wants to try."""
         while (spec := self.moderator()) is not None:
-            if self._moderated(spec):
+            if self._moderate(spec):
                 return
             self._moderates = self._moderates and self.choice("again", "yes") == "yes"
 
@@ -289,7 +289,7 @@ class SetupBase:
             self.wanted.add(spec)
         return True
 
-    def _moderated(self, spec: str) -> bool:
+    def _moderate(self, spec: str) -> bool:
         """Has a model do the work that comes next, if it may be called; whether any came of it. What was paid is kept
         in any case."""
         if not self._may_call(spec):
@@ -341,9 +341,11 @@ class SetupBase:
         cast = self.state.given[_CAST]
         if is_free(cast) and not model_spec.is_rehearsal(cast):
             return self.words.said["free"]
-        found = self._estimates.estimate(self.state.given, self.setup_questions.format, self.prompter.refresh).result()
+        expected = self._estimates.estimate(
+            self.state.given, self.setup_questions.format, self.prompter.refresh
+        ).result()
         key = "rehearses" if model_spec.is_rehearsal(cast) else "takes"
-        return self.words.said[key].format(estimate=found.sentence()) if found else ""
+        return self.words.said[key].format(estimate=expected.sentence()) if expected else ""
 
 
 def stated_cast(given: Mapping[str, Any]) -> Cast:

@@ -128,7 +128,7 @@ class SpeechView:
         self._pieces.append(piece)
 
     def wait(self, until: float | None) -> None:
-        """It is asked anew: what came of this attempt counts no more."""
+        """The turn will be asked again: what came of this attempt no longer counts."""
         self.until = until
         self.begun = False
         """Whether the answer has begun, even if no word of it has come."""

@@ -292,9 +292,9 @@ class TurnForm(Form):
     def _status(self, question: FormQuestion, typed: str) -> Status:
         words, most = count_words(typed), question.field.words
         over = most is not None and words > most
-        counted = f", {words} words" + (f" of at most {most}" if most else "") if question.field.kind == "text" else ""
+        length = f", {words} words" + (f" of at most {most}" if most else "") if question.field.kind == "text" else ""
         notes = (self.writer.problem,) if self.writer.problem else self.prompter.line_keys
-        return Status(f"{self.counted(question)}{counted}", over=over, notes=notes)
+        return Status(f"{self.progress_text(question)}{length}", over=over, notes=notes)
 
 
 class TerminalPeople:
@@ -435,11 +435,11 @@ def _aside(left_out: list[Piece]) -> Iterator[Line]:
     """The line that counts what is not shown."""
     ballots = sum(piece.kind == BALLOT for piece in left_out)
     heard = len(left_out) - ballots
-    counted = [f"{plural(heard, 'document')} that you have read before"] if heard else []
-    counted += [f"{plural(ballots, 'earlier ballot')} of yours"] if ballots else []
-    if counted:
+    counts = [f"{plural(heard, 'document')} that you have read before"] if heard else []
+    counts += [f"{plural(ballots, 'earlier ballot')} of yours"] if ballots else []
+    if counts:
         yield Line("")
-        yield Line(f"({' and '.join(counted)}: F2 shows them)")
+        yield Line(f"({' and '.join(counts)}: F2 shows them)")
 
 
 def _told(piece: Piece) -> Iterator[Line]:

@@ -48,7 +48,7 @@ MAX_CALLS = 500
 """Calls of one batch: the results of so many long answers stay below the limit of a response."""
 QUIET = 2.0
 """Seconds without a new call after which a batch is created of those that have come."""
-FIRST_LOOK, LAST_LOOK = 2.0, 60.0
+FIRST_POLL_SECONDS, MAX_POLL_SECONDS = 2.0, 60.0
 """Seconds between two looks at a batch, at first and in the end."""
 SETTLE = 30.0
 """Seconds between the two looks that tell that a batch was not created: a server may be at it still that has not
@@ -85,13 +85,13 @@ class Batches:
         permissions: Permissions = NO_PERMISSIONS,
         on_note: Callable[[str], None] = lambda note: None,
         quiet: float = QUIET,
-        first_look: float = FIRST_LOOK,
+        first_poll: float = FIRST_POLL_SECONDS,
         settle: float = SETTLE,
     ):
         """Without `collects` no new batch is created, and only results of earlier ones are taken. Raises as
         `BatchFile`."""
         self.collects, self._permissions, self._on_note = collects, permissions, on_note
-        self._quiet, self._first_look, self._settle_for = quiet, first_look, settle
+        self._quiet, self._first_poll, self._settle_for = quiet, first_poll, settle
         self._file = BatchFile(folder)
         self._apis: dict[str, BatchApi] = {}
         self._calls: dict[str, _Call] = {}
@@ -190,7 +190,7 @@ class Batches:
         """Creates a batch, or finds one of an earlier run, and hands out its results."""
         api = self._apis[batch.model]
         try:
-            if batch.id is None and not await self._named(api, batch, bodies):
+            if batch.id is None and not await self._record_id(api, batch, bodies):
                 return
             results = self._earlier.get(batch.name) or await self._results(api, batch)
             if bodies is None:
@@ -223,13 +223,14 @@ class Batches:
             )
         return ReplyPending([*problems, f"A batch of {batch.model} {which}."], hint=hint)
 
-    async def _named(self, api: BatchApi, batch: Batch, bodies: Mapping[str, dict[str, Any]] | None) -> bool:
-        """Records the provider's id of a batch, which is created if `bodies` are given. False if an earlier run did
-        not create it; its calls then go into the next batch, or fail where no new one is created, to be made alone."""
+    async def _record_id(self, api: BatchApi, batch: Batch, bodies: Mapping[str, dict[str, Any]] | None) -> bool:
+        """Records the provider's id of a batch, which is created if `bodies` are given and looked for otherwise. False
+        if an earlier run did not create it. Its calls then go into the next batch; where no new batch is created, they
+        fail, and are made alone."""
         try:
             if bodies is not None:
                 await self._prepare(api, batch, bodies)
-            id = await (self._found(api, batch) if bodies is None else self._created(api, batch, bodies))
+            id = await (self._find(api, batch) if bodies is None else self._create(api, batch, bodies))
         except (TransientError, ReplyPending):
             raise  # it may have been created, or a later run may create it
         except ExternalError:
@@ -260,7 +261,7 @@ class Batches:
             raise Paused([*error.problems, f"So no batch of {batch.model} was created."]) from None
         self._file.prepared(batch, origin)
 
-    async def _created(self, api: BatchApi, batch: Batch, bodies: Mapping[str, dict[str, Any]]) -> str:
+    async def _create(self, api: BatchApi, batch: Batch, bodies: Mapping[str, dict[str, Any]]) -> str:
         """Creates a batch. A request that failed may have created it, whatever the answer was, so the batch is looked
         for before the next one: ReplyPending if that fails. Any other error says that it was not created."""
 
@@ -271,7 +272,7 @@ class Batches:
             except ExternalError as error:
                 failure = error
             try:  # outside of the handler, so that no error of the look is taken for one that the creation caused
-                found = await self._found(api, batch)
+                found = await self._find(api, batch)
             except ExternalError as unknown:
                 raise ReplyPending([*failure.problems, *unknown.problems]) from None
             if found is None:
@@ -280,7 +281,7 @@ class Batches:
 
         return await _with_retries(create)
 
-    async def _found(self, api: BatchApi, batch: Batch) -> str | None:
+    async def _find(self, api: BatchApi, batch: Batch) -> str | None:
         """The id of a batch whose creation was not confirmed; None if two looks say that there is none, or its creation
         was never begun."""
         if not batch.may_exist:
@@ -299,7 +300,7 @@ class Batches:
         since = _since(batch)
         found = await _with_retries(lambda: api.find_batches(batch.name, len(batch.calls), since, batch.origin))
         candidates = [id for id in found if not self._file.is_known(id)]
-        seconds, noted = self._first_look, False
+        seconds, noted = self._first_poll, False
         while candidates:
             for id in tuple(candidates):
                 ours = await _with_retries(partial(api.holds_calls, id, batch.calls))
@@ -316,16 +317,16 @@ class Batches:
                 )
             if candidates:
                 await asyncio.sleep(seconds)
-                seconds = min(seconds * 1.5, LAST_LOOK)
+                seconds = min(seconds * 1.5, MAX_POLL_SECONDS)
         return None
 
     async def _results(self, api: BatchApi, batch: Batch) -> Mapping[str, Reply | TransientError]:
         """The results of a batch. A call whose answer is not whole for as long as it is asked for has none, and holds
         up no other: an answer is handed out at the look that finds it whole, and no later look takes it away."""
-        id, calls, seconds = str(batch.id), frozenset(batch.calls), self._first_look
+        id, calls, seconds = str(batch.id), frozenset(batch.calls), self._first_poll
         while not await _with_retries(lambda: api.batch_ended(id)):
             await asyncio.sleep(seconds)
-            seconds = min(seconds * 1.5, LAST_LOOK)
+            seconds = min(seconds * 1.5, MAX_POLL_SECONDS)
 
         found: dict[str, Reply | TransientError] = {}
 

@@ -73,9 +73,9 @@ class Tournament(NamedTuple):
         """The path of a debate's journal."""
         return self.journal_of(debate.id)
 
-    def journal_of(self, debate: str) -> str:
+    def journal_of(self, debate_id: str) -> str:
         """The path of the journal of the debate with that id."""
-        return os.path.join(self.folder, DEBATES, f"{debate}{JOURNAL}")
+        return os.path.join(self.folder, DEBATES, f"{debate_id}{JOURNAL}")
 
     def make_opened(self, debate: ScheduledDebate) -> Opened:
         """The event that opens a debate."""
@@ -101,8 +101,8 @@ class FileJournals:
         self._path = tournament.journal_of
 
     @asynccontextmanager
-    async def open(self, debate: str, make_opened: Callable[[], Opened]) -> AsyncIterator[JournalWriter]:
-        path = self._path(debate)
+    async def open(self, debate_id: str, make_opened: Callable[[], Opened]) -> AsyncIterator[JournalWriter]:
+        path = self._path(debate_id)
         if is_begun(path):
             journal = await asyncio.to_thread(JournalWriter, path)
         else:
@@ -110,8 +110,8 @@ class FileJournals:
         with journal:
             yield journal
 
-    def pages_folder(self, debate: str) -> str | None:
-        return DebateFiles.of_journal(self._path(debate)).evidence
+    def pages_folder(self, debate_id: str) -> str | None:
+        return DebateFiles.of_journal(self._path(debate_id)).evidence
 
 
 def is_begun(path: str) -> bool:

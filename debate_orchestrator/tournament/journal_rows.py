@@ -263,7 +263,7 @@ def _seconds(entries: Sequence[Entry]) -> dict[str, float]:
     return found
 
 
-def _ballot_rows(debate: str, report: ReportModel, names: Mapping[str, str], repeat: int) -> Iterator[BallotRow]:
+def _ballot_rows(debate_id: str, report: ReportModel, names: Mapping[str, str], repeat: int) -> Iterator[BallotRow]:
     """Every ballot of a journal that is valid, save those cast before the first word."""
     turns = {turn.id: turn for turn in report.turns}
     seats = _judge_names(report, names)
@@ -273,7 +273,7 @@ def _ballot_rows(debate: str, report: ReportModel, names: Mapping[str, str], rep
         for turn_id, result in zip(vote.turns, (vote.original, vote.mirrored), strict=False):
             if result is not None:
                 yield BallotRow(
-                    debate=debate,
+                    debate=debate_id,
                     judge=seats.get(vote.judge, vote.judge),
                     winner=_WINNERS.get(result.winner),
                     scores=_scores(turns[turn_id]) if turn_id in turns else {},

@@ -24,7 +24,7 @@ from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import api, call_errors
 from debate_orchestrator.providers.limits import LIMITS, reply_length
 from debate_orchestrator.providers.provider import OnPiece, Provider
-from debate_orchestrator.providers.registry import api_of, entry
+from debate_orchestrator.providers.registry import api_of, provider_entry
 from debate_orchestrator.tournament.spec import Limits, TournamentSpec
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import ExternalError, Paused, TransientError
@@ -39,7 +39,7 @@ _BACKOFF, _MAX_BACKOFF = 1.0, 60.0
 MAX_PAUSE = 3600.0
 """Seconds that calls are held back at most, however long a provider asks for."""
 _THROTTLED = (429, 503, 529)
-_LOOK = 0.25
+_POLL_SECONDS = 0.25
 """Seconds after which a waiting call looks again whether it was told to stop."""
 _Kind = Literal["requests", "input_tokens", "output_tokens", "tokens"]
 _KINDS: tuple[_Kind, ...] = get_args(_Kind)
@@ -125,8 +125,10 @@ class Limiter:
     def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic):
         self._clock = clock
         now = clock()
-        given = ((name, getattr(limits, name)) for name in _KINDS)
-        self._given: dict[str, Bucket] = {name: Bucket(amount, now) for name, amount in given if amount is not None}
+        configured = ((name, getattr(limits, name)) for name in _KINDS)
+        self._configured: dict[str, Bucket] = {
+            name: Bucket(amount, now) for name, amount in configured if amount is not None
+        }
         self._stated = dict[str, Bucket]()
         self._restored: _Buckets = {}
         """What is left of limits that tournaments gave, this one or others."""
@@ -140,8 +142,8 @@ class Limiter:
 
     @property
     def buckets(self) -> dict[str, Bucket]:
-        """The allowances in force, by what is limited: one that is given replaces one that a server states."""
-        return {**self._stated, **self._given}
+        """The allowances in force, by what is limited: one that the spec sets replaces one that a server states."""
+        return {**self._stated, **self._configured}
 
     def wait(self) -> float | None:
         """Seconds until a call may be made; None if that depends on calls under way."""
@@ -201,7 +203,7 @@ class Limiter:
 
     def state(self) -> LimiterState:
         """What is known of the limits, without the calls under way."""
-        given: _Buckets = {name: self._given[name].state() for name in _KINDS if name in self._given}
+        configured: _Buckets = {name: self._configured[name].state() for name in _KINDS if name in self._configured}
         return LimiterState(
             allowed=self.allowed,
             allowed_since=self.allowed_since,
@@ -210,13 +212,13 @@ class Limiter:
             throttled_in_a_row=self.throttled_in_a_row,
             throttled=self.throttled,
             buckets={name: self._stated[name].state() for name in _KINDS if name in self._stated},
-            given=self._restored | given,
+            given=self._restored | configured,
         )
 
     def restore(self, state: LimiterState) -> None:
-        """Takes over what another limiter of the same clock knew. Limits that are given stay as they are; those that
-        others give don't count here. The clock may have been set back since: what lies ahead was now, and a pause
-        lasts no longer than any may."""
+        """Takes over what another limiter of the same clock knew. The limits of this tournament stay as they are; those
+        of other tournaments don't count here. The clock may have been set back since, so times in the future are taken
+        as now, and a pause lasts at most MAX_PAUSE."""
         now = self._clock()
         self.slow_growth = state.slow_growth
         self.throttled_in_a_row, self.throttled = state.throttled_in_a_row, state.throttled
@@ -225,8 +227,8 @@ class Limiter:
         self.allowed_since = min(state.allowed_since, max(now, self.paused_until))  # it may be the end of a pause
         self._restored = _until(now, state.buckets if state.given is None else state.given)
         for name, (_, level, at) in self._restored.items():
-            if name in self._given:
-                self._given[name] = Bucket(self._given[name].a_minute, at, level)
+            if name in self._configured:
+                self._configured[name] = Bucket(self._configured[name].a_minute, at, level)
         if state.given is not None:  # otherwise it is not known which of them a server stated, and it states them again
             for name, (a_minute, level, at) in _until(now, state.buckets).items():
                 self._stated[name] = Bucket(a_minute, at, level, stated=True)
@@ -246,33 +248,32 @@ class Limiter:
 class Admission(NamedTuple):
     """A call that was admitted, with what it was expected to take."""
 
-    sent: int
-    """Tokens."""
-    answered: int
-    """Tokens."""
+    input_tokens: int
+    output_tokens: int
     price: float
     """US dollars; 0 if the price is unknown."""
-    most_sent: int = MAX_COUNT
-    """Tokens that it can have sent, and below those of its answer, whatever the server counts."""
-    most_answered: int = MAX_COUNT
+    most_input: int = MAX_COUNT
+    """Input tokens that it can have had at most, whatever the server counts."""
+    most_output: int = MAX_COUNT
+    """The same of output tokens."""
 
     @classmethod
     def of(cls, model: str, brief: Brief) -> Admission:
-        sent, answered = sizes(brief)
+        input_tokens, output_tokens = sizes(brief)
         most = _most_tokens(model, brief)
-        return cls(sent, answered, price_of(model, sent, answered) or 0.0, *most)
+        return cls(input_tokens, output_tokens, price_of(model, input_tokens, output_tokens) or 0.0, *most)
 
     @property
     def amounts(self) -> dict[str, float]:
         """What it takes from allowances."""
-        return _amounts(self.sent, self.answered)
+        return _amounts(self.input_tokens, self.output_tokens)
 
     def surplus(self, used: Usage | None) -> dict[str, float]:
         """What it took beyond that, which may be negative; nothing if the usage is unknown."""
         if used is None or not used.output:
             return {}
-        sent = min(used.fresh + used.written + used.written_hour, self.most_sent)
-        amounts = _amounts(sent - self.sent, min(used.output, self.most_answered) - self.answered)
+        input_tokens = min(used.fresh + used.written + used.written_hour, self.most_input)
+        amounts = _amounts(input_tokens - self.input_tokens, min(used.output, self.most_output) - self.output_tokens)
         return {name: amount for name, amount in amounts.items() if name != "requests"}
 
 
@@ -314,7 +315,7 @@ class Gate:
         if None in waits:
             return soon
         if longest := max(wait for wait in waits if wait is not None):
-            return min(longest, _LOOK)
+            return min(longest, _POLL_SECONDS)
         for limiter in limiters:
             limiter.take(call.amounts)
         return 0.0
@@ -370,7 +371,7 @@ class Limiters:
         """The providers of a debate, those that call a server or a program behind their limits."""
         wrapped: dict[int, Provider] = {}
         for provider in providers.values():
-            if model_spec.is_called(provider.name) and entry(provider.name) is not None:
+            if model_spec.is_called(provider.name) and provider_entry(provider.name) is not None:
                 wrapped[id(provider)] = LimitedProvider(provider, self.gate(provider.name))
         return {seat: wrapped.get(id(provider), provider) for seat, provider in providers.items()}
 

@@ -71,10 +71,10 @@ def make_schedule(spec: TournamentSpec) -> tuple[ScheduledDebate, ...]:
             problem = f"The schedule would take {size:,} bytes, and at most {MAX_BYTES:,} are allowed."
             raise BadSettings(problem, hint="shorter motions or names, or fewer judges, topics or repetitions")
         for repetition in range(1, spec.repetitions + 1):
-            for place, topic in enumerate(spec.topics):
+            for topic_index, topic in enumerate(spec.topics):
                 for pair in pairs:
-                    for pro, con in seatings(spec, pair, topic, place, repetition):
-                        for first in first_speakers(spec, pro, con, topic, place, repetition):
+                    for pro, con in seatings(spec, pair, topic, topic_index, repetition):
+                        for first in first_speakers(spec, pro, con, topic, topic_index, repetition):
                             debates.append(_scheduled(spec, draw, topic, pro, con, first, repetition))
     return tuple(debates)
 
@@ -112,7 +112,7 @@ def pairs_by_addition(spec: TournamentSpec) -> Iterator[tuple[tuple[str, str], .
 
 
 def seatings(
-    spec: TournamentSpec, pair: tuple[str, str], topic: Topic, place: int, repetition: int
+    spec: TournamentSpec, pair: tuple[str, str], topic: Topic, topic_index: int, repetition: int
 ) -> list[tuple[str, str]]:
     """Who is pro and who is con, for a pair on a topic: one debate, or both ways round."""
     one, other = pair
@@ -124,11 +124,11 @@ def seatings(
     if spec.sides == "random":
         return [both[number("side", spec, topic.id, *sorted(pair), repetition) % 2]]
     begin = number("side", spec, *sorted(pair)) + (one > other)  # so that the order in the spec plays no part
-    return [both[(begin + place + repetition) % 2]]
+    return [both[(begin + topic_index + repetition) % 2]]
 
 
 def first_speakers(
-    spec: TournamentSpec, pro: str, con: str, topic: Topic, place: int, repetition: int
+    spec: TournamentSpec, pro: str, con: str, topic: Topic, topic_index: int, repetition: int
 ) -> list[Literal["pro", "con"]]:
     """Who speaks first: one debate for each."""
     orders: list[Literal["pro", "con"]] = ["pro", "con"]
@@ -137,7 +137,7 @@ def first_speakers(
     if spec.first == "random":
         return [orders[number("first", spec, topic.id, pro, con, repetition) % 2]]
     if spec.first == "balanced":
-        return [orders[(number("first", spec, *sorted((pro, con))) + place + repetition) % 2]]
+        return [orders[(number("first", spec, *sorted((pro, con))) + topic_index + repetition) % 2]]
     return [spec.first]
 
 
@@ -195,14 +195,14 @@ def _scheduled(
     )
 
 
-def open_scheduled(spec: TournamentSpec, debate: ScheduledDebate, topic: Topic) -> Opened:
-    """The event that opens a scheduled debate, whose topic is given."""
+def open_scheduled(spec: TournamentSpec, scheduled: ScheduledDebate, topic: Topic) -> Opened:
+    """The event that opens a scheduled debate on its topic."""
     pro, con = spec.loaded_format.sides
-    seated = {pro: spec.model_named(debate.pro).spec, con: spec.model_named(debate.con).spec}
-    panel = [spec.model_named(name).spec for name in debate.judges]
-    settings = debate_settings(spec, topic, pro if debate.first == "pro" else con, seated, panel)
-    settings = settings.model_copy(update={"output": f"{debate.id}.md"})
-    return start.make_opened(settings, loaded=(spec.loaded_format, spec.templates), seed=debate.seed)
+    seated = {pro: spec.model_named(scheduled.pro).spec, con: spec.model_named(scheduled.con).spec}
+    panel = [spec.model_named(name).spec for name in scheduled.judges]
+    settings = debate_settings(spec, topic, pro if scheduled.first == "pro" else con, seated, panel)
+    settings = settings.model_copy(update={"output": f"{scheduled.id}.md"})
+    return start.make_opened(settings, loaded=(spec.loaded_format, spec.templates), seed=scheduled.seed)
 
 
 def number(what: str, spec: TournamentSpec, *parts: object) -> int:
@@ -295,15 +295,15 @@ def estimate_tournament(
             expected = estimate(opened, rehearsal=True)
             if expected.unplayable:
                 raise BadFormat(f"{spec.format}: no debate by it can be estimated: {expected.unplayable}.")
-            places = _places(spec, cost_class.debate, opened.cast, cost_class.names)
-            lines = [(places.get(line.seat), model, line) for model, line in _by_model(expected, opened.cast)]
+            name_indexes = _name_indexes(spec, cost_class.debate, opened.cast, cost_class.names)
+            lines = [(name_indexes.get(line.seat), model, line) for model, line in _by_model(expected, opened.cast)]
             work += expected.tokens.input
         else:  # it takes about what the one before it takes, seat by seat
             sampled = True
         times = cost_class.models[0].total()
         seconds += expected.seconds * times
-        for place, model, line in lines:
-            counts = {model: times} if place is None else cost_class.models[place]
+        for name_index, model, line in lines:
+            counts = {model: times} if name_index is None else cost_class.models[name_index]
             for seat_model, count in counts.items():
                 if rehearsal or not model_spec.is_stand_in(seat_model):
                     _add(amounts.setdefault(model_spec.unrehearsed(seat_model), {}), line, count)
@@ -338,22 +338,22 @@ class _CostClass(NamedTuple):
 
 def _cost_classes(spec: TournamentSpec, debates: Sequence[ScheduledDebate]) -> list[_CostClass]:
     """Classes of debates whose models have the same token traits, the most frequent class first."""
-    specs = {model.name: model.spec for model in (*spec.judges.pool, *spec.models)}
-    traits = {name: token_traits(one) for name, one in specs.items()}
-    order = {name: place for place, name in enumerate(sorted(specs, key=lambda name: (repr(traits[name]), name)))}
-    found: dict[Hashable, _CostClass] = {}
+    model_specs = {model.name: model.spec for model in (*spec.judges.pool, *spec.models)}
+    traits = {name: token_traits(one) for name, one in model_specs.items()}
+    order = {name: index for index, name in enumerate(sorted(model_specs, key=lambda name: (repr(traits[name]), name)))}
+    classes: dict[Hashable, _CostClass] = {}
     for debate in debates:
         # The first judge also takes the seats for which the spec names no model, such as the moderator's.
         first, others = debate.judges[:1], debate.judges[1:]
         names = (debate.pro, debate.con, *first, *sorted(others, key=order.__getitem__))
-        cast = tuple(specs[name] for name in names)
+        cast = tuple(model_specs[name] for name in names)
         models = tuple((cast.index(one), traits[name]) for one, name in zip(cast, names, strict=True))
         key = debate.first, models  # the second speaker reads more than the first
-        cost_class = found.setdefault(key, _CostClass(debate, names, tuple(Counter() for _ in cast), Counter()))
+        cost_class = classes.setdefault(key, _CostClass(debate, names, tuple(Counter() for _ in cast), Counter()))
         cost_class.topics[debate.topic_id] += 1
-        for place, one in zip(cost_class.models, cast, strict=True):
-            place[one] += 1
-    return sorted(found.values(), key=lambda cost_class: -cost_class.models[0].total())
+        for counts, one in zip(cost_class.models, cast, strict=True):
+            counts[one] += 1
+    return sorted(classes.values(), key=lambda cost_class: -cost_class.models[0].total())
 
 
 def _mean_topic(cost_class: _CostClass, topics: Mapping[str, Topic]) -> Topic:
@@ -367,19 +367,19 @@ def _mean_topic(cost_class: _CostClass, topics: Mapping[str, Topic]) -> Topic:
     return topics[cost_class.debate.topic_id].model_copy(update=texts)
 
 
-def _places(
+def _name_indexes(
     spec: TournamentSpec, debate: ScheduledDebate, cast: Mapping[str, tuple[str, ...]], names: Sequence[str]
 ) -> dict[str, int]:
-    """For each seat of a debate, the place of its model among the `names` of a cost class. Seats for which the spec
-    names no model have that of the first judge, or of a side; one with another, such as the clerk's, has no place."""
+    """For each seat of a debate, the index of its model in the `names` of a cost class. Seats for which the spec names
+    no model have that of the first judge, or of a side. A seat with another model, such as the clerk's, is left out."""
     panel = zip(judge_seats(len(debate.judges)), debate.judges, strict=True)
-    places = dict(zip(spec.loaded_format.sides, (0, 1), strict=True))
-    places |= {seat: 2 + names[2:].index(name) for seat, name in panel}
-    specs = {place: spec.model_named(names[place]).spec for place in (2, 0, 1) if place < len(names)}
-    for seat in cast.keys() - places.keys() - {JUDGE}:
-        if cast[seat][0] in specs.values():
-            places[seat] = next(place for place, model in specs.items() if model == cast[seat][0])
-    return places
+    name_indexes = dict(zip(spec.loaded_format.sides, (0, 1), strict=True))
+    name_indexes |= {seat: 2 + names[2:].index(name) for seat, name in panel}
+    model_specs = {index: spec.model_named(names[index]).spec for index in (2, 0, 1) if index < len(names)}
+    for seat in cast.keys() - name_indexes.keys() - {JUDGE}:
+        if cast[seat][0] in model_specs.values():
+            name_indexes[seat] = next(index for index, model in model_specs.items() if model == cast[seat][0])
+    return name_indexes
 
 
 def _add(total: dict[str, float], line: CostLine, times: int) -> None:

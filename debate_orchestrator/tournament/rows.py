@@ -208,12 +208,12 @@ def check_sizes(debates: Iterable[DebateRow], ballots: Iterable[BallotRow], wher
         seen.add(key)
 
 
-def _check_name(what: str, name: str | None, debate: str, where: str) -> None:
+def _check_name(what: str, name: str | None, debate_id: str, where: str) -> None:
     if name is not None and len(name) > MAX_NAME_LENGTH:
         found = (
             f"a {what} whose name has {len(name):,} characters, and at most {MAX_NAME_LENGTH:,} characters are allowed"
         )
-        raise BadFile(f"{where}: the debate {short_repr(debate)} has {found}.")
+        raise BadFile(f"{where}: the debate {short_repr(debate_id)} has {found}.")
 
 
 def _completeness_notes(debates: Sequence[DebateRow]) -> Iterator[str]:

@@ -114,12 +114,12 @@ class RunCounts(NamedTuple):
 class JournalStore(Protocol):
     """Where the journals of debates are written: files, or a database that machines share."""
 
-    def open(self, debate: str, make_opened: Callable[[], Opened]) -> AbstractAsyncContextManager[JournalWriter]:
+    def open(self, debate_id: str, make_opened: Callable[[], Opened]) -> AbstractAsyncContextManager[JournalWriter]:
         """The one writer of a journal, which is begun with `make_opened` if there is none. LockedJournal if another
         process has it; BadJournal if it can't be read."""
         ...
 
-    def pages_folder(self, debate: str) -> str | None:
+    def pages_folder(self, debate_id: str) -> str | None:
         """The folder for pages that a clerk fetches; None if they are not kept."""
         ...
 
@@ -182,8 +182,8 @@ class TournamentRun:
         return sorted(debates, key=lambda debate: self.statuses[debate.id].status == "waiting")
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Runs the debates that are left until there are none, or `stop` is set. What prevented others is in their
-        status. A debate that stopped is tried again as long as others are completed meanwhile."""
+        """Runs the debates that are left, until none of them can go on or `stop` is set. The status of each says why it
+        stopped. A debate that stopped is tried again as long as others are completed meanwhile."""
         try:
             with collection_seldom():
                 await self._run(stop)

@@ -165,11 +165,11 @@ def spec_of(data: Mapping[str, Any], problems: Sequence[str] = (), *, rehearse: 
     return spec
 
 
-def model_of(given: Any) -> Model:
+def model_of(line: Any) -> Model:
     """The model that a line of a spec names. BadSettings with every problem."""
-    data = as_model(given)
+    data = as_model(line)
     if not isinstance(data, dict):
-        raise BadSettings(f"models: {short_repr(given)} must be a model spec, or a mapping with name and spec.")
+        raise BadSettings(f"models: {short_repr(line)} must be a model spec, or a mapping with name and spec.")
     model, problems = validate(Model, data, lambda keys: f"models: {key_path(keys)}")
     problems += _problems_of(data) if model else []
     if model is None or problems:
@@ -177,11 +177,11 @@ def model_of(given: Any) -> Model:
     return model
 
 
-def as_model(given: Any) -> Any:
+def as_model(line: Any) -> Any:
     """A model as `tournament.json` has it, from the line of a spec; what is neither text nor a mapping as it is."""
-    if isinstance(given, str):
-        return {"name": given, "spec": given}
-    return {"name": given.get("spec", ""), **given} if isinstance(given, dict) else given
+    if isinstance(line, str):
+        return {"name": line, "spec": line}
+    return {"name": line.get("spec", ""), **line} if isinstance(line, dict) else line
 
 
 def stand_in(model: Model) -> Model:
@@ -190,9 +190,9 @@ def stand_in(model: Model) -> Model:
     return model if is_one else model.model_copy(update={"spec": model_spec.stand_in(model.spec)})
 
 
-def _models(given: Any) -> list[dict[str, Any]]:
+def _models(value: Any) -> list[dict[str, Any]]:
     """The models of a list that have a name and a spec, whatever else is in it."""
-    models = [model for model in given if isinstance(model, dict)] if isinstance(given, list) else []
+    models = [model for model in value if isinstance(model, dict)] if isinstance(value, list) else []
     return [model for model in models if isinstance(model.get("name"), str) and isinstance(model.get("spec"), str)]
 
 

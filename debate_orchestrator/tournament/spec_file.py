@@ -53,23 +53,23 @@ def sample() -> str:
     return (Path(__file__).parent / "sample.yaml").read_text(encoding="utf-8")
 
 
-def parse_spec(given: Mapping[str, Any], folder: str = "", *, rehearse: bool = False) -> TournamentSpec:
+def parse_spec(content: Mapping[str, Any], folder: str = "", *, rehearse: bool = False) -> TournamentSpec:
     """The spec that the values of a file make; paths in it are relative to `folder`. BadSettings with every problem.
 
     With `rehearse` a stand-in takes the place of every model.
     """
-    problems = list(first_few((_unknown_key(key) for key in given if key not in KEYS), "spec"))
-    loaded_format, templates, prompts = _format(given.get("format", DEFAULT_FORMAT), folder, problems)
-    topics, topic_problems = read_topics(given.get("topics"), folder)
-    models = _models(given.get("models"))
+    problems = list(first_few((_unknown_key(key) for key in content if key not in KEYS), "spec"))
+    loaded_format, templates, prompts = _format(content.get("format", DEFAULT_FORMAT), folder, problems)
+    topics, topic_problems = read_topics(content.get("topics"), folder)
+    models = _models(content.get("models"))
     data: dict[str, Any] = {
-        "tag": given.get("tag", "tournament"),
+        "tag": content.get("tag", "tournament"),
         "models": models,
-        "judges": _judges(given.get("judges"), loaded_format),
-        "pairs": _pairs(given.get("pairs", ROUND_ROBIN), models, problems),
-        **{key: given[key] for key in _PLAIN if given.get(key) is not None},
+        "judges": _judges(content.get("judges"), loaded_format),
+        "pairs": _pairs(content.get("pairs", ROUND_ROBIN), models, problems),
+        **{key: content[key] for key in _PLAIN if content.get(key) is not None},
         "topics": topics,
-        "settings": _OFF_BY_DEFAULT | {name: given[name] for name in DEBATE_SETTINGS if name in given},
+        "settings": _OFF_BY_DEFAULT | {name: content[name] for name in DEBATE_SETTINGS if name in content},
         **{"format": loaded_format.name, "rules": loaded_format, "templates": templates, "prompts": prompts},
     }
     return spec_of(data, [*problems, *topic_problems], rehearse=rehearse)
@@ -79,14 +79,14 @@ def _unknown_key(key: object) -> str:
     return f"spec: {short_repr(key)} is no key of a tournament. {suggest(key, KEYS) or 'Keys: ' + ', '.join(KEYS)}"
 
 
-def _format(given: Any, folder: str, problems: list[str]) -> tuple[Format, dict[str, str], dict[str, str]]:
+def _format(name_or_path: Any, folder: str, problems: list[str]) -> tuple[Format, dict[str, str], dict[str, str]]:
     """A format with its templates and the digests of all prompts; the default one beside a problem."""
-    given = in_folder(given, folder)
+    name_or_path = in_folder(name_or_path, folder)
     try:
-        if not isinstance(given, str):
-            raise BadSettings(f"format: {short_repr(given)} is not a name, or the path of a folder.")
-        format_check.load(given)
-        loaded_format, templates = loader.load_with_templates(given)
+        if not isinstance(name_or_path, str):
+            raise BadSettings(f"format: {short_repr(name_or_path)} is not a name, or the path of a folder.")
+        format_check.load(name_or_path)
+        loaded_format, templates = loader.load_with_templates(name_or_path)
     except DebateError as error:
         problems += error.problems
         loaded_format, templates = loader.load_with_templates(DEFAULT_FORMAT)
@@ -100,18 +100,18 @@ def in_folder(format: Any, folder: str) -> Any:
     return os.path.join(folder or ".", os.path.expanduser(format))
 
 
-def _models(given: Any) -> Any:
+def _models(value: Any) -> Any:
     """A list of models, each with name and spec."""
-    return [as_model(model) for model in given] if isinstance(given, list) else given
+    return [as_model(model) for model in value] if isinstance(value, list) else value
 
 
-def _judges(given: Any, loaded_format: Format) -> Any:
+def _judges(value: Any, loaded_format: Format) -> Any:
     """The judges with all that a spec may leave out."""
-    if JUDGE not in loaded_format.seats and given is None:
+    if JUDGE not in loaded_format.seats and value is None:
         return {"from": [], "panel": 0}
-    judges = {"from": given} if given is None or isinstance(given, list) else given
+    judges = {"from": value} if value is None or isinstance(value, list) else value
     if not isinstance(judges, dict):
-        return given
+        return value
     return {
         "panel": loaded_format.panel,
         "mirror": loaded_format.mirror,
@@ -120,43 +120,44 @@ def _judges(given: Any, loaded_format: Format) -> Any:
     }
 
 
-def _pairs(given: Any, models: Any, problems: list[str]) -> Any:
+def _pairs(value: Any, models: Any, problems: list[str]) -> Any:
     """The pairs as a list; no pairs of more models than there may be, which `spec_of` refuses."""
     listed = models if isinstance(models, list) else []
     names = list(dict.fromkeys(str(model.get("name")) for model in listed if isinstance(model, dict)))
     if len(names) > MAX_MODELS:
         return []
-    if given == ROUND_ROBIN:
+    if value == ROUND_ROBIN:
         return [list(pair) for pair in pair_up(names)]
-    if isinstance(given, dict) and list(given) == ["against"]:
-        return [[given["against"], name] for name in names if name != given["against"]]
-    if not (isinstance(given, list) and given):
+    if isinstance(value, dict) and list(value) == ["against"]:
+        return [[value["against"], name] for name in names if name != value["against"]]
+    if not (isinstance(value, list) and value):
         hint = "`round robin`, a list such as [[x, y], [x, z]], or {against: x} for x against all others"
-        problems.append(with_hint(f"pairs: {short_repr(given)} is no list of pairs.", hint))
+        problems.append(with_hint(f"pairs: {short_repr(value)} is no list of pairs.", hint))
         return []
-    return given
+    return value
 
 
-def read_topics(given: Any, folder: str) -> tuple[tuple[Topic, ...], list[str]]:
-    """The topics that a spec names, and what is wrong with them. `given` is a list, or the path of a file in `folder`.
+def read_topics(rows_or_path: Any, folder: str) -> tuple[tuple[Topic, ...], list[str]]:
+    """The topics that a spec names, and what is wrong with them. `rows_or_path` is a list, or the path of
+    a file in `folder`.
 
     A topic without positions has the motion and its opposite.
     """
     where = "topics"
-    if isinstance(given, str) and given:
-        path = os.path.join(folder, os.path.expanduser(given))
-        where = name_of(given)
+    if isinstance(rows_or_path, str) and rows_or_path:
+        path = os.path.join(folder, os.path.expanduser(rows_or_path))
+        where = name_of(rows_or_path)
         try:
-            given = _topic_rows(path)
+            rows_or_path = _topic_rows(path)
         except BadFile as error:
             return (), [f"topics: {problem}" for problem in error.problems]
-    if not isinstance(given, list) or not given:
+    if not isinstance(rows_or_path, list) or not rows_or_path:
         hint = "a list of {id, motion, category}, or the path of a CSV, JSON or YAML file with such rows"
-        return (), [with_hint(f"{where}: {short_repr(given)} is no list of topics.", hint)]
-    found = (problem for n, row in enumerate(given, 1) for problem in _row_problems(where, n, row))
+        return (), [with_hint(f"{where}: {short_repr(rows_or_path)} is no list of topics.", hint)]
+    found = (problem for n, row in enumerate(rows_or_path, 1) for problem in _row_problems(where, n, row))
     if problems := list(first_few(found, where)):
         return (), problems
-    topics = tuple(_topic(row) for row in given)
+    topics = tuple(_topic(row) for row in rows_or_path)
     return topics, list(first_few(_twice(where, topics), where))
 
 

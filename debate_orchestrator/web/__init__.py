@@ -1,4 +1,4 @@
-"""Debates in a browser: routes, views and live streams over the public API. What is decided is decided elsewhere."""
+"""Debates in a browser: routes, views and live streams over the public API. It decides nothing about debates."""
 
 from __future__ import annotations
 

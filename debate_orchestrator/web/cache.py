@@ -18,8 +18,8 @@ def _digest(key: Key) -> bytes:
 
 
 class SizedCache(Generic[T]):
-    """Values by their keys. Above the bound, the least recently used value is dropped. The newest value that is above
-    it by itself is kept beside the others. Threads share them."""
+    """Values by their keys, for several threads. Above the bound, the least recently used values are dropped. Of the
+    values that are larger than the bound by themselves, the newest one is kept in addition."""
 
     def __init__(self, most: int) -> None:
         """`most` is in bytes, of the sizes that `put` is given."""

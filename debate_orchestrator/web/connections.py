@@ -58,8 +58,8 @@ def _end_oldest() -> None:
 
 
 class Server(uvicorn.Server):
-    """Ends the debates before it waits for open connections: the streams among these end with them. Where no connection
-    can be accepted for want of open files, another makes room for it."""
+    """Ends the debates before it waits for open connections, since live streams end with their debates. If too many
+    files are open to accept a connection, it closes another one to make room."""
 
     def __init__(self, config: uvicorn.Config, end_debates: Callable[[], Awaitable[None]]):
         super().__init__(config)
@@ -114,8 +114,9 @@ _MALFORMED = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|\n[ \t]")
 
 
 class WholeRequests(h11.Connection):
-    """Refuses requests that cost far more to read than to send. Those in chunks of a byte are, and browsers and proxies
-    send forms whole. h11 tries a header's line again from each blank in it before it refuses the line."""
+    """Refuses requests that cost far more to read than to send: bodies in chunks, of which each may be a byte, while
+    browsers and proxies send forms whole; and heads with long runs of blanks, since h11 tries a line again from each
+    blank before it refuses the line."""
 
     asked_for_head = False
     """Whether the request that is read is a HEAD, whose answer has no body."""

@@ -306,8 +306,8 @@ class Dashboard:
         def write_journal() -> DebateFiles:
             start.must_be_callable({JUDGE: tuple(judges)})
             files = DebateFiles.of_output(rejudge.output_path(path))
-            judging = rejudge.of_source(path, judges)
-            opened = rejudge.with_output(judging, files, lambda found: must_be_among(risks, found)).opened
+            judging = rejudge.rejudging_from_file(path, judges)
+            opened = rejudge.checked_for_start(judging, files, lambda found: must_be_among(risks, found)).opened
             with create_debate(opened, files, judging.speeches):
                 return files
 
@@ -464,7 +464,7 @@ def expected_cost(prepared: Prepared) -> str:
 def expected_judging(path: str, judges: list[str]) -> str:
     """What judging a debate again is expected to take, in a sentence. BadSettings if the judges can't be used."""
     start.must_be_callable({JUDGE: tuple(judges)})
-    judging = rejudge.of_source(path, judges)
+    judging = rejudge.rejudging_from_file(path, judges)
     return estimate(judging.opened, judging.speeches).sentence()
 
 

@@ -188,11 +188,11 @@ class Guard:
     def _end_slowest(self, senders: Collection[str]) -> bool:
         """Ends the form of these senders that is furthest behind, of those that have not come whole. Whether there was
         one."""
-        found = [left for left, upload in self._uploads.items() if upload.sender in senders]
-        if not found:
+        slow = [timeout for timeout, upload in self._uploads.items() if upload.sender in senders]
+        if not slow:
             return False
         now = asyncio.get_running_loop().time()
-        slowest = min(found, key=lambda left: self._uploads[left].lead(now))
+        slowest = min(slow, key=lambda timeout: self._uploads[timeout].lead(now))
         del self._uploads[slowest]
         if not slowest.expired():
             slowest.reschedule(now)
@@ -207,11 +207,11 @@ class Guard:
         body, more = bytearray(), True
         upload = _Upload(limit.counted_by, asyncio.get_running_loop().time(), body)
         try:
-            async with asyncio.timeout(BODY_SECONDS) as left:
-                self._uploads[left] = upload
+            async with asyncio.timeout(BODY_SECONDS) as timeout:
+                self._uploads[timeout] = upload
                 while more:
                     message = await receive()
-                    if left not in self._uploads:  # it was ended, and its last part came at the same moment
+                    if timeout not in self._uploads:  # it was ended, and its last part came at the same moment
                         raise TimeoutError
                     if message["type"] == "http.disconnect":
                         raise HttpError(400, "The request ended before all of it arrived.")
@@ -223,7 +223,7 @@ class Guard:
             sentence = f"The form did not arrive within {BODY_SECONDS:.0f} s, or too many came at once."
             raise HttpError(408, with_hint(f"{sentence} Nothing was saved.", _SEND_AGAIN)) from None
         finally:
-            self._uploads.pop(left, None)
+            self._uploads.pop(timeout, None)
         return bytes(body)
 
     async def _answer(

@@ -57,8 +57,8 @@ class Viewers:
             viewer.put_nowait(None if full else sent)
 
     def join(self) -> asyncio.Queue[bytes | None]:
-        """The queue of a new viewer. Where the debate is over by then it ends at once; the browser then asks
-        again, and finds how things stand by then."""
+        """The queue of a new viewer. If the debate is over, the queue ends at once, and the browser asks again and gets
+        the page as it then is."""
         viewer: asyncio.Queue[bytes | None] = asyncio.Queue()
         if self._closed:
             viewer.put_nowait(None)

@@ -149,8 +149,7 @@ def foreign_page(page: str) -> bytes:
 
 def foreign_response(page: bytes) -> HTMLResponse:
     """A `foreign_page`. It runs nothing, leads nowhere by itself, opens no window, which could then replace this page,
-    and has no origin. Its address may become known to other sites, which a page can see to, so that must hold nothing
-    but a token of its own."""
+    and has no origin. It can tell other sites its address, so the address must hold no token but its own."""
     headers = {
         "x-dns-prefetch-control": "off",
         "content-security-policy": f"{_REPORT_POLICY}; sandbox",

@@ -250,10 +250,10 @@ def _values(folder: str, filters: Filters) -> dict[str, Any]:
     }
 
 
-def _journal(folder: str, debate: str) -> str | None:
+def _journal(folder: str, debate_id: str) -> str | None:
     """The journal of a debate that is known by its id; None where there is none in the folder."""
-    path = os.path.join(folder, DEBATES, f"{debate}{JOURNAL}")
-    inside = os.path.basename(f"{debate}{JOURNAL}") == f"{debate}{JOURNAL}"
+    path = os.path.join(folder, DEBATES, f"{debate_id}{JOURNAL}")
+    inside = os.path.basename(f"{debate_id}{JOURNAL}") == f"{debate_id}{JOURNAL}"
     return path if inside and _regular(path) else None
 
 

@@ -53,39 +53,40 @@ def read_spec(arguments: argparse.Namespace) -> TournamentSpec:
     from debate_orchestrator.formats.source import is_path
     from debate_orchestrator.tournament.spec_file import parse_spec
 
-    given = read_mapping(arguments.spec)
-    typed = {name: value for name in _FLAGS if (value := getattr(arguments, name)) is not None}
+    from_file = read_mapping(arguments.spec)
+    from_flags = {name: value for name in _FLAGS if (value := getattr(arguments, name)) is not None}
     folder = os.path.dirname(arguments.spec)
-    found = _risks(given, typed, folder, rehearse=arguments.rehearse)
+    found = _risks(from_file, from_flags, folder, rehearse=arguments.rehearse)
     # Before anything that the file names is read, since what is wrong with that would be told in its words.
-    consent.agree(consent.of_file(arguments.spec), found, trusted=arguments.trust)
+    consent.agree(consent.origin_of_file(arguments.spec), found, trusted=arguments.trust)
     for name in ("topics", "format"):
-        if isinstance(typed.get(name), str) and (name == "topics" or is_path(typed[name])):
-            typed[name] = os.path.abspath(os.path.expanduser(typed[name]))  # what is typed is relative to here
-    values: dict[str, Any] = {**given, **typed}
+        if isinstance(from_flags.get(name), str) and (name == "topics" or is_path(from_flags[name])):
+            # What is typed is relative to here.
+            from_flags[name] = os.path.abspath(os.path.expanduser(from_flags[name]))
+    values: dict[str, Any] = {**from_file, **from_flags}
     if panel := values.pop("panel", None):
-        judges = given.get("judges")
+        judges = from_file.get("judges")
         values["judges"] = {**(judges if isinstance(judges, dict) else {"from": judges}), "panel": panel}
     if arguments.max_cost is not None:
         values["max_cost"] = cap(arguments.max_cost)
     return parse_spec(values, folder, rehearse=arguments.rehearse)
 
 
-def _risks(given: dict[str, Any], typed: dict[str, Any], folder: str, *, rehearse: bool) -> tuple[Risk, ...]:
+def _risks(from_file: dict[str, Any], from_flags: dict[str, Any], folder: str, *, rehearse: bool) -> tuple[Risk, ...]:
     """The risks of a spec file, except for keys that flags replace."""
     from debate_orchestrator.tournament.spec_file import DEFAULT_FORMAT, in_folder
 
-    judges = given.get("judges")
+    judges = from_file.get("judges")
     pool = judges.get("from") if isinstance(judges, dict) else judges
-    cast = {} if rehearse else {"models": _specs(given.get("models")), "judges": _specs(pool)}
+    cast = {} if rehearse else {"models": _specs(from_file.get("models")), "judges": _specs(pool)}
     settings: dict[str, Any] = {"cast": cast}
-    if isinstance(topics := given.get("topics"), str) and "topics" not in typed:
+    if isinstance(topics := from_file.get("topics"), str) and "topics" not in from_flags:
         settings["context"] = os.path.join(folder, os.path.expanduser(topics))
-    settings["format"] = in_folder(given.get("format", DEFAULT_FORMAT), folder)
+    settings["format"] = in_folder(from_file.get("format", DEFAULT_FORMAT), folder)
     renamed = {"context": "topics"}
-    found = risks.of_settings(settings, typed.get("format"))
+    found = risks.of_settings(settings, from_flags.get("format"))
     found = tuple(risk.model_copy(update={"where": renamed.get(risk.where, risk.where)}) for risk in found)
-    return found if rehearse else (*found, *_price_risks([*_listed(given.get("models")), *_listed(pool)]))
+    return found if rehearse else (*found, *_price_risks([*_listed(from_file.get("models")), *_listed(pool)]))
 
 
 def _price_risks(models: Iterable[Any]) -> Iterator[Risk]:
@@ -99,12 +100,12 @@ def _price_risks(models: Iterable[Any]) -> Iterator[Risk]:
             yield Risk(kind="price", where="models", what=what)
 
 
-def _listed(given: Any) -> list[Any]:
-    return given if isinstance(given, list) else []
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
-def _specs(given: Any) -> list[str]:
-    found = [model.get("spec") if isinstance(model, dict) else model for model in _listed(given)]
+def _specs(value: Any) -> list[str]:
+    found = [model.get("spec") if isinstance(model, dict) else model for model in _listed(value)]
     return [spec for spec in found if isinstance(spec, str)]
 
 
@@ -166,7 +167,7 @@ def _cast_risks(
 def _origin(tournament: Tournament) -> consent.Origin:
     from debate_orchestrator.tournament.folder import SPEC, identity
 
-    return consent.of_tournament(os.path.join(tournament.folder, SPEC), identity(tournament.spec))
+    return consent.origin_of_tournament(os.path.join(tournament.folder, SPEC), identity(tournament.spec))
 
 
 def lease(text: str) -> float:

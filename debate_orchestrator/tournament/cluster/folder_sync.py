@@ -123,15 +123,15 @@ class FolderSync:
             raise BadFile(problem, hint="restore the database, or name an empty one")
         return [debate for debate, line in last.items() if bytes(theirs[debate]) != line]
 
-    def _lines(self, debate: str) -> list[bytes]:
+    def _lines(self, debate_id: str) -> list[bytes]:
         """The complete lines of a journal in the folder, each with its newline."""
-        data = read_regular(self.tournament.journal_of(debate))
+        data = read_regular(self.tournament.journal_of(debate_id))
         return [line + b"\n" for line in data.split(b"\n")[:-1]]  # not at carriage returns: JSON may hold them
 
-    async def _bring_one(self, debate: str, before: int, debate_status: DebateStatus) -> None:
+    async def _bring_one(self, debate_id: str, before: int, debate_status: DebateStatus) -> None:
         """Brings what only the folder has of a journal, unless a worker has it meanwhile."""
-        lines = self._lines(debate)
-        names = {"id": self.id, "debate": debate}
+        lines = self._lines(debate_id)
+        names = {"id": self.id, "debate": debate_id}
         async with self.database.transaction() as connection:
             cost = "SELECT cost FROM journals WHERE tournament = %(id)s AND debate = %(debate)s"
             spent = sum(float(known) for (known,) in await fetched(connection, cost, **names))
@@ -159,26 +159,26 @@ class FolderSync:
                 self._write(debate, bytes(found.get(debate, b"")), known[debate])
         return [debate for debate in behind if debate not in self.unusable]
 
-    def _write(self, debate: str, data: bytes, count: int) -> None:
+    def _write(self, debate_id: str, data: bytes, count: int) -> None:
         """Writes a journal whose chain is whole, with at least `count` lines, and which goes on where the one in the
         folder ends."""
-        path, where = self.tournament.journal_of(debate), f"{self.database.where}: {debate}"
+        path, where = self.tournament.journal_of(debate_id), f"{self.database.where}: {debate_id}"
         try:
             if (there := data.count(b"\n")) < count:
                 raise DamagedJournal(f"{where} has {there:,} lines, and the database counts {count:,}.")
             parse(where, data)
             if is_begun(path):
                 with JournalWriter(path):  # its lock keeps other writers out
-                    if not data.startswith(b"".join(self._lines(debate))):
+                    if not data.startswith(b"".join(self._lines(debate_id))):
                         raise DamagedJournal(f"{name_of(path)} has other lines than {self.database.where}.")
                     write_bytes_atomic(path, data)
             else:
                 write_bytes_atomic(path, data)
         except UserError as error:
-            self.unusable[debate] = unusable(error, DebateStatus("stopped"))
+            self.unusable[debate_id] = unusable(error, DebateStatus("stopped"))
         else:
-            self._have[debate] = data.count(b"\n")
-            self.unusable.pop(debate, None)
+            self._have[debate_id] = data.count(b"\n")
+            self.unusable.pop(debate_id, None)
 
 
 def stored_spec(text: str, name: str) -> dict[str, Any]:

@@ -99,7 +99,7 @@ class DatabaseJournals:
         tournament: str,
         holder: int,
         unsaved: UnsavedEvents | None = None,
-        on_refusal: Callable[[str, str], None] = lambda debate, why: None,
+        on_refusal: Callable[[str, str], None] = lambda journal, why: None,
     ):
         """`unsaved` names the answers that are lost. `on_refusal` gets the path of each journal of which
         the database refuses lines, and why."""
@@ -109,9 +109,9 @@ class DatabaseJournals:
         self._writing = asyncio.Lock()
 
     @asynccontextmanager
-    async def open(self, debate: str, make_opened: Callable[[], Opened]) -> AsyncIterator[JournalWriter]:
-        number, token, count, lines = await self._database.retried_until_reached(lambda: self.take(debate))
-        journal = DatabaseJournal(self, f"{self._database.where}: {debate}", number, token)
+    async def open(self, debate_id: str, make_opened: Callable[[], Opened]) -> AsyncIterator[JournalWriter]:
+        number, token, count, lines = await self._database.retried_until_reached(lambda: self.take(debate_id))
+        journal = DatabaseJournal(self, f"{self._database.where}: {debate_id}", number, token)
         timeout: float | None = None
         try:
             journal.load(lines, count)
@@ -126,20 +126,22 @@ class DatabaseJournals:
         finally:
             await self._close(journal, timeout)
 
-    def pages_folder(self, debate: str) -> str | None:
+    def pages_folder(self, debate_id: str) -> str | None:
         return None
 
-    async def take(self, debate: str) -> tuple[int, int, int, list[bytes]]:
+    async def take(self, debate_id: str) -> tuple[int, int, int, list[bytes]]:
         """Takes a journal: its number, the token of its holder, how many lines are counted, and those that are there.
         LockedJournal if another worker has it, or its row is locked. This worker may take it again, with another token:
         the answer to an earlier attempt may not have come through."""
         query = "SELECT line FROM lines WHERE journal = %(journal)s ORDER BY n"
-        names = {"id": self._tournament, "debate": debate}
+        names = {"id": self._tournament, "debate": debate_id}
         async with self._database.transaction() as connection:
             await connection.execute(_BEGIN, names)
             taken = await fetched(connection, _TAKE, **names, holder=self._holder)
             if not taken:
-                raise LockedJournal(f"Another worker holds the debate {debate}, or it is locked; nothing was changed.")
+                raise LockedJournal(
+                    f"Another worker holds the debate {debate_id}, or it is locked; nothing was changed."
+                )
             number, token, count = taken[0]
             lines = await fetched(connection, query, journal=number)
         return number, token, count, [bytes(line) for (line,) in lines]

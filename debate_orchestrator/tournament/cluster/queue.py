@@ -109,8 +109,8 @@ RETURNING id
 
 
 async def give_up_unreadable(database: Database, tournament: str) -> int:
-    """Gives up the jobs that name no debate, as this program writes none; how many. Procrastinate can't run one whose
-    arguments are no mapping, and would leave it as running."""
+    """Gives up the jobs that name no debate, which this program never writes. Returns how many. Procrastinate can't
+    run a job whose arguments are no mapping, and would leave it as running."""
     return len(await database.rows(_GIVE_UP, queue=queue_of(tournament)))
 
 
@@ -147,7 +147,7 @@ async def work(database: Database, tournament: str, concurrency: int, lease: flo
     )
 
 
-_LOOK = 1.0
+_POLL_SECONDS = 1.0
 """Seconds between two looks at the database."""
 
 _STATUSES = """
@@ -233,7 +233,7 @@ class Passes:
             except out_of_reach() as error:
                 self._database.lost(error)
                 await asyncio.sleep(RETRY)
-            await asyncio.sleep(_LOOK)
+            await asyncio.sleep(_POLL_SECONDS)
 
     async def _look(self) -> None:
         """Reads how the debates stand."""

@@ -43,7 +43,7 @@ from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.redact import redact
 
 _LOG = logging.getLogger(__name__)
-_LOOK = 2.0
+_POLL_SECONDS = 2.0
 """Seconds between two looks for tournaments and for debates of dead workers, and the most between two heartbeats."""
 
 _OPEN = f"SELECT id, tag, round, lease FROM tournaments WHERE {HAS_JOBS} ORDER BY id"
@@ -152,7 +152,7 @@ class Worker:
             except out_of_reach() as error:
                 self._database.lost(error)
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._stop.wait(), _LOOK)
+                await asyncio.wait_for(self._stop.wait(), _POLL_SECONDS)
 
     async def _look(self) -> list[list[str]]:
         """Starts on the tournaments that have debates left, and stops with those that have none. Returns, for each of
@@ -237,25 +237,25 @@ class Worker:
                     await self._database.beat(worker_id)
             except out_of_reach() as error:
                 self._database.lost(error)
-            await asyncio.sleep(min([_LOOK, *(lease / 3 for lease in self._leases.values())]))
+            await asyncio.sleep(min([_POLL_SECONDS, *(lease / 3 for lease in self._leases.values())]))
 
-    async def _run_job(self, worker_id: int, tournament: str, debate: str) -> None:
+    async def _run_job(self, worker_id: int, tournament: str, debate_id: str) -> None:
         task = asyncio.current_task()
         assert task is not None
         self._jobs[task] = worker_id
         task.add_done_callback(self._noted)
         try:
-            await self._run_debate(worker_id, tournament, debate)
+            await self._run_debate(worker_id, tournament, debate_id)
         except asyncio.CancelledError:
             raise Requeue from None
         except Requeue:
             raise
         except BadFile as error:  # the database refuses to note how the debate stands
-            self._on_refusal(debate, error.problems[0])
+            self._on_refusal(debate_id, error.problems[0])
             raise
         except Exception as error:
-            _LOG.exception("%s was stopped by an error in this program.", debate)
-            await self._record_status(tournament, debate, stopped_by_internal_error(error, DebateStatus("stopped")))
+            _LOG.exception("%s was stopped by an error in this program.", debate_id)
+            await self._record_status(tournament, debate_id, stopped_by_internal_error(error, DebateStatus("stopped")))
             raise
         finally:
             del self._jobs[task]
@@ -266,12 +266,12 @@ class Worker:
         if isinstance(error, out_of_reach()):
             self._database.lost(error)
 
-    async def _run_debate(self, worker_id: int, tournament: str, debate: str) -> None:
+    async def _run_debate(self, worker_id: int, tournament: str, debate_id: str) -> None:
         """Runs a debate, and notes how it stands then."""
-        params = {"tournament": tournament, "debate": debate}
+        params = {"tournament": tournament, "debate": debate_id}
         rows = await self._database.retried_until_reached(lambda: self._database.rows(_DEBATE, **params))
         if not rows:
-            self._tell(f"No debate {short_repr(debate)} is run: there is no tournament {short_repr(tournament)}.")
+            self._tell(f"No debate {short_repr(debate_id)} is run: there is no tournament {short_repr(tournament)}.")
             return
         ((latest, lease, retry_failed, begun),) = rows
         lease = lease if _may_be_lease(lease) else MAX_LEASE_LENGTH
@@ -280,28 +280,28 @@ class Worker:
             raise Requeue(round(lease))
         if self._stop.is_set():
             raise Requeue
-        run, scheduled = current_pass.run, current_pass.debates.get(debate)
+        run, scheduled = current_pass.run, current_pass.debates.get(debate_id)
         if scheduled is None:
             why = ("The tournament has no such debate.",)
-            await self._record_status(tournament, debate, DebateStatus("unusable", why=why, for_good=True))
-            self._tell(f"No debate {short_repr(debate)} is run: the tournament {tournament} has none of that id.")
+            await self._record_status(tournament, debate_id, DebateStatus("unusable", why=why, for_good=True))
+            self._tell(f"No debate {short_repr(debate_id)} is run: the tournament {tournament} has none of that id.")
             return
-        run.statuses[debate] = DebateStatus("stopped" if begun else "waiting")
+        run.statuses[debate_id] = DebateStatus("stopped" if begun else "waiting")
         debate_status = await run.run_debate(scheduled, self._stop)
         if debate_status.status == "elsewhere":
             raise Requeue(round(lease) + 1)
         if self._stop.is_set() and not (debate_status.why or debate_status.is_complete):
             raise Requeue
-        await self._record_status(tournament, debate, debate_status)
+        await self._record_status(tournament, debate_id, debate_status)
 
-    def _on_refusal(self, debate: str, why: str) -> None:
+    def _on_refusal(self, journal: str, why: str) -> None:
         self.refused[why] += 1
-        self._tell(f"{debate} stops here, since the database refuses what it has to write. {why}")
+        self._tell(f"{journal} stops here, since the database refuses what it has to write. {why}")
 
-    async def _record_status(self, tournament: str, debate: str, debate_status: DebateStatus) -> None:
+    async def _record_status(self, tournament: str, debate_id: str, debate_status: DebateStatus) -> None:
         """Writes the status of a debate that no worker runs to the database."""
         values = {**debate_status._asdict(), "why": [redact(problem) for problem in debate_status.why]}
-        params = {"tournament": tournament, "debate": debate}
+        params = {"tournament": tournament, "debate": debate_id}
         await self._database.retried_until_reached(lambda: self._database.execute(_RECORD_STATUS, **params, **values))
 
     async def _pass(self, tournament: str, latest: int, worker_id: int, *, retry_failed: bool) -> _Pass | None:

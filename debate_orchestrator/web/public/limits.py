@@ -36,8 +36,8 @@ class VisitorCounts(Protocol):
     ) -> str | None:
         """Counts a debate, unless a limit is reached; then nothing changes, and the name of that limit is returned.
 
-        `counters` are those of the day in which it is counted, and `below` others, which must not be full but do not
-        count it. `cost` is reserved for the debate, in US dollars, until it is settled; in a database for
+        `counters` are those of the day that count the debate. Those in `below` do not count it, but must not be full
+        either. `cost` is reserved for the debate, in US dollars, until it is settled; in a database for
         `OPENING_SECONDS` at most, since a server that dies settles nothing. Raises LimitsUnavailable."""
         ...
 

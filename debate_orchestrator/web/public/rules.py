@@ -51,7 +51,7 @@ class OfferFields(FrozenModel):
 
 
 class Offer(OfferFields):
-    """Who debates and judges, as the owner offers it."""
+    """A preset that visitors may choose: cast, format and limits."""
 
     name: str
     answers: dict[str, Any]
@@ -98,11 +98,11 @@ def rehearsal() -> SiteRules:
     return parse_rules({"offers": {"rehearsal": {"about": about, "cast": {"a": "rehearse", "b": "rehearse"}}}})
 
 
-def parse_rules(given: Mapping[str, Any]) -> SiteRules:
+def parse_rules(content: Mapping[str, Any]) -> SiteRules:
     """The rules that the values of a file make. Raises BadSettings with every problem."""
-    rules, problems = validate(SiteRules, _given(given, without=("offers", *_FORMER_KEYS)), key_path)
-    problems += [f"{key}: this key is now `{now}`." for key, now in _FORMER_KEYS.items() if key in given]
-    offers = _offers(given.get("offers"), problems)
+    rules, problems = validate(SiteRules, _without(content, keys=("offers", *_FORMER_KEYS)), key_path)
+    problems += [f"{key}: this key is now `{now}`." for key, now in _FORMER_KEYS.items() if key in content]
+    offers = _offers(content.get("offers"), problems)
     if rules is not None:
         known = {spec for offer in offers.values() for spec in offer.models}
         for spec in rules.debates_per_model.keys() - known:
@@ -115,16 +115,16 @@ def parse_rules(given: Mapping[str, Any]) -> SiteRules:
     return rules.model_copy(update={"offers": offers})
 
 
-def _given(fields: Mapping[str, Any], without: Collection[str]) -> dict[str, Any]:
-    return {key: value for key, value in fields.items() if key not in without and value is not None}
+def _without(fields: Mapping[str, Any], keys: Collection[str]) -> dict[str, Any]:
+    return {key: value for key, value in fields.items() if key not in keys and value is not None}
 
 
-def _offers(given: Any, problems: list[str]) -> dict[str, Offer]:
-    if not isinstance(given, Mapping) or not given:
+def _offers(value: Any, problems: list[str]) -> dict[str, Offer]:
+    if not isinstance(value, Mapping) or not value:
         problems.append("offers: there is none. Name at least one that visitors may choose.")
         return {}
     offers = {}
-    for name, fields in given.items():
+    for name, fields in value.items():
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             problems.append(f"offers: {short_repr(name)} is not a name of small letters, digits and hyphens.")
         elif not isinstance(fields, Mapping):
@@ -134,13 +134,13 @@ def _offers(given: Any, problems: list[str]) -> dict[str, Offer]:
     return offers
 
 
-def _offer(name: str, given: Mapping[str, Any], problems: list[str]) -> Offer | None:
+def _offer(name: str, content: Mapping[str, Any], problems: list[str]) -> Offer | None:
     """An offer whose debates could be opened as it is; None with its problems."""
-    settings = {key: given[key] for key in DECLARED if key in given and key not in _OWN}
-    fields, found = validate(
-        OfferFields, _given(given, without=settings), lambda keys: key_path(("offers", name, *keys))
+    settings = {key: content[key] for key in DECLARED if key in content and key not in _OWN}
+    fields, field_problems = validate(
+        OfferFields, _without(content, keys=settings), lambda keys: key_path(("offers", name, *keys))
     )
-    problems += found
+    problems += field_problems
     if fields is None:
         return None
     answers = settings | {name: getattr(fields, name) for name in ("format", "cast", "max_cost", "rounds")}
@@ -150,10 +150,10 @@ def _offer(name: str, given: Mapping[str, Any], problems: list[str]) -> Offer | 
         problems += [f"offers.{name}.{problem}" for problem in error.problems]
         return None
     answers["cast"] = {seat: list(specs) for seat, specs in tried.cast.items()}
-    found = _money(tried, free=fields.free)
+    offer_problems = _money(tried, free=fields.free)
     if people := sorted({spec for spec in model_spec.specs_of(tried.cast) if model_spec.kind(spec) in _PEOPLE}):
-        found.append(f"cast: {' and '.join(people)} can't take a seat in a public debate.")
-    problems += [f"offers.{name}.{problem}" for problem in found]
+        offer_problems.append(f"cast: {' and '.join(people)} can't take a seat in a public debate.")
+    problems += [f"offers.{name}.{problem}" for problem in offer_problems]
     return Offer.model_construct(**{**dict(fields), "name": name, "about": fields.about or name, "answers": answers})
 
 

@@ -93,8 +93,9 @@ class Site:
             raise not_started(503, "No debate can be started at the moment.", hint, 120) from None
 
     def tell(self, failure: DebateError) -> None:
-        """Tells the owner of a failure, not again of its kind within a minute: each request of a visitor brings it
-        about. Where another error was the cause, its type is the kind: its text may quote the visitor."""
+        """Tells the owner of a failure, once a minute for each kind at most, since every request of a visitor may
+        repeat it. The kind is the type of the error that caused it, whose text may quote the visitor, or else the text
+        of the failure."""
         kind = type(failure.__cause__).__name__ if failure.__cause__ else str(failure)
         if self._seldom.first(kind):
             self.log(str(failure))
