@@ -388,7 +388,7 @@ class StreamRedactor:
         visible = clean(piece, "")
         self._unseen = 0 if visible else self._unseen + len(piece)
         if self._unseen > _MAX_HELD:
-            piece = "" if self._held[-1] == " " else clean(piece, " ")
+            piece = "" if self._held[-1:] == [" "] else clean(piece, " ")
         if piece:
             self._held.append(piece)
         self._length += len(piece)
