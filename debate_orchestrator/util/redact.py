@@ -384,13 +384,14 @@ class StreamRedactor:
             self._on_text("")
             return
         self._credit += _EARNED * len(piece)
+        self._held.append(piece)  # before all that may fail: nothing that came is lost
         # Nothing that can't be seen changes what is held, and of very much of it one space says as much.
         visible = clean(piece, "")
         self._unseen = 0 if visible else self._unseen + len(piece)
         if self._unseen > _MAX_HELD:
-            piece = "" if self._held[-1:] == [" "] else clean(piece, " ")
-        if piece:
-            self._held.append(piece)
+            self._held[-1] = piece = "" if self._held[-2:-1] == [" "] else clean(piece, " ")
+        if not piece:
+            self._held.pop()
         self._length += len(piece)
         sure = ""
         # It is looked at again only when it has doubled, so that the time for all pieces grows with their length.
