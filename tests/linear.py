@@ -1,7 +1,8 @@
 """Gives functions long texts: run as a program, since one that looks through its text again and again does not end.
 
-`python linear.py NAME ...` prints each function and, before it is tried, each long text that it has to come to the end
-of. Where that takes more than `LIMIT` seconds, the program ends there, and says on standard error where it stood.
+`python linear.py NAME ...` prints each function (each regular expression for the name `patterns`) and, before it is
+tried, each long text that it has to come to the end of. Where that takes more than `LIMIT` seconds, the program ends
+there, and says on standard error where it stood.
 
 What a short text takes only chooses the long texts. A text that seems to take the square of its length comes again,
 so long that it would take `HANGING` seconds if it did; in proportion to its length it is done in a few.
@@ -15,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable
 
+import worst_texts
 from core.folding import opened
 
 from debate_orchestrator.core import private_text, reserved_line, visible_text
@@ -40,6 +42,8 @@ from debate_orchestrator.web import sent_form
 LIMIT, HANGING = 60, 900
 SHORT, LONG = 1024, 4 * 1024
 """Characters of the two texts that choose."""
+LONGER = 6 * 1024, 24 * 1024
+"""The same for a pattern, which takes less for each character."""
 MOST = 8
 """How many times as long a text that is four times as long takes, from which on it is tried; a square takes sixteen."""
 LEAST, NOISE = 0.0002, 0.001
@@ -176,23 +180,30 @@ def seconds(function: Callable[[str], object], text: str) -> float:
     return taken
 
 
-def try_longer(function: Callable[[str], object], piece: str, edge: str) -> None:
+def try_longer(function: Callable[[str], object], piece: str, edge: str, short: int = SHORT, long: int = LONG) -> None:
     """Tries it with a text of these pieces between those edges, and with a longer one if it seems to take too long."""
 
     def text(size: int) -> str:
         return f"{edge}{(piece * size)[:size]}{edge}"
 
-    taken = seconds(function, text(LONG))
+    taken = seconds(function, text(long))
     if taken <= MOST * LEAST + NOISE:
         return
-    most = MOST * max(seconds(function, text(SHORT)), LEAST) + NOISE
-    if taken > most and (taken := min(seconds(function, text(LONG)) for _ in range(2))) > most:
-        size = int(LONG * (HANGING / taken) ** 0.5)
+    most = MOST * max(seconds(function, text(short)), LEAST) + NOISE
+    if taken > most and (taken := min(seconds(function, text(long)) for _ in range(2))) > most:
+        size = int(long * (HANGING / taken) ** 0.5)
         print(f"  {size:,} characters: {piece!r} between {edge!r}", flush=True)
         seconds(function, text(size))
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] == ["patterns"]:
+        for name, function, pieces in worst_texts.patterns():
+            print(name, flush=True)
+            for piece in pieces:
+                for edge in ("", "\0x"):
+                    try_longer(function, piece, edge, *LONGER)
+        sys.argv[1:] = []
     for name in sys.argv[1:]:
         print(name, flush=True)
         for piece in PIECES:

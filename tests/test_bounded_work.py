@@ -196,6 +196,14 @@ def test_no_text_is_looked_through_again_and_again() -> None:
     assert ran.returncode == 0 and ran.stdout.endswith("\ndone\n"), f"{ran.stdout}{ran.stderr}"
 
 
+@pytest.mark.slow
+def test_no_pattern_looks_through_its_own_beginnings_again_and_again() -> None:
+    """However long a text of the beginnings of what a pattern finds, the pattern comes to its end."""
+    ran = subprocess.run([sys.executable, linear.__file__, "patterns"], capture_output=True, text=True, check=False)
+
+    assert ran.returncode == 0 and ran.stdout.endswith("\ndone\n"), f"{ran.stdout}{ran.stderr}"
+
+
 def test_keys_of_an_object_are_looked_up_behind_braces() -> None:
     """The keys of an object make no pattern, which would be tried key by key at every place: each takes a few calls.
     Behind a brace, one of many is another object still."""

@@ -19,9 +19,11 @@ from test_providers_openai import PLAIN, SHAPED, ask
 from debate_orchestrator.core.events import CallFailed, Rejected, Spoke
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.reply import Reply
+from debate_orchestrator.providers import options
 from debate_orchestrator.providers.casting import make_provider
+from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.storage.journal import read
-from debate_orchestrator.util.errors import Paused, ProviderFailed, TransientError
+from debate_orchestrator.util.errors import ExternalError, Paused, ProviderFailed, TransientError
 
 Refuses = Callable[[dict[str, Any]], tuple[int, str] | None]
 """A request to the status and the body of its refusal; None where it is taken."""
@@ -192,6 +194,33 @@ def test_an_error_about_something_else(status: int, message: str, kind: type[Exc
         ask(f"openai:x@{server.url}", LIMITED_SHAPE)
 
     assert len(server.bodies) == 1
+
+
+@pytest.mark.parametrize("status", [400, 200])
+def test_an_error_of_nothing_but_locations(monkeypatch: pytest.MonkeyPatch, status: int) -> None:
+    """Of an error that begins one location after another, in a stream or not, no more is looked through than of the
+    body of any error. What is found of a location ends where another is opened."""
+    unit, pattern, looked = "'loc': [", options._LOCATION, list[str]()
+
+    class Kept:
+        """The pattern, which keeps the texts that it is given."""
+
+        def findall(self, text: str) -> list[str]:
+            looked.append(text)
+            return pattern.findall(text)
+
+    monkeypatch.setattr(options, "_LOCATION", Kept())
+    refused = error(status, unit * 40_000)
+    with (
+        answering(lambda body: f"data: {refused[1]}\n\n".encode() if status == 200 else refused) as server,
+        pytest.raises(ExternalError),
+    ):
+        ask(f"openai:x@{server.url}", LIMITED_SHAPE)
+    (text,) = looked
+    found = [location[0] for location in pattern.finditer(text)]
+
+    assert unit * 1_000 in text and len(text) <= LIMITS.error
+    assert len(found) > 1_000 and max(map(len, found)) < 2 * len(unit)
 
 
 def endless(word: str = "more ") -> Iterator[bytes]:

@@ -173,3 +173,20 @@ def test_parts_of_keys_in_a_row_are_traced_back_once() -> None:
 
     assert redactor.without_fragments(text).replace("[key]", "").split() == []
     assert calls(lambda: redactor.without_fragments(text)) < 6 * len(text)
+
+
+UNSEEN = ["\n", " ", "\t", "\u200b", "\xa0", "\ufeff", "\x00", "\u0301", "\r\n", " \u200b\n", "x", ""]
+"""What a piece may be made of that can't be seen, or can."""
+
+
+@for_each([(unit, length) for unit in UNSEEN for length in (1, 100, 99_999, 100_000, 100_001, 250_000)])
+def test_an_answer_may_begin_in_any_way(beginning: tuple[str, int]) -> None:
+    """However a text begins, and however long that is, in a stream it is what it is in one piece: what can't be seen
+    is kept as well, unless more than 100,000 characters of it come in a row."""
+    unit, length = beginning
+    first = (unit * length)[:length]
+    for rest in ([], ["so it is"], [first, "so"], ["so", first, "it is"], ["", first]):
+        pieces = [first, *rest]
+        heard, text = streamed(*pieces), "".join(pieces)
+        assert decoding.clean(heard, " ").strip() == decoding.clean(text, " ").strip()
+        assert heard == text or max(map(len, re.findall(r"[^a-z]+", text))) > 100_000

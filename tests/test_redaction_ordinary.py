@@ -86,6 +86,13 @@ ENVIRONMENTS = {
         "A_SECRET": "projects/my-project-123456/secrets/db/versions/12", "B_SECRET": "1234567890123456",
         "C_SECRET": "deploy-bot@my-project-123456.iam.gserviceaccount.com", "D_SECRET": "application/vnd.api+json",
     },
+    "symbols": {
+        "A_KEY": "index.php?id=1&x=2&session=none", "B_KEY": "name=value&other=2&third=4&q=a+b",
+        "C_TOKEN": "^(?:main|release-[0-9]+)$", "D_KEY": "1:2.4.41-4ubuntu3.14~20.04.1+esm1",
+        "E_KEY": "%(asctime)s:%(levelname)8s:%(message)s", "F_KEY": "CN=Debate,OU=Engineering,O=Example,C=DE",
+        "G_TOKEN": "${VAR:-default}/path-to-something", "H_KEY": "me+tag2@example-company.org",
+        "I_KEY": "key1=val1&key2=val2+more~x", "J_KEY": "application/json;q=0.9,*/*;q=0.8",
+    },
     "addresses": {
         "DATABASE_URL": "postgres://readonly_user@db-1.example/app",
         "REDIS_URL": "redis://default:password@cache-1:6379",
@@ -172,7 +179,8 @@ DRAWN = [
     (LOWER, 20, 25), (LOWER, 32, 10), (BASE62, 16, 15), (BASE62, 20, 2), (BASE62 + "-_", 32, 15),
     (BASE62 + "+/", 40, 2),
     (string.ascii_uppercase + "234567", 16, 60), (string.ascii_uppercase + "234567", 32, 2),
-    ("0123456789abcdef", 16, 2),
+    ("0123456789abcdef", 16, 2), (LOWER + "!@#$%^&*(-_=+)", 50, 20), (LOWER + "!#$%^&*+=~?", 32, 30),
+    (string.ascii_uppercase + string.digits + "!#$%^&*+=~?", 32, 30),
 ]  # fmt: skip
 """Characters, how many of them a key has, and how many of a thousand such keys may not be known."""
 
@@ -190,7 +198,8 @@ def test_nearly_all_random_keys_are_known(drawing: tuple[str, int, int]) -> None
 SECRET_VARIABLES = [
     "A_KEY", "apiKey", "A_APIKEY", "A_TOKEN", "A_SECRET", "A_PASSWORD", "A_PASSWD", "A_PASSPHRASE", "A_CREDENTIAL",
     "A_CREDENTIALS", "A_PAT", "A_PWD", "A_KEY_2", "A_TOKEN2", "A_KEYS", "SESSION_COOKIE", "NPM_CONFIG__AUTH", "A_JWT",
-    "SECRET_KEY_BASE", "TLS_PRIVATE_KEY", "token", "PASSWORD",
+    "SECRET_KEY_BASE", "TLS_PRIVATE_KEY", "token", "PASSWORD", "TS_AUTHKEY", "AWS_ACCESSKEY", "PRIVATEKEY",
+    "MASTERKEYS", "AppKey", "MONKEY_KEY",
 ]  # fmt: skip
 
 
@@ -202,7 +211,8 @@ def test_names_of_variables_that_count() -> None:
 
 OTHER_VARIABLES = [
     "SECRET_NAME", "KEY_ID", "SECRET_REGION", "TOKENIZER_MODEL", "AUTH_DOMAIN", "TOKEN_FILE", "KEY_PATH", "TOKEN_URL",
-    "KEYMAP", "TOKENIZER_CONFIG", "MONKEY", "PWD", "SSH_AUTH_SOCK",
+    "KEYMAP", "TOKENIZER_CONFIG", "MONKEY", "PWD", "SSH_AUTH_SOCK", "CODE_MONKEYS", "TURKEY", "HOCKEY_2", "donkey",
+    "COMPAT", "WHISKEY", "PUPPET_LACKEY", "JOCKEY",
 ]  # fmt: skip
 
 

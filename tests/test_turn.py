@@ -12,7 +12,7 @@ from leap import Leap, leaped
 from speakers import Speaker, take_turns
 
 from debate_orchestrator.core.costs import costs_of
-from debate_orchestrator.core.events import BriefSent, CallFailed, Event, Opened
+from debate_orchestrator.core.events import BriefSent, CallFailed, Event, Opened, Spoke
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.engine.budget import Budget
@@ -20,6 +20,7 @@ from debate_orchestrator.engine.retry import call_with_retry
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.provider import OnPiece
 from debate_orchestrator.storage.journal import JournalWriter, read
+from debate_orchestrator.util import redact
 from debate_orchestrator.util.errors import ExternalError, Paused, ProviderFailed, TransientError
 
 
@@ -236,3 +237,38 @@ def test_half_a_character_loses_no_words(tmp_path: Path, error: Exception) -> No
     lost = of(read(tmp_path / "j").events, CallFailed, "1.opening.a")
 
     assert lost and {one.reply.text for one in lost} == {"It is \ufffd"}  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("failing", ["the listener", "the search for secrets"])
+@pytest.mark.parametrize("breaks_off", [False, True])
+def test_an_answer_that_cannot_be_shown_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str, *, breaks_off: bool
+) -> None:
+    """Where showing a piece of an answer fails, by a mistake in the program, the answer is read to its end and is on
+    record before the mistake ends the run; of one that breaks off, all that had come is on record."""
+
+    class InPieces(Speaker):
+        """A speaker whose answer comes in pieces."""
+
+        name = "openai:m@http://127.0.0.1:1"
+
+        async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
+            for piece in ("So ", "it ", "is ", "here."):
+                on_text(piece)
+            if breaks_off:
+                raise ValueError("a mistake")
+            return Reply(text="So it is here.", brief_digest=brief.digest, by=self.name)
+
+    def fail(*terms: object) -> str:
+        raise ZeroDivisionError
+
+    if failing == "the search for secrets":
+        monkeypatch.setattr(redact, "clean", fail)
+    first = debates.opened_event(rounds=1)
+    mistake = ValueError if breaks_off else ZeroDivisionError
+    with JournalWriter.create(tmp_path / "j", first) as journal, pytest.raises(mistake):
+        listener = fail if failing == "the listener" else lambda turn, piece: None
+        asyncio.run(take_turns(journal, CurrentState(fold([first])), {"a": InPieces()}, on_text=listener))
+    kept = of(read(tmp_path / "j").events, CallFailed if breaks_off else Spoke, "1.opening.a")
+
+    assert [one.reply.text for one in kept] == ["So it is here."]  # type: ignore[attr-defined]

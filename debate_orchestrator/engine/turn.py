@@ -25,7 +25,7 @@ from debate_orchestrator.engine.retry import UnsavedEvents, call_with_retry
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, brief
 from debate_orchestrator.prompting.reply_code import ReplyCode, code_for
-from debate_orchestrator.providers.provider import Provider, call_provider
+from debate_orchestrator.providers.provider import Provider, UnshownReply, call_provider
 from debate_orchestrator.storage import reply_secret
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.util import model_spec, sanitize
@@ -104,7 +104,8 @@ class TurnRunner:
                 spec = model_spec.unrehearsed(spec_in(self.debate, turn.seat))
                 code = code_for(self.debate, turn, spec, reply_secret.secret)
                 turn_brief = brief(self.debate, turn, self._former(turn, provider), code).redacted()
-                reply = await _Call(self, turn, turn_brief, provider, begun).reply()
+                call = _Call(self, turn, turn_brief, provider, begun)
+                reply = await call.reply()
                 if reply is None:
                     continue
                 left -= 1
@@ -116,6 +117,8 @@ class TurnRunner:
                     await self.record(CallFailed(problem=problem, maybe_billed=reply.called, **fields))
                     raise
                 await self.record(event)
+                if call.unshown is not None:
+                    raise call.unshown
                 if isinstance(event, Rejected) and not left and not event.absent:
                     raise _no_usable_reply(turn, event)
         finally:
@@ -163,6 +166,8 @@ class _Call:
         self._billed = model_spec.is_called(provider.name)
         self._pieces: list[str] = []
         """What has come of the reply under way."""
+        self.unshown: BaseException | None = None
+        """What showing the reply failed with. It is raised once the reply, which was paid for, is on record."""
 
     async def reply(self) -> Reply | None:
         """The provider's reply; None if the loop was told to stop. Paused if calls still fail after `retry_for`."""
@@ -207,6 +212,8 @@ class _Call:
             )
         except ExternalError:
             raise  # `_failed` records it
+        except UnshownReply as unshown:
+            self.unshown, reply = unshown.__cause__, unshown.reply
         except BaseException as error:
             failed = f"The call was given up, since the program failed ({type(error).__name__})."
             self._record_given_up(failed if isinstance(error, Exception) else _STOPPED)

@@ -279,7 +279,8 @@ class ApiModel(Provider):
         if not isinstance(error, sdk.APIError) or isinstance(error, sdk.APIConnectionError):
             return False
         status = error.status_code if isinstance(error, sdk.APIStatusError) else 200
-        if self.unsupported.learn(options, status, f"{error} {error.body}"):
+        # The body has all that the text of the exception has. That of an error in a stream was not cut before.
+        if self.unsupported.learn(options, status, str(error.body or error)[: LIMITS.error]):
             return True
         if self.server.url is not None:
             self.unsupported.failed(options, status)

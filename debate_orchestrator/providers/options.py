@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 
 _NOT_ABOUT_OPTIONS = {401, 402, 403, 429}
 """Statuses of errors about keys, credit and load. OpenRouter's 402, for one, names `max_tokens` where credit is low."""
-_LOCATION = re.compile(r"""['"]loc['"]: ?[(\[]([^)\]]*)[)\]]""")
-"""Where pydantic found an invalid field. The rest of its error may repeat the whole request."""
+_LOCATION = re.compile(r"""['"]loc['"]: ?[(\[]([^()\[\]]*)""")
+"""Where pydantic found an invalid field, up to the next bracket of any kind: an error of nothing but opened locations
+is looked through once. The rest of its error may repeat the whole request."""
 _UNSPECIFIC = (
     "requested parameters", "unsupported parameter", "unrecognized request argument", "extra_forbidden",
     "extra inputs are not permitted", "extra fields not permitted", "unknown field", "unknown name",

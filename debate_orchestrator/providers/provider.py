@@ -137,6 +137,15 @@ class BatchApi(Protocol):
         ...
 
 
+class UnshownReply(Exception):
+    """A whole reply of which a piece could not be shown. Its cause is what showing it failed with, a mistake in this
+    program or in a listener."""
+
+    def __init__(self, reply: Reply):
+        super().__init__("a piece of the reply could not be shown")
+        self.reply = reply
+
+
 async def call_provider(provider: Provider, brief: Brief, on_text: OnPiece, *, watched: bool = True) -> Reply:
     """The provider's reply to a brief, or its error, with `[key]` in place of every secret. If the call is not
     `watched`, `on_text` gets an empty text when the reply begins, and the whole partial text if the reply fails.
@@ -144,19 +153,28 @@ async def call_provider(provider: Provider, brief: Brief, on_text: OnPiece, *, w
     This is the only way in for text from a provider, which may quote a key that was sent to it; from here it goes to
     the screen and into the journal. Modules shorten what they quote with `call_errors.quote`, and what they keep with
     `redact.truncate`, never before redaction. The brief that goes out is without secrets too.
+
+    An answer is paid for: it is read to its end also where showing it fails. UnshownReply then has it.
     """
-    pieces = StreamRedactor(on_text, withheld=not watched)
+    pieces, failures = StreamRedactor(on_text, withheld=not watched), list[Exception]()
+
+    def show(piece: str | None) -> None:
+        """Shows the next piece; None is the end."""
+        try:
+            pieces.end() if piece is None else pieces.take(piece)
+        except Exception as error:
+            failures.append(error)
+
     try:
         request = brief.redacted()
         _check_redaction()
-        reply = await provider.reply(request, pieces.take)
+        reply = await provider.reply(request, show)
         if watched:
-            pieces.end()
+            show(None)
         redacted = _redacted(reply)
         _check_redaction()
-        return redacted
     except BaseException as error:
-        pieces.end()
+        show(None)
         if not isinstance(error, ExternalError):
             raise
         error.problems[:] = map(redact_fragments, error.problems)
@@ -164,6 +182,9 @@ async def call_provider(provider: Provider, brief: Brief, on_text: OnPiece, *, w
         if isinstance(error, TransientError) and isinstance(error.partial, Reply):
             error.partial = _redacted(error.partial)
         raise
+    if failures:
+        raise UnshownReply(redacted) from failures[0]
+    return redacted
 
 
 def _check_redaction() -> None:

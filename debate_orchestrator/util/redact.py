@@ -38,11 +38,11 @@ _SHORT = 100
 _WORD = 16
 """Characters from which on even letters alone, or digits alone, are no ordinary text."""
 _NAME = re.compile(
-    r"(?:(?:\A|_)(?:KEY|PAT|JWT|AUTH)|_PWD|APIKEY|TOKEN|SECRET|SECRET_KEY_BASE|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL"
-    r"|COOKIE)S?(?:_?\d+)?\Z",
+    r"(?:(?:\A|_)(?:(?!(?:DON|HOC|JOC|LAC|MON|TUR|WHIS)KEY)[^_]*KEY|PAT|JWT|AUTH)|_PWD|TOKEN|SECRET|SECRET_KEY_BASE"
+    r"|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|COOKIE)S?(?:_?\d+)?\Z",
     re.I,
 )
-"""Names of variables that may hold a secret."""
+"""Names of variables that may hold a secret. Ordinary words end in KEY too."""
 _HEADERS = re.compile(r"_CUSTOM_HEADERS\Z", re.I)
 _KEYS = re.compile(r"(?:ANTHROPIC|OPENAI|OPENROUTER|OLLAMA)_(?:API_KEY|AUTH_TOKEN)|DEBATE_KEY_\w+")
 """Names of variables that keys for models are read from. They hold before the registry of providers is imported, which
@@ -73,13 +73,18 @@ _BETWEEN = re.compile(r"""[\s,;"'{}]+|\\[nr]""")
 """What stands between the words of a value, of JSON too."""
 _HEX = re.compile(r"(?=[^a-f]*[a-f])(?=\D*\d)[0-9a-f]{16,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.I)
 _SEPARATOR = re.compile(r"[-_./:\\@\s]")
-_SYMBOLS = re.compile(r"(?=.*[a-z])(?=.*[A-Z])(?=.*\d)(?=.*[!#$%^&*+=~?])(?!.*://)\S{16,}")
-"""A strong password: letters of both cases, digits, and a character that is in no name."""
+_KINDS, _SYMBOLS = ("[a-z]", "[A-Z]", "[0-9]"), "[!#$%^&*+=~?]"
+"""Characters of a password: three kinds that names have too, and those that are in few names."""
+_DIGIT_FIRST = re.compile("[0-9][A-Za-z]")
+"""What few names have."""
+_LONG, _DIFFERENT = 24, 3
+"""Characters from which on a password may lack one of the kinds, and how many different symbols it then has at least: a
+version or a name of a file has one or two."""
 _ORDINARY = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[\d.,:_-]+")
 _PLAIN = re.compile(r"[A-Z]?[a-z]*|[A-Z]+|\d{1,4}")
 """A word, or a number as short as a year, in a part of a secret."""
 _PATH = re.compile(r"(?:~|\.{1,2})?/")
-_RANDOM = re.compile(r"(?=[^/]*\d)(?=[^/]*[a-z])(?=[^/]*[A-Z])[^/]{20}")
+_RANDOM = re.compile(r"(?<![^/])(?=[^/]*\d)(?=[^/]*[a-z])(?=[^/]*[A-Z])[^/]{20}")
 """A part that no path has, but a key in base64, which may begin with a slash."""
 _Found = TypeVar("_Found")
 _failures: list[str] = []
@@ -212,10 +217,20 @@ def _looks_secret(value: str) -> bool:
         return True
     if len(value) < _WORD or " " in value or _is_path(value):
         return False
-    if _HEX.fullmatch(value) or _SYMBOLS.fullmatch(value):
+    odd = [part for part in _TOGETHER.findall(value) if not _WORDS.fullmatch(part) and not _NUMBER.fullmatch(part)]
+    if _HEX.fullmatch(value) or _is_password(value, wordless=bool(odd or _DIGIT_FIRST.search(value))):
         return True
-    odd = (part for part in _TOGETHER.findall(value) if not _WORDS.fullmatch(part) and not _NUMBER.fullmatch(part))
     return sum(len(part) for part in odd if len(part) >= _PART) >= _WORD
+
+
+def _is_password(value: str, *, wordless: bool) -> bool:
+    """Whether a value is as mixed as a password that a program made, and neither several words nor an address."""
+    if "://" in value or len(value.split()) > 1:
+        return False
+    kinds, symbols = sum(re.search(kind, value) is not None for kind in _KINDS), {*re.findall(_SYMBOLS, value)}
+    if kinds == len(_KINDS):
+        return bool(symbols)
+    return kinds == 2 and wordless and len(value) >= _LONG and len(symbols) >= _DIFFERENT
 
 
 def _counting(value: str, *, paths: bool = True) -> Iterator[str]:
@@ -385,13 +400,14 @@ class StreamRedactor:
             self._on_text("")
             return
         self._credit += _EARNED * len(piece)
+        self._held.append(piece)  # before all that may fail: nothing that came is lost
         # Nothing that can't be seen changes what is held, and of very much of it one space says as much.
         visible = clean(piece, "")
         self._unseen = 0 if visible else self._unseen + len(piece)
         if self._unseen > _MAX_HELD:
-            piece = "" if self._held[-1] == " " else clean(piece, " ")
-        if piece:
-            self._held.append(piece)
+            self._held[-1] = piece = "" if self._held[-2:-1] == [" "] else clean(piece, " ")
+        if not piece:
+            self._held.pop()
         self._length += len(piece)
         sure = ""
         # It is looked at again only when it has doubled, so that the time for all pieces grows with their length.
