@@ -10,7 +10,7 @@ from debate_orchestrator.evidence.match import compare, figures, is_cut, normali
 
 
 def state(quote: str, text: str) -> str:
-    return compare(quote, [text]).state
+    return compare(quote, text).state
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_a_figure_that_ends_is_verified(behind: str) -> None:
     for said in ("The report says that the town grew by 5", "This is what they have said of the year 2019",
                  "The report says that the town grew by 5%"):  # fmt: skip
         quote = '"(' if behind[:1] in ('"', "”", ")", "]") else ""
-        found = compare(said, [f"It is old. {quote}{said}{behind}"])
+        found = compare(said, f"It is old. {quote}{said}{behind}")
         assert found.state == "verified", (said, found)
 
 
@@ -156,7 +156,7 @@ def test_a_figure_that_begins_is_verified(before: str) -> None:
 
 def test_what_can_t_be_decided_is_shown() -> None:
     """A quote whose figure may go on is a near match, which shows what stands beside the figure, and says why."""
-    found = compare("the whole town has grown by 5", ["They say that the whole town has grown by 5 tausend this year."])
+    found = compare("the whole town has grown by 5", "They say that the whole town has grown by 5 tausend this year.")
 
     assert (found.state, found.similarity) == ("near match", 1.0)
     assert found.passage == "that the whole town has grown by 5 tausend"

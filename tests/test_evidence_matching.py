@@ -26,8 +26,8 @@ TEXT = (
 )
 
 
-def state(quote: str, *texts: str) -> str:
-    return compare(quote, texts or (TEXT,)).state
+def state(quote: str, text: str = TEXT) -> str:
+    return compare(quote, text).state
 
 
 VERIFIED = [
@@ -49,7 +49,7 @@ VERIFIED = [
 def test_what_is_there_is_verified() -> None:
     """A quote that stands in the text is verified, whatever its typography; an ellipsis leaves something out."""
     for quote in VERIFIED:
-        found = compare(quote, [TEXT])
+        found = compare(quote, TEXT)
 
         assert (found.state, found.similarity, found.passage) == ("verified", 1.0, ""), quote
         assert found.why.startswith("the page holds the quote word for word"), quote
@@ -69,7 +69,7 @@ def test_what_is_there_is_verified() -> None:
 )  # fmt: skip
 def test_what_is_nearly_there_is_shown(quote: str, passage: str) -> None:
     """A quote with a word changed is a near match, shown with the passage as it stands in the text."""
-    found = compare(quote, [TEXT])
+    found = compare(quote, TEXT)
 
     assert (found.state, found.passage) == ("near match", passage)
     assert found.similarity is not None and NEAR <= found.similarity < 1
@@ -86,7 +86,7 @@ def test_what_is_nearly_there_is_shown(quote: str, passage: str) -> None:
 )
 def test_what_is_not_there_is_not_found(quote: str) -> None:
     """A paraphrase, a quote with words of its own and an invention are not found, however near they come."""
-    found = compare(quote, [TEXT])
+    found = compare(quote, TEXT)
 
     assert (found.state, found.passage) == ("not found", "")
     assert found.similarity is not None and found.similarity < NEAR
@@ -110,7 +110,7 @@ CHANGED_FIGURES = [
 def test_a_changed_figure_is_never_a_match() -> None:
     """However alike the rest is, another figure makes it no match, and the figures are told."""
     for quote, why in CHANGED_FIGURES:
-        found = compare(quote, [TEXT])
+        found = compare(quote, TEXT)
 
         assert (found.state, found.passage) == ("not found", ""), quote
         assert why in found.why, quote
@@ -141,7 +141,7 @@ def test_short_quotes_are_never_verified() -> None:
     """Less than four words, or than twenty characters, could stand anywhere and are not looked for."""
     for quote in SHORT_QUOTES:
         assert why_unusable(quote), quote
-        assert compare(quote, [f"{TEXT} {quote} {quote}"]) == ("not found", None, "", why_unusable(quote)), quote
+        assert compare(quote, f"{TEXT} {quote} {quote}") == ("not found", None, "", why_unusable(quote)), quote
 
 
 def test_long_quotes_are_not_looked_for() -> None:
@@ -172,7 +172,7 @@ def test_parts_stand_in_order() -> None:
 
 def test_a_short_part_makes_it_near() -> None:
     """A part that is too short to be looked for by itself is no proof, so the passage is shown instead."""
-    found = compare("Nobody ... people hardly notice what happens elsewhere", [TEXT])
+    found = compare("Nobody ... people hardly notice what happens elsewhere", TEXT)
 
     assert (found.state, found.similarity) == ("near match", 1.0)
     assert found.passage.startswith("Nobody expected it. The sea rose") and len(found.passage) < 220
@@ -180,7 +180,7 @@ def test_a_short_part_makes_it_near() -> None:
 
 def test_each_part_is_as_near_as_it_is() -> None:
     """Of several parts the least alike decides, and each passage is shown."""
-    found = compare("The sea roze by 3.4 millimetres a year ... people hardly notice what hapens elsewhere", [TEXT])
+    found = compare("The sea roze by 3.4 millimetres a year ... people hardly notice what hapens elsewhere", TEXT)
 
     assert found.state == "near match"
     assert found.passage == "The sea rose by 3.4 millimetres a year [...] people hardly notice what happens elsewhere."
@@ -195,20 +195,15 @@ def test_reference_marks_do_not_matter() -> None:
     assert state("The town grew quickly. It burnt down in 162[0] and was never built again", page) == "not found"
 
 
-def test_the_best_text_counts() -> None:
-    """Of several texts of one page, the one that holds the quote best counts."""
-    quote = "people hardly notice what happens elsewhere"
-
-    assert state(quote, "Something else altogether, and long enough at that.", TEXT) == "verified"
-    assert state(quote, "people hardly notice what happened elsewhere", "") == "near match"
-    assert "no text" in compare(quote, []).why
-    assert "no text" in compare(quote, ["", ""]).why
+def test_a_page_without_text_holds_nothing() -> None:
+    """Where a page shows no text, the answer says so."""
+    assert "no text" in compare("people hardly notice what happens elsewhere", "").why
 
 
 def test_a_passage_is_cut_to_size() -> None:
     """A passage that goes on for pages is shown as far as it helps."""
     page = f"People hardly notice {'what is going on and ' * 500} what happens elsewhere"
-    found = compare("People hardly notice ... what is going on and what happens elsewhere", [page])
+    found = compare("People hardly notice ... what is going on and what happens elsewhere", page)
 
     assert found.state == "near match" and len(found.passage) < 400
 
@@ -221,7 +216,7 @@ def test_a_quote_in_a_long_page_is_found() -> None:
     page = f"{book} This sentence stands in the very middle of it, alone. {book}"
 
     assert state("this sentence stands in the very middle of it", page) == "verified"
-    found = compare("this sentence stood in the very middle of it", [page])
+    found = compare("this sentence stood in the very middle of it", page)
     assert (found.state, found.passage) == ("near match", "This sentence stands in the very middle of it,")
 
 
@@ -229,7 +224,7 @@ def test_a_quote_in_a_long_page_is_found() -> None:
 def test_any_texts_can_be_compared(quote: str, text: str) -> None:
     """Whatever is quoted of whatever, there is an answer, and it is safe."""
     for one in (quote, f"four words are enough {quote}"):
-        found = compare(one, [text, f"{text} {one}"])
+        found = compare(one, text)
         assert found.state in ("verified", "near match", "not found")
         assert found.similarity is None or 0 <= found.similarity <= 1
         assert found.why
@@ -243,14 +238,14 @@ def test_any_stretch_of_a_text_is_verified(words: list[str], data: st.DataObject
     quote = " ".join(words[first:])
     if why_unusable(quote) or any(len(part.split()) < 4 for part in parts(quote)):
         return
-    found = compare(quote, [" ".join(words)])
+    found = compare(quote, " ".join(words))
 
     assert found.state == "verified" or words[first][0].isdigit()
 
 
 def test_a_hostile_text_is_compared_in_time() -> None:
     """A text that repeats itself for ever does not keep the search busy for ever."""
-    assert match.compare("a a a a a a a a a a a a a a a a a a a a 5", ["a " * 500_000]).state == "not found"
+    assert match.compare("a a a a a a a a a a a a a a a a a a a a 5", "a " * 500_000).state == "not found"
 
 
 DROPPED = [

@@ -79,24 +79,20 @@ def parts(quote: str) -> list[str]:
     return found
 
 
-def compare(quote: str, texts: Sequence[str]) -> Match:
-    """How far the best of `texts` holds `quote`; the first of them is looked at first."""
+def compare(quote: str, text: str) -> Match:
+    """How far a text holds `quote`."""
     if why := why_unusable(quote):
         return Match("not found", None, "", why)
-    if not any(texts):
+    if not text:
         return Match("not found", None, "", "the page shows no text without running its scripts")
     wanted = parts(quote)
-    plain = []
-    for text in texts:
-        variants = [normalize_text(text)]
-        if has_reference_marks(text):
-            variants.append(normalize_text(text, reference_marks=False))
-        for variant in variants:
-            if place := _find_parts(wanted, variant):
-                return _judge_found(wanted, variant, place)
-        plain.append(variants[-1])
-    found = [_closest(wanted, variant) for variant in plain]
-    return max(found, key=lambda match: (match.state == "near match", match.similarity or 0.0), default=_nothing())
+    variants = [normalize_text(text)]
+    if has_reference_marks(text):
+        variants.append(normalize_text(text, reference_marks=False))
+    for variant in variants:
+        if place := _find_parts(wanted, variant):
+            return _judge_found(wanted, variant, place)
+    return _closest(wanted, variants[-1])
 
 
 def _enough(part: str) -> bool:

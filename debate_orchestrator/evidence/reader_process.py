@@ -19,12 +19,12 @@ CPU = 20
 """Seconds of computing."""
 MEMORY = 1_500_000_000
 """Bytes of address space."""
-MAIN = 6.0
-"""Seconds to find the main text of a page; after them the whole text is used."""
+METADATA = 6.0
+"""Seconds to make out the date of a page and its best title; after them it has none, and the title of its head."""
 
 
 class _Enough(BaseException):
-    """The time for the main text is over. Not an Exception, so that no `except Exception` on the way catches it."""
+    """The time for the metadata is over. Not an Exception, so that no `except Exception` on the way catches it."""
 
 
 def main() -> None:
@@ -50,8 +50,8 @@ def read(body: bytes, kind: str, charset: str, quote: str) -> dict[str, Any]:
     else:
         page, tree = pages.html_page(body, charset)
         page = page if tree is None else _in_time(page, tree)
-    found = match.compare(quote, [text for text in (page.main, page.whole) if text])
-    return {**found._asdict(), "title": page.title, "date": page.date, "text": page.whole}
+    found = match.compare(quote, page.text)
+    return {**found._asdict(), "title": page.title, "date": page.date, "text": page.text}
 
 
 def _in_time(page: pages.Page, tree: Any) -> pages.Page:
@@ -59,9 +59,9 @@ def _in_time(page: pages.Page, tree: Any) -> pages.Page:
         raise _Enough
 
     signal.signal(signal.SIGALRM, enough)
-    signal.setitimer(signal.ITIMER_REAL, MAIN, 0.5)  # repeated, in case a library catches the first one
+    signal.setitimer(signal.ITIMER_REAL, METADATA, 0.5)  # repeated, in case a library catches the first one
     try:
-        return pages.with_main(page, tree)
+        return pages.with_metadata(page, tree)
     except (Exception, _Enough):  # what trafilatura stumbles over is the page's doing
         return page
     finally:
