@@ -45,6 +45,7 @@ PLACES = {
     "procrastinate": ("tournament/cluster/database.py", "tournament/cluster/queue.py"),
     "psycopg": (
         "tournament/cluster/database.py",
+        "tournament/cluster/journals.py",
         "tournament/cluster/limits.py",
         "web/public/limits.py",
     ),

@@ -247,7 +247,8 @@ DAMAGES = {
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_results_that_are_not_whole(here: Path, monkeypatch: pytest.MonkeyPatch, kind: str, damage: str) -> None:
     """What comes in place of the results of a batch, or a part of them, is an outage: none of the calls is said to have
-    no result, since it would be made and paid for again. White space around the lines is no damage."""
+    no result, since it would be made and paid for again. White space around the lines, or a byte order mark before
+    them, is no damage."""
     data = DAMAGES[damage]
     with answering(monkeypatch, kind, lambda http: results_of(kind, http, data)) as ask:
         if damage == "lines with an empty answer":  # which break off, and hold up no others
@@ -255,7 +256,7 @@ def test_results_that_are_not_whole(here: Path, monkeypatch: pytest.MonkeyPatch,
         else:
             with pytest.raises(TransientError, match="no complete answer"):
                 ask(lambda provider: provider.batch_results("b", {"c", "d", "e"}))
-        for whole in (WHOLE, WHOLE.rstrip(), b"\n" + WHOLE.replace(b"\n", b"\r\n\n")):
+        for whole in (WHOLE, WHOLE.rstrip(), b"\n" + WHOLE.replace(b"\n", b"\r\n\n"), b"\xef\xbb\xbf" + WHOLE):
             data = whole
             assert ask(lambda provider: provider.batch_results("b", {"c", "d", "e"})).keys() == {"c", "d", "e"}
 
@@ -323,6 +324,21 @@ def test_what_openai_counts(
             results = ask(lambda provider: provider.batch_results("b", {"c", "d", "e"}))
             assert {call for call, result in results.items() if isinstance(result, Reply)} == {*found}
             assert results.keys() == {"c", "d", "e"}
+
+
+@pytest.mark.parametrize("told", [{"error_file_id": ""}, {"created_at": 1.7e9}], ids=["no file", "a time"])
+def test_habits_of_gateways(here: Path, monkeypatch: pytest.MonkeyPatch, told: dict[str, Any]) -> None:
+    """A gateway may write an empty text where a batch has no file of errors, and times as whole floats."""
+    with answering(monkeypatch, "openai", lambda http: results_of("openai", http, WHOLE, **told)) as ask:
+        assert ask(lambda provider: provider.batch_results("b", {"c", "d", "e"})).keys() == {"c", "d", "e"}
+
+
+@pytest.mark.parametrize("wrong", [{"error_file_id": "\n"}, {"created_at": 1.7e9 + 0.5}, {"created_at": "1700000000"}])
+def test_what_is_no_habit_of_gateways(here: Path, monkeypatch: pytest.MonkeyPatch, wrong: dict[str, Any]) -> None:
+    """Another time than a whole number, or another text than an id, is told as an outage."""
+    server = answering(monkeypatch, "openai", lambda http: results_of("openai", http, WHOLE, **wrong))
+    with server as ask, pytest.raises(TransientError, match="documented shape"):
+        ask(lambda provider: provider.batch_results("b", {"c", "d", "e"}))
 
 
 @pytest.mark.parametrize("errors", [b"", WHOLE[:-20], PAGE, WHOLE + json.dumps(result_line("x", "x")).encode()])

@@ -38,7 +38,7 @@ def test_heartbeats_have_a_connection_of_their_own(here: Path, url: str) -> None
                 for _ in range(database_module._CONNECTIONS):
                     await held.enter_async_context(database.transaction())
                 beating = asyncio.create_task(worker._beat())
-                worker._jobs[beating] = number
+                worker._jobs["a tournament", "a debate"] = beating, number
                 fresh = "SELECT last_heartbeat > now() - interval '1 minute' FROM procrastinate_workers"
                 while await aside.rows(fresh) != [(True,)]:
                     await asyncio.sleep(0.01)

@@ -223,6 +223,34 @@ def written_while_refused(url: str, which: str, code: str, times: int) -> list[A
     return asyncio.run(asyncio.wait_for(play(), 15))
 
 
+@pytest.mark.parametrize("trigger", [LEAVE_OUT, ALTER], ids=["left out", "altered"])
+def test_lines_of_a_folder_that_are_not_brought(
+    postgres_server: Postgres, database: str, here: Path, trigger: str
+) -> None:
+    """Where the database leaves out or alters lines that are brought from a folder, nothing of their journal is kept,
+    and a later run brings it."""
+    held, url = contests.ran(contests.tournament()).tournament, postgres_server.url(database)
+    counts = "SELECT count(*), (SELECT count(*) FROM lines) FROM journals"
+
+    async def bring() -> list[tuple[int, int]]:
+        async with brought(url, held) as (found, _):
+            return await found.rows(counts)
+
+    async def empty() -> None:
+        async with opened(url, print):
+            pass
+
+    asyncio.run(empty())
+    postgres_server.query(database, trigger.format(which="true"))
+    with pytest.raises(BadFile, match="does not have lines that it was given"):
+        asyncio.run(bring())
+    kept = postgres_server.query(database, counts)
+    postgres_server.query(database, "DROP TRIGGER refuse ON lines")
+
+    ((journals, lines),) = asyncio.run(bring())
+    assert kept == [(0, 0)] and journals == len(held.schedule) and lines > journals
+
+
 def test_a_statement_that_is_too_large_is_not_waited_for(here: Path, postgres_server: Postgres, database: str) -> None:
     """What the server refuses to one statement is told at once, whatever the statement is for."""
 

@@ -45,6 +45,14 @@ def test_a_map_keeps_its_keys(debate: Run) -> None:
     assert json.loads(Path("t/tournament.json").read_text())["imported"]["map"]["turn"] == "turn"
 
 
+@pytest.mark.parametrize("turn", [10**12 + 1, -(10**15), 1e15])
+def test_a_round_that_is_too_large_is_no_number(debate: Run, turn: float) -> None:
+    """The number of a round may be smaller than a score; one beyond that is told as what is no number is."""
+    printed = imported(debate, [row("d1", "a", "b", "pro", turn=10**12), row("d2", "a", "b", "pro", turn=turn)])
+
+    assert f"`turn` that is no number: 1 (the first: '{turn}', line 3)." in printed["notes"]
+
+
 def test_scores_decide_where_no_winner_is_given(debate: Run) -> None:
     """Without a winner, the mean of the dimensions decides; a dimension without a number on a side is left out of
     both, and never becomes a number."""

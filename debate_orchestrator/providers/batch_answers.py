@@ -90,7 +90,7 @@ class Page(Shape, Generic[_Batch]):
 
 def read(name: str, shape: type[_Shape], data: bytes) -> _Shape:
     """The answer of the server of the model `name`. TransientError if it has another shape."""
-    text = data.decode("utf-8", "replace")
+    text = data.decode("utf-8-sig", "replace")  # some gateways put a byte order mark before it
     try:
         return shape.model_validate(strict_json(clean(text)))
     except ValueError:

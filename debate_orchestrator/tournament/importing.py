@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from pydantic import Field
 
+from debate_orchestrator.core.settings import MAX_COUNT
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.formats.validation import key_path, validate
 from debate_orchestrator.storage.files import make_folder, write_new
@@ -307,7 +308,7 @@ class _Collector:
         if not judge:
             self._note("Rows without a judge, which cast no vote", f"line {row.line}")
             return
-        number = self._number(row, "round")
+        number = self._number(row, "round", MAX_COUNT)
         mirrored = _text(row.values.get("mirrored")).casefold() in _TRUE
         key = (debate_id, judge, number, mirrored, _text(row.values.get("repeat")))
         content = hashlib.sha256(repr((row.values, row.scores)).encode("utf-8", "surrogatepass")).digest()
@@ -325,7 +326,7 @@ class _Collector:
             round=None if number is None else int(number),
             mirrored=mirrored,
             label=_text(row.values.get("label")) or None,
-            score=self._number(row, "score"),
+            score=self._number(row, "score", rows.MAX_NUMBER),
         )
         self._readable += ballot.winner is not None
         self._ballots[key] = ballot
@@ -368,9 +369,12 @@ class _Collector:
             return ""
         return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
-    def _number(self, row: JudgeRow, key: str) -> float | None:
+    def _number(self, row: JudgeRow, key: str, most: int) -> float | None:
+        """What a column holds, if it is a number of at most `most`, with or without a minus."""
         value = row.values.get(key)
         number = _finite(value)
+        if number is not None and abs(number) > most:
+            number = None
         if number is None and _text(value).casefold() not in _MISSING:
             key_in_map = ColumnMap.model_fields[key].alias or key
             self._note(f"`{key_in_map}` that is no number", f"{short_repr(_text(value))}, line {row.line}")

@@ -13,7 +13,7 @@ from debate_orchestrator.storage.files import write_bytes_atomic
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_lines import parse
 from debate_orchestrator.tournament.cluster.database import LIVE, Database, fetched
-from debate_orchestrator.tournament.cluster.journals import left_out
+from debate_orchestrator.tournament.cluster.journals import append_lines, left_out
 from debate_orchestrator.tournament.folder import Tournament, frozen, identity, is_begun
 from debate_orchestrator.tournament.run import DebateStatus, unusable
 from debate_orchestrator.util.data import name_of, read_regular, strict_json
@@ -44,16 +44,12 @@ SELECT debate, string_agg(line, '' ORDER BY n) FROM journals JOIN lines ON lines
 WHERE tournament = %(id)s AND debate = ANY(%(debates)s::text[]) GROUP BY debate
 """
 _BRING = f"""
-INSERT INTO journals (tournament, debate, lines, status, winner, cost)
-VALUES (%(id)s, %(debate)s, %(count)s, %(status)s, %(winner)s, %(cost)s)
-ON CONFLICT (tournament, debate) DO UPDATE SET lines = excluded.lines, token = journals.token + 1,
+INSERT INTO journals (tournament, debate, status, winner, cost)
+VALUES (%(id)s, %(debate)s, %(status)s, %(winner)s, %(cost)s)
+ON CONFLICT (tournament, debate) DO UPDATE SET token = journals.token + 1,
     status = excluded.status, winner = excluded.winner, cost = excluded.cost
 WHERE journals.lines = %(before)s AND (journals.holder IS NULL OR journals.holder NOT IN ({LIVE}))
-RETURNING id
-"""
-_ADD = """
-INSERT INTO lines SELECT %(journal)s, n, line FROM unnest(%(n)s::int[], %(lines)s::bytea[]) AS new (n, line)
-RETURNING n
+RETURNING id, token
 """
 _OVERLAP = 60.0
 """Seconds for which is looked again at what was settled lately: a transaction may be seen late."""
@@ -135,12 +131,11 @@ class FolderSync:
         async with self.database.transaction() as connection:
             cost = "SELECT cost FROM journals WHERE tournament = %(id)s AND debate = %(debate)s"
             spent = sum(float(known) for (known,) in await fetched(connection, cost, **names))
-            values = {**names, **debate_status._asdict(), "before": before, "count": len(lines)}
-            brought = await fetched(connection, _BRING, **values)
-            for (journal,) in brought:
-                numbers = list(range(before + 1, len(lines) + 1))
-                added = await fetched(connection, _ADD, journal=journal, n=numbers, lines=lines[before:])
-                if len(added) < len(numbers):
+            brought = await fetched(connection, _BRING, **names, **debate_status._asdict(), before=before)
+            for journal, token in brought:
+                new = [(journal, token, n, line) for n, line in enumerate(lines[before:], before + 1)]
+                counts = await append_lines(connection, self.database.where, new)
+                if counts.get((journal, token)) != len(lines):
                     raise left_out(self.database.where)
                 commit = b"UPDATE tournaments SET committed = committed + %(cost)s WHERE id = %(id)s"
                 await connection.execute(commit, {"cost": debate_status.cost - spent, "id": self.id})

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, nullcontext, suppress
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from debate_orchestrator.core.events import CallFailed, Opened, ReplyEvent
 from debate_orchestrator.engine.retry import UnsavedEvents
@@ -33,6 +33,9 @@ from debate_orchestrator.tournament.cluster.database import (
     refusal,
 )
 from debate_orchestrator.util.errors import BadFile, DamagedJournal, LockedJournal, PermanentFailure
+
+if TYPE_CHECKING:
+    from psycopg import AsyncConnection
 
 _BEGIN = b"""INSERT INTO journals (tournament, debate) SELECT id, %(debate)s FROM tournaments WHERE id = %(id)s
 FOR KEY SHARE SKIP LOCKED ON CONFLICT DO NOTHING -- debates that wait for that row would keep all connections"""
@@ -131,8 +134,8 @@ class DatabaseJournals:
 
     async def take(self, debate_id: str) -> tuple[int, int, int, list[bytes]]:
         """Takes a journal: its number, the token of its holder, how many lines are counted, and those that are there.
-        LockedJournal if another worker has it, or its row is locked. This worker may take it again, with another token:
-        the answer to an earlier attempt may not have come through."""
+        LockedJournal if another worker has it, or its row is locked. This worker, which runs a debate once at a time,
+        may take it again, with another token: the answer to an earlier attempt may not have come through."""
         query = "SELECT line FROM lines WHERE journal = %(journal)s ORDER BY n"
         names = {"id": self._tournament, "debate": debate_id}
         async with self._database.transaction() as connection:
@@ -254,21 +257,26 @@ class DatabaseJournals:
         self._on_refusal(journal.path, error.problems[0])
 
     async def _append(self, lines: list[Line]) -> dict[tuple[int, int], int]:
-        """Appends lines; how many lines each journal has, under its number and the token of its holder. Lines that an
-        earlier attempt wrote without its answer coming through count as written. BadFile if they are refused."""
-        values = {
-            "journals": [line.journal.id for line in lines],
-            "tokens": [line.journal.token for line in lines],
-            "numbers": [line.n for line in lines],
-            "lines": [line.data for line in lines],
-            "hashes": [hashlib.sha256(line.data).digest() for line in lines],
-        }
+        """Appends lines in a transaction of their own, as `append_lines` does."""
+        given = [(line.journal.id, line.journal.token, line.n, line.data) for line in lines]
         async with self._database.transaction() as connection:
-            await connection.execute(_APPEND, values)
-            rows = await fetched(connection, _STORED, **values)
-            if any(lacking for *_, lacking in rows):
-                raise left_out(self._database.where)  # nothing of the statement is kept, the count neither
-        return {(journal, token): count for journal, token, count, _ in rows}
+            return await append_lines(connection, self._database.where, given)
+
+
+async def append_lines(
+    connection: AsyncConnection, where: str, given: Sequence[tuple[int, int, int, bytes]]
+) -> dict[tuple[int, int], int]:
+    """Appends lines, of which each has the number of its journal, the token of its holder, its own number and its text;
+    how many lines each journal has, under its number and that token. Lines that an earlier attempt wrote without its
+    answer coming through count as written. BadFile if they are refused, or are not there as they were given."""
+    columns = ("journals", "tokens", "numbers", "lines")
+    values: dict[str, Any] = {name: [line[n] for line in given] for n, name in enumerate(columns)}
+    values["hashes"] = [hashlib.sha256(line).digest() for line in values["lines"]]
+    await connection.execute(_APPEND, values)
+    rows = await fetched(connection, _STORED, **values)
+    if any(lacking for *_, lacking in rows):
+        raise left_out(where)  # nothing of the statement is kept, the count neither
+    return {(journal, token): count for journal, token, count, _ in rows}
 
 
 def left_out(where: str) -> BadFile:

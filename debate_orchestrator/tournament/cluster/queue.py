@@ -10,8 +10,9 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
+from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from debate_orchestrator.tournament.cluster.database import LIVE, RETRY, Database, fetched, out_of_reach
 from debate_orchestrator.tournament.cluster.folder_sync import FolderSync
@@ -19,7 +20,7 @@ from debate_orchestrator.tournament.run import DebateStatus, RunCounts, count_co
 
 if TYPE_CHECKING:
     from procrastinate import App, JobContext
-    from procrastinate.jobs import Job
+    from procrastinate.jobs import Job, Status
 
 TASK = "run_debate"
 _BATCH = 1_000
@@ -29,6 +30,14 @@ _SWEEP_LOCK = 0x64656262
 
 RunDebate = Callable[[int, str, str], Awaitable[None]]
 """Runs a debate: the worker id, the tournament, the debate. Raises Requeue if it has to be run later."""
+
+
+_OWN = """id = %(id)s AND status = 'doing' AND worker_id IS NOT DISTINCT FROM %(worker)s AND attempts = %(attempts)s"""
+"""Whether a job is as it was when an execution took it. Another execution may have it since, in this worker too."""
+_FINISH = f"DELETE FROM procrastinate_jobs WHERE {_OWN}"
+_RETRY = f"""
+UPDATE procrastinate_jobs SET status = 'todo', attempts = attempts + 1, scheduled_at = %(at)s WHERE {_OWN}
+"""
 
 
 class Requeue(Exception):
@@ -46,14 +55,36 @@ def queue_of(tournament: str) -> str:
 
 
 def register(app: App, run_debate: RunDebate) -> None:
-    """Makes `run_debate` what is done for each job."""
+    """Makes `run_debate` what is done for each job. A job is put back or deleted only by the execution that has it, and
+    changed by no other: Procrastinate would go by its id alone."""
     from procrastinate import BaseRetryStrategy, RetryDecision
+    from procrastinate.manager import JobManager
 
     class RequeueAlone(BaseRetryStrategy):
         """Retries a job after Requeue, and after no other error."""
 
         def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:
             return RetryDecision(retry_in={"seconds": exception.seconds}) if isinstance(exception, Requeue) else None
+
+    class OwnJobs(JobManager):
+        async def finish_job(self, job: Job, status: Status, delete_job: bool) -> None:
+            await self._change(_FINISH, job)
+
+        async def retry_job(
+            self,
+            job: Job,
+            retry_at: datetime | None = None,
+            priority: int | None = None,
+            queue: str | None = None,
+            lock: str | None = None,
+        ) -> None:
+            await self._change(_RETRY, job, at=retry_at)
+
+        async def _change(self, query: str, job: Job, **values: Any) -> None:
+            own = {"id": job.id, "worker": job.worker_id, "attempts": job.attempts}
+            await self.connector.execute_query_async(query, **own, **values)
+
+    app.job_manager = OwnJobs(app.connector)
 
     @app.task(name=TASK, pass_context=True, retry=RequeueAlone())
     async def task(context: JobContext, *, tournament: str, debate: str) -> None:

@@ -105,8 +105,8 @@ class Worker:
         """What still ends of tournaments that have no debates left."""
         self._unusable: dict[str, int] = {}
         """Tournaments that can't be run here, with the pass for which that was found."""
-        self._jobs: dict[asyncio.Task[Any], int] = {}
-        """The debates under way, with the worker id under which each runs."""
+        self._jobs: dict[tuple[str, str], tuple[asyncio.Task[Any], int]] = {}
+        """The debates under way, by tournament and id, with the worker id under which each runs."""
         self._under_way: defaultdict[int, Counter[str]] = defaultdict(Counter)
         """Calls under way, by that id and by the limits that they pass."""
         queue.register(database.app, self._run_job)
@@ -119,7 +119,7 @@ class Worker:
         """Stops, and cancels the debates under way with their calls."""
         self._stop.set()
         self._database.shorten_timeout()
-        for job in self._jobs:
+        for job, _ in self._jobs.values():
             job.cancel()
 
     async def work(self, *, until_done: bool = False) -> None:
@@ -233,7 +233,7 @@ class Worker:
         """Gives heartbeats for the worker ids under which debates run, also while no new ones are taken under them."""
         while True:
             try:
-                for worker_id in set(self._jobs.values()):
+                for worker_id in {worker_id for _, worker_id in self._jobs.values()}:
                     await self._database.beat(worker_id)
             except out_of_reach() as error:
                 self._database.lost(error)
@@ -242,7 +242,11 @@ class Worker:
     async def _run_job(self, worker_id: int, tournament: str, debate_id: str) -> None:
         task = asyncio.current_task()
         assert task is not None
-        self._jobs[task] = worker_id
+        if (tournament, debate) in self._jobs:
+            # The job was put back while this worker was not heard of. The debate goes on under its first execution,
+            # whose journal another one would take from it: this one looks later whether anything is left to do.
+            raise Requeue(round(self._leases.get(tournament, SHORTEST_LEASE)) + 1)
+        self._jobs[tournament, debate] = task, worker_id
         task.add_done_callback(self._noted)
         try:
             await self._run_debate(worker_id, tournament, debate_id)
@@ -258,7 +262,7 @@ class Worker:
             await self._record_status(tournament, debate_id, stopped_by_internal_error(error, DebateStatus("stopped")))
             raise
         finally:
-            del self._jobs[task]
+            del self._jobs[tournament, debate]
 
     def _noted(self, job: asyncio.Task[Any]) -> None:
         """Takes note of a database that could not be told how a job ended; the job's own errors are told before."""
