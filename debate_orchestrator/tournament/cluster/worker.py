@@ -242,11 +242,11 @@ class Worker:
     async def _run_job(self, worker_id: int, tournament: str, debate_id: str) -> None:
         task = asyncio.current_task()
         assert task is not None
-        if (tournament, debate) in self._jobs:
+        if (tournament, debate_id) in self._jobs:
             # The job was put back while this worker was not heard of. The debate goes on under its first execution,
             # whose journal another one would take from it: this one looks later whether anything is left to do.
             raise Requeue(round(self._leases.get(tournament, SHORTEST_LEASE)) + 1)
-        self._jobs[tournament, debate] = task, worker_id
+        self._jobs[tournament, debate_id] = task, worker_id
         task.add_done_callback(self._noted)
         try:
             await self._run_debate(worker_id, tournament, debate_id)
@@ -262,7 +262,7 @@ class Worker:
             await self._record_status(tournament, debate_id, stopped_by_internal_error(error, DebateStatus("stopped")))
             raise
         finally:
-            del self._jobs[tournament, debate]
+            del self._jobs[tournament, debate_id]
 
     def _noted(self, job: asyncio.Task[Any]) -> None:
         """Takes note of a database that could not be told how a job ended; the job's own errors are told before."""
