@@ -6,6 +6,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote
 
@@ -205,8 +206,8 @@ class Dashboard:
             state, version = live.current.state, live.version
         problems = self._runs.problems(path)
         running, stopping = live is not None, live is not None and live.stopping
-        make = live.page if live else blocks.all_rendered
-        body = await self._renderings.get(("blocks", version), lambda: make(state), THIS_USER)
+        make = live.page if live and live.current else partial(blocks.all_rendered, state)
+        body = await self._renderings.get(("blocks", version), make, THIS_USER)
         format, name = state.format, request.path_params["name"]
         linked = LinkedDebate(name, contents.entries[0].hash)
         files = DebateFiles.of_journal(path)
