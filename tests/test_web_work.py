@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import shutil
 import threading
 import tracemalloc
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import h11
 import pytest
-from counting import calls
-from debates import played
 from public_site import visiting_public
 from starlette.exceptions import HTTPException
 from test_public_site import rules, speaking, spoken_by
@@ -29,12 +25,7 @@ from test_web_server import opened, serving
 from web_visitor import HOST, TOKENS, visiting
 
 from debate_orchestrator import read_journal
-from debate_orchestrator.core.events import Spoke
-from debate_orchestrator.core.fold import apply, fold
-from debate_orchestrator.engine.debate import create_debate
 from debate_orchestrator.providers import discovery
-from debate_orchestrator.reports import announcements
-from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.sanitize import few_combining_marks
 from debate_orchestrator.web import blocks, connections, folder, pages, reviewing, runs, seats
@@ -83,56 +74,6 @@ def test_a_running_debate_is_rendered_once_for_each_event(here: Path, monkeypatc
         assert {times for block, times in made.items() if block.turn} == {1} and not templates
         (here / "go").touch()
         visitor.until(path, "Complete")
-
-
-LINE_BREAKS = "word" + "\n" * 250_000 + "end"
-
-
-def long_journal(**setup: Any) -> None:
-    """Writes the journal of a debate whose first speech is very long."""
-    stand_ins = {"a": ("rehearse",), "b": ("rehearse",), "judge": ("rehearse",)}
-    events = played(until="1.rebuttal.a", cast=stand_ins, **setup)
-    first = next(n for n, event in enumerate(events) if isinstance(event, Spoke))
-    reply = events[first].reply.model_copy(update={"text": LINE_BREAKS})  # type: ignore[union-attr]
-    events[first] = Spoke(turn="1.opening.a", reply=reply)
-    create_debate(events[0], DebateFiles.of_output("x.md"), events[1:]).journal.close()  # type: ignore[arg-type]
-
-
-def test_no_event_looks_at_earlier_speeches_again(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each turn of a debate that runs is looked at once, also one with a very long speech, and where viewers come at
-    each event. No block is made in the event loop, and all are sent in their order."""
-    long_journal(rounds=2)
-    loop_thread, made_in, real = threading.get_ident(), set[int](), blocks.rendered
-    monkeypatch.setattr(blocks, "rendered", lambda *given: made_in.add(threading.get_ident()) or real(*given))
-    looked = counted(monkeypatch, announcements, "_about")
-
-    async def ran() -> None:
-        run = runs.Runs(remembered=False).start("x.journal.jsonl", runs.written_here)
-        told, viewer, state = list[str](), run.viewers.join(), None
-        while (sent := await viewer.get()) is not None:
-            run.messages_so_far()
-            if sent.startswith(b"event: block"):
-                told += re.findall(r'id="((?:before|turn|after)-[^"]+)"', json.loads(sent.split(b"data: ", 1)[1]))
-            state = run.current and run.current.state
-        assert state is not None and state.complete, run.problems
-        assert set(looked.values()) == {1} and len(looked) == len(state.turns)
-        assert made_in and loop_thread not in made_in
-        assert told == [block.id for block in blocks.Outline().new(state)]
-
-    asyncio.run(ran())
-
-
-def test_an_event_takes_the_same_work_in_every_round(here: Path) -> None:
-    """However much was said before it."""
-    work = dict[str, int]()
-    events = played(rounds=8)
-    state, outline = fold(events[:1]), blocks.Outline()
-    for event in events[1:]:
-        state = apply(state, event)
-        taken = calls(partial(outline.new, state))
-        if isinstance(event, Spoke):
-            work[event.turn] = taken
-    assert work["8.rebuttal.b"] == work["2.rebuttal.b"] and work["8.challenge.a"] == work["2.challenge.a"]
 
 
 def test_the_dashboard_renders_a_running_debate_once(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
