@@ -16,6 +16,7 @@ from debates import played
 from test_web_work import counted
 from web_visitor import visiting
 
+from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Spoke
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.engine.debate import create_debate
@@ -72,6 +73,23 @@ def test_an_event_takes_the_same_work_in_every_round(here: Path) -> None:
         if isinstance(event, Spoke):
             work[event.turn] = taken
     assert work["8.rebuttal.b"] == work["2.rebuttal.b"] and work["8.challenge.a"] == work["2.challenge.a"]
+
+
+def test_the_blocks_that_are_kept_are_those_of_a_page_made_anew() -> None:
+    """After each event, also where the round that was announced gives way since the debate is ended early, and where a
+    person is one of several judges, whose ballots are shown at the end."""
+    cast = {"a": ("host",), "b": ("host",), "judge": ("host", "human")}
+    for ended_early in (False, True):
+        events = played(rounds=3, cast=cast, until="2.constructive.a" if ended_early else None)
+        state, outline, sent = fold(events[:1]), blocks.Outline(), list[blocks.Block]()
+        outline.new(state)
+        while events := events[1:]:
+            state = apply(state, events[0])
+            sent += outline.new(state)
+            assert outline.blocks == blocks.Outline().new(state)
+            if ended_early and len(events) == 1 and not state.ended_after:
+                events.append(schedule.early_end(state))
+        assert len(sent) == len(set(sent)) and bool(state.ended_after) == ended_early
 
 
 def test_no_page_of_the_dashboard_is_made_in_the_event_loop(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
