@@ -16,7 +16,7 @@ from conftest import Run
 from core.folding import debated
 from corpus import for_each
 from counting import calls
-from debates import opened_event, told
+from debates import opened_event, played, told
 
 from debate_orchestrator.core import private_text, schedule, speech_rules, visible_text
 from debate_orchestrator.core.events import BriefSent, ContextFile, Event, Rejected
@@ -32,6 +32,7 @@ from debate_orchestrator.prompting import json_object
 from debate_orchestrator.prompting.briefs import brief, brief_file
 from debate_orchestrator.prompting.reply_code import ReplyCode
 from debate_orchestrator.reports import markdown, markup
+from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.reports.html import page, writer
 from debate_orchestrator.reports.html.writer import HtmlWriter
 from debate_orchestrator.util import sanitize, yaml
@@ -246,33 +247,44 @@ def test_briefs_are_made_again_up_to_a_number(digests: str) -> None:
 
 
 def test_of_a_long_speech_few_words_are_looked_at_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However long it is: no more than may be heard, and on a line no more than tell it from a reserved one."""
+    """However long it is: no more than may be heard."""
     looked: list[str] = []
 
     class Counted:
         """A pattern that counts what it finds."""
 
-        def __init__(self, pattern: re.Pattern[str]):
-            self._pattern = pattern
-
         def finditer(self, text: str) -> Iterator[re.Match[str]]:
-            return (looked.append(found[0]) or found for found in self._pattern.finditer(text))
+            return (looked.append(found[0]) or found for found in re.finditer(r"\S+", text))
 
-        def findall(self, text: str) -> list[str]:
-            return [found[0] for found in self.finditer(text)]
-
-    for module in (visible_text, speech_rules):
-        monkeypatch.setattr(module, "_WORD", Counted(module._WORD))
-    debate = debated(until="1.opening.a")
-    (turn, *_) = debate.due
-    counts = []
+    monkeypatch.setattr(visible_text, "_WORD", Counted())
     for length in (10_000, 50_000):
         assert visible_text.cut_to_length("word " * length, 2) == ("word word", length - 2)
-        reply = Reply(text="word " * length + "\ni concede, the debate\nThe end.", brief_digest="", by="x")
+    assert len(looked) == 4
+
+
+@pytest.mark.parametrize("piece", ["word ", "\n", "no\n"])
+def test_a_reserved_line_is_looked_for_in_all_lines_at_once(piece: str) -> None:
+    """However many lines a speech has, and however long they are."""
+    debate = debated(until="1.opening.a")
+    (turn, *_) = debate.due
+
+    def look(times: int) -> None:
+        reply = Reply(text=piece * times + "\n_i concede,  the debate!\nThe end.", brief_digest="", by="x")
         assert speech_rules.ignored_line(debate, turn, reply) == debate.format.lines.concede
-        counts.append(len(looked))
-        looked.clear()
-    assert counts[0] == counts[1] < 10_000
+
+    look(1)
+    assert calls(lambda: look(250_000)) <= calls(lambda: look(10))
+
+
+def test_what_a_speech_says_is_worked_out_when_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is announced later looks through no speech again."""
+    text = "We stay.\n\nI concede the debate\n\nNot at all."
+    debate = played(lambda task: text if task["turn"] == "1.opening.a" else None, until="1.rebuttal.a")
+    state = fold(debate)
+    monkeypatch.setattr(speech_rules, "visible_as_quoted", None)
+    monkeypatch.setattr(speech_rules, "without_private_working", None)
+    said = [line.text for line in announcements(state)]
+    assert 'Researcher A wrote "I CONCEDE THE DEBATE." where it does not count (1.opening.a).' in said
 
 
 @pytest.mark.parametrize("verb", ["ask a.yaml", "ask a.yaml topic=T", "run --answers a.yaml", "open --answers a.yaml"])

@@ -330,10 +330,19 @@ def test_a_refused_reply_makes_room(debate: Run, opened: dict[str, Any]) -> None
 
 def test_a_long_line_is_no_frame(debate: Run, opened: dict[str, Any]) -> None:
     """A reply that looks like a host's last line at its beginning is looked at once, however long that is."""
-    Path(opened["turns"][0]["reply"]).write_text("agentId: " + "a" * 100_000 + "\nx" * 7, encoding="utf-8")
+    Path(opened["turns"][0]["reply"]).write_text("agentId: " + "a" * 40_000 + "\nx" * 7, encoding="utf-8")
     ran = debate("step", J, "--json")
 
     assert [one["turn"] for one in ran.json["accepted"]] == ["1.opening.a"]
+
+
+def test_a_speech_of_line_breaks_is_refused(debate: Run, opened: dict[str, Any]) -> None:
+    """It has two words, and far more characters than those that it may have need."""
+    Path(opened["turns"][0]["reply"]).write_text("word" + "\n" * 250_000 + "end", encoding="utf-8")
+    ran = debate("step", J, "--json")
+
+    assert (ran.code, ran.json["accepted"]) == (2, [])
+    assert "250,007 characters in 2 words; at most 41,250 characters are taken" in str(ran.json["complaints"])
 
 
 PASTED = (

@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.events import EVENT, Declined, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.fold import apply, fold
-from debate_orchestrator.core.reply import Reply
+from debate_orchestrator.core.reply import RecordedOutcome, Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.replies import MAX_SIZE, decode, parse_reply, parse_structured
 from debate_orchestrator.util.errors import BadReply
@@ -278,6 +278,40 @@ def test_a_speech_that_is_too_short_is_asked_for_once_more() -> None:
     debate = apply(debate, spoiled("1.opening.a", "One two."))
     assert isinstance(said("One two.", debate), Spoke)
     assert isinstance(said("One two three.", held()), Spoke)
+
+
+LINE_BREAKS = "\n" * 250_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"One two {LINE_BREAKS} three.",
+        f"One two three. {LINE_BREAKS}",
+        f"{LINE_BREAKS} One two three.\n\n{DECLINE}",
+        "One two " + "three" * 1_000,
+    ],
+)
+def test_a_speech_of_too_many_characters_is_refused(text: str) -> None:
+    """However few its words are: what others would read is held to fifty characters a word, or 2,000."""
+    with pytest.raises(BadReply, match=r"1\.opening\.a: the speech has [\d,]+ characters in \d+ words; at most 2,000 "):
+        said(text, held())
+
+
+@pytest.mark.parametrize(
+    "text", [f"<thinking>{LINE_BREAKS}</thinking>One two three.", f"one two three four five six seven{LINE_BREAKS}"]
+)
+def test_what_others_do_not_hear_makes_no_speech_too_large(text: str) -> None:
+    """Private working and what is over the most words is on record alone."""
+    assert isinstance(said(text, held()), Spoke)
+
+
+def test_a_recorded_speech_is_taken_as_it_was() -> None:
+    """One that was taken when it was recorded is taken whatever its size."""
+    debate, turn = held(), held().due[0]
+    reply = Reply(text=f"One two three.{LINE_BREAKS}", brief_digest="", by="replay:x")
+    recorded = reply.model_copy(update={"recorded_outcome": RecordedOutcome()})
+    assert isinstance(parse_reply(debate, turn, recorded, None), Spoke)
 
 
 @pytest.mark.parametrize(

@@ -97,6 +97,15 @@ def test_two_people_argue_from_two_browsers(visitor: Visitor, stranger: Visitor)
     assert stranger.get(f"{links['Researcher A']}/report").status_code == 200
 
 
+def test_a_speech_of_line_breaks_is_refused(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
+    """The form says so, and keeps what was typed."""
+    _, links = begun(visitor, **{"cast.a": "human"})
+    (link,) = links.values()
+    answer = hand_in(stranger, link, text="word" + "\n" * 250_000 + "end", sure="yes")
+    assert answer.status_code == 422
+    assert "characters in 2 words; at most 41,250 characters are taken." in answer.text
+
+
 def test_a_seat_hears_nothing_early(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
     """While a person writes, what the other side says at the same time is shown neither to them nor at the dashboard:
     not on the page of the debate, in its report, beside another debate or by the search."""

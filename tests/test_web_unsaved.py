@@ -218,10 +218,10 @@ class Site:
             self.said.append(line)
         self.said.append(line)
 
-    def end(self) -> str:
-        """All that it said, once it has ended on Ctrl-C."""
+    def end(self, code: int = 130) -> str:
+        """All that it said, once it has ended with that code; 130 is that of Ctrl-C."""
         assert self.process.stderr is not None
-        assert self.process.wait(60) == 130
+        assert self.process.wait(60) == code
         return "".join([*self.said, *self.process.stderr.readlines()])
 
 
@@ -238,15 +238,34 @@ def site(how: str) -> Iterator[Site]:
         process.communicate()
 
 
-def test_the_last_line_counts_what_is_lost(here: Path) -> None:
-    """The last line of a server that Ctrl-C ends claims that all is saved only where nothing was lost."""
+ENDING = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+
+def code_of(name: str) -> int:
+    """How a server ends on a signal: a service manager takes any exit code for a failure."""
+    return 130 if name == "SIGINT" else -signal.Signals[name]
+
+
+@pytest.mark.parametrize("name", ENDING)
+def test_the_last_line_counts_what_is_lost(here: Path, name: str) -> None:
+    """The last line of a server that a signal ends claims that all is saved only where nothing was lost."""
     with site("full") as served:
         asyncio.run(start(served.port, "Is tea better than coffee?", **{"position.a": "Yes.", "position.b": "No."}))
         served.hear("can't be saved")
-        served.process.send_signal(signal.SIGINT)
-        said = served.end()
+        served.process.send_signal(signal.Signals[name])
+        said = served.end(code_of(name))
     lost = said.count("Lost: ")
     assert lost and re.search(rf"\ndebate: interrupted; {lost} answers? lost, as named above\.\n\Z", said), said
+
+
+@pytest.mark.parametrize("name", ENDING)
+def test_a_server_that_ends_says_that_all_is_saved(here: Path, name: str) -> None:
+    """In its last line, whatever signal ends it."""
+    with site("") as served:
+        served.process.send_signal(signal.Signals[name])
+        said = served.end(code_of(name))
+    assert said.endswith("\ndebate: interrupted; every reply that was accepted is saved.\n")
+    assert said.count("\n") == 2, said
 
 
 @pytest.mark.parametrize("how", ["twice", "busy"])

@@ -48,7 +48,7 @@ is: a one-sided transcript must not be judged."""
 
 _MAPS = (
     *("replies", "rejected", "rejected_since", "briefs_sent", "failed", "begun", "last_begun"),
-    *("turn_events", "speeches", "votes", "judged", "turns", "turns_reached"),
+    *("turn_events", "speeches", "ignored_lines", "votes", "judged", "turns", "turns_reached"),
 )
 """The mappings of a state that its events change."""
 _EVENTS = ("briefs_sent", "failed", "rejected", "turn_events")
@@ -352,6 +352,8 @@ def _settled(debate: DebateState, reply_event: ReplyEvent) -> DebateState:
     _own(debate.replies)[turn.id] = reply_event
     if isinstance(reply_event, Spoke | Declined):
         _own(debate.speeches)[turn.id] = speech_rules.visible_text(debate, reply_event.reply.text, turn.phase)
+        if ignored := speech_rules.ignored_line(debate, turn, reply_event.reply):
+            _own(debate.ignored_lines)[turn.id] = ignored
     if isinstance(reply_event, Spoke) and speech_rules.concedes(debate, turn, reply_event.reply):
         debate = replace(debate, conceding=debate.conceding | {turn.id})
     slot_id = schedule.slot_id_of(turn)

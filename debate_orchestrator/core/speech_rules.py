@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from itertools import islice
+from functools import lru_cache
 from typing import Any
 
 from debate_orchestrator.core.events import SPEECH_RULES, Declined, Spoke, StructuredReplyGiven
@@ -92,19 +92,22 @@ def says(debate: DebateState, line: str, turn: Turn, reply: Reply) -> bool:
 def ignored_line(debate: DebateState, turn: Turn, reply: Reply) -> str | None:
     """The reserved line that stands alone on a line of a speech, in any case and punctuation, and does not count. None
     if one counts, and under the first version of the rules, which had no such remark."""
-    reserved = [debate.format.lines.concede, debate.format.lines.decline]
     if debate.opened.speech_rules < SPEECH_RULES or not turn.speaking or turn.phase.reply != "text":
         return None
-    if any(says(debate, line, turn, reply) for line in reserved):
+    reserved = (debate.format.lines.concede, debate.format.lines.decline)
+    text = without_private_working(debate, reply.text).casefold()
+    alone = next((line for line in reserved if _alone(line).search(text)), None)
+    if alone is None or any(says(debate, line, turn, reply) for line in reserved):
         return None
-    max_words = 1 + max(len(_words(line).split()) for line in reserved)  # a line of that many words is none of them
-    lines = {_words(line, max_words) for line in without_private_working(debate, reply.text).split("\n")}
-    return next((line for line in reserved if _words(line) in lines), None)
+    return alone
 
 
-def _words(line: str, max_words: int | None = None) -> str:
-    """A line's words without case and punctuation, or its first ones."""
-    return " ".join(found[0] for found in islice(_WORD.finditer(line.casefold()), max_words))
+@lru_cache(maxsize=64)
+def _alone(line: str) -> re.Pattern[str]:
+    """What finds a line with the words of that one, whatever stands between and around them, in small letters."""
+    between = r"(?:[^\w\n]|_)"
+    words = f"{between}++".join(map(re.escape, _WORD.findall(line.casefold())))
+    return re.compile(f"^{between}*+{words}{between}*+$", re.MULTILINE)
 
 
 def declined(debate: DebateState, turn_id: str) -> bool:

@@ -139,6 +139,8 @@ class DebateState:
     """Turn id to what others hear of its speech."""
     conceding: frozenset[str] = frozenset()
     """The turns whose speech concedes the debate by the reserved line."""
+    ignored_lines: Mapping[str, str] = field(default_factory=_empty)
+    """Turn id to the reserved line in its speech that does not count."""
     votes: Mapping[str, Sequence[Vote]] = field(default_factory=_empty)
     """Slot id to its votes, absent ones among them, once the whole panel has voted there."""
     judged: Mapping[int, JudgedRound] = field(default_factory=_empty)

@@ -267,7 +267,7 @@ class Stepper:
         if turn_id not in self.state.replies:
             self._record_brief_sent(turn, turn_brief)
         if self.debate.record(event):
-            ignored = speech_rules.ignored_line(self.state, turn, reply)
+            ignored = self.state.ignored_lines.get(turn_id)
             remark = self.state.format.lines.advice(ignored) if ignored else None
             words = sanitize.count_words(speech_rules.without_private_working(self.state, text))
             changes = (event.changes if isinstance(event, StructuredReplyGiven) else ()) or None

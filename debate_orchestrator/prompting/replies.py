@@ -19,15 +19,20 @@ from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.reply_check import check
 from debate_orchestrator.core.shape import Shape, fields_asked
 from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.core.visible_text import VisibleText
 from debate_orchestrator.prompting.json_object import Found, OnlyPrivateWorking, find_object, find_with_code
 from debate_orchestrator.prompting.normalize import NormalizedReply, normalize, unwrapped
 from debate_orchestrator.prompting.reply_code import ReplyCode, needs_code, phrase
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadReply, first_few, short_repr
+from debate_orchestrator.util.numbers import plural
 
 MAX_SIZE = 256 * 1024
 """Bytes that a reply may have: about 40,000 words, eighty times what any phase asks for."""
 
+_PER_WORD, _AT_LEAST = 50, 2_000
+"""Characters that a speech may have for each word that is heard of it at most, and in any case: many times what is
+needed, also where no spaces part words. Line breaks are no words."""
 ESCAPE = "escape the quotation marks inside texts"
 _MAX_KEYS = 20
 """Unknown keys of a reply that are looked for in it."""
@@ -80,9 +85,12 @@ def parse_reply(
         return Declined(turn=turn.id, reply=reply)
     _check_text(turn.id, reply.text)
     if shape is None:
+        speech = speech_rules.visible_as_quoted(debate, reply.text, turn.phase)
+        if recorded_outcome is None:  # it was taken when it was recorded
+            _check_size(turn, speech)
         if turn.speaking and speech_rules.says(debate, debate.format.lines.decline, turn, reply):
             return Declined(turn=turn.id, reply=reply)
-        _check_speech(debate, turn, reply.text)
+        _check_speech(debate, turn, speech)
         return Spoke(turn=turn.id, reply=reply)
     if reply.ended == "cut":
         hint = "reply with the JSON object alone, and more briefly"
@@ -150,15 +158,21 @@ def _sides(debate: DebateState, turn: Turn) -> dict[str, frozenset[str]]:
     }
 
 
-def _check_speech(debate: DebateState, turn: Turn, text: str) -> None:
+def _check_size(turn: Turn, speech: VisibleText) -> None:
+    """Raises BadReply for a speech of far more characters than its words need: all who speak later would read them."""
+    size, most_words = len(speech.text), turn.phase.most_words
+    if most_words is not None and size > (most := max(_AT_LEAST, _PER_WORD * most_words)):
+        problem = f"{turn.id}: the speech has {size:,} characters in {plural(speech.words, 'word')}"
+        raise BadReply(f"{problem}; at most {most:,} characters are taken.", hint="leave out blanks and line breaks")
+
+
+def _check_speech(debate: DebateState, turn: Turn, speech: VisibleText) -> None:
     """Raises BadReply for a speech with nothing that others can hear, or, the first time, one that is too short."""
-    phase = turn.phase
-    speech = speech_rules.visible_as_quoted(debate, text, phase)
     if not speech.text.strip() and not speech.private:
         raise BadReply(f"{turn.id}: the speech has no visible character.")
     if not speech.text.strip():
         raise _only_private_working(turn.id, debate.format.private)
-    least = phase.least_words
+    least = turn.phase.least_words
     # Asked once only: a seat that has no more to say keeps its short speech.
     if least is not None and speech.words + speech.dropped < least and not debate.rejected.get(turn.id):
         problem = f"{turn.id}: the speech has {speech.words} words; at least {least} are needed."

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules, transcript_entries
@@ -11,10 +12,10 @@ from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.fold import can_end_early
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.shape import Field
-from debate_orchestrator.core.state import DebateState, spec_in
+from debate_orchestrator.core.state import DebateState, Stage, spec_in
 from debate_orchestrator.prompting.person_turns import hides_ballots
 from debate_orchestrator.reports import decision_brief, wording
-from debate_orchestrator.reports.announcements import Announcement, Announcer, decided_line
+from debate_orchestrator.reports.announcements import Announcement, Announcer, StageAnnouncements, decided_line
 from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.reports.parts import TurnReport
 from debate_orchestrator.util import model_spec
@@ -30,19 +31,73 @@ class Block(NamedTuple):
     turn: Turn | None = None
 
 
-def outline(debate: DebateState) -> Iterator[Block]:
-    """The blocks so far, without those that are hidden."""
-    for n, (stage, before, after) in enumerate(Announcer().new_stages(debate)):
-        hidden = is_hidden(debate, stage)
-        for k, line in enumerate(before):
-            yield Block(f"before-{n}-{k}", announcement=line)
-        for turn in stage:
-            if turn.id in debate.replies and not hidden and not rapporteur.is_hidden_advice(debate, turn):
-                yield Block(f"turn-{turn.id}", turn=turn)
-        for k, line in enumerate(() if hidden else after):
-            if line.kind == "issues" and line.turn in debate.turns and _lists(debate, line.turn):
-                continue  # they stand under the heading of their turn
-            yield Block(f"after-{n}-{k}", announcement=line)
+@dataclass(eq=False)
+class _StageBlocks:
+    """The blocks of a stage as far as it may be shown."""
+
+    stage: Stage
+    before: tuple[Announcement, ...] = ()
+    after: tuple[Announcement, ...] = ()
+    shown: tuple[Block, ...] = ()
+
+    def show(self, debate: DebateState) -> bool:
+        """Makes the blocks so far, without those that are hidden; whether none is to come."""
+        hidden, first, shown = is_hidden(debate, self.stage), self.stage[0].id, list[Block]()
+        shown += [Block(f"before-{first}-{k}", announcement=line) for k, line in enumerate(self.before)]
+        for turn in () if hidden else self.stage:
+            if turn.id in debate.replies and not rapporteur.is_hidden_advice(debate, turn):
+                shown.append(Block(f"turn-{turn.id}", turn=turn))
+        whole = len(shown) == len(self.before) + len(self.stage)
+        for k, line in enumerate(() if hidden else self.after):
+            # A list of issues stands under the heading of its turn.
+            if not (line.kind == "issues" and line.turn in debate.turns and _lists(debate, line.turn)):
+                shown.append(Block(f"after-{first}-{k}", announcement=line))
+        self.shown = tuple(shown)
+        return whole
+
+
+class Outline:
+    """The blocks of a debate that continues, in their order. What is shown is not worked out again, so that the work
+    for an event does not grow with the debate."""
+
+    def __init__(self) -> None:
+        self._announcer = Announcer()
+        self._stages: list[_StageBlocks] = []
+        self._to_come: list[_StageBlocks] = []
+        """Those that may get more blocks: the stage that is due, which is the last, and those of which some is hidden
+        still."""
+        self._due: _StageBlocks | None = None
+        """The stage that was due when it was last looked at."""
+
+    def new(self, debate: DebateState) -> list[Block]:
+        """The blocks since the last call, in order; on the first call, all so far."""
+        for found in self._announcer.new_stages(debate):
+            self._take(found)
+            self._due = None if all(turn.id in debate.replies for turn in found.stage) else self._stages[-1]
+        new, to_come = list[Block](), list[_StageBlocks]()
+        for stage in self._to_come:
+            before = stage.shown
+            if not stage.show(debate):
+                to_come.append(stage)
+            new += [block for block in stage.shown if block not in before]
+        self._to_come = to_come
+        return new
+
+    def _take(self, found: StageAnnouncements) -> None:
+        if self._due is not None and self._due.stage == found.stage:
+            self._due.before += found.before
+            self._due.after = found.after
+            return
+        if self._due is not None:  # the debate was ended early before it began
+            self._stages.remove(self._due)
+            self._to_come.remove(self._due)
+        self._stages.append(_StageBlocks(*found))
+        self._to_come.append(self._stages[-1])
+
+    @property
+    def blocks(self) -> list[Block]:
+        """All blocks so far, in their order."""
+        return [block for stage in self._stages for block in stage.shown]
 
 
 def _lists(debate: DebateState, turn_id: str) -> bool:
@@ -51,7 +106,7 @@ def _lists(debate: DebateState, turn_id: str) -> bool:
     return isinstance(reply_event, StructuredReplyGiven) and not model_spec.is_stand_in(reply_event.reply.by)
 
 
-def is_hidden(debate: DebateState, stage: tuple[Turn, ...]) -> bool:
+def is_hidden(debate: DebateState, stage: Stage) -> bool:
     """Whether a stage is hidden: a person still writes in it and must not hear it yet, or its ballots must not be
     seen by a person who is one of several judges."""
     if any(turn.id not in debate.replies and spec_in(debate, turn.seat) == model_spec.HUMAN for turn in stage):
@@ -78,7 +133,7 @@ def check_nothing_hidden(debate: DebateState) -> None:
 
 def all_rendered(debate: DebateState) -> str:
     """The blocks so far as HTML."""
-    return "".join(rendered(debate, block) for block in outline(debate))
+    return "".join(rendered(debate, block) for block in Outline().new(debate))
 
 
 def rendered(debate: DebateState, block: Block) -> str:

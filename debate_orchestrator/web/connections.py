@@ -64,6 +64,8 @@ class Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, end_debates: Callable[[], Awaitable[None]]):
         super().__init__(config)
         self._end_debates = end_debates
+        self.ended_by: signal.Signals | None = None
+        """The signal that began its end."""
         self._seldom = Seldom()
         take_records()
 
@@ -90,10 +92,11 @@ class Server(uvicorn.Server):
                     signal.signal(sign, handler)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Begins the end, which is bounded. A second signal changes nothing: uvicorn would leave out the application's
-        end for it, and print tracebacks of what is then cancelled."""
+        """Begins the end, which is bounded, and notes the signal: uvicorn would raise it again before the last line is
+        printed. A second signal changes nothing: uvicorn would leave out the application's end for it, and print
+        tracebacks of what is then cancelled."""
         if not self.should_exit:
-            super().handle_exit(sig, frame)
+            self.should_exit, self.ended_by = True, signal.Signals(sig)
 
     def _failed(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """Ignores accepts that fail because too many files are open: asyncio reports each one, and tries again."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote
 
@@ -18,6 +19,7 @@ from debate_orchestrator.core.fold import can_end_early
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import CLERK, DEBATING_SEATS, JUDGE, RAPPORTEUR
 from debate_orchestrator.core.settings import DEFAULT_FORMAT, SETTINGS_WITH_SOURCE, Settings
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import format_check, rejudge, start
 from debate_orchestrator.engine.api import find_risks, open_debate
 from debate_orchestrator.engine.debate import create_debate
@@ -66,6 +68,7 @@ class Dashboard:
         self._looked = 0.0
 
     def _page(self, template: str, code: int = 200, **values: Any) -> Response:
+        """A page. Like the forms below it is made in a thread: there may be many debates, or much in one."""
         tokens = {
             "form_token": self._tokens.form,
             "server_proof": self._server_proof,
@@ -88,13 +91,13 @@ class Dashboard:
         """The debates of the folder."""
         rows = await self._work(folder.listed)
         running = {row.name for row in rows if self._runs.running(f"{row.name}{JOURNAL}")}
-        return self._page("list.html.j2", rows=rows, running=running)
+        return await self._work(lambda: self._page("list.html.j2", rows=rows, running=running))
 
     async def search(self, request: Request) -> Response:
         """Where some words stand in all speeches."""
         words = request.query_params.get("q", "")[:200]
         found, more = await self._work(lambda: folder.search(words))
-        return self._page("search.html.j2", words=words, found=found, more=more)
+        return await self._work(lambda: self._page("search.html.j2", words=words, found=found, more=more))
 
     async def compare(self, request: Request) -> Response:
         """Some debates side by side."""
@@ -123,22 +126,27 @@ class Dashboard:
             self._found, self._looked = await self._work(discovery.find_models), time.monotonic()
         found = self._found
         if request.method != "POST":
-            return self._form(found, dict(request.query_params), [])
+            return await self._work(lambda: self._form(found, dict(request.query_params), []))
         sent = await form(request, self._tokens.form, self._work)
         action, form_key = sent.pop("action", "cost"), sent.pop("form_key", "")
         if action in ("format", "back"):
-            return self._form(found, sent, [])
+            return await self._work(lambda: self._form(found, sent, []))
         try:
             prepared = await self._work(lambda: prepare(sent, found))
-            risks = find_risks(prepared.settings)
+            risks = await self._work(lambda: find_risks(prepared.settings))
             if action == "start" and _agreed(sent, risks):
                 journal = await self._runs.forms.begin(form_key, lambda: self._run(prepared), sent)
                 return go_to(self._address_of(journal))
             problem = "Tick the box to agree to what this debate does, or go back." if action == "start" else ""
-            expected = await self._work(lambda: expected_cost(prepared))
+            return await self._work(lambda: self._confirmation(prepared, risks, sent, problem))
         except DebateError as error:
-            return self._form(found, sent, error.problems)
-        fields = {name: text for name, text in sent.items() if name not in ("agree", "risk")}
+            problems = error.problems
+        return await self._work(lambda: self._form(found, sent, problems))
+
+    def _confirmation(
+        self, prepared: Prepared, risks: tuple[Risk, ...], sent: dict[str, str], problem: str
+    ) -> Response:
+        """What a debate would cost and do."""
         format = format_check.load(prepared.settings.format)
         return self._page(
             "confirm.html.j2",
@@ -149,11 +157,11 @@ class Dashboard:
             derives=prepared.derives,
             rehearsal=prepared.rehearsal,
             left_out=rapporteur_note(prepared.settings, format),
-            expected=expected,
+            expected=expected_cost(prepared),
             report=prepared.files.report,
             **_shown_risks(risks),
             problem=problem,
-            fields=fields,
+            fields={name: text for name, text in sent.items() if name not in ("agree", "risk")},
         )
 
     def _form(self, found: FoundModels, sent: Mapping[str, str], problems: list[str]) -> Response:
@@ -205,39 +213,48 @@ class Dashboard:
             state, version = live.current.state, live.version
         problems = self._runs.problems(path)
         running, stopping = live is not None, live is not None and live.stopping
-        make = live.page if live else blocks.all_rendered
-        body = await self._renderings.get(("blocks", version), lambda: make(state), THIS_USER)
-        format, name = state.format, request.path_params["name"]
-        linked = LinkedDebate(name, contents.entries[0].hash)
-        files = DebateFiles.of_journal(path)
-        return self._page(
-            "debate.html.j2",
-            name=name,
-            local=of_this_machine(request.headers["host"]),
-            setup=state.opened.settings,
-            sides={side: format.name_of(side) for side in format.sides},
-            state=state,
-            running=running,
-            stopping=stopping,
-            body=body.decode(),
-            status=blocks.status(state, running=running, stopping=stopping, problems=problems),
-            seats=[
+        make = live.page if live and live.current else partial(blocks.all_rendered, state)
+        body = await self._renderings.get(("blocks", version), make, THIS_USER)
+        linked = LinkedDebate(request.path_params["name"], contents.entries[0].hash)
+
+        def shown() -> Response:
+            return self._page(
+                "debate.html.j2",
+                local=of_this_machine(request.headers["host"]),
+                running=running,
+                stopping=stopping,
+                body=body.decode(),
+                status=blocks.status(state, running=running, stopping=stopping, problems=problems),
+                reviewers=[
+                    (reviewer, f"?{reviewing.own_query(self._tokens, linked, reviewer)}", filed)
+                    for reviewer, filed in reviews.reviewer_names(DebateFiles.of_journal(path).ballots)
+                ],
+                **self._values(state, linked),
+            )
+
+        return await self._work(shown)
+
+    def _values(self, state: DebateState, linked: LinkedDebate) -> dict[str, Any]:
+        """What the page of a debate shows besides its blocks and how it runs."""
+        format, name = state.format, linked.name
+        return {
+            "name": name,
+            "setup": state.opened.settings,
+            "sides": {side: format.name_of(side) for side in format.sides},
+            "state": state,
+            "seats": [
                 (format.name_of(seat), f"/seat/{quote(name, safe='')}/{seat}/{self._tokens.seat(linked, seat)}")
                 for seat in human_seats(state)
             ],
-            hearers=[
+            "hearers": [
                 (seat, format.name_of(seat) if seat in format.sides else "the judges")
                 for seat in schedule.hearers(state)
             ],
-            can_end_early=can_end_early(state),
-            hides_turns=bool(blocks.hidden_turns(state)),
-            judged=bool(state.judges) and state.complete,
-            review=reviewing.link(self._tokens, linked),
-            reviewers=[
-                (reviewer, f"?{reviewing.own_query(self._tokens, linked, reviewer)}", filed)
-                for reviewer, filed in await self._work(lambda: reviews.reviewer_names(files.ballots))
-            ],
-        )
+            "can_end_early": can_end_early(state),
+            "hides_turns": bool(blocks.hidden_turns(state)),
+            "judged": bool(state.judges) and state.complete,
+            "review": reviewing.link(self._tokens, linked),
+        }
 
     async def stream(self, request: Request) -> Any:
         """What happens in a debate, as it happens."""
@@ -266,7 +283,7 @@ class Dashboard:
             case "continue":
                 risks = await self._work(lambda: find_risks(path))
                 if not _agreed(sent, risks):
-                    return self._consent(f"{here}/continue", risks, sent)
+                    return await self._work(lambda: self._consent(f"{here}/continue", risks, sent))
                 self._runs.start(path, lambda _, found: must_be_among(risks, found))
             case "question":
                 text, to = sent.get("question", "").strip(), sent.get("to", "")
@@ -297,11 +314,12 @@ class Dashboard:
         kept = {"judges": "\n".join(judges), "form_key": sent.get("form_key", "")}
         address = f"{self._address_of(path)}/judge"
         if not _agreed(sent, risks):
-            return self._consent(address, risks, sent, kept)
+            return await self._work(lambda: self._consent(address, risks, sent, kept))
         if any(map(model_spec.is_called, judges)) and sent.get("shown") != "yes":
-            expected = await self._work(lambda: expected_judging(path, judges))  # made of prompts that were agreed to
             kept |= {name: sent[name] for name in ("agree", "risk") if name in sent}
-            return self._page("judging.html.j2", address=address, judges=judges, expected=expected, kept=kept)
+            page = partial(self._page, "judging.html.j2", address=address, judges=judges, kept=kept)
+            # The prompts that the expectation is made of were agreed to.
+            return await self._work(lambda: page(expected=expected_judging(path, judges)))
 
         def write_journal() -> DebateFiles:
             start.must_be_callable({JUDGE: tuple(judges)})

@@ -32,6 +32,16 @@ def message(kind: str, data: Any) -> bytes:
     return f"event: {kind}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n".encode()
 
 
+def json_text(text: str) -> bytes:
+    """A text as it stands in the JSON of an event, without the quotation marks around it."""
+    return json.dumps(text, ensure_ascii=False)[1:-1].encode()
+
+
+def text_message(kind: str, texts: Iterable[bytes]) -> bytes:
+    """An event that holds one text: these, of `json_text`, behind each other."""
+    return b'event: %s\ndata: "%s"\n\n' % (kind.encode(), b"".join(texts))
+
+
 class Viewers:
     """The viewers of one debate. None of them can hold up the debate, or another viewer."""
 
@@ -43,6 +53,10 @@ class Viewers:
         """Sends an event to all."""
         if self._viewers:
             self._put(message(kind, data))
+
+    def send(self, event: bytes) -> None:
+        """The same, for an event that is made."""
+        self._put(event)
 
     def close(self) -> None:
         """Ends all streams, and every one that begins later."""

@@ -8,7 +8,6 @@ import hashlib
 import itertools
 import json
 import os
-import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -49,9 +48,10 @@ from debate_orchestrator.util.errors import (
 )
 from debate_orchestrator.util.messages import Tell, ignore
 from debate_orchestrator.util.redact import redact
-from debate_orchestrator.util.threads import in_debate_pool, to_its_end
+from debate_orchestrator.util.threads import to_its_end
 from debate_orchestrator.web import blocks, folder
 from debate_orchestrator.web.live import Viewers, message
+from debate_orchestrator.web.live_blocks import LiveBlocks
 from debate_orchestrator.web.log import tell_error, tell_line
 from debate_orchestrator.web.repeated_forms import RepeatedForms
 
@@ -201,12 +201,7 @@ class Run:
         self._shutting_down = False
         """Whether the server shuts down: pages then stay as they are, until a server runs again."""
         self._writing: dict[str, StreamedReply] = {}
-        self._shown: set[str] = set()
-        self._html: dict[str, str] = {}
-        """By id, blocks as HTML. Each is made once, however many viewers come."""
-        self._rendering = threading.Lock()
-        self._page: tuple[DebateState, bytes] | None = None
-        """The event that shows them all, and the state of which it was made."""
+        self._blocks = LiveBlocks(self.viewers)
         self._seen: DebateState | None = None
         self._version = 0
         self._flush: asyncio.TimerHandle | None = None
@@ -245,33 +240,33 @@ class Run:
             self._seen, self._version = self.current.state, next(_VERSIONS)
         return self._version
 
-    def page(self, debate: DebateState) -> str:
-        """The blocks so far as HTML."""
-        return "".join(self._rendered(debate, block) for block in blocks.outline(debate))
+    def page(self) -> str:
+        """The blocks so far as HTML, which a thread makes."""
+        return self._blocks.html()
 
     def messages_so_far(self) -> list[bytes]:
         """How things stand, for a viewer who comes now."""
         if self.current is None:
             return []
-        debate = self.current.state
-        if self._page is None or self._page[0] is not debate:
-            self._page = debate, message("page", self.page(debate))
         writing = [message("text", speech.fields()) for speech in self._writing.values() if self._may_show(speech.turn)]
-        return [self._page[1], message("status", self.status(debate)), *writing]
-
-    def _rendered(self, debate: DebateState, block: blocks.Block) -> str:
-        with self._rendering:
-            if block.id not in self._html:
-                self._html[block.id] = blocks.rendered(debate, block)
-            return self._html[block.id]
+        return [self._blocks.page(), message("status", self.status(self.current.state)), *writing]
 
     def status(self, debate: DebateState) -> str:
         """Where the debate stands, as HTML."""
         return blocks.status(debate, running=self.running, stopping=self.stopping, problems=self.problems)
 
     async def _run(self) -> None:
+        sending = asyncio.create_task(self._blocks.send())
         try:
-            await self._work()
+            try:
+                await self._work()
+            finally:
+                self.debate = None
+                self._blocks.end()
+                if self._shutting_down:
+                    sending.cancel()
+                else:
+                    await sending
         except Paused as error:
             if not self.stopping:
                 self.failure = error
@@ -280,7 +275,6 @@ class Run:
         finally:
             self._tell_failure()
             self.problems = self._found_problems()
-            self.debate = None
             if self._flush is not None:
                 self._flush.cancel()
             if not self._shutting_down:
@@ -292,8 +286,7 @@ class Run:
         """Takes every turn that can be taken from here, and writes the report when none is left."""
         with continue_debate(self.path, self._require_consent, reopening) as debate:
             self.debate, self.current = debate, debate.current
-            self._shown = {block.id for block in blocks.outline(debate.state)}
-            await in_debate_pool(lambda: self.page(debate.state))  # of a debate that goes on there may be much
+            self._blocks.take(debate.state)
             if debate.state.due:
                 must_be_callable(debate.state.cast, people=True)
             await drive(
@@ -329,10 +322,7 @@ class Run:
     def _on_event(self, debate: DebateState, event: Event) -> None:
         for turn in [turn for turn in self._writing if turn in debate.replies]:
             del self._writing[turn]
-        for block in blocks.outline(debate):
-            if block.id not in self._shown:
-                self._shown.add(block.id)
-                self.viewers.tell("block", self._rendered(debate, block))
+        self._blocks.take(debate)
         self.people.tell(debate)
         self._tell_status()
 

@@ -8,6 +8,7 @@ import contextlib
 import errno
 import html
 import secrets
+import signal
 import socket
 import threading
 import webbrowser
@@ -256,7 +257,8 @@ def _has_ipv6() -> bool:
 
 
 def _run(app: App, listening: list[socket.socket], runs: Runs, shutdown: End, ending: Callable[[], None]) -> None:
-    """Serves until it is interrupted, and then says whether any reply of the `runs` was lost."""
+    """Serves until a signal ends it, and then says whether any reply of the `runs` was lost. Raises KeyboardInterrupt
+    for Ctrl-C; any other signal is raised again."""
 
     async def end() -> None:
         ending()
@@ -276,12 +278,18 @@ def _run(app: App, listening: list[socket.socket], runs: Runs, shutdown: End, en
         timeout_keep_alive=10,
         timeout_graceful_shutdown=1,
     )
+    server = Server(config, end)
     try:
-        coroutines.run(Server(config, end).serve(sockets=listening))
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(
-            f"interrupted; {lost_sentence(runs.lost) or 'every reply that was accepted is saved.'}"
-        ) from None
+        coroutines.run(server.serve(sockets=listening))
+    except KeyboardInterrupt:  # before the server took signals
+        server.ended_by = signal.SIGINT
+    if server.ended_by is None:
+        return
+    last_words = f"interrupted; {lost_sentence(runs.lost) or 'every reply that was accepted is saved.'}"
+    if server.ended_by == signal.SIGINT:
+        raise KeyboardInterrupt(last_words)
+    tell_line(f"debate: {last_words}")
+    signal.raise_signal(server.ended_by)
 
 
 _PAGE = """\

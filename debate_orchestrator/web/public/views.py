@@ -163,7 +163,7 @@ class Views:
             outcome=outcome,
             described=one_line(described)[:300],
             rehearsal=_is_rehearsal(path),
-            body=page_state.run.page(state) if page_state.run else blocks.all_rendered(state),
+            body=page_state.run.page() if page_state.run and page_state.run.current else blocks.all_rendered(state),
             base=base,
         )
 

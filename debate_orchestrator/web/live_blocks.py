@@ -1,0 +1,66 @@
+"""The blocks of a debate that runs: each is made once, in a thread, and sent to all viewers."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from functools import partial
+
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.util.threads import in_debate_pool
+from debate_orchestrator.web import blocks
+from debate_orchestrator.web.live import Viewers, json_text, text_message
+
+
+class LiveBlocks:
+    """The blocks so far."""
+
+    def __init__(self, viewers: Viewers):
+        self._viewers = viewers
+        self._outline = blocks.Outline()
+        self._debate: DebateState | None = None
+        """The state that was taken last."""
+        self._coming = asyncio.Queue[blocks.Block | None]()
+        """Those that are to be sent; None behind the last."""
+        self._html: dict[str, str] = {}
+        """By id, those that are made, however many viewers come."""
+        self._texts: dict[str, bytes] = {}
+        """By id, the same as events hold them."""
+        self._making = threading.Lock()
+        self._page: tuple[int, bytes] | None = None
+        """How many were made, and the event that shows them all."""
+
+    def take(self, debate: DebateState) -> None:
+        """Takes the state after an event, whose new blocks are sent soon."""
+        self._debate = debate
+        for block in self._outline.new(debate):
+            self._coming.put_nowait(block)
+
+    async def send(self) -> None:
+        """Makes and sends what is taken, in its order, until `end` is called."""
+        while (block := await self._coming.get()) is not None:
+            await in_debate_pool(partial(self._made, block))
+            self._viewers.send(text_message("block", [self._texts[block.id]]))
+
+    def end(self) -> None:
+        """Nothing more is taken."""
+        self._coming.put_nowait(None)
+
+    def html(self) -> str:
+        """All of them. It is called in a thread: speeches may be long."""
+        return "".join(map(self._made, self._outline.blocks))
+
+    def page(self) -> bytes:
+        """The event that shows those that are made; the others are sent to all viewers later."""
+        if self._page is None or self._page[0] < len(self._texts):
+            made = [self._texts[block.id] for block in self._outline.blocks if block.id in self._texts]
+            self._page = len(made), text_message("page", made)
+        return self._page[1]
+
+    def _made(self, block: blocks.Block) -> str:
+        assert self._debate is not None
+        with self._making:
+            if block.id not in self._html:
+                self._html[block.id] = made = blocks.rendered(self._debate, block)
+                self._texts[block.id] = json_text(made)
+            return self._html[block.id]

@@ -1,0 +1,116 @@
+"""A debate that runs holds up nothing else in the browser, however long its speeches are."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import threading
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from counting import calls
+from debates import played
+from test_web_work import counted
+from web_visitor import visiting
+
+from debate_orchestrator.core import schedule
+from debate_orchestrator.core.events import Spoke
+from debate_orchestrator.core.fold import apply, fold
+from debate_orchestrator.engine.debate import create_debate
+from debate_orchestrator.providers import discovery
+from debate_orchestrator.reports import announcements
+from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.web import blocks, pages, runs
+
+LINE_BREAKS = "word" + "\n" * 250_000 + "end"
+
+
+def long_journal(**setup: Any) -> None:
+    """Writes the journal of a debate whose first speech is very long."""
+    stand_ins = {"a": ("rehearse",), "b": ("rehearse",), "judge": ("rehearse",)}
+    events = played(until="1.rebuttal.a", cast=stand_ins, **setup)
+    first = next(n for n, event in enumerate(events) if isinstance(event, Spoke))
+    reply = events[first].reply.model_copy(update={"text": LINE_BREAKS})  # type: ignore[union-attr]
+    events[first] = Spoke(turn="1.opening.a", reply=reply)
+    create_debate(events[0], DebateFiles.of_output("x.md"), events[1:]).journal.close()  # type: ignore[arg-type]
+
+
+def test_no_event_looks_at_earlier_speeches_again(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each turn of a debate that runs is looked at once, also one with a very long speech, and where viewers come at
+    each event. No block is made in the event loop, and all are sent in their order."""
+    long_journal(rounds=2)
+    loop_thread, made_in, real = threading.get_ident(), set[int](), blocks.rendered
+    monkeypatch.setattr(blocks, "rendered", lambda *given: made_in.add(threading.get_ident()) or real(*given))
+    looked = counted(monkeypatch, announcements, "_about")
+
+    async def ran() -> None:
+        run = runs.Runs(remembered=False).start("x.journal.jsonl", runs.written_here)
+        told, viewer, state = list[str](), run.viewers.join(), None
+        while (sent := await viewer.get()) is not None:
+            run.messages_so_far()
+            if sent.startswith(b"event: block"):
+                told += re.findall(r'id="((?:before|turn|after)-[^"]+)"', json.loads(sent.split(b"data: ", 1)[1]))
+            state = run.current and run.current.state
+        assert state is not None and state.complete, run.problems
+        assert set(looked.values()) == {1} and len(looked) == len(state.turns)
+        assert made_in and loop_thread not in made_in
+        assert told == [block.id for block in blocks.Outline().new(state)]
+
+    asyncio.run(ran())
+
+
+def test_an_event_takes_the_same_work_in_every_round(here: Path) -> None:
+    """However much was said before it."""
+    work = dict[str, int]()
+    events = played(rounds=8)
+    state, outline = fold(events[:1]), blocks.Outline()
+    for event in events[1:]:
+        state = apply(state, event)
+        taken = calls(partial(outline.new, state))
+        if isinstance(event, Spoke):
+            work[event.turn] = taken
+    assert work["8.rebuttal.b"] == work["2.rebuttal.b"] and work["8.challenge.a"] == work["2.challenge.a"]
+
+
+def test_the_blocks_that_are_kept_are_those_of_a_page_made_anew() -> None:
+    """After each event, also where the round that was announced gives way since the debate is ended early, and where a
+    person is one of several judges, whose ballots are shown at the end."""
+    cast = {"a": ("host",), "b": ("host",), "judge": ("host", "human")}
+    for ended_early in (False, True):
+        events = played(rounds=3, cast=cast, until="2.constructive.a" if ended_early else None)
+        state, outline, sent = fold(events[:1]), blocks.Outline(), list[blocks.Block]()
+        outline.new(state)
+        while events := events[1:]:
+            state = apply(state, events[0])
+            sent += outline.new(state)
+            assert outline.blocks == blocks.Outline().new(state)
+            if ended_early and len(events) == 1 and not state.ended_after:
+                events.append(schedule.early_end(state))
+        assert len(sent) == len(set(sent)) and bool(state.ended_after) == ended_early
+
+
+def test_no_page_of_the_dashboard_is_made_in_the_event_loop(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the lists nor a debate, a form or what asks for consent: each may hold very much."""
+    monkeypatch.setattr(discovery, "available", lambda *_: [])
+    long_journal(rounds=2)
+    made, real = list[str](), pages.render
+
+    def render(template: str, **values: Any) -> str:
+        in_loop = asyncio._get_running_loop() is not None
+        made.append(f"{template} in the event loop" if in_loop else template)
+        return real(template, **values)
+
+    monkeypatch.setattr(pages, "render", render)
+    with visiting() as visitor:
+        for path in ("/", "/search?q=tabs", "/new", "/debates/x", "/tournaments"):
+            assert visitor.get(path).status_code == 200, path
+        sent = {"topic": "Is tea good?", "positions.a": "Yes.", "positions.b": "No."}
+        for action in ("format", "cost"):
+            visitor.send("/new", sent | {"action": action})
+        visitor.send("/debates/x/judge", {"judges": "command:judge"})
+    made = [one for one in made if one != "block.html.j2"]
+    wanted = "list search new debate status tournaments new confirm consent"
+    assert sorted({one.removesuffix(".html.j2") for one in made}) == sorted(set(wanted.split()))
