@@ -161,6 +161,30 @@ def test_many_objects_with_the_code_take_the_work_of_a_few(around: str) -> None:
     assert taken(json_object._MAX_OWN) < 1.3 * taken(1) + 1_000
 
 
+def test_objects_are_repaired_up_to_a_number_of_characters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A repair takes the square of what it repairs, so one reply has a limit for all of its objects. What is beyond it
+    has faults, and is told."""
+    lengths, repaired = list[int](), json_object._repaired
+
+    def counted(text: str) -> dict[str, object] | None:
+        lengths.append(len(text))
+        return repaired(text)
+
+    monkeypatch.setattr(json_object, "_repaired", counted)
+    damaged = '{code: "BCDFGH", x: "%s", end_code: "BCDFGH"}\n'
+
+    def objects(text: str, many: int) -> str:
+        return "".join((damaged % text).replace(", ", "," + " " * n) for n in range(1, many + 1))
+
+    found = json_object.find_with_code(objects("y" * 3_000, 3), CODED)
+    assert [value["x"] for value, _ in found.values()] == ["y" * 3_000] * 3
+    for text in ("y", "y" * 7_900):
+        lengths.clear()
+        with pytest.raises(ValueError, match="with faults"):
+            json_object.find_with_code(objects(text, 20), CODED)
+        assert 0 < sum(lengths) <= 2 * json_object.MAX_REPAIRED_LENGTH and len(lengths) <= 8
+
+
 def test_tags_on_one_line_are_told_apart_by_one_look_at_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a line is full, what stands at its beginning is looked at once, however many tags follow."""
     looked = []

@@ -10,11 +10,12 @@ from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from weak_judges import CRITERIA, judge
 
+from debate_orchestrator.cli import probe as probe_verb
 from debate_orchestrator.core.events import BriefSent, Event, Noted, Reassigned
 from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.reply import Reply
@@ -22,6 +23,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import RoundResult
 from debate_orchestrator.engine import probe
 from debate_orchestrator.engine.probe import CONCURRENCY, ProbeCase, ProbeRun, load
+from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.prompting.replies import parse_reply as read_reply
 from debate_orchestrator.providers import rehearse
@@ -427,3 +429,26 @@ def test_what_weakens_a_scorecard_is_said() -> None:
     for shown in (scorecard.table(weak), scorecard.markdown(weak)):
         assert "Calls: 3, at least $0.50 (1 of unknown price)." in shown and "no model was called" in shown
         assert "Not finished: 1 of 1 cases are pending." in shown
+
+
+def test_the_last_line_says_how_many_answers_are_lost() -> None:
+    """Of a run that is interrupted, it says so before it says what is saved; of one that lost none, nothing."""
+
+    class Interrupted:
+        ballots = ("one", "two", "three")
+
+        def __init__(self, lost: int):
+            self.lost = lost
+
+        def pending(self) -> tuple[str, ...]:
+            return ("two", "three")
+
+        async def run(self, stop: asyncio.Event, on_event: Any, unsaved: UnsavedEvents, remember: Any) -> list[Any]:
+            stop.set()
+            unsaved.lost = self.lost
+            return []
+
+    saved = "1 of 3 ballots are saved. Run the same command again to go on with the others."
+    for lost, told in ((0, ""), (2, "2 answers lost, as named above. ")):
+        with pytest.raises(KeyboardInterrupt, match=f"^interrupted; {re.escape(told + saved)}$"):
+            asyncio.run(probe_verb._run(cast(Any, Interrupted(lost)), quiet=True))

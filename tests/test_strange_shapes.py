@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from core import test_decision as decision
@@ -17,14 +19,15 @@ from debate_orchestrator.core.events import Rejected
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.reply_check import beyond_limits, check
 from debate_orchestrator.core.schedule import shape_context
-from debate_orchestrator.core.shape import Condition, Field, Shape, ShapeContext
+from debate_orchestrator.core.shape import Condition, Field, Shape, ShapeContext, applies
 from debate_orchestrator.core.transcript_entries import as_text
+from debate_orchestrator.prompting import normalize as normalizing
 from debate_orchestrator.prompting.briefs import MAX_FORMER_LENGTH, Brief, brief
 from debate_orchestrator.prompting.normalize import normalize
 from debate_orchestrator.prompting.replies import parse_reply
 from debate_orchestrator.prompting.reply_code import ReplyCode, coded_shape, with_codes
 from debate_orchestrator.reports.rich_text import FieldText
-from debate_orchestrator.util.errors import MAX_LISTED, MAX_TOLD_LENGTH, BadReply
+from debate_orchestrator.util.errors import MAX_LISTED, MAX_TOLD_LENGTH, BadReply, short_repr
 
 CONTEXT = ShapeContext(
     sides=("a", "b"), criteria=(), least=1, most=10, rounds=1, strictness="strict", issues=("I1", "I2"), options=("x",)
@@ -94,6 +97,69 @@ STRANGE: dict[str, Shape] = {
         {f"f{n}": Field(kind="flag", only_if={f"f{m} " + "x" * 190: True for m in range(200)}) for n in range(280)}
     ),
 }
+
+
+@pytest.mark.parametrize("kind", ["choice", "choices"])
+def test_a_value_that_is_no_option_takes_no_work_for_each_option(kind: Any) -> None:
+    """A reply may hold thousands of values, and a choice a hundred options."""
+    value = [{"x": "y" if kind == "choice" else ["y"] * 10}] * 40
+    few, many = (in_lists({"x": Field(kind=kind, of=LONG.of[:count])}) for count in (3, 100))
+    reply = {"outer": [{"middle": [{"inner": value}]}]}
+
+    taken = [calls(partial(normalize, shape, reply, CONTEXT, NO_SIDES)) for shape in (few, many)]
+
+    assert 400 < taken[1] < taken[0] + 20 * len(LONG.of)
+
+
+def test_a_list_of_choices_is_read_by_its_options() -> None:
+    """A phrase that two options share means neither; another name of a draw, and of a side, means one."""
+    options = ("Yes", "yes!", "Maybe so", "tie", "a")
+    sides = {"a": frozenset({"pro"}), "b": frozenset({"con"})}
+    value = {"x": ["maybe SO", "YES", "a draw", "the Pro", "winner tie", "con", "Yes"]}
+
+    read = normalize({"x": Field(kind="choices", of=options)}, value, CONTEXT, sides)
+
+    assert read.value["x"] == ["Maybe so", "YES", "tie", "a", "tie", "con", "Yes"]
+
+
+def test_a_record_without_its_codes_takes_no_work_for_each_of_them() -> None:
+    """A record of words and decisions in turn has a code before each of the decisions; those that are missing are
+    counted, and the first are named."""
+    kinds: tuple[Any, Any] = ("text", "flag")
+    few, many = (
+        coded_shape(in_lists({f"f{n}": Field(kind=kinds[n % 2]) for n in range(count)}), CONTEXT, CODE)
+        for count in (10, 280)
+    )
+    value = {"outer": [{"middle": [{"inner": [{}] * 100}] * 5}]}
+
+    taken = [calls(partial(normalize, shape, value, CONTEXT, NO_SIDES, CODE)) for shape in (few, many)]
+    read = normalize(few, value, CONTEXT, NO_SIDES, CODE)
+
+    assert 500 < taken[1] < 1.5 * taken[0]
+    assert read.problems[0].startswith("the code of the turn is missing in 3008 places: code, end_code, ")
+
+
+def test_a_condition_takes_no_work_for_each_field_that_a_record_lacks() -> None:
+    """A field may be left out because of hundreds of others, of which a record has one."""
+    unless = {f"f{n}": True for n in range(1, 280)}
+    few, many = (Field(kind="text", unless=dict(list(unless.items())[:count])) for count in (5, 279))
+
+    assert 0 < calls(lambda: applies(many, {"f0": "It is so."})) <= calls(lambda: applies(few, {"f0": "It is so."}))
+
+
+def test_what_is_changed_is_worded_for_the_first_changes_alone() -> None:
+    """Thousands of values may be read as something else: these changes are counted."""
+    shape = in_lists({"x": Field(kind="text")})
+
+    def changes(count: int) -> list[str]:
+        reply = {"outer": [{"middle": [{"inner": [{"x": ["y" * 100]}] * count}]}]}
+        return normalize(shape, reply, CONTEXT, NO_SIDES).changes
+
+    with patch.object(normalizing, "short_repr", wraps=short_repr) as shown:
+        few, many = changes(40), changes(90)
+
+    assert few == many[:40] and many[40:] == ["and 50 more changes"]
+    assert shown.call_count == 2 * 80
 
 
 @pytest.mark.parametrize("items", [{}, {"y" * 1000: 1}, {"f1": 1, "f2": "?"}, None, []], ids=repr)

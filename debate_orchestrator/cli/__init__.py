@@ -77,7 +77,8 @@ def _run(argv: list[str] | None) -> int:
         if getattr(arguments, "insecure", False):
             print_status("debate: --insecure: keys may go over plain http, where others on the network can read them.")
         code: int = arguments.run(arguments)
-        sys.stdout.flush()
+        if code != 130:  # a terminal that was closed takes no more, which is no other end than that it was left
+            sys.stdout.flush()
         return code
     except SystemExit as usage:  # of argparse: what was asked for is printed, or what is wrong with the command line
         return int(usage.code or 0)

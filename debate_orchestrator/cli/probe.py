@@ -20,7 +20,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import budget
 from debate_orchestrator.engine import probe as probes
 from debate_orchestrator.engine.probe import ProbeCase, ProbeRun
-from debate_orchestrator.engine.retry import UnsavedEvents
+from debate_orchestrator.engine.retry import UnsavedEvents, lost_sentence
 from debate_orchestrator.providers import casting
 from debate_orchestrator.reports.scorecard import NO_BALLOT, Data, ballot_text, markdown, table
 from debate_orchestrator.setup.risks import Risk
@@ -174,7 +174,8 @@ async def _run(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
         failures = await run.run(stop, on_event, unsaved, remember)
     if stop.is_set() and run.pending():
         problems = dict.fromkeys(problem for error in failures for problem in error.problems)
-        raise KeyboardInterrupt("\n".join([*problems, f"interrupted; {_saved(run)}"]))
+        ending = " ".join(filter(None, (lost_sentence(unsaved.lost), _saved(run))))
+        raise KeyboardInterrupt("\n".join([*problems, f"interrupted; {ending}"]))
     return failures
 
 

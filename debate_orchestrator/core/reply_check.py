@@ -16,7 +16,8 @@ from debate_orchestrator.core.shape import (
     MAX_ITEMS,
     MAX_NUMBER,
     Field,
-    OncePerShape,
+    OnceForEach,
+    Shape,
     ShapeContext,
     applies,
     empty_value,
@@ -75,7 +76,7 @@ class _Checker:
 
     def __init__(self, context: ShapeContext):
         self._context = context
-        self._asked = OncePerShape(lambda shape: fields_asked(shape, context))
+        self._asked = OnceForEach[Mapping[str, Field], Shape](lambda shape: fields_asked(shape, context))
 
     @cached_property
     def _points(self) -> dict[str, Field]:

@@ -20,6 +20,7 @@ MAX_FIELDS = 300
 """Fields that a shape may have, those of its records included; a field per side counts twice."""
 MAX_NUMBER = 1_000_000
 """The largest absolute value that a number in a reply may have."""
+_K = TypeVar("_K")
 _T = TypeVar("_T")
 
 
@@ -173,19 +174,19 @@ def fields_asked(shape: Mapping[str, Field], context: ShapeContext) -> Shape:
     }
 
 
-class OncePerShape(Generic[_T]):
-    """What `make` gives for shapes, worked out once for each: a reply may have a list of the same records in thousands
-    of places."""
+class OnceForEach(Generic[_K, _T]):
+    """What `make` gives for parts of shapes, worked out once for each: a reply may have a list of the same records in
+    thousands of places."""
 
-    def __init__(self, make: Callable[[Mapping[str, Field]], _T]):
+    def __init__(self, make: Callable[[_K], _T]):
         self._make = make
-        self._made: dict[int, tuple[Mapping[str, Field], _T]] = {}
+        self._made: dict[int, tuple[_K, _T]] = {}
 
-    def __call__(self, shape: Mapping[str, Field]) -> _T:
-        """What it is for a shape, which must not change from then on."""
-        if id(shape) not in self._made:  # kept with the shape, so that its id belongs to no other
-            self._made[id(shape)] = shape, self._make(shape)
-        return self._made[id(shape)][1]
+    def __call__(self, part: _K) -> _T:
+        """What it is for a part of a shape, which must not change from then on."""
+        if id(part) not in self._made:  # kept with the part, so that its id belongs to no other
+            self._made[id(part)] = part, self._make(part)
+        return self._made[id(part)][1]
 
 
 def held_fields(fields: Mapping[str, Field], record: Mapping[str, Any]) -> Collection[str]:
@@ -203,4 +204,4 @@ def empty_value(field: Field) -> Any:
 def applies(field: Field, record: Mapping[str, Any]) -> bool:
     """Whether a field must be filled in, given the values of its sibling fields."""
     wanted = all(record.get(other) == needed for other, needed in field.only_if.items())
-    return wanted and not any(record.get(other) == barred for other, barred in field.unless.items())
+    return wanted and not any(record[other] == field.unless[other] for other in field.unless.keys() & record.keys())

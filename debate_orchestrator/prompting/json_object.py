@@ -23,16 +23,18 @@ from debate_orchestrator.util.errors import short_repr
 
 MAX_REPAIRED_LENGTH = 8_000
 """Characters of an object that is repaired; a longer one must be JSON as it stands."""
+MAX_REPAIRED_TOGETHER = 2 * MAX_REPAIRED_LENGTH
+"""Characters of the objects with the code of one reply that are repaired."""
 _MAX_NESTED, _MAX_BARE_KEYS, _MAX_STRAY_QUOTES = 32, 100, 200
 """Brackets that are open at once, keys without quotes, and quotation marks within texts, of an object to repair."""
 _MAX_STARTS = 200
 """Opening braces of a text from which an object is looked for."""
 _NEAREST = 5
 """Opening braces before a code from which its object is looked for besides."""
-_MAX_PARTS = 20
-"""Parts of a text between braces that are repaired."""
+_MAX_PLACES = 20
+"""Places of a code whose object is looked for so."""
 _MAX_OWN = 8
-"""Objects with the code, first drafts among them."""
+"""Objects with the code, first drafts among them; and as many more that are repaired."""
 
 _WHOLE_FENCE = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)\r?\n```", re.DOTALL)
 _ESCAPED_SPACE = re.compile(r"\\[nrtbf]")
@@ -174,12 +176,14 @@ def _repaired_with_code(rest: str, public: str, code: ReplyCode) -> dict[tuple[i
     was joined from two parts when the working between them was left out. Its writer wrote no such object, so it is
     skipped."""
     parts = dict.fromkeys((*_balanced(rest), *_outermost(rest), *_outermost(public)))
-    coded = [part for part in parts if part.casefold().count(code.text.casefold()) > 1][:_MAX_PARTS]
+    coded = [part for part in parts if part.casefold().count(code.text.casefold()) > 1][:_MAX_OWN]
     found: dict[tuple[int, int], tuple[str, Found]] = {}
+    left = MAX_REPAIRED_TOGETHER
     for part in coded:
         at = rest.find(part)
-        if at < 0 or _is_private(rest[:at], rest[at + len(part) :]):
+        if at < 0 or len(part) > min(left, MAX_REPAIRED_LENGTH) or _is_private(rest[:at], rest[at + len(part) :]):
             continue
+        left -= len(part)
         read = _strict_or_repaired(part)
         if read is not None and holds_code(read[0], code):
             found[at, at + len(part)] = (part, read)
@@ -315,7 +319,7 @@ def _strict_objects(text: str, near: str = "") -> list[_Part]:
     braces = [match.start() for match in re.finditer(r"\{", text)]
     starts = set(braces[:_MAX_STARTS])
     places = re.finditer(re.escape(near), text, re.IGNORECASE) if near and len(braces) > len(starts) else ()
-    for place in islice(places, _MAX_PARTS):
+    for place in islice(places, _MAX_PLACES):
         last = bisect_left(braces, place.start())
         starts.update(braces[max(0, last - _NEAREST) : last])
     for start in sorted(starts):

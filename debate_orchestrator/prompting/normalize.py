@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core.shape import (
     MAX_ITEMS,
     Field,
-    OncePerShape,
+    OnceForEach,
     Shape,
     ShapeContext,
     applies,
@@ -90,25 +90,25 @@ def normalize(
     it is."""
     normalizer = _Normalizer(shape_context, sides, code)
     record = normalizer.record(shape if code is None else coded_shape(shape, shape_context, code), value, "")
-    normalizer.problems[:0] = _one_problem(normalizer.uncoded, code)
+    normalizer.problems[:0] = _one_problem(normalizer.uncoded, normalizer.missing_codes, code)
     if code is not None and not normalizer.problems and code.count_in(value) != normalizer.codes:
         problem = "the code of the turn stands within a text or out of its places."
         normalizer.problems.append(with_hint(problem, "write it in its places alone"))
-    more = len(normalizer.changes) - MAX_CHANGES
-    changes = [*normalizer.changes[:MAX_CHANGES], *([f"and {more} more changes"] if more > 0 else [])]
+    more = normalizer.changed - len(normalizer.changes)
+    changes = [*normalizer.changes, *([f"and {more} more changes"] if more else [])]
     return NormalizedReply(record, changes, normalizer.problems, normalizer.unknown)
 
 
-def _one_problem(uncoded: Mapping[str, str], code: ReplyCode | None) -> list[str]:
-    """The places without their code, in a single sentence however many there are."""
+def _one_problem(uncoded: Mapping[str, str], missing: int, code: ReplyCode | None) -> list[str]:
+    """The places without their code, in a single sentence however many are `missing`; `uncoded` are the first."""
     if code is None or not uncoded:
         return []
-    (first, hint), *more = uncoded.items()
-    if not more:
+    first, hint = next(iter(uncoded.items()))
+    if missing == 1:
         return [with_hint(f"{first}: the code of the turn is missing here.", hint)]
-    places = listed(uncoded, most=_MAX_PLACES)
     hint = f'write "{code.text}" in each, as the keys at the end of the brief show it'
-    return [with_hint(f"the code of the turn is missing in {len(uncoded)} places: {places}.", hint)]
+    places = listed(uncoded, most=_MAX_PLACES, count=missing)
+    return [with_hint(f"the code of the turn is missing in {missing} places: {places}.", hint)]
 
 
 def unwrapped(value: Any, names: Iterable[str], called: Iterable[str] = ()) -> tuple[Any, list[str]]:
@@ -138,10 +138,18 @@ class _Wanted(NamedTuple):
     fields: Shape
     """Those that are asked for."""
     names: _Names
-    coded: list[str]
+    coded: Mapping[str, Field]
     """The fields that hold the code."""
     places: dict[str, str]
     """Field to where it is to be written."""
+
+
+class _Options(NamedTuple):
+    """What may be chosen."""
+
+    known: frozenset[str]
+    meant: Mapping[str, str]
+    """Phrases to the only option that they mean."""
 
 
 class _Normalizer:
@@ -150,34 +158,49 @@ class _Normalizer:
     def __init__(self, shape_context: ShapeContext, sides: Mapping[str, frozenset[str]], code: ReplyCode | None):
         self.shape_context, self.sides, self.code = shape_context, sides, code
         self.changes: list[str] = []
+        """The first of the changes, a line each."""
+        self.changed = 0
+        """How many changes there are."""
         self.problems: list[str] = []
         self.uncoded: dict[str, str] = {}
-        """Places without their code, with what to write there."""
+        """The first places without their code, with what to write there."""
+        self.missing_codes = 0
+        """How many places are without their code."""
         self.codes = 0
         """The places in which the code was found so far."""
         self.unknown: list[str] = []
-        self._wanted = OncePerShape(self._wanted_of)
-        self._names_of: dict[tuple[str, ...], _Names] = {}
+        self._wanted = OnceForEach(self._wanted_of)
+        self._names = OnceForEach(self._names_of)
+        self._options = OnceForEach(self._options_of)
 
     def _wanted_of(self, shape: Mapping[str, Field]) -> _Wanted:
         """What is looked up in the records of a shape."""
         fields = fields_asked(shape, self.shape_context)
-        names = [*fields]
-        coded = [name for name in names if fields[name] is CODE]
+        names = tuple(fields)
+        coded = {name: field for name, field in fields.items() if field is CODE}
         places = dict.fromkeys(names[:1], "first")
         places |= {name: f"right behind {before}" for before, name in pairwise(names)}
-        return _Wanted(fields, self._names(tuple(names)), coded, places)
+        return _Wanted(fields, self._names_of(names), coded, places)
 
-    def _names(self, names: tuple[str, ...]) -> _Names:
-        """What is looked up of an object with these keys, worked out once."""
-        if names not in self._names_of:
-            meant = {phrase(name): name for name in names}
-            meant |= {text: side for side in self.sides if side in names for text in self.sides[side]}
-            self._names_of[names] = _Names(frozenset(names), meant)
-        return self._names_of[names]
+    def _names_of(self, names: tuple[str, ...]) -> _Names:
+        """What is looked up of an object with these keys."""
+        meant = {phrase(name): name for name in names}
+        meant |= {text: side for side in self.sides if side in names for text in self.sides[side]}
+        return _Names(frozenset(names), meant)
 
-    def note(self, where: str, what: str) -> None:
-        self.changes.append(f"{where}: {what}")
+    def _options_of(self, options: tuple[str, ...]) -> _Options:
+        """What is looked up of a choice among these."""
+        meant = dict[str, set[str]]()
+        for option in options:
+            for words in (phrase(option), *_SYNONYMS.get(option, ()), *self.sides.get(option, ())):
+                meant.setdefault(words, set()).add(option)
+        return _Options(frozenset(options), {words: only for words, (only, *more) in meant.items() if not more})
+
+    def note(self, where: str, what: str, *values: Any) -> None:
+        """Counts a change, and words it if it is one of the first; `what` has braces for the values."""
+        self.changed += 1
+        if len(self.changes) < MAX_CHANGES:
+            self.changes.append(f"{where}: {what.format(*map(_shown, values))}")
 
     def record(self, shape: Mapping[str, Field], value: Any, where: str) -> Any:
         """A record with its fields by their names, and empty where they must be."""
@@ -193,23 +216,22 @@ class _Normalizer:
             keyed[name] = self._field(fields[name], keyed[name], f"{where}{name}")
         for name in held:
             if not applies(fields[name], keyed) and not _is_nested(keyed[name]):
-                vacant = empty_value(fields[name])
-                if keyed[name] != vacant:
-                    self.note(
-                        f"{where}{name}", f"{_shown(keyed[name])} read as {_shown(vacant)}, since it must be empty"
-                    )
-                keyed[name] = vacant
+                keyed[name] = self._changed(
+                    f"{where}{name}", keyed[name], empty_value(fields[name]), ", since it must be empty"
+                )
         return keyed
 
     def _without_codes(self, wanted: _Wanted, code: ReplyCode, keyed: Mapping[str, Any], where: str) -> dict[str, Any]:
         """A record without its codes; those that are missing are noted, with a problem for the first field that is
         not in its place."""
         fields, places = wanted.fields, wanted.places
-        for name in wanted.coded:
-            if code.is_text(keyed.get(name)):
-                self.codes += 1
-            else:
-                self.uncoded[f"{where}{name}"] = f'write "{name}": "{code.text}" {places[name]}'
+        found = sum(code.is_text(keyed[name]) for name in wanted.coded.keys() & keyed.keys())
+        self.codes += found
+        self.missing_codes += len(wanted.coded) - found
+        if found < len(wanted.coded) and len(self.uncoded) < _MAX_PLACES:
+            for name in wanted.coded:
+                if not code.is_text(keyed.get(name)):
+                    self.uncoded[f"{where}{name}"] = f'write "{name}": "{code.text}" {places[name]}'
         in_order, written = held_fields(fields, keyed), [name for name in keyed if name in fields]
         if moved := next((name for name, other in zip(written, in_order, strict=True) if name != other), None):
             self.problems.append(f"{where}{moved}: it is out of place; write it {places[moved]}.")
@@ -240,13 +262,14 @@ class _Normalizer:
             return self._each(keys, value, where, lambda item, at: self._single(field, item, at))
         return self._single(field, value, where)
 
-    def _each(self, keys: Sequence[str], value: Any, where: str, read: Callable[[Any, str], Any]) -> Any:
+    def _each(self, keys: tuple[str, ...], value: Any, where: str, read: Callable[[Any, str], Any]) -> Any:
         """A value for each key."""
         value = self._decoded(value, dict, where)
         if not isinstance(value, dict):
             return value
-        keyed = self._keyed(value, self._names(tuple(keys)))
-        return {key: read(item, f"{where}.{key}") if key in keys else item for key, item in keyed.items()}
+        names = self._names(keys)
+        keyed = self._keyed(value, names)
+        return {key: read(item, f"{where}.{key}") if key in names.known else item for key, item in keyed.items()}
 
     def _single(self, field: Field, value: Any, where: str) -> Any:
         match field.kind:
@@ -280,7 +303,7 @@ class _Normalizer:
         if not isinstance(value, dict):
             return value
         points = self._keyed(value, self._names(self.shape_context.criteria))
-        for name in self.shape_context.criteria:
+        for name in self.shape_context.criteria if points else ():
             if name in points and (read := _number(points[name], *self.shape_context.scale(name))) is not None:
                 points[name] = self._changed(f"{where}.{name}", points[name], read)
         return points
@@ -305,7 +328,9 @@ class _Normalizer:
         if self.code is None or not isinstance(item, str):
             return item
         if (text := text_behind(item, self.code)) is None:
-            self.uncoded[where] = f'begin it with "{self.code.text} ", as every item of the list'
+            self.missing_codes += 1
+            if len(self.uncoded) < _MAX_PLACES:
+                self.uncoded[where] = f'begin it with "{self.code.text} ", as every item of the list'
             return item
         self.codes += 1
         return text
@@ -319,7 +344,7 @@ class _Normalizer:
         if any(_SEVERAL.search(item) for item in dropped):  # a comma between two of them is missing
             return value
         for item in dropped:
-            self.note(where, f"{_shown(item)} dropped, since there is no such turn")
+            self.note(where, "{} dropped, since there is no such turn", item)
         return [turn for turn in read if turn is not None]
 
     def _turn(self, value: Any) -> str | None:
@@ -328,19 +353,16 @@ class _Normalizer:
 
     def _option(self, field: Field, value: Any) -> str | None:
         """The option that a value can only mean."""
-        options = field.of or self.shape_context.sides
-        if not isinstance(value, str) or value in options:
-            return value if isinstance(value, str) else None
+        if not isinstance(value, str):
+            return None
+        options = self._options(field.of or self.shape_context.sides)
+        if value in options.known:
+            return value
         if _UNCLEAR.search(value):
             return None
         words = phrase(value).removeprefix("winner ").removeprefix("the ")
         words = re.sub(r" (?:wins|won|is the winner)$", "", words)
-        meant = {
-            option
-            for option in options
-            if words in (phrase(option), *_SYNONYMS.get(option, ())) or words in self.sides.get(option, ())
-        }
-        return meant.pop() if len(meant) == 1 else None
+        return options.meant.get(words)
 
     def _decoded(self, value: Any, kind: type, where: str) -> Any:
         """A record or list that may have been written as JSON in a text."""
@@ -352,9 +374,9 @@ class _Normalizer:
             return value
         return self._changed(where, value, read) if isinstance(read, kind) else value
 
-    def _changed(self, where: str, old: Any, new: Any) -> Any:
+    def _changed(self, where: str, old: Any, new: Any, why: str = "") -> Any:
         if type(old) is not type(new) or old != new:
-            self.note(where, f"{_shown(old)} read as {_shown(new)}")
+            self.note(where, f"{{}} read as {{}}{why}", old, new)
         return new
 
 
@@ -366,7 +388,7 @@ def _is_nested(value: Any) -> bool:
 def _means_nothing(field: Field, value: Any) -> bool:
     """Whether an optional field is left empty in words, such as `none`."""
     if field.kind == "choice":
-        return value is False or (isinstance(value, str) and value not in field.of and phrase(value) in _NO_OPTION)
+        return value is False or (isinstance(value, str) and phrase(value) in _NO_OPTION and value not in field.of)
     return isinstance(value, str) and phrase(value) in _NOTHING
 
 

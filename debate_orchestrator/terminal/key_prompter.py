@@ -3,6 +3,7 @@ stands below."""
 
 from __future__ import annotations
 
+import errno
 import sys
 import termios
 from collections.abc import Callable
@@ -164,8 +165,12 @@ class KeyPrompter(Prompter):
         return self
 
     def __exit__(self, *raised: object) -> None:
+        """Raises Quit where a question could not be shown since the terminal is closed."""
         if self._attributes is not None:
-            termios.tcsetattr(sys.stdin, termios.TCSANOW, self._attributes)
+            with suppress(termios.error, OSError):
+                termios.tcsetattr(sys.stdin, termios.TCSANOW, self._attributes)
+        if any(isinstance(error, OSError) and error.errno == errno.EIO for error in raised):
+            raise Quit() from None
 
     def _formatted(self, lines: tuple[str | Line, ...]) -> FormattedText:
         columns = self._output.get_size().columns

@@ -67,15 +67,16 @@ def suggest(word: object, known: Iterable[str]) -> str:
     return f"Did you mean {near[0]!r}?" if near else ""
 
 
-def listed(names: Collection[str], between: str = ", ", most: int = MAX_NAMES_LENGTH) -> str:
-    """Names as a sentence has them: up to `most`, or `MAX_NAMES_LENGTH` characters, and how many more there are."""
+def listed(names: Collection[str], between: str = ", ", most: int = MAX_NAMES_LENGTH, count: int | None = None) -> str:
+    """Names as a sentence has them: up to `most`, or `MAX_NAMES_LENGTH` characters, and how many more there are. Where
+    `names` are only the first, `count` is how many there are in all."""
     told, length = list[str](), 0
     for name in islice(names, most):
         length += len(between) + len(name)
         if told and length > MAX_NAMES_LENGTH:
             break
         told.append(name)
-    left = len(names) - len(told)
+    left = (len(names) if count is None else count) - len(told)
     return between.join(told) + (f" and {left:,} more" if left else "")
 
 
