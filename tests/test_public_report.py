@@ -63,7 +63,7 @@ def test_a_public_page_shows_nothing_that_is_the_owners(here: Path) -> None:
         pages = {page: visitor.get(page).text for page in ("/", "/d/x", "/d/x/stream", "/d/x/report")}
 
     for page, text in pages.items():
-        for private in ("/srv/owner", "small-q4", "10.0.0.5", "8000", "/home", "sk-owner"):
+        for private in ("/srv/owner", "small-q4", "10.0.0.5", ":8000", "/home", "sk-owner"):
             assert private not in text, (page, private)
     report = plain(pages["/d/x/report"])
     assert (

@@ -230,8 +230,8 @@ def test_no_speech_forges_a_report_by_chance(deal: Deal, strictness: str) -> Non
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["hash", "equals", "quote", "backtick", "pipe"])
 def test_no_speech_buries_a_report(name: str) -> None:
-    """Speeches of 200 kB leave the structure as it was."""
-    text = HUGE[name]
+    """Speeches as long as an opening may be leave the structure as it was."""
+    text = HUGE[name][:40_000]
     made = report(lambda turn: text if "opening" in turn["turn"] else None, rounds=1)
 
     assert reading.headings(made) == headings(1)

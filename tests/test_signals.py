@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx2
@@ -142,7 +143,9 @@ def test_an_interrupt_at_a_step_says_how_to_go_on(sign: signal.Signals, server: 
 def test_an_interrupted_wait_says_what_is_saved(here: Path, debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A step that is interrupted while it waits for replies has lost nothing, and says so."""
     assert debate("open", *STATED, "--a=host", "--b=host", "--judge=host", "--output=r.md").code == 0
-    monkeypatch.setattr(turns_folder.time, "sleep", lambda _: signal.raise_signal(signal.SIGINT))
+    # The module's own name is replaced, since another thread may sleep meanwhile.
+    clock = SimpleNamespace(monotonic=time.monotonic, sleep=lambda _: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr(turns_folder, "time", clock)
     ran = debate("step", J, "--wait", "9")
     assert ran.code == 130 and "interrupted; every reply that was accepted is saved." in ran.err
 
