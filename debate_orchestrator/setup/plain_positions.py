@@ -48,6 +48,7 @@ _NEGATIVE = _words("no nobody none nothing neither nor never not few only hardly
 """Words of a subject that can't be negated by a `not` behind its verb."""
 _CLAUSE = _words("is are was were do does did can could will would should must may might has have had me us how why")
 """Words of a clause, which two options that are named alike do not have."""
+_SECOND_QUESTION = re.compile(r",\s*(?:and|but|if|so|when|how)\b", re.IGNORECASE)
 _SPLITS = re.compile(r"[,;:?!]|\b(?:or|and|but|because|unless|although|whether|if|than that)\b", re.IGNORECASE)
 """What may join a second sentence to a statement."""
 
@@ -124,12 +125,17 @@ def _of_choice(topic: str) -> Pair | None:
         if alone and not {first[0].lower(), second[0].lower()} <= _WITH_OBJECT:
             return None
         choices = [*first, *(second[1:] if alone else [])], second
-    elif len(first) == 2 and (len(second) == 1 or second[1].lower() in _PREPOSITIONS):
+    elif len(first) == 2 and _are_alike(first[1], second[0]) and (len(second) == 1 or plain[at + 2] in _PREPOSITIONS):
         choices = [*first, *second[1:]], [first[0], *second]
     else:
         return None
     a, b = (f"{_capital(words[0])} should {' '.join(choice)}." for choice in choices)
     return a, b
+
+
+def _are_alike(first: str, second: str) -> bool:
+    """Whether two options are surely things, names or plurals: another word may be a verb, as in "hire now or wait"."""
+    return all(word[0].isupper() for word in (first, second)) or all(word.endswith("s") for word in (first, second))
 
 
 def _of_options(topic: str) -> Pair | None:
@@ -173,10 +179,10 @@ def of_should(topic: str) -> Pair | None:
     found = _SHOULD.fullmatch(topic.strip())
     words = found[1].split() if found else []
     plain = [word.strip(",;:").lower() for word in words]
-    if "or" in plain or "not" in plain:
+    if "or" in plain or "not" in plain or _SECOND_QUESTION.search(topic):
         return None
     end = _end(words, plain)
-    if not 0 < end < len(words) or _UNSURE & {*plain[:end]} or plain[end] in ("and", "of", "in", *_UNSURE):
+    if not 0 < end < len(words) or _UNSURE & {*plain[:end]} or plain[end] in ("and", "of", "in", *_UNSURE, *_NEGATIVE):
         return None
     who, what = _capital(" ".join(words[:end])), " ".join(words[end:]).rstrip(" .!")
     return f"{who} should {what}.", f"{who} should not {what}."
