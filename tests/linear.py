@@ -25,7 +25,7 @@ from debate_orchestrator.core.mirror import Mirror
 from debate_orchestrator.core.phases import Quotes
 from debate_orchestrator.core.settings import duplicate_positions
 from debate_orchestrator.engine import transcript_file
-from debate_orchestrator.evidence import addresses, match, pages
+from debate_orchestrator.evidence import addresses, match, pages, visible
 from debate_orchestrator.evidence.fetch import RobotsRules
 from debate_orchestrator.evidence.states import NotFetched
 from debate_orchestrator.prompting import replies
@@ -123,12 +123,12 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "normalized": sanitize.normalized,
     "address": tried(addresses.parse, "{}", "http://{}/", "http://x/{}"),
     "quoted": call_errors.quote,
-    "style": lambda text: pages._is_hidden({"style": text}),
+    "style": lambda text: visible._is_hidden({"style": text}),
     "fetched page": tried(lambda text: pages.html_page(text.encode(), ""), "{}", "<p style='{}'>x", "<p>1<sup>{}"),
     "encoding": tried(lambda text: pages.decoded(text.encode(), ""), "{}", "<meta charset={}"),
     "robots": tried(lambda text: RobotsRules(text).allow("/x"), "{}", "user-agent: {}", "user-agent: *\ndisallow: {}"),
-    "evidence": lambda text: match.compare("so it is said to be and so it is", [text]),
-    "quote of evidence": lambda text: match.compare(text, ["so it is said to be and so it is"]),
+    "evidence": lambda text: match.compare("so it is said to be and so it is", text),
+    "quote of evidence": lambda text: match.compare(text, "so it is said to be and so it is"),
     "form in parts": tried(
         form_in_parts, "{}", '--x\r\na; name="{}"\r\n\r\n\r\n--x--', '--x\r\na; name="a"\r\n\r\n{}\r\n--x--'
     ),
