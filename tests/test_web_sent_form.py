@@ -17,7 +17,6 @@ from test_web_seats import begun, state, turn_of
 from web_visitor import HOST, PATIENCE, TOKENS, Visitor
 
 from debate_orchestrator import read_journal
-from debate_orchestrator.prompting.replies import MAX_SIZE
 from debate_orchestrator.util import resources
 from debate_orchestrator.web import guard, sent_form, server
 from debate_orchestrator.web.guard import LinkedDebate
@@ -47,12 +46,12 @@ def in_parts(fields: dict[str, str], boundary: str = "----WebKitFormBoundaryAaB0
 
 @pytest.mark.slow
 def test_the_longest_reply_is_taken_in_every_script(visitor: Visitor) -> None:  # noqa: F811
-    """The form of a seat sends a character as its UTF-8, so that the limit of a reply is the only one that counts."""
+    """The form of a seat sends a character as its UTF-8, so that the limit of a speech is the only one that counts."""
     _, links = begun(visitor, **{"cast.a": "human"})
     (link,) = links.values()
     turn, page = turn_of(visitor, link), visitor.get(link).text
     assert re.search(r'<form method="post" enctype="multipart/form-data"[^>]* data-draft', page)
-    speech = ("討論" * 50 + "。\r\n") * (MAX_SIZE // 103)
+    speech = ("討論" * 50 + "。\r\n") * 400
     token = link.rpartition("/")[2]
     body, kind = in_parts({"form_token": token, "turn": turn, "text": speech, "sure": "yes"})
 
