@@ -322,6 +322,7 @@ MISTAKES = [
     (YAML, "    words: 100", "    §when: {round: 4}", "round[0].when.round: 4 should be 1 to 3"),
     (YAML, "    words: 100", "    §when: {strictness: harsh}", "when.strictness: 'harsh' should be plain"),
     (YAML, "  concede: You win.", "  §concede: ''", "lines.concede: '' should be one line of text"),
+    (YAML, "  concede: You win.", '  §concede: "***"', "lines.concede: '***' has no letter and no digit"),
     (YAML, "  decline: I will not.", "  §decline: You win.", "is also the line that concedes"),
     (YAML, "{round} OF {rounds}", "§{round} OF {all}", "{all} can't be filled in; use only {round} and {rounds}"),
     # What does not hang together

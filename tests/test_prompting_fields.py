@@ -160,8 +160,8 @@ def test_what_an_answer_means() -> None:
 
 
 REFUSED_ANSWERS = [
-    (leaf("text"), "  ", "text of 1 to 20,000 characters"),
-    (leaf("text", words=2), "one two three", "at most 2 words"),
+    (leaf("text"), "  ", "^it is empty; it must be a text.$"),
+    (leaf("text", words=2), "one two three", "^it has 3 words; write at most 2.$"),
     (leaf("url"), "example.org", "the address of a page"),
     (leaf("flag"), "perhaps", "yes or no"),
     (leaf("number", least=1, most=10), "11", "a number from 1 to 10"),

@@ -19,8 +19,10 @@ from reply_codes import code_of, signed
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.reply import Reply
+from debate_orchestrator.core.shape import Field
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import brief
+from debate_orchestrator.prompting.normalize import normalize
 from debate_orchestrator.prompting.replies import parse_reply, parse_structured
 from debate_orchestrator.util.errors import BadReply
 
@@ -270,6 +272,15 @@ def test_no_character_of_a_score_is_lost(score: str) -> None:
     assert score in text
     with pytest.raises(BadReply):
         read(text, ROUND)
+
+
+def test_a_change_of_the_whole_reply_names_the_reply() -> None:
+    """A reply that is JSON within a text is read, and the line of that says what was read."""
+    changes = normalize({"sure": Field(kind="flag")}, '{"sure": true}', schedule.shape_context(ROUND, ROUND.due[0]), {})
+    assert (changes.value, changes.changes) == (
+        {"sure": True},
+        ["the reply: '{\"sure\": true}' read as {'sure': True}"],
+    )
 
 
 def test_changes_are_told_in_the_order_of_the_criteria() -> None:

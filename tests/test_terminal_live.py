@@ -138,13 +138,13 @@ def test_replies_that_will_not_do() -> None:
     shown.speak("1.opening.b", "Not so.")
     for n in (1, 2):
         shown.ask("1.verdict.judge")
-        shown.happen(Rejected(turn="1.verdict.judge", problems=(f"no JSON, {n}",), reply=reply))
+        shown.happen(Rejected(turn="1.verdict.judge", problems=(f"No JSON, {n}.", "Again."), reply=reply))
     lines = shown.close()
 
     assert "a reply that can't be taken: it is empty" in lines
     assert [line for line in lines if line.startswith("Judge Verdict")] == [
-        "Judge Verdict — Round 1: a reply that can't be taken: no JSON, 1",
-        "Judge Verdict — Round 1: a reply that can't be taken: no JSON, 2",
+        "Judge Verdict — Round 1: a reply that can't be taken: No JSON, 1. Again.",
+        "Judge Verdict — Round 1: a reply that can't be taken: No JSON, 2. Again.",
     ]
     assert lines.index("No reply counts here.") < lines.index("Round 1: no ballot counts.")
 

@@ -348,7 +348,7 @@ def _problem_line(state: DebateState, event: Rejected | CallFailed) -> str:
         why = "it is not JSON" if "reply is not JSON" in " ".join(event.problems) else "it is not what was asked for"
         return f"  {event.turn}: the reply was rejected: {why}."
     if isinstance(event, Rejected):
-        return f"  {event.turn}: the reply was rejected: {'; '.join(event.problems)}"
+        return f"  {event.turn}: the reply was rejected: {' '.join(event.problems)}"
     retry = "" if event.wait is None else f" Retried in {event.wait:.0f} s."
     return f"  {event.turn}: {event.problem}{retry}"
 

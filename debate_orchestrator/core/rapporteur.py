@@ -220,13 +220,15 @@ def sent_back(debate: DebateState) -> list[str]:
     """The problems of the decision brief that the rapporteur was told of and did not mend."""
     written = decision_brief(debate)
     replies = debate.rejected.get(written.turn, ()) if written else ()
-    before = {_unquoted(problem.partition(": ")[2]) for reply in replies for problem in reply.problems}
-    return [problem for problem in decision_brief_problems(debate) if _unquoted(problem) in before]
+    before = {_comparable(problem.partition(": ")[2]) for reply in replies for problem in reply.problems}
+    return [problem for problem in decision_brief_problems(debate) if _comparable(problem) in before]
 
 
-def _unquoted(problem: str) -> str:
-    """A problem without the claim that it quotes: earlier versions escaped every letter beyond ASCII in it."""
-    return re.sub(r" \(.*\)", "", problem)
+def _comparable(problem: str) -> str:
+    """A problem in words that all versions have for it: without the claim that it quotes, in which earlier ones escaped
+    every letter beyond ASCII, and with numbers and plurals as they wrote them (`1 items`, `1200 words`)."""
+    unquoted = re.sub(r" \(.*\)", "", problem)
+    return re.sub(r"(?<=\d),(?=\d)|(?<=\b1 item)s\b|(?<=\b1 word)s\b", "", unquoted)
 
 
 def mark_problems(debate: DebateState, reason: Mapping[str, Any]) -> list[str]:

@@ -25,6 +25,7 @@ from debate_orchestrator.core.shape import (
     held_fields,
 )
 from debate_orchestrator.util.errors import first_few, listed, short_repr
+from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import count_words
 
 MAX_TEXT_LENGTH = 20_000
@@ -44,7 +45,7 @@ def beyond_limits(shape: Mapping[str, Field], value: Mapping[str, Any], where: s
         field, held, place = shape[name], value[name], f"{where}{name}"
         if field.kind == "list" and isinstance(held, list):
             if not (field.least or 0) <= len(held) <= (field.most or MAX_ITEMS):
-                yield f"{place}: it has {len(held)} items; write {_limits(field)}."
+                yield f"{place}: it has {plural(len(held), 'item')}; write {_limits(field)}."
             for n, item in enumerate(held if field.fields else (), start=1):
                 yield from beyond_limits(field.fields, item, f"{place}[{n}].")
         elif field.kind == "record" and isinstance(held, Mapping):
@@ -52,7 +53,7 @@ def beyond_limits(shape: Mapping[str, Field], value: Mapping[str, Any], where: s
         elif field.asked_words is not None and isinstance(held, str):
             words = count_words(held)
             if words > _SPARE_FACTOR * field.asked_words:
-                yield f"{place}: it has {words} words; write at most {field.asked_words}."
+                yield _excess(place, words, "word", field.asked_words)
 
 
 def _limits(field: Field) -> str:
@@ -130,11 +131,28 @@ class _Checker:
             case "list":
                 yield from self._list(field, value, where)
             case _ if not self._fits(field, value):
-                yield _mismatch(where, value, self._expected_one(field))
+                yield from self._misfit(field, value, where)
+
+    def _misfit(self, field: Field, value: Any, where: str) -> Iterator[str]:
+        """The problem of a value of one of the plain kinds that does not fit."""
+        most_characters = {"text": MAX_TEXT_LENGTH, "url": MAX_URL_LENGTH}.get(field.kind)
+        if isinstance(value, str) and field.kind == "text" and not value.strip():
+            yield f"{where}: it is empty; it must be {self._expected_one(field)}."
+        elif isinstance(value, str) and most_characters is not None and len(value) > most_characters:
+            yield _excess(where, len(value), "character", most_characters)
+        elif isinstance(value, str) and field.kind == "text" and field.words is not None:
+            yield _excess(where, count_words(value), "word", field.words)
+        elif isinstance(value, list) and field.kind in ("choices", "turns") and len(value) > MAX_ITEMS:
+            yield _excess(where, len(value), "item", MAX_ITEMS)
+        else:
+            yield _mismatch(where, value, self._expected_one(field))
 
     def _list(self, field: Field, value: Any, where: str) -> Iterator[str]:
-        if not isinstance(value, list) or len(value) > MAX_ITEMS:
-            yield _mismatch(where, value, f"a list of at most {MAX_ITEMS}")
+        if not isinstance(value, list):
+            yield _mismatch(where, value, self._expected_one(field))
+            return
+        if len(value) > MAX_ITEMS:
+            yield _excess(where, len(value), "item", MAX_ITEMS)
             return
         for n, item in enumerate(value, start=1):
             if field.fields:
@@ -169,26 +187,24 @@ class _Checker:
         return f"an object with the keys {listed(keys)}, each {single}" if keys else single
 
     def _expected_one(self, field: Field) -> str:
-        sides, turns = self._context.sides, ", ".join(self._context.turns[:2])
+        sides = self._context.sides
+        turns = ", ".join(self._context.turns[:2])
+        example = f", such as {turns}" if turns else ", which has none yet"
         match field.kind:
-            case "text" if field.words is not None:
-                return f"text of at most {field.words} words"
-            case "text":
-                return f"text of 1 to {MAX_TEXT_LENGTH:,} characters"
+            case "text" | "number":
+                return in_words(field)
             case "url":
-                return "the address of a page, such as https://example.org/page"
+                return f"{in_words(field)}, such as https://example.org/page"
             case "flag":
                 return "true or false"
-            case "number":
-                return _number_in_words(field)
             case "choice":
                 return f"one of {listed(field.of or sides)}"
             case "choices":
                 return f"a list of any of {listed(field.of or sides)}"
             case "turn":
-                return f"the id of a turn in the transcript, such as {turns}"
+                return f"the id of a turn in the transcript{example}"
             case "turns":
-                return f"a list of turn ids from the transcript, such as {turns}"
+                return f"a list of turn ids from the transcript{example}"
             case "list":
                 return "a list"
             case "scores":
@@ -253,16 +269,27 @@ def _number(field: Field, value: Any) -> bool:
     return (field.least is None or value >= field.least) and (field.most is None or value <= field.most)
 
 
-def _number_in_words(field: Field) -> str:
-    kind = "a whole number" if field.whole else "a number"
-    bounded = field.least is not None and field.most is not None
-    return f"{kind} from {field.least:g} to {field.most:g}" if bounded else f"{kind} of at most {MAX_NUMBER:,}"
-
-
 def _all_of(value: Any, options: frozenset[str]) -> bool:
     if not isinstance(value, list) or len(value) > MAX_ITEMS or not all(isinstance(item, str) for item in value):
         return False
     return options.issuperset(value)
+
+
+def in_words(field: Field) -> str:
+    """What a text, the address of a page or a number must be, for models and people alike."""
+    match field.kind:
+        case "number":
+            least, most = (field.least, -MAX_NUMBER), (field.most, MAX_NUMBER)
+            low, high = (f"{otherwise if limit is None else limit:,.10g}" for limit, otherwise in (least, most))
+            return f"{'a whole number' if field.whole else 'a number'} from {low} to {high}"
+        case "url":
+            return "the address of a page"
+    return "a text" if field.words is None else f"a text of at most {plural(field.words, 'word')}"
+
+
+def _excess(where: str, count: int, noun: str, most: int) -> str:
+    """The problem of a value that has more of something than it may have."""
+    return f"{where}: it has {plural(count, noun)}; write at most {most:,}."
 
 
 def _mismatch(where: str, value: Any, expected: str) -> str:

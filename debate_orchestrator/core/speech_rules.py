@@ -104,10 +104,11 @@ def ignored_line(debate: DebateState, turn: Turn, reply: Reply) -> str | None:
 
 @lru_cache(maxsize=64)
 def _alone(line: str) -> re.Pattern[str]:
-    """What finds a line with the words of that one, whatever stands between and around them, in small letters."""
+    """What finds a line with the words of that one, whatever stands between and around them, in small letters. A line
+    without words, as formats had before it was refused, is never found: any blank line would be it."""
     between = r"(?:[^\w\n]|_)"
     words = f"{between}++".join(map(re.escape, _WORD.findall(line.casefold())))
-    return re.compile(f"^{between}*+{words}{between}*+$", re.MULTILINE)
+    return re.compile(f"^{between}*+{words}{between}*+$" if words else "(?!)", re.MULTILINE)
 
 
 def declined(debate: DebateState, turn_id: str) -> bool:

@@ -162,7 +162,13 @@ def _wording_problems(format: Format) -> Iterator[FormatProblem]:
         for key in ("name", "tag"):
             yield from _line_problems(("seats", seat, key), getattr(about, key))
     for key in ("concede", "decline"):
-        yield from _line_problems(("lines", key), getattr(format.lines, key))
+        line = getattr(format.lines, key)
+        yield from _line_problems(("lines", key), line)
+        if line and not any(map(str.isalnum, line)):
+            yield (
+                ("lines", key),
+                f"{short_repr(line)} has no letter and no digit, so it may stand in any speech. Use words.",
+            )
     if format.lines.concede == format.lines.decline:
         yield ("lines", "decline"), f"{short_repr(format.lines.decline)} is also the line that concedes. Use another."
     for key, names in _ANNOUNCEMENT_FIELDS.items():

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core import transcript_entries
-from debate_orchestrator.core.reply_check import check
+from debate_orchestrator.core.reply_check import check, in_words
 from debate_orchestrator.core.shape import MAX_ITEMS, Field, Shape, ShapeContext, applies, empty_value, fields_asked
 from debate_orchestrator.util.errors import BadReply, short_repr
 from debate_orchestrator.util.numbers import plural
@@ -216,10 +216,6 @@ def typed_hint(question: FormQuestion, shape_context: ShapeContext) -> str:
             return f"{plural(count, 'answer')}, one for each issue in this order: {words}; as in: {sample}"
         case "flag":
             return "yes or no"
-        case "number":
-            kind = "a whole number" if field.whole else "a number"
-            low = f" from {field.least:g}" if field.least is not None else ""
-            return kind + low + (f" to {field.most:g}" if field.most is not None else "")
         case "scores":
             scales = {"{:g} to {:g}".format(*shape_context.scale(name)) for name in shape_context.criteria}
             sample = " ".join(f"{sum(shape_context.scale(name)) // 2:g}" for name in shape_context.criteria)
@@ -228,10 +224,8 @@ def typed_hint(question: FormQuestion, shape_context: ShapeContext) -> str:
             )
         case "choice" | "turn" | "choices" | "turns":
             return ""
-        case "url":
-            return "the address of a page"
         case _:
-            return f"a text of at most {field.words} words" if field.words else "a text"
+            return in_words(field)
 
 
 def hint(question: FormQuestion, shape_context: ShapeContext) -> str:

@@ -200,7 +200,7 @@ class _Normalizer:
         """Counts a change, and words it if it is one of the first; `what` has braces for the values."""
         self.changed += 1
         if len(self.changes) < MAX_CHANGES:
-            self.changes.append(f"{where}: {what.format(*map(_shown, values))}")
+            self.changes.append(f"{where or 'the reply'}: {what.format(*map(_shown, values))}")
 
     def record(self, shape: Mapping[str, Field], value: Any, where: str) -> Any:
         """A record with its fields by their names, and empty where they must be."""

@@ -6,7 +6,7 @@ import re
 import sys
 import unicodedata
 
-from core.folding import CONCEDE, DECLINE, many, opened, reply, spoke
+from core.folding import ADVERSARIAL, CONCEDE, DECLINE, many, opened, reply, spoke
 from corpus import for_each
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from debate_orchestrator.core import speech_rules, tally
 from debate_orchestrator.core.events import Declined
 from debate_orchestrator.core.fold import apply, fold
+from debate_orchestrator.core.phases import ReservedLines
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.reserved_line import ends_with_line
 from debate_orchestrator.prompting.replies import parse_reply
@@ -362,6 +363,13 @@ def test_nothing_is_noticed_without_need(text: str) -> None:
     """A line that counts, one within a sentence and one in private working are nothing to tell about."""
     debate = fold([opened()])
     assert speech_rules.ignored_line(debate, debate.due[0], reply(text)) is None
+
+
+def test_a_line_without_words_is_never_noticed() -> None:
+    """A format of a journal may have such a line; blank lines and rules of a speech are none of it."""
+    rules = ADVERSARIAL.model_copy(update={"lines": ReservedLines(concede="***", decline="---")})
+    debate = fold([opened(rules=rules)])
+    assert speech_rules.ignored_line(debate, debate.due[0], reply("So.\n\nIt is.\n\n***\n\nSo.")) is None
 
 
 def test_the_last_of_both_lines_counts() -> None:

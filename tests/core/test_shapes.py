@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.core.json_schema import json_schema
-from debate_orchestrator.core.reply_check import MAX_TEXT_LENGTH, MAX_URL_LENGTH, check
+from debate_orchestrator.core.reply_check import MAX_TEXT_LENGTH, MAX_URL_LENGTH, beyond_limits, check
 from debate_orchestrator.core.shape import MAX_ITEMS, Condition, Field, Shape, ShapeContext, applies
 
 SHAPES = ADVERSARIAL.shapes
@@ -197,7 +197,7 @@ def test_a_dissent_names_turns_that_were_heard(turns: Any) -> None:
 @pytest.mark.parametrize(
     ("field", "value", "problem"),
     [
-        ("strongest", {"a": "", "b": "y"}, "strongest.a: '' is not text"),
+        ("strongest", {"a": "", "b": "y"}, "strongest.a: it is empty; it must be a text."),
         ("strongest", {"a": "x"}, "strongest: b is missing."),
         (
             "scores",
@@ -388,7 +388,11 @@ def test_what_is_no_page() -> None:
     for url in NO_PAGES:
         said = check(CASE, GOOD | {"url": url}, TERMS)
         assert [one.partition(":")[0] for one in said] == ["url"], url
-        assert "the address of a page, such as https://example.org/page" in said[0], url
+        assert (
+            said[0] == f"url: it has {len(url):,} characters; write at most {MAX_URL_LENGTH:,}."
+            if (isinstance(url, str) and len(url) > MAX_URL_LENGTH)
+            else "the address of a page, such as https://example.org/page" in said[0]
+        ), url
 
 
 # Lengths
@@ -401,7 +405,40 @@ def test_texts_of_so_many_words(text: str, fits: bool) -> None:
     """A text that has a most words has no more, counted between white space, and at least one."""
     said = check(CASE, GOOD | {"claim": text}, TERMS)
     assert (not said) is fits
-    assert fits or "text of at most 5 words" in said[0]
+    wanted = "it has 6 words; write at most 5." if text.strip() else "it is empty; it must be a text of at most 5 words"
+    assert fits or wanted in said[0]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "problem"),
+    [
+        (Field(kind="text", words=50), "", "it is empty; it must be a text of at most 50 words."),
+        (Field(kind="text", words=1), " \n", "it is empty; it must be a text of at most 1 word."),
+        (Field(kind="text", words=5), "x" * (MAX_TEXT_LENGTH + 1), "it has 20,001 characters; write at most 20,000."),
+        (Field(kind="text"), 7, "7 is not a text."),
+        (Field(kind="number", least=3), 2, "2 is not a number from 3 to 1,000,000."),
+        (Field(kind="number", least=3), 2_000_000, "2000000 is not a number from 3 to 1,000,000."),
+        (Field(kind="number", most=0.5), 1, "1 is not a number from -1,000,000 to 0.5."),
+        (Field(kind="number", whole=True), -2_000_000, "-2000000 is not a whole number from -1,000,000 to 1,000,000."),
+        (Field(kind="turn"), "1.x.a", "'1.x.a' is not the id of a turn in the transcript, which has none yet."),
+        (Field(kind="turns"), ["x"], "['x'] is not a list of turn ids from the transcript, which has none yet."),
+        (Field(kind="choices"), ["a"] * 101, "it has 101 items; write at most 100."),
+        (Field(kind="list"), ["x"] * 101, "it has 101 items; write at most 100."),
+        (Field(kind="list"), "x", "'x' is not a list."),
+    ],
+)  # fmt: skip
+def test_problems_are_true(field: Field, value: Any, problem: str) -> None:
+    """A problem names the limit that a value breaks, and none that it keeps."""
+    without_turns = ShapeContext(**(TERMS.model_dump() | {"turns": ()}))
+    assert check({"it": field}, {"it": value}, without_turns) == [f"it: {problem}"]
+
+
+@pytest.mark.parametrize(("count", "said"), [(1, "it has 1 item;"), (5, "it has 5 items;")])
+def test_items_are_counted_in_words(count: int, said: str) -> None:
+    """One item is no items."""
+    field = Field(kind="list", least=2, most=4)
+    (problem,) = beyond_limits({"it": field}, {"it": ["x"] * count})
+    assert problem == f"it: {said} write at least 2 and at most 4."
 
 
 # What depends on what stands beside it
@@ -444,5 +481,5 @@ def test_complaints_say_what_it_depends_on(value: dict[str, Any], said: str) -> 
 def test_what_is_missing_says_when_it_may_be_empty(name: str) -> None:
     """A field that is not there at all is asked for, with when it may be empty."""
     (said,) = check(CASE, {key: value for key, value in GOOD.items() if key != name}, TERMS)
-    assert said.startswith(f"{name}: this field is missing; it must be text of ")
+    assert said.startswith(f"{name}: this field is missing; it must be a text")
     assert said.endswith("and null otherwise.")

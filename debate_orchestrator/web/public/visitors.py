@@ -133,7 +133,7 @@ class FormError(Exception):
     """A debate that is not started: its HTTP status, and sentences by the field that they stand beside."""
 
     def __init__(self, status: int, problems: dict[str, list[str]], *, retry_after: float | None = None):
-        super().__init__("; ".join(sentence for sentences in problems.values() for sentence in sentences))
+        super().__init__(" ".join(sentence for sentences in problems.values() for sentence in sentences))
         self.status, self.problems = status, problems
         self.retry_after = None if retry_after is None else max(1, round(retry_after))
         """Seconds after which the same form may be taken; None where something in it has to change."""
