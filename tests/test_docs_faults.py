@@ -18,9 +18,10 @@ from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.storage.journal import read
 
 KEY = "sk-test-0123456789abcdef"
+PAGE = (Path(__file__).parent.parent / "docs" / "faults.md").read_text(encoding="utf-8")
 ROWS = [
     tuple(cell.strip() for cell in line.split("|")[1:4])
-    for line in (Path(__file__).parent.parent / "docs" / "faults.md").read_text(encoding="utf-8").splitlines()
+    for line in PAGE.partition("\n## Keys\n")[0].splitlines()
     if line.startswith("| ") and not line.startswith(("| fault", "| ---", "| **"))
 ]
 AGAIN, STOPS = "asked again", "stops"
@@ -276,7 +277,6 @@ def test_what_had_come_is_kept(debate: Run, server: Server) -> None:
 
 def test_the_limits_are_told() -> None:
     """The limits in the page are those that are used."""
-    page = (Path(__file__).parent.parent / "docs" / "faults.md").read_text(encoding="utf-8")
     mib, minutes = 1024 * 1024, 60
     told = [
         f"{LIMITS.answer:,} characters of text",
@@ -294,4 +294,4 @@ def test_the_limits_are_told() -> None:
         f"{LIMITS.lookup:g} seconds and {LIMITS.listing:,} bytes",
     ]
 
-    assert [one for one in told if one not in page] == []
+    assert [one for one in told if one not in PAGE] == []

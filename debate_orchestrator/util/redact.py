@@ -38,11 +38,12 @@ _SHORT = 100
 _WORD = 16
 """Characters from which on even letters alone, or digits alone, are no ordinary text."""
 _NAME = re.compile(
-    r"(?:(?:\A|_)(?:(?!(?:DON|HOC|JOC|LAC|MON|TUR|WHIS)KEY)[^_]*KEY|PAT|JWT|AUTH)|_PWD|TOKEN|SECRET|SECRET_KEY_BASE"
-    r"|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|COOKIE)S?(?:_?\d+)?\Z",
+    r"(?:(?:\A|_)(?:PAT|JWT|AUTH)|_PWD|KEY|TOKEN|SECRET|SECRET_KEY_BASE|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|COOKIE)"
+    r"S?(?:_?\d+)?\Z",
     re.I,
 )
-"""Names of variables that may hold a secret. Ordinary words end in KEY too."""
+"""Names of variables that may hold a secret. A few words end so too, such as MONKEY: what they hold has to look like a
+key."""
 _HEADERS = re.compile(r"_CUSTOM_HEADERS\Z", re.I)
 _KEYS = re.compile(r"(?:ANTHROPIC|OPENAI|OPENROUTER|OLLAMA)_(?:API_KEY|AUTH_TOKEN)|DEBATE_KEY_\w+")
 """Names of variables that keys for models are read from. They hold before the registry of providers is imported, which
@@ -77,6 +78,8 @@ _KINDS, _SYMBOLS = ("[a-z]", "[A-Z]", "[0-9]"), "[!#$%^&*+=~?]"
 """Characters of a password: three kinds that names have too, and those that are in few names."""
 _DIGIT_FIRST = re.compile("[0-9][A-Za-z]")
 """What few names have."""
+_OF_VERSIONS = {"+", "~"}
+"""Of these, the ones that versions have: `1.4.2-rc1+Build5`."""
 _LONG, _DIFFERENT = 24, 3
 """Characters from which on a password may lack one of the kinds, and how many different symbols it then has at least: a
 version or a name of a file has one or two."""
@@ -224,12 +227,13 @@ def _looks_secret(value: str) -> bool:
 
 
 def _is_password(value: str, *, wordless: bool) -> bool:
-    """Whether a value is as mixed as a password that a program made, and neither several words nor an address."""
+    """Whether a value is as mixed as a password that a program made, and neither several words, an address nor a
+    version. `wordless` says whether anything in it is no word and no number."""
     if "://" in value or len(value.split()) > 1:
         return False
     kinds, symbols = sum(re.search(kind, value) is not None for kind in _KINDS), {*re.findall(_SYMBOLS, value)}
     if kinds == len(_KINDS):
-        return bool(symbols)
+        return bool(symbols if wordless else symbols - _OF_VERSIONS)
     return kinds == 2 and wordless and len(value) >= _LONG and len(symbols) >= _DIFFERENT
 
 
