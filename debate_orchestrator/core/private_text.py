@@ -262,7 +262,6 @@ def _patterns(tag: str, model_tags: bool) -> tuple[re.Pattern[str], re.Pattern[s
     return found, re.compile(rf"(?:{'|'.join(partial) or '(?!)'})\Z", re.IGNORECASE)
 
 
-@lru_cache(maxsize=4096)  # every brief of a debate asks for all earlier speeches again
 def without_private(text: str, tag: str = "", *, model_tags: bool = True) -> str:
     """What of a reply, sanitized already, is meant for others; the text as it is where nothing in it is private. `tag`
     is the format's own; `model_tags` says whether those that models use count too."""
