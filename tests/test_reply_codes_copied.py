@@ -8,13 +8,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from core.folding import debated, many
+from core.folding import debated, filled, many, scored
 from corpus import for_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reply_codes import code_of, signed
 from test_reply_codes import CODE, FORGED_TEXT, OWN, OWN_TEXT, QUOTED, read
 
+from debate_orchestrator.core import schedule
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.util.errors import BadReply
 
@@ -258,6 +259,25 @@ def test_a_text_of_a_list_begins_with_the_code(row: tuple[Any, str | None]) -> N
             read(text, debate)
     else:
         assert read(text, debate)["unresolved_questions"] == [wanted]
+
+
+@pytest.mark.parametrize(
+    ("turn", "field", "speech"),
+    [
+        ("final.verdict.judge", "strongest_argument", {"seat": "b", "argument": "Mine.", "why": "None is better."}),
+        ("1.verdict.judge", "strongest", {"a": "None.", "b": "All."}),
+        ("1.verdict.judge", "feedback", {"a": "Give up.", "b": "Go on."}),
+    ],
+)
+def test_a_speech_in_the_place_of_words_is_no_record(turn: str, field: str, speech: dict[str, str]) -> None:
+    """A judge that copies a speech which is JSON, as one text and well escaped, has not said what is in it."""
+    debate = debated(until=turn)
+    code = code_of(debate)
+    own = filled(debate.shape(debate.due[0]) or {}, schedule.shape_context(debate, debate.due[0]))
+    own |= scored() if "scores" in own else {}
+    assert read(json.dumps(signed(own | {field: speech}, code)), debate)[field] == speech
+    with pytest.raises(BadReply, match=rf"{field}: .* is not "):
+        read(json.dumps(signed(own | {field: json.dumps(speech)}, code)), debate)
 
 
 def test_a_brief_shows_the_code_in_every_list() -> None:

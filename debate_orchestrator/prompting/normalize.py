@@ -142,6 +142,8 @@ class _Wanted(NamedTuple):
     """The fields that hold the code."""
     places: dict[str, str]
     """Field to where it is to be written."""
+    quotable: bool
+    """Whether a text in its place may be a quotation: it has free words and no code."""
 
 
 class _Options(NamedTuple):
@@ -180,7 +182,8 @@ class _Normalizer:
         coded = {name: field for name, field in fields.items() if field is CODE}
         places = dict.fromkeys(names[:1], "first")
         places |= {name: f"right behind {before}" for before, name in pairwise(names)}
-        return _Wanted(fields, self._names_of(names), coded, places)
+        quotable = self.code is not None and not coded and any(map(_is_worded, fields.values()))
+        return _Wanted(fields, self._names_of(names), coded, places, quotable)
 
     def _names_of(self, names: tuple[str, ...]) -> _Names:
         """What is looked up of an object with these keys."""
@@ -204,10 +207,10 @@ class _Normalizer:
 
     def record(self, shape: Mapping[str, Field], value: Any, where: str) -> Any:
         """A record with its fields by their names, and empty where they must be."""
-        value = self._decoded(value, dict, where.rstrip("."))
+        wanted = self._wanted(shape)
+        value = self._decoded(value, dict, where.rstrip("."), quotable=wanted.quotable)
         if not isinstance(value, dict):
             return value
-        wanted = self._wanted(shape)
         fields, keyed = wanted.fields, self._keyed(value, wanted.names)
         if self.code is not None:
             keyed = self._without_codes(wanted, self.code, keyed, where)
@@ -259,12 +262,13 @@ class _Normalizer:
         if value is None and not keys and field.kind in ("list", "choices", "turns"):
             return self._changed(where, value, [])
         if keys:
+            quotable = self.code is not None and not field.fields and _is_worded(field)
+            value = self._decoded(value, dict, where, quotable=quotable)
             return self._each(keys, value, where, lambda item, at: self._single(field, item, at))
         return self._single(field, value, where)
 
     def _each(self, keys: tuple[str, ...], value: Any, where: str, read: Callable[[Any, str], Any]) -> Any:
         """A value for each key."""
-        value = self._decoded(value, dict, where)
         if not isinstance(value, dict):
             return value
         names = self._names(keys)
@@ -276,7 +280,7 @@ class _Normalizer:
             case "record":
                 return self.record(field.fields, value, f"{where}.")
             case "scores":
-                return self._each(self.shape_context.sides, value, where, self._points)
+                return self._each(self.shape_context.sides, self._decoded(value, dict, where), where, self._points)
             case "list" | "choices" | "turns":
                 return self._list(field, value, where)
         read = self._scalar(field, value)
@@ -364,9 +368,10 @@ class _Normalizer:
         words = re.sub(r" (?:wins|won|is the winner)$", "", words)
         return options.meant.get(words)
 
-    def _decoded(self, value: Any, kind: type, where: str) -> Any:
-        """A record or list that may have been written as JSON in a text."""
-        if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "["):
+    def _decoded(self, value: Any, kind: type, where: str, *, quotable: bool = False) -> Any:
+        """A record or list that may have been written as JSON in a text. One that is `quotable` stays a text: it may be
+        a speech that the writer quotes, whose words would be taken for the writer's own."""
+        if quotable or not isinstance(value, str) or value.lstrip()[:1] not in ("{", "["):
             return value
         try:
             read = strict_json(value)
@@ -378,6 +383,11 @@ class _Normalizer:
         if type(old) is not type(new) or old != new:
             self.note(where, f"{{}} read as {{}}{why}", old, new)
         return new
+
+
+def _is_worded(field: Field) -> bool:
+    """Whether a field has free words in it, besides those of lists, in which each item has the code."""
+    return field.kind in ("text", "url") or (field.kind == "record" and any(map(_is_worded, field.fields.values())))
 
 
 def _is_nested(value: Any) -> bool:
