@@ -240,8 +240,8 @@ class Run:
             self._seen, self._version = self.current.state, next(_VERSIONS)
         return self._version
 
-    def page(self) -> str:
-        """The blocks so far as HTML, which a thread makes."""
+    def blocks_html(self) -> Callable[[], str]:
+        """What makes the HTML of the blocks as they are now; it is called in a thread."""
         return self._blocks.html()
 
     def messages_so_far(self) -> list[bytes]:
