@@ -309,7 +309,7 @@ class Run:
 
     def _found_problems(self) -> list[str]:
         """What viewers are told of the failure, and of what waits for room in the journal or is lost."""
-        unsaved, failure = list(self.unsaved.unsaved.values()), self.failure
+        unsaved, failure = self.unsaved.sentences, self.failure
         if unsaved and isinstance(failure, DebateError | None):
             failure = JournalWriteError([*(failure.problems if failure else ()), *unsaved])
         return self._explain(failure) if failure else []
