@@ -15,6 +15,7 @@ from debate_orchestrator.setup.answers import SETTING_TEXTS, from_text, make_set
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.errors import DebateError
+from debate_orchestrator.util.messages import and_joined
 from debate_orchestrator.web import folder
 
 _OWN_FIELDS = ("topic", "positions", "format", "cast", "output", "one_agent", "sources", "rounds")
@@ -129,10 +130,12 @@ def answers_of(sent: Mapping[str, str], format: Format, found: FoundModels) -> d
 
 
 def _cast(sent: Mapping[str, str], seat: str, format: Format, found: FoundModels) -> list[str]:
-    """Who takes a seat: the models that were typed, else the one that was chosen, as often as the format has judges."""
+    """Who takes a seat: the models that were typed, else the one that was chosen, as often as the format has judges. A
+    stand-in that names no model stands for the default one, as in `debate run`."""
     typed = [line.strip() for line in sent.get(f"other.{seat}", "").splitlines() if line.strip()]
     chosen = sent.get(f"cast.{seat}") or default_of(seat, found)
-    return typed or [chosen] * (format.panel if seat == JUDGE else 1)
+    specs = typed or [chosen] * (format.panel if seat == JUDGE else 1)
+    return [_stand_in(seat, found) if spec == model_spec.REHEARSE else spec for spec in specs]
 
 
 class Prepared(NamedTuple):
@@ -164,10 +167,16 @@ def prepare(sent: Mapping[str, str], found: FoundModels) -> Prepared:
 def expected_cost(prepared: Prepared) -> str:
     """What the debate is expected to take, in a sentence. It is played through for that, which takes a while."""
     settings = prepared.settings
-    if not prepared.rehearsal and not any(map(model_spec.is_called, model_spec.specs_of(settings.cast))):
+    specs = map(model_spec.unrehearsed, model_spec.specs_of(settings.cast))
+    called = list(dict.fromkeys(model_spec.public_name(spec) for spec in specs if model_spec.is_called(spec)))
+    if not called and prepared.rehearsal:
+        return "nothing: it is a rehearsal. What the real debate takes is not known: its stand-ins name no model"
+    if not called:
         return "nothing: no model is called"
     found = start.estimate_before_positions(settings) or estimate(start.make_opened(settings)).sentence()
-    return f"nothing: it is a rehearsal. The real debate: {found}" if prepared.rehearsal else found
+    if prepared.rehearsal:
+        return f"nothing: it is a rehearsal. The real debate, with {and_joined(called)}: {found}"
+    return found
 
 
 def by_field(problems: list[str], known: Callable[[str], bool]) -> dict[str, list[str]]:
