@@ -14,17 +14,15 @@ import pytest
 from counting import calls
 from debates import played
 from test_web_work import counted
-from web_visitor import visiting
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Spoke
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.debate import create_debate
-from debate_orchestrator.providers import discovery
 from debate_orchestrator.reports import announcements
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.web import blocks, pages, runs
+from debate_orchestrator.web import blocks, runs
 from debate_orchestrator.web.live import Viewers
 from debate_orchestrator.web.live_blocks import LiveBlocks
 
@@ -163,27 +161,3 @@ def test_a_block_that_fails_to_render_ends_no_debate(
     assert ballots == re.findall(r'id=\\"([^"]+)\\" class=\\"said warning missing\\">This part can', told)
     assert 'id=\\"turn-1.opening.b\\" class=\\"speech b' in told
     assert "no ballot can be shown" in capsys.readouterr().err
-
-
-def test_no_page_of_the_dashboard_is_made_in_the_event_loop(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither the lists nor a debate, a form or what asks for consent: each may hold very much."""
-    monkeypatch.setattr(discovery, "available", lambda *_: [])
-    long_journal(rounds=2)
-    made, real = list[str](), pages.render
-
-    def render(template: str, **values: Any) -> str:
-        in_loop = asyncio._get_running_loop() is not None
-        made.append(f"{template} in the event loop" if in_loop else template)
-        return real(template, **values)
-
-    monkeypatch.setattr(pages, "render", render)
-    with visiting() as visitor:
-        for path in ("/", "/search?q=tabs", "/new", "/debates/x", "/tournaments"):
-            assert visitor.get(path).status_code == 200, path
-        sent = {"topic": "Is tea good?", "positions.a": "Yes.", "positions.b": "No."}
-        for action in ("format", "cost"):
-            visitor.send("/new", sent | {"action": action})
-        visitor.send("/debates/x/judge", {"judges": "command:judge"})
-    made = [one for one in made if one != "block.html.j2"]
-    wanted = "list search new debate status tournaments new confirm consent"
-    assert sorted({one.removesuffix(".html.j2") for one in made}) == sorted(set(wanted.split()))

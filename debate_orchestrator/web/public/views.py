@@ -80,20 +80,20 @@ class Views:
         https, rules, visitor = is_https(request.scope), self._site.rules, self._limiter.pseudonym(request.scope)
         rows = await self._renderings.shared("recent", self._recent, visitor) if rules.listed else []
         held = visitors.held_cookie(request.scope) or secrets.token_urlsafe(32)
-        response = html_response(
-            "public/home.html.j2",
-            error.status if error else 200,
-            site=rules.title,
-            rules=rules,
-            most_rounds=max(offer.rounds for offer in rules.offers.values()),
-            longest=MAX_TOPIC_LENGTH,
-            sent=sent,
-            problems=error.problems if error else {},
-            form_token=visitors.form_token(held),
-            form_key=secrets.token_hex(16),
-            rows=rows,
-            base=_base(request),
-        )
+        values = {
+            "site": rules.title,
+            "rules": rules,
+            "most_rounds": max(offer.rounds for offer in rules.offers.values()),
+            "longest": MAX_TOPIC_LENGTH,
+            "sent": sent,
+            "problems": error.problems if error else {},
+            "form_token": visitors.form_token(held),
+            "form_key": secrets.token_hex(16),
+            "rows": rows,
+            "base": _base(request),
+        }
+        status = error.status if error else 200
+        response = await self._renderings.run(lambda: html_response("public/home.html.j2", status, **values), visitor)
         name = visitors.cookie_name(https=https)
         response.set_cookie(name, held, httponly=True, samesite="lax", secure=https, path="/", max_age=7 * 86_400)
         if error and error.retry_after is not None:
