@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import shutil
+import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from urllib.parse import unquote
 import contests
 import jinja2
 import pytest
+from debates import opened_event
 from public_site import TOPIC, visiting_public
 from starlette.routing import BaseRoute, Mount, Route, compile_path
 from starlette.testclient import TestClient
@@ -25,11 +27,14 @@ from test_web_work import EXAMPLE
 from web_visitor import HOST, TOKENS, visiting
 
 from debate_orchestrator import read_journal
+from debate_orchestrator.engine.debate import create_debate
+from debate_orchestrator.engine.floor import audience_question
 from debate_orchestrator.providers import discovery
+from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.web import runs
 from debate_orchestrator.web.guard import LinkedDebate
 from debate_orchestrator.web.public.views import create_app as create_app_of
 from debate_orchestrator.web.server import create_app
-
 
 IN_LOOP = " in the event loop"
 LINES = ("status.html.j2", "public/status.html.j2")
@@ -143,3 +148,66 @@ def test_no_page_of_a_public_site_is_made_in_the_event_loop(here: Path, made: li
             visitor.get(path)
         all_visited(leaves(create_app_of(visitor.site, [HOST])._app.routes), asked)  # type: ignore[attr-defined]
     assert {name for name in made if name.endswith(IN_LOOP)} <= {f"{line}{IN_LOOP}" for line in LINES} and made
+
+
+def test_a_journal_that_is_opened_holds_up_nothing(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be long, and a thread reads it; a question from the floor that comes meanwhile waits, and is taken."""
+    cast = {"a": ("human",), "b": ("human",), "judge": ("rehearse",)}
+    create_debate(opened_event(cast=cast), DebateFiles.of_journal("x.journal.jsonl")).journal.close()
+    begun_, gate, real = threading.Event(), threading.Event(), runs.continue_debate
+
+    def slow(*given: Any) -> Any:
+        begun_.set()
+        assert gate.wait(60)
+        return real(*given)
+
+    async def asked() -> None:
+        served = runs.Runs(remembered=False)
+        run = served.start("x.journal.jsonl", runs.written_here)
+        async with asyncio.timeout(60):
+            while not begun_.is_set():
+                await asyncio.sleep(0.01)
+            question = asyncio.ensure_future(served.record(run.path, lambda debate: audience_question(debate, "Why?")))
+            await asyncio.sleep(0.05)
+            assert not question.done() and run.debate is None
+            gate.set()
+            await question
+            assert run.current is not None and [one.question for one in run.current.state.questions] == ["Why?"]
+            await served.shutdown()
+
+    monkeypatch.setattr(runs, "continue_debate", slow)
+    watchdog = threading.Timer(30, gate.set)  # an event loop that is held up could not set it
+    watchdog.start()
+    try:
+        asyncio.run(asked())
+    finally:
+        watchdog.cancel()
+
+
+def test_a_server_that_ends_while_a_journal_is_opened_lets_it_go(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The end waits for the thread, calls no seat, and the next server gets the journal."""
+    cast = {"a": ("rehearse",), "b": ("rehearse",), "judge": ("rehearse",)}
+    create_debate(opened_event(cast=cast), DebateFiles.of_journal("x.journal.jsonl")).journal.close()
+    begun_, gate, real = threading.Event(), threading.Event(), runs.continue_debate
+
+    def slow(*given: Any) -> Any:
+        begun_.set()
+        assert gate.wait(60)
+        return real(*given)
+
+    async def ended() -> None:
+        served = runs.Runs(remembered=False)
+        served.start("x.journal.jsonl", runs.written_here)
+        async with asyncio.timeout(60):
+            while not begun_.is_set():
+                await asyncio.sleep(0.01)
+            ending = asyncio.ensure_future(served.shutdown())
+            await asyncio.sleep(0.5)  # until its task is cancelled
+            assert not ending.done()
+            gate.set()
+            await ending
+
+    monkeypatch.setattr(runs, "continue_debate", slow)
+    asyncio.run(ended())
+    assert len(read_journal("x.journal.jsonl").events) == 1
+    real("x.journal.jsonl", runs.written_here).journal.close()

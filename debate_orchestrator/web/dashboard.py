@@ -247,9 +247,9 @@ class Dashboard:
                 self._runs.start(path, lambda _, found: must_be_among(risks, found))
             case "question":
                 text, to = sent.get("question", "").strip(), sent.get("to", "")
-                self._runs.record(path, lambda debate: audience_question(debate, text, (to,) if to else ()))
+                await self._runs.record(path, lambda debate: audience_question(debate, text, (to,) if to else ()))
             case "close":
-                self._runs.record(path, schedule.early_end)
+                await self._runs.record(path, schedule.early_end)
             case "judge":
                 return await self._judge(path, sent)
             case _:

@@ -167,7 +167,8 @@ def prepare(sent: Mapping[str, str], found: FoundModels) -> Prepared:
 def expected_cost(prepared: Prepared) -> str:
     """What the debate is expected to take, in a sentence. It is played through for that, which takes a while."""
     settings = prepared.settings
-    specs = map(model_spec.unrehearsed, model_spec.specs_of(settings.cast))
+    specs = model_spec.specs_of(settings.cast)
+    specs = [*map(model_spec.unrehearsed, specs)] if prepared.rehearsal else specs
     called = list(dict.fromkeys(model_spec.public_name(spec) for spec in specs if model_spec.is_called(spec)))
     if not called and prepared.rehearsal:
         return "nothing: it is a rehearsal. What the real debate takes is not known: its stand-ins name no model"
