@@ -4,6 +4,7 @@ something. No file that it opens takes the place of the stream."""
 from __future__ import annotations
 
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -144,3 +145,20 @@ def test_a_reply_from_a_closed_stdin_is_refused(debate: Run, here: Path) -> None
 
     assert told.returncode == 2 and "1.opening.a" in told.stderr and "Traceback" not in told.stderr
     assert Path("debate-report.journal.jsonl").read_bytes() == before
+
+
+@pytest.mark.parametrize("how", ["read", "closed", "left"])
+def test_a_server_is_interrupted_wherever_its_stderr_goes(how: str, here: Path) -> None:
+    """Its exit code is the same where stderr is read, was closed at its start, or is a pipe that no program reads any
+    more."""
+    shell = ["sh", "-c", f'exec "$@" {"2>&-" if how == "closed" else ""}', "sh", *MAIN]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(
+        [*shell, "serve", "--port", "0", "--no-browser"], stdin=subprocess.DEVNULL, **pipes
+    ) as served:
+        assert served.stdout is not None and served.stderr is not None
+        assert served.stdout.readline().startswith(b"http://")
+        if how == "left":
+            served.stderr.close()
+        served.send_signal(signal.SIGINT)
+        assert served.wait(60) == 130

@@ -14,16 +14,17 @@ import pytest
 from counting import calls
 from debates import played
 from test_web_work import counted
-from web_visitor import visiting
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Spoke
 from debate_orchestrator.core.fold import apply, fold
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.debate import create_debate
-from debate_orchestrator.providers import discovery
 from debate_orchestrator.reports import announcements
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.web import blocks, pages, runs
+from debate_orchestrator.web import blocks, runs
+from debate_orchestrator.web.live import Viewers
+from debate_orchestrator.web.live_blocks import LiveBlocks
 
 LINE_BREAKS = "word" + "\n" * 250_000 + "end"
 
@@ -92,25 +93,71 @@ def test_the_blocks_that_are_kept_are_those_of_a_page_made_anew() -> None:
         assert len(sent) == len(set(sent)) and bool(state.ended_after) == ended_early
 
 
-def test_no_page_of_the_dashboard_is_made_in_the_event_loop(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither the lists nor a debate, a form or what asks for consent: each may hold very much."""
-    monkeypatch.setattr(discovery, "available", lambda *_: [])
-    long_journal(rounds=2)
-    made, real = list[str](), pages.render
+def ended_early(*, after: bool) -> tuple[DebateState, DebateState]:
+    """A debate whose second round is announced, and the same once it is ended before that round; with the phases
+    `after` the rounds or without any."""
+    events = played(rounds=3, until="2.constructive.a")
+    if not after:
+        format = events[0].format.model_copy(update={"after": ()})  # type: ignore[union-attr]
+        events[0] = events[0].model_copy(update={"format": format})
+    state = fold(events)
+    return state, apply(state, schedule.early_end(state))
 
-    def render(template: str, **values: Any) -> str:
-        in_loop = asyncio._get_running_loop() is not None
-        made.append(f"{template} in the event loop" if in_loop else template)
-        return real(template, **values)
 
-    monkeypatch.setattr(pages, "render", render)
-    with visiting() as visitor:
-        for path in ("/", "/search?q=tabs", "/new", "/debates/x", "/tournaments"):
-            assert visitor.get(path).status_code == 200, path
-        sent = {"topic": "Is tea good?", "positions.a": "Yes.", "positions.b": "No."}
-        for action in ("format", "cost"):
-            visitor.send("/new", sent | {"action": action})
-        visitor.send("/debates/x/judge", {"judges": "command:judge"})
-    made = [one for one in made if one != "block.html.j2"]
-    wanted = "list search new debate status tournaments new confirm consent"
-    assert sorted({one.removesuffix(".html.j2") for one in made}) == sorted(set(wanted.split()))
+@pytest.mark.parametrize("after", [True, False])
+def test_the_banner_of_a_round_that_is_not_held_is_taken_back(after: bool) -> None:
+    """Those who watch are told, and those who come later are not shown it."""
+    state, ended = ended_early(after=after)
+
+    async def told() -> list[bytes]:
+        viewers = Viewers()
+        viewer, live = viewers.join(), LiveBlocks(viewers)
+        for taken in (state, ended):
+            live.take(taken)
+        live.end()
+        await live.send()
+        assert "ROUND 2" not in live.page().decode() and "ROUND 2" not in live.html()()
+        assert live.html()() == blocks.all_rendered(ended)
+        return [viewer.get_nowait() or b"" for _ in range(viewer.qsize())]
+
+    messages = asyncio.run(told())
+    banner = next(n for n, sent in enumerate(messages) if b"ROUND 2" in sent)
+    gone = [sent for sent in messages[banner:] if sent.startswith(b"event: gone")]
+    (id,) = (json.loads(sent.split(b"data: ", 1)[1]) for sent in gone)
+    assert f'id=\\"{id}\\"' in messages[banner].decode()
+
+
+def test_the_blocks_of_a_page_are_those_of_the_time_when_it_was_asked_for() -> None:
+    """A thread makes it, while the debate goes on."""
+    events = played(rounds=1)
+    live = LiveBlocks(Viewers())
+    live.take(before := fold(events[:-2]))
+    html = live.html()
+    live.take(fold(events))
+    assert html() == blocks.all_rendered(before) != live.html()()
+
+
+def test_a_block_that_fails_to_render_ends_no_debate(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The owner is told why, and a sentence stands in the place of the block; all others are shown."""
+    long_journal(rounds=1)
+
+    def broken(*_: Any) -> Any:
+        raise ZeroDivisionError("no ballot can be shown")
+
+    async def ran() -> tuple[str, DebateState]:
+        run = runs.Runs(remembered=False).start("x.journal.jsonl", runs.written_here)
+        viewer, told = run.viewers.join(), list[bytes]()
+        while (sent := await viewer.get()) is not None:
+            told.append(sent)
+        assert run.current is not None and run.current.state.complete
+        assert run.failure is None and not run.problems
+        return b"".join(told).decode(), run.current.state
+
+    monkeypatch.setattr(blocks, "_ballot", broken)
+    told, state = asyncio.run(ran())
+    ballots = [f"turn-{turn.id}" for turn in state.turns.values() if turn.judging]
+    assert ballots == re.findall(r'id=\\"([^"]+)\\" class=\\"said warning missing\\">This part can', told)
+    assert 'id=\\"turn-1.opening.b\\" class=\\"speech b' in told
+    assert "no ballot can be shown" in capsys.readouterr().err

@@ -67,6 +67,26 @@ def test_a_form_that_comes_twice_starts_one_debate(visitor: Visitor) -> None:
     assert len(list(Path().glob("*.journal.jsonl"))) == 2
 
 
+STAND_INS = {f"other.{seat}": "rehearse" for seat in ("a", "b", "judge", "rapporteur")}
+
+
+def test_a_rehearsal_says_what_the_real_debate_takes(visitor: Visitor) -> None:
+    """Of which models, also where its stand-ins name none: they stand for the default ones. What can't be known is
+    not told as a debate without calls."""
+
+    def told(**sent: str) -> str:
+        page = visitor.send("/new", {**SETUP, **sent, "action": "cost"}).text
+        (cost,) = re.findall(r'<strong id="cost">([^<]*)</strong>', page)
+        return str(cost)
+
+    chosen, nameless = told(), told(**STAND_INS)
+    models = "anthropic:claude-sonnet-5-5 and anthropic:claude-opus-5-5"
+    assert re.match(rf"nothing: it is a rehearsal\. The real debate, with {models}: \d+ calls, .*about \$\d", chosen)
+    assert nameless == chosen
+    hosted = told(**{f"other.{seat}": "rehearse:host" for seat in ("a", "b", "judge", "rapporteur")})
+    assert hosted.endswith("What the real debate takes is not known: its stand-ins name no model")
+
+
 def test_a_judging_that_is_sent_twice_begins_once(visitor: Visitor) -> None:
     """Clicks on *Judge again* of one page begin one judging; a page that is loaded anew begins another."""
     address = started(visitor)

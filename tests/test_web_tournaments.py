@@ -146,6 +146,21 @@ def test_a_debate_that_was_held_is_read(here: Path) -> None:
         assert "Motion 0 holds." in with_debate.text
 
 
+def test_a_rehearsal_ranks_no_model(debate: Run) -> None:
+    """As the report of the tournament says; nor does it say of any of its debates that it was left undecided."""
+    contests.ran(contests.tournament("held", topics=2))
+    assert debate("tournament", "report", "held").code == 0
+    ranks_none = "No model is ranked: stand-ins spoke in every debate."
+    assert ranks_none in plain(Path("held/index.html").read_text(encoding="utf-8"))
+    with visiting() as dashboard:
+        page = dashboard.get("/tournaments/held").text
+        assert ranks_none in plain(page) and "<table" not in page and "no decision" not in page
+        assert plain(page).count(": a rehearsal") == listed(dashboard, "/tournaments/held") > 1
+        (model, *_) = re.findall(r'<option value="(stand-in [^"]+)"', page)
+        filtered = dashboard.text(f"/tournaments/held?model={model}")
+        assert "stand-ins spoke in every debate that fits these filters." in filtered
+
+
 def test_a_page_from_a_stranger_knows_nothing_of_the_desk(dashboard: Visitor) -> None:
     """It can send its own address to another site. That opens the page again and the debates of its folder, for as long
     as this dashboard runs; no other folder, and nothing of the dashboard."""

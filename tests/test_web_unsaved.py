@@ -34,7 +34,7 @@ from debate_orchestrator.providers import discovery
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.errors import BadJournal, JournalWriteError
-from debate_orchestrator.web import connections
+from debate_orchestrator.web import connections, log
 from debate_orchestrator.web.public.visitors import public_reasons
 from debate_orchestrator.web.runs import Run, Runs, error_sentences, written_here
 
@@ -238,12 +238,52 @@ def site(how: str) -> Iterator[Site]:
         process.communicate()
 
 
+def logged(text: str) -> None:
+    """Tells of it as of what a library logs."""
+    log.SeldomHandler().handle(logging.makeLogRecord({"msg": text, "levelno": logging.WARNING}))
+
+
 ENDING = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 def code_of(name: str) -> int:
     """How a server ends on a signal: a service manager takes any exit code for a failure."""
     return 130 if name == "SIGINT" else -signal.Signals[name]
+
+
+def test_two_events_may_be_called_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is lost stays named when another that is called the same is saved."""
+    monkeypatch.setattr(retry, "WRITE_AGAIN", 0.0)
+    told = list[str]()
+    unsaved = retry.UnsavedEvents(told.append)
+    faults: list[Exception] = [BadJournal("It is damaged."), JournalWriteError("The disk is full.", "full")]
+
+    def write() -> str:
+        if faults:
+            raise faults.pop(0)
+        assert [said.split(":")[0] for said in unsaved.sentences] == ["Lost", "The reply can't be saved"]
+        return "written"
+
+    async def run() -> None:
+        with pytest.raises(BadJournal):
+            await unsaved.written("The reply", write)
+        assert await unsaved.written("The reply", write) == "written"
+
+    asyncio.run(run())
+    assert unsaved.sentences == ["Lost: The reply."] and unsaved.lost == 1
+    assert told[0] == "Lost: The reply." and told[-1] == "Saved: The reply."
+
+
+@pytest.mark.parametrize("say", [log.tell, log.tell_line, lambda text: log.tell_error(ValueError(text)), logged])
+def test_what_is_told_moves_no_cursor_and_holds_no_secret(
+    say: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In whichever way: text of a stranger, or of a server, may be in it; nor does what is left out hide a secret."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-a1b2c3d4e5f6g7h8i9j0")
+    say("Red \x1b[31m, back\u202e, and sk-ant-a1b2c3d4\u200be5f6g7h8i9j0.")
+    said = capsys.readouterr().err
+    assert "Red \u241b[31m, back, and " in said and "e5f6g7h8" not in said
+    assert not {"\x1b", "\u202e", "\u200b"} & set(said)
 
 
 @pytest.mark.parametrize("name", ENDING)

@@ -83,7 +83,8 @@ def _run(argv: list[str] | None) -> int:
     except SystemExit as usage:  # of argparse: what was asked for is printed, or what is wrong with the command line
         return int(usage.code or 0)
     except KeyboardInterrupt as interrupt:
-        with _handled([signal.SIGINT], signal.SIG_IGN):  # a second Ctrl-C would cut the line off
+        # A second Ctrl-C would cut the line off; where no program reads it any more, the exit code says it alone.
+        with _handled([signal.SIGINT], signal.SIG_IGN), suppress(BrokenPipeError):
             print_problems([str(interrupt) or "interrupted."])
         return 130
     except BrokenPipeError:

@@ -111,8 +111,13 @@ class UnsavedEvents:
         self._given_up = 0
         self.lost = 0
         """How many events were lost so far; each was named."""
-        self.unsaved = dict[str, str]()
-        """What waits now or was lost, with the sentence on it."""
+        self._sentences = dict[object, str]()
+        """By an object for each event that waits now or was lost: two events may be called the same."""
+
+    @property
+    def sentences(self) -> list[str]:
+        """A sentence on each event that waits now or was lost, in the order in which they began to wait."""
+        return list(self._sentences.values())
 
     async def written(self, what: str, write: Callable[[], Result]) -> Result:
         """Calls `write` until it succeeds and returns its result. Messages call the event `what`.
@@ -128,8 +133,8 @@ class UnsavedEvents:
             self.name_lost(what)
             raise
         notice = "It is kept in memory and saved as soon as there is room. Ctrl-C discards it."
-        self.unsaved[what] = f"{what} can't be saved: {why}. {notice}"
-        self._tell(self.unsaved[what])
+        event = object()
+        self._say(event, f"{what} can't be saved: {why}. {notice}")
         before = self._given_up
         try:
             while True:
@@ -144,13 +149,13 @@ class UnsavedEvents:
             try:
                 result = write()
             except DebateError:
-                self.name_lost(what)
+                self.name_lost(what, event)
                 raise error from None
             cancel_later()
         except BaseException:
-            self.name_lost(what)
+            self.name_lost(what, event)
             raise
-        self.unsaved.pop(what, None)
+        del self._sentences[event]
         self._tell(f"Saved: {what}.")
         return result
 
@@ -158,11 +163,14 @@ class UnsavedEvents:
         """Ends the wait of everything that waits now."""
         self._given_up += 1
 
-    def name_lost(self, what: str) -> None:
-        """Says what is lost, and counts it."""
+    def name_lost(self, what: str, waited: object = None) -> None:
+        """Says what is lost, and counts it. `waited` is the object that stands for an event that waited."""
         self.lost += 1
-        self.unsaved[what] = f"Lost: {what}."
-        self._tell(self.unsaved[what])
+        self._say(waited or object(), f"Lost: {what}.")
+
+    def _say(self, event: object, sentence: str) -> None:
+        self._sentences[event] = sentence
+        self._tell(sentence)
 
     def _tell(self, message: str) -> None:
         with suppress(OSError):  # stderr may be closed, or go to the same full disk

@@ -21,6 +21,11 @@ from debate_orchestrator.reports.parts import TurnReport
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import OutOfTurn
 from debate_orchestrator.web import pages
+from debate_orchestrator.web.log import tell_error
+
+_FAILED = Announcement(
+    "missing", "This part can't be shown: the server failed here. The journal has it.", severity="warning"
+)
 
 
 class Block(NamedTuple):
@@ -68,10 +73,20 @@ class Outline:
         still."""
         self._due: _StageBlocks | None = None
         """The stage that was due when it was last looked at."""
+        self.withdrawn: tuple[Block, ...] = ()
+        """Blocks that the last call of `new` took back: those of a stage that is not held, since the debate was ended
+        before it began."""
 
     def new(self, debate: DebateState) -> list[Block]:
         """The blocks since the last call, in order; on the first call, all so far."""
-        for found in self._announcer.new_stages(debate):
+        stages = self._announcer.new_stages(debate)  # that which was due is the first, for as long as it is held
+        self.withdrawn = ()
+        if self._due is not None and (not stages or stages[0].stage != self._due.stage):
+            self.withdrawn = self._due.shown
+            self._stages.remove(self._due)
+            self._to_come.remove(self._due)
+            self._due = None
+        for found in stages:
             self._take(found)
             self._due = None if all(turn.id in debate.replies for turn in found.stage) else self._stages[-1]
         new, to_come = list[Block](), list[_StageBlocks]()
@@ -88,9 +103,6 @@ class Outline:
             self._due.before += found.before
             self._due.after = found.after
             return
-        if self._due is not None:  # the debate was ended early before it began
-            self._stages.remove(self._due)
-            self._to_come.remove(self._due)
         self._stages.append(_StageBlocks(*found))
         self._to_come.append(self._stages[-1])
 
@@ -137,7 +149,16 @@ def all_rendered(debate: DebateState) -> str:
 
 
 def rendered(debate: DebateState, block: Block) -> str:
-    """The block as HTML."""
+    """The block as HTML. If the program fails there, it tells of it, and a sentence stands in its place: neither the
+    debate nor its other blocks depend on it."""
+    try:
+        return _rendered(debate, block)
+    except Exception as error:
+        tell_error(error)
+        return pages.render("block.html.j2", block=block, line=_FAILED)
+
+
+def _rendered(debate: DebateState, block: Block) -> str:
     if block.turn is None:
         return pages.render("block.html.j2", block=block, line=block.announcement)
     turn, format = block.turn, debate.format

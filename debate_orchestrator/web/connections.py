@@ -81,8 +81,9 @@ class Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """As in uvicorn, and for SIGHUP too."""
-        here = threading.current_thread() is threading.main_thread()  # which alone handles signals
+        """As in uvicorn, and for SIGHUP too unless it is ignored. It raises no signal again, since `handle_exit` leaves
+        none to uvicorn for that."""
+        here = threading.current_thread() is threading.main_thread()  # Python lets no other thread handle signals
         with super().capture_signals():
             before = {sign: signal.signal(sign, self.handle_exit) for sign in (terminating() if here else ())}
             try:

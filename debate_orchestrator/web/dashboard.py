@@ -7,7 +7,7 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from starlette.exceptions import HTTPException
@@ -16,9 +16,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.fold import can_end_early
-from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import CLERK, DEBATING_SEATS, JUDGE, RAPPORTEUR
-from debate_orchestrator.core.settings import DEFAULT_FORMAT, SETTINGS_WITH_SOURCE, Settings
+from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import format_check, rejudge, start
 from debate_orchestrator.engine.api import find_risks, open_debate
@@ -33,13 +31,14 @@ from debate_orchestrator.reports.compare import compare
 from debate_orchestrator.reports.html import page as html_page
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.setup import risks as risks_module
-from debate_orchestrator.setup.answers import SETTING_TEXTS, from_text, make_settings, rapporteur_note, types_of
+from debate_orchestrator.setup.answers import rapporteur_note
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
-from debate_orchestrator.util import model_spec, resources
+from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.web import blocks, folder, reviewing
 from debate_orchestrator.web.cache import Key
+from debate_orchestrator.web.debate_form import Prepared, expected_cost, form_values, prepare, who
 from debate_orchestrator.web.guard import DASHBOARD, LinkedDebate, Tokens, of_this_machine
 from debate_orchestrator.web.live import EventStream, message
 from debate_orchestrator.web.pages import go_to, html_response, standalone_page
@@ -67,21 +66,23 @@ class Dashboard:
         """What was found when it was last looked for."""
         self._looked = 0.0
 
-    def _page(self, template: str, code: int = 200, **values: Any) -> Response:
-        """A page. Like the forms below it is made in a thread: there may be many debates, or much in one."""
-        tokens = {
-            "form_token": self._tokens.form,
-            "server_proof": self._server_proof,
-            "form_key": secrets.token_hex(16),
-        }
-        return html_response(template, code, dashboard=self._address, **tokens, **values)
-
     async def server_proof(self, request: Request) -> Response:
         """The value that the pages of the dashboard hold."""
         return PlainTextResponse(self._server_proof)
 
     async def _work(self, work: Callable[[], T]) -> T:
+        """What it returns, in a thread: there may be many debates, or much in one."""
         return await self._renderings.run(work, THIS_USER)
+
+    async def _page(self, template: str, code: int = 200, **values: Any) -> Response:
+        """A page, which is made in a thread too."""
+        values |= {
+            "dashboard": self._address,
+            "form_token": self._tokens.form,
+            "server_proof": self._server_proof,
+            "form_key": secrets.token_hex(16),
+        }
+        return await self._work(lambda: html_response(template, code, **values))
 
     def _address_of(self, journal: str) -> str:
         """The address of the page of a debate."""
@@ -91,13 +92,13 @@ class Dashboard:
         """The debates of the folder."""
         rows = await self._work(folder.listed)
         running = {row.name for row in rows if self._runs.running(f"{row.name}{JOURNAL}")}
-        return await self._work(lambda: self._page("list.html.j2", rows=rows, running=running))
+        return await self._page("list.html.j2", rows=rows, running=running)
 
     async def search(self, request: Request) -> Response:
         """Where some words stand in all speeches."""
         words = request.query_params.get("q", "")[:200]
         found, more = await self._work(lambda: folder.search(words))
-        return await self._work(lambda: self._page("search.html.j2", words=words, found=found, more=more))
+        return await self._page("search.html.j2", words=words, found=found, more=more)
 
     async def compare(self, request: Request) -> Response:
         """Some debates side by side."""
@@ -126,11 +127,11 @@ class Dashboard:
             self._found, self._looked = await self._work(discovery.find_models), time.monotonic()
         found = self._found
         if request.method != "POST":
-            return await self._work(lambda: self._form(found, dict(request.query_params), []))
+            return await self._form(found, dict(request.query_params), [])
         sent = await form(request, self._tokens.form, self._work)
         action, form_key = sent.pop("action", "cost"), sent.pop("form_key", "")
         if action in ("format", "back"):
-            return await self._work(lambda: self._form(found, sent, []))
+            return await self._form(found, sent, [])
         try:
             prepared = await self._work(lambda: prepare(sent, found))
             risks = await self._work(lambda: find_risks(prepared.settings))
@@ -138,56 +139,16 @@ class Dashboard:
                 journal = await self._runs.forms.begin(form_key, lambda: self._run(prepared), sent)
                 return go_to(self._address_of(journal))
             problem = "Tick the box to agree to what this debate does, or go back." if action == "start" else ""
-            return await self._work(lambda: self._confirmation(prepared, risks, sent, problem))
+            values = await self._work(lambda: _confirmation(prepared, risks, sent))
+            return await self._page("confirm.html.j2", **values, problem=problem)
         except DebateError as error:
             problems = error.problems
-        return await self._work(lambda: self._form(found, sent, problems))
+        return await self._form(found, sent, problems)
 
-    def _confirmation(
-        self, prepared: Prepared, risks: tuple[Risk, ...], sent: dict[str, str], problem: str
-    ) -> Response:
-        """What a debate would cost and do."""
-        format = format_check.load(prepared.settings.format)
-        return self._page(
-            "confirm.html.j2",
-            settings=prepared.settings,
-            sides={side: format.name_of(side) for side in format.sides},
-            names={seat: format.name_of(seat) for seat in prepared.settings.cast},
-            who=who,
-            derives=prepared.derives,
-            rehearsal=prepared.rehearsal,
-            left_out=rapporteur_note(prepared.settings, format),
-            expected=expected_cost(prepared),
-            report=prepared.files.report,
-            **_shown_risks(risks),
-            problem=problem,
-            fields={name: text for name, text in sent.items() if name not in ("agree", "risk")},
-        )
-
-    def _form(self, found: FoundModels, sent: Mapping[str, str], problems: list[str]) -> Response:
-        """The form with what was sent, and every problem beside its field."""
-        try:
-            format = chosen_format(sent)
-        except DebateError as error:
-            problems, sent = error.problems, {**sent, "format": DEFAULT_FORMAT}
-            format = chosen_format(sent)
-        fields = more_fields(format)
-        seats = {seat: cast_options(seat, found) for seat in seats_to_fill(format)}
-        names = {"topic", "positions", "rounds", "format", "cast", *(field.name for field in fields)}
-        names |= {f"cast.{seat}" for seat in seats} | {f"positions.{side}" for side in format.sides}
-        by_name = by_field(problems, names.__contains__)
-        return self._page(
-            "new.html.j2",
-            422 if problems else 200,
-            sent=sent,
-            format=format,
-            formats=[(name, format_check.load(name).title) for name in resources.format_names()],
-            seats=seats,
-            chosen={seat: sent.get(f"cast.{seat}") or default_of(seat, found) for seat in seats},
-            fields=fields,
-            open=any(sent.get(field.name) or by_name.get(field.name) for field in fields),
-            problems=by_name,
-        )
+    async def _form(self, found: FoundModels, sent: Mapping[str, str], problems: list[str]) -> Response:
+        """The form."""
+        values = await self._work(lambda: form_values(found, sent, problems))
+        return await self._page("new.html.j2", 422 if values["problems"] else 200, **values)
 
     async def _run(self, prepared: Prepared) -> str:
         """Opens a debate and runs it; its journal."""
@@ -213,26 +174,25 @@ class Dashboard:
             state, version = live.current.state, live.version
         problems = self._runs.problems(path)
         running, stopping = live is not None, live is not None and live.stopping
-        make = live.page if live and live.current else partial(blocks.all_rendered, state)
+        make = live.blocks_html() if live and live.current else partial(blocks.all_rendered, state)
         body = await self._renderings.get(("blocks", version), make, THIS_USER)
         linked = LinkedDebate(request.path_params["name"], contents.entries[0].hash)
 
-        def shown() -> Response:
-            return self._page(
-                "debate.html.j2",
-                local=of_this_machine(request.headers["host"]),
-                running=running,
-                stopping=stopping,
-                body=body.decode(),
-                status=blocks.status(state, running=running, stopping=stopping, problems=problems),
-                reviewers=[
+        def values() -> dict[str, Any]:
+            return {
+                "local": of_this_machine(request.headers["host"]),
+                "running": running,
+                "stopping": stopping,
+                "body": body.decode(),
+                "status": blocks.status(state, running=running, stopping=stopping, problems=problems),
+                "reviewers": [
                     (reviewer, f"?{reviewing.own_query(self._tokens, linked, reviewer)}", filed)
                     for reviewer, filed in reviews.reviewer_names(DebateFiles.of_journal(path).ballots)
                 ],
                 **self._values(state, linked),
-            )
+            }
 
-        return await self._work(shown)
+        return await self._page("debate.html.j2", **await self._work(values))
 
     def _values(self, state: DebateState, linked: LinkedDebate) -> dict[str, Any]:
         """What the page of a debate shows besides its blocks and how it runs."""
@@ -283,25 +243,25 @@ class Dashboard:
             case "continue":
                 risks = await self._work(lambda: find_risks(path))
                 if not _agreed(sent, risks):
-                    return await self._work(lambda: self._consent(f"{here}/continue", risks, sent))
+                    return await self._consent(f"{here}/continue", risks, sent)
                 self._runs.start(path, lambda _, found: must_be_among(risks, found))
             case "question":
                 text, to = sent.get("question", "").strip(), sent.get("to", "")
-                self._runs.record(path, lambda debate: audience_question(debate, text, (to,) if to else ()))
+                await self._runs.record(path, lambda debate: audience_question(debate, text, (to,) if to else ()))
             case "close":
-                self._runs.record(path, schedule.early_end)
+                await self._runs.record(path, schedule.early_end)
             case "judge":
                 return await self._judge(path, sent)
             case _:
                 raise HTTPException(404)
         return go_to(here)
 
-    def _consent(
+    async def _consent(
         self, address: str, risks: tuple[Risk, ...], sent: Mapping[str, str], kept: Mapping[str, str] | None = None
     ) -> Response:
         """The page that asks for consent to what a journal does besides the debate, and sends the form again."""
         shown = _shown_risks(risks)
-        return self._page("consent.html.j2", address=address, **shown, tried="risk" in sent, kept=kept or {})
+        return await self._page("consent.html.j2", address=address, **shown, tried="risk" in sent, kept=kept or {})
 
     async def _judge(self, path: str, sent: Mapping[str, str]) -> Response:
         """Judges a finished debate again, by the models that were named, once what it takes was shown."""
@@ -314,12 +274,12 @@ class Dashboard:
         kept = {"judges": "\n".join(judges), "form_key": sent.get("form_key", "")}
         address = f"{self._address_of(path)}/judge"
         if not _agreed(sent, risks):
-            return await self._work(lambda: self._consent(address, risks, sent, kept))
+            return await self._consent(address, risks, sent, kept)
         if any(map(model_spec.is_called, judges)) and sent.get("shown") != "yes":
             kept |= {name: sent[name] for name in ("agree", "risk") if name in sent}
-            page = partial(self._page, "judging.html.j2", address=address, judges=judges, kept=kept)
             # The prompts that the expectation is made of were agreed to.
-            return await self._work(lambda: page(expected=expected_judging(path, judges)))
+            expected = await self._work(lambda: expected_judging(path, judges))
+            return await self._page("judging.html.j2", address=address, judges=judges, kept=kept, expected=expected)
 
         def write_journal() -> DebateFiles:
             start.must_be_callable({JUDGE: tuple(judges)})
@@ -338,6 +298,24 @@ class Dashboard:
         return go_to(self._address_of(journal))
 
 
+def _confirmation(prepared: Prepared, risks: tuple[Risk, ...], sent: Mapping[str, str]) -> dict[str, Any]:
+    """What the page shows on which a new debate is confirmed: what it would cost and do."""
+    format = format_check.load(prepared.settings.format)
+    return {
+        "settings": prepared.settings,
+        "sides": {side: format.name_of(side) for side in format.sides},
+        "names": {seat: format.name_of(seat) for seat in prepared.settings.cast},
+        "who": who,
+        "derives": prepared.derives,
+        "rehearsal": prepared.rehearsal,
+        "left_out": rapporteur_note(prepared.settings, format),
+        "expected": expected_cost(prepared),
+        "report": prepared.files.report,
+        **_shown_risks(risks),
+        "fields": {name: text for name, text in sent.items() if name not in ("agree", "risk")},
+    }
+
+
 def _shown_risks(risks: tuple[Risk, ...]) -> dict[str, Any]:
     """Risks as a page shows them, and the digests by which its form agrees to them."""
     lines = [line.strip().removeprefix("- ") for line in risks_module.risk_lines(risks)]
@@ -350,148 +328,8 @@ def _agreed(sent: Mapping[str, str], risks: tuple[Risk, ...]) -> bool:
     return not risks or (sent.get("agree") == "yes" and {risk.digest for risk in risks} <= shown)
 
 
-_OWN_FIELDS = ("topic", "positions", "format", "cast", "output", "one_agent", "sources", "rounds")
-"""Settings that have a field of their own in the form, or none."""
-_REHEARSED = ".rehearsed"
-_MAX_LISTED = 8
-"""Models of one server that are offered; others can be typed."""
-
-
-class SettingField(NamedTuple):
-    """One field."""
-
-    name: str
-    label: str
-    help: str
-    kind: str
-    """text, lines, number or choice."""
-    options: tuple[tuple[str, str], ...] = ()
-
-
-def chosen_format(sent: Mapping[str, str]) -> Format:
-    """The format that was chosen. Raises BadFormat or BadSettings."""
-    return format_check.load(sent.get("format") or DEFAULT_FORMAT)
-
-
-def seats_to_fill(format: Format) -> tuple[str, ...]:
-    """The seats for which a person chooses who fills them."""
-    return tuple(seat for seat in format.active_seats(format.optional_phases) if seat != CLERK)
-
-
-def cast_options(seat: str, found: FoundModels) -> tuple[tuple[str, str], ...]:
-    """Who may take a seat, as the values and the words of a list."""
-    usual_models = {found.default[seat]: "the default" for seat in DEBATING_SEATS if seat in found.default}
-    callable_models = found.callable_models(_MAX_LISTED) | usual_models
-    models = tuple((spec, f"{model_spec.public_name(spec)} ({about})") for spec, about in callable_models.items())
-    stand_in = (_stand_in(seat, found), "a stand-in: calls no model, costs nothing")
-    usual = (("", "the first judge's model, or a side's where no model judges"),) if seat == RAPPORTEUR else ()
-    return (*usual, *models, stand_in, (model_spec.HUMAN, "a person, in a browser"))
-
-
-def _stand_in(seat: str, found: FoundModels) -> str:
-    return model_spec.stand_in(found.default_if_keyed[JUDGE if seat in (JUDGE, RAPPORTEUR) else "a"])
-
-
-def who(spec: str) -> str:
-    """Who takes a seat, in words."""
-    if spec == model_spec.HUMAN:
-        return "a person, in a browser"
-    return "a stand-in" if model_spec.is_stand_in(spec) else model_spec.public_name(spec)
-
-
-def default_of(seat: str, found: FoundModels) -> str:
-    """Who takes a seat unless another is chosen; empty for the rapporteur, which is then the first judge's model."""
-    return "" if seat == RAPPORTEUR else found.default.get(seat) or _stand_in(seat, found)
-
-
-def more_fields(format: Format) -> list[SettingField]:
-    """The fields of the settings that most people leave as they are."""
-    choices: dict[str, dict[str, str]] = {
-        "strictness": {mode: mode for mode in format.rubric.strictness},
-        "first": {side: format.name_of(side) for side in format.sides},
-    }
-    kinds = {int: "number", float: "number", dict: "", tuple: "lines", str: "text"}  # a form can't give a mapping
-    found = []
-    for name, text in SETTING_TEXTS.items():
-        options = {"yes": "yes", "no": "no"} if bool in types_of(name) else choices.get(name, {})
-        kind = "choice" if options else next((kind for type_, kind in kinds.items() if type_ in types_of(name)), "")
-        if kind and name not in _OWN_FIELDS:
-            offered = (("", "default"), *options.items()) if options else ()
-            found.append(SettingField(name, name.replace("_", " ").capitalize(), text.help, kind, offered))
-    return found
-
-
-def answers_of(sent: Mapping[str, str], format: Format, found: FoundModels) -> dict[str, Any]:
-    """What was sent as answers: the keys of an answers file, and values of the types that it would have."""
-    answers: dict[str, Any] = {"topic": sent.get("topic", "").strip(), "format": sent.get("format") or DEFAULT_FORMAT}
-    positions = {side: text for side in format.sides if (text := sent.get(f"positions.{side}", "").strip())}
-    if positions:
-        answers["positions"] = positions
-    cast = {seat: _cast(sent, seat, format, found) for seat in seats_to_fill(format)}
-    answers["cast"] = {seat: specs for seat, specs in cast.items() if any(specs)}
-    for name in ("rounds", *(field.name for field in more_fields(format))):
-        if text := sent.get(name, "").strip():
-            answers[name] = from_text(name, text, between="\n")
-    answers["output"] = str(folder.free_files(answers["topic"]).report)
-    answers["sources"] = {key: "user" for key in SETTINGS_WITH_SOURCE if key in answers and key != "output"}
-    return answers
-
-
-def _cast(sent: Mapping[str, str], seat: str, format: Format, found: FoundModels) -> list[str]:
-    """Who takes a seat: the models that were typed, else the one that was chosen, as often as the format has judges."""
-    typed = [line.strip() for line in sent.get(f"other.{seat}", "").splitlines() if line.strip()]
-    chosen = sent.get(f"cast.{seat}") or default_of(seat, found)
-    return typed or [chosen] * (format.panel if seat == JUDGE else 1)
-
-
-class Prepared(NamedTuple):
-    """A debate that can be started."""
-
-    settings: Settings
-    files: DebateFiles
-    rehearsal: bool
-    """Whether the debate is a rehearsal."""
-    derives: bool
-    """Whether a model is to derive the positions when it starts."""
-
-
-def prepare(sent: Mapping[str, str], found: FoundModels) -> Prepared:
-    """The settings of a new debate and its files. Raises DebateError with every problem; nothing is written."""
-    format = chosen_format(sent)
-    answers = answers_of(sent, format, found)
-    settings = make_settings(answers, format, answers["output"])
-    rehearsal = model_spec.is_rehearsal({seat: settings.cast.get(seat, ()) for seat in seats_to_fill(format)})
-    settings = start.rehearsed(settings) if rehearsal else settings
-    settings, deriving = start.without_model(settings)
-    files = folder.free_files(settings.topic, _REHEARSED if rehearsal else "")
-    start.check_settings(settings, files, people=True)
-    output = f"{files.report.removesuffix('.md').removesuffix(_REHEARSED)}.md" if rehearsal else files.report
-    settings = settings.model_copy(update={"output": output})
-    return Prepared(settings, files, rehearsal, derives=bool(deriving))
-
-
-def expected_cost(prepared: Prepared) -> str:
-    """What the debate is expected to take, in a sentence. It is played through for that, which takes a while."""
-    settings = prepared.settings
-    if not prepared.rehearsal and not any(map(model_spec.is_called, model_spec.specs_of(settings.cast))):
-        return "nothing: no model is called"
-    found = start.estimate_before_positions(settings) or estimate(start.make_opened(settings)).sentence()
-    return f"nothing: it is a rehearsal. The real debate: {found}" if prepared.rehearsal else found
-
-
 def expected_judging(path: str, judges: list[str]) -> str:
     """What judging a debate again is expected to take, in a sentence. BadSettings if the judges can't be used."""
     start.must_be_callable({JUDGE: tuple(judges)})
     judging = rejudge.rejudging_from_file(path, judges)
     return estimate(judging.opened, judging.speeches).sentence()
-
-
-def by_field(problems: list[str], known: Callable[[str], bool]) -> dict[str, list[str]]:
-    """Problems by the field that they stand beside; under an empty name those of no field."""
-    found: dict[str, list[str]] = {}
-    for problem in problems:
-        name, _, rest = problem.partition(":")
-        if name == "cast" and (seat := rest.strip().partition(":")[0].partition(",")[0]):
-            name = f"cast.{seat}" if known(f"cast.{seat}") else name
-        found.setdefault(name if known(name) else "", []).append(problem)
-    return found

@@ -10,7 +10,7 @@ import traceback
 from contextlib import suppress
 
 from debate_orchestrator.util.redact import redact
-from debate_orchestrator.util.sanitize import one_line
+from debate_orchestrator.util.sanitize import one_line, sanitize
 
 _TOLD_SECONDS = 60.0
 """Seconds in which failures of one kind are told once: each request of a stranger may bring one about."""
@@ -20,9 +20,9 @@ _PIECE = 50
 
 
 def tell(text: str) -> None:
-    """Prints text on standard error, as far as it is taken at once. A pipe that is full and not read would stop the
-    event loop, and with it the server."""
-    text = redact(text)  # before it is cut, which could split a secret
+    """Prints text, sanitized, on standard error, as far as it is taken at once. A pipe that is full and not read would
+    stop the event loop, and with it the server."""
+    text = redact(sanitize(text))  # before it is cut, which could split a secret
     with suppress(OSError, ValueError):  # it was closed, or its disk is full
         for start in range(0, len(text), _PIECE):
             if not _takes_more():

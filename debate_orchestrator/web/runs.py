@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -196,6 +197,8 @@ class Run:
             self.first_hash = stated_first_hash(path)
         self.debate: OpenDebate | None = None
         """The debate while it runs."""
+        self.opened = asyncio.Event()
+        """Set once `debate` is there, or never will be: a thread reads the journal, which may be long."""
         self.current: CurrentState | None = None
         self._stop = asyncio.Event()
         self._shutting_down = False
@@ -240,8 +243,8 @@ class Run:
             self._seen, self._version = self.current.state, next(_VERSIONS)
         return self._version
 
-    def page(self) -> str:
-        """The blocks so far as HTML, which a thread makes."""
+    def blocks_html(self) -> Callable[[], str]:
+        """What makes the HTML of the blocks as they are now; it is called in a thread."""
         return self._blocks.html()
 
     def messages_so_far(self) -> list[bytes]:
@@ -262,6 +265,7 @@ class Run:
                 await self._work()
             finally:
                 self.debate = None
+                self.opened.set()
                 self._blocks.end()
                 if self._shutting_down:
                     sending.cancel()
@@ -284,8 +288,9 @@ class Run:
 
     async def _work(self) -> None:
         """Takes every turn that can be taken from here, and writes the report when none is left."""
-        with continue_debate(self.path, self._require_consent, reopening) as debate:
+        with await to_its_end(partial(continue_debate, self.path, self._require_consent, reopening)) as debate:
             self.debate, self.current = debate, debate.current
+            self.opened.set()
             self._blocks.take(debate.state)
             if debate.state.due:
                 must_be_callable(debate.state.cast, people=True)
@@ -309,7 +314,7 @@ class Run:
 
     def _found_problems(self) -> list[str]:
         """What viewers are told of the failure, and of what waits for room in the journal or is lost."""
-        unsaved, failure = list(self.unsaved.unsaved.values()), self.failure
+        unsaved, failure = self.unsaved.sentences, self.failure
         if unsaved and isinstance(failure, DebateError | None):
             failure = JournalWriteError([*(failure.problems if failure else ()), *unsaved])
         return self._explain(failure) if failure else []
@@ -421,10 +426,12 @@ class Runs:
         if self._remembered and not self._shutting_down:
             remember({path: run.first_hash for path, run in self._runs.items() if run.running})
 
-    def record(self, path: str, make: Callable[[DebateState], Event]) -> None:
+    async def record(self, path: str, make: Callable[[DebateState], Event]) -> None:
         """Writes an event of the user's into a debate, whether it runs or waits. Raises DebateError where the debate
         does not admit it, or runs in another process."""
         run = self.running(path)
+        if run is not None:
+            await run.opened.wait()
         if run is not None and run.debate is not None:
             run.record(make(run.debate.state))
         else:

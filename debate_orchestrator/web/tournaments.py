@@ -215,7 +215,8 @@ def _listed(folder: str) -> tuple[str, str]:
 def _values(folder: str, filters: Filters) -> dict[str, Any]:
     rows = _rows(folder)
     chosen = chosen_debates(rows, filters)
-    played = list(games(chosen, filters._replace(result="")))  # a link from a number to its debates keeps the numbers
+    real = [debate for debate in chosen if not debate.rehearsed]
+    played = list(games(real, filters._replace(result="")))  # a link from a number to its debates keeps the numbers
     ranking = standings(chosen, played)
     models = [standing.model for standing in ranking]
     by_game = bool(filters.model or filters.opponent or filters.side or filters.result)
@@ -238,6 +239,7 @@ def _values(folder: str, filters: Filters) -> dict[str, Any]:
         "choices": offered,
         "standings": ranking[:_MAX_ROWS],
         "ranked": len(ranking),
+        "only_rehearsed": bool(chosen) and not real,
         "rated": not (filters.side or filters.model or filters.opponent),
         "models": models if len(models) <= _MAX_MODELS else [],
         "pairs": head_to_head(played),

@@ -4,7 +4,7 @@ There is no dashboard behind it."""
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -80,20 +80,20 @@ class Views:
         https, rules, visitor = is_https(request.scope), self._site.rules, self._limiter.pseudonym(request.scope)
         rows = await self._renderings.shared("recent", self._recent, visitor) if rules.listed else []
         held = visitors.held_cookie(request.scope) or secrets.token_urlsafe(32)
-        response = html_response(
-            "public/home.html.j2",
-            error.status if error else 200,
-            site=rules.title,
-            rules=rules,
-            most_rounds=max(offer.rounds for offer in rules.offers.values()),
-            longest=MAX_TOPIC_LENGTH,
-            sent=sent,
-            problems=error.problems if error else {},
-            form_token=visitors.form_token(held),
-            form_key=secrets.token_hex(16),
-            rows=rows,
-            base=_base(request),
-        )
+        values = {
+            "site": rules.title,
+            "rules": rules,
+            "most_rounds": max(offer.rounds for offer in rules.offers.values()),
+            "longest": MAX_TOPIC_LENGTH,
+            "sent": sent,
+            "problems": error.problems if error else {},
+            "form_token": visitors.form_token(held),
+            "form_key": secrets.token_hex(16),
+            "rows": rows,
+            "base": _base(request),
+        }
+        status = error.status if error else 200
+        response = await self._renderings.run(lambda: html_response("public/home.html.j2", status, **values), visitor)
         name = visitors.cookie_name(https=https)
         response.set_cookie(name, held, httponly=True, samesite="lax", secure=https, path="/", max_age=7 * 86_400)
         if error and error.retry_after is not None:
@@ -133,17 +133,19 @@ class Views:
         changes."""
         path, base = self._found(request), _base(request)
         page_state = self._page_state(path)
-        state = page_state.run.current.state if page_state.run and page_state.run.current else None
-        version: Key = page_state.run.version if page_state.run and state else folder.version(path)
+        run = page_state.run if page_state.run and page_state.run.current else None
+        running = (run.current.state, run.blocks_html()) if run and run.current else None
+        version: Key = run.version if run else folder.version(path)
 
         def page() -> str:
-            return self._page(request.path_params["name"], path, state or folder.load(path)[1], page_state, base)
+            state, body = running or _as_written(path)
+            return self._page(request.path_params["name"], path, state, page_state, body(), base)
 
         key = ("page", version, repr(page_state._replace(run=None)), page_state.run is not None, base)
         html = await self._renderings.get(key, page, self._limiter.pseudonym(request.scope))
         return self._of_debate(HTMLResponse(html))
 
-    def _page(self, name: str, path: str, state: DebateState, page_state: PageState, base: str) -> str:
+    def _page(self, name: str, path: str, state: DebateState, page_state: PageState, body: str, base: str) -> str:
         """The page of a debate as HTML."""
         waits = page_state.run is not None or page_state.place > 0
         format, setup = state.format, state.opened.settings
@@ -163,7 +165,7 @@ class Views:
             outcome=outcome,
             described=one_line(described)[:300],
             rehearsal=_is_rehearsal(path),
-            body=page_state.run.page() if page_state.run and page_state.run.current else blocks.all_rendered(state),
+            body=body,
             base=base,
         )
 
@@ -218,6 +220,12 @@ class Views:
         return self._of_debate(
             png(await self._renderings.get(key, lambda: _card(path, self._site.rules.title), visitor))
         )
+
+
+def _as_written(path: str) -> tuple[DebateState, Callable[[], str]]:
+    """A debate that does not run, and what makes its blocks."""
+    state = folder.load(path)[1]
+    return state, partial(blocks.all_rendered, state)
 
 
 def _status(page_state: PageState, *, complete: bool) -> str:

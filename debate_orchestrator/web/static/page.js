@@ -80,6 +80,7 @@ if (debate) {
   };
   listen("page", (event) => { debate.replaceChildren(); writing.clear(); place(JSON.parse(event.data)); });
   listen("block", (event) => place(JSON.parse(event.data)));
+  listen("gone", (event) => { document.getElementById(JSON.parse(event.data))?.remove(); });
   const close = document.querySelector("[data-close]");
   listen("status", (event) => {
     status.replaceChildren(fragment(JSON.parse(event.data)));

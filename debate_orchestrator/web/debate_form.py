@@ -1,0 +1,191 @@
+"""The form of a new debate: its fields, the settings that were sent, and what such a debate is expected to take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from debate_orchestrator.core.format import Format
+from debate_orchestrator.core.phases import CLERK, DEBATING_SEATS, JUDGE, RAPPORTEUR
+from debate_orchestrator.core.settings import DEFAULT_FORMAT, SETTINGS_WITH_SOURCE, Settings
+from debate_orchestrator.engine import format_check, start
+from debate_orchestrator.engine.estimate import estimate
+from debate_orchestrator.providers.discovery import FoundModels
+from debate_orchestrator.setup.answers import SETTING_TEXTS, from_text, make_settings, types_of
+from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.util import model_spec, resources
+from debate_orchestrator.util.errors import DebateError
+from debate_orchestrator.util.messages import and_joined
+from debate_orchestrator.web import folder
+
+_OWN_FIELDS = ("topic", "positions", "format", "cast", "output", "one_agent", "sources", "rounds")
+"""Settings that have a field of their own in the form, or none."""
+_REHEARSED = ".rehearsed"
+_MAX_LISTED = 8
+"""Models of one server that are offered; others can be typed."""
+
+
+class SettingField(NamedTuple):
+    """One field."""
+
+    name: str
+    label: str
+    help: str
+    kind: str
+    """text, lines, number or choice."""
+    options: tuple[tuple[str, str], ...] = ()
+
+
+def form_values(found: FoundModels, sent: Mapping[str, str], problems: list[str]) -> dict[str, Any]:
+    """What the form shows: what was sent, and every problem beside its field."""
+    try:
+        format = chosen_format(sent)
+    except DebateError as error:
+        problems, sent = error.problems, {**sent, "format": DEFAULT_FORMAT}
+        format = chosen_format(sent)
+    fields = more_fields(format)
+    seats = {seat: cast_options(seat, found) for seat in seats_to_fill(format)}
+    names = {"topic", "positions", "rounds", "format", "cast", *(field.name for field in fields)}
+    names |= {f"cast.{seat}" for seat in seats} | {f"positions.{side}" for side in format.sides}
+    by_name = by_field(problems, names.__contains__)
+    return {
+        "sent": sent,
+        "format": format,
+        "formats": [(name, format_check.load(name).title) for name in resources.format_names()],
+        "seats": seats,
+        "chosen": {seat: sent.get(f"cast.{seat}") or default_of(seat, found) for seat in seats},
+        "fields": fields,
+        "open": any(sent.get(field.name) or by_name.get(field.name) for field in fields),
+        "problems": by_name,
+    }
+
+
+def chosen_format(sent: Mapping[str, str]) -> Format:
+    """The format that was chosen. Raises BadFormat or BadSettings."""
+    return format_check.load(sent.get("format") or DEFAULT_FORMAT)
+
+
+def seats_to_fill(format: Format) -> tuple[str, ...]:
+    """The seats for which a person chooses who fills them."""
+    return tuple(seat for seat in format.active_seats(format.optional_phases) if seat != CLERK)
+
+
+def cast_options(seat: str, found: FoundModels) -> tuple[tuple[str, str], ...]:
+    """Who may take a seat, as the values and the words of a list."""
+    usual_models = {found.default[seat]: "the default" for seat in DEBATING_SEATS if seat in found.default}
+    callable_models = found.callable_models(_MAX_LISTED) | usual_models
+    models = tuple((spec, f"{model_spec.public_name(spec)} ({about})") for spec, about in callable_models.items())
+    stand_in = (_stand_in(seat, found), "a stand-in: calls no model, costs nothing")
+    usual = (("", "the first judge's model, or a side's where no model judges"),) if seat == RAPPORTEUR else ()
+    return (*usual, *models, stand_in, (model_spec.HUMAN, "a person, in a browser"))
+
+
+def _stand_in(seat: str, found: FoundModels) -> str:
+    return model_spec.stand_in(found.default_if_keyed[JUDGE if seat in (JUDGE, RAPPORTEUR) else "a"])
+
+
+def who(spec: str) -> str:
+    """Who takes a seat, in words."""
+    if spec == model_spec.HUMAN:
+        return "a person, in a browser"
+    return "a stand-in" if model_spec.is_stand_in(spec) else model_spec.public_name(spec)
+
+
+def default_of(seat: str, found: FoundModels) -> str:
+    """Who takes a seat unless another is chosen; empty for the rapporteur, which is then the first judge's model."""
+    return "" if seat == RAPPORTEUR else found.default.get(seat) or _stand_in(seat, found)
+
+
+def more_fields(format: Format) -> list[SettingField]:
+    """The fields of the settings that most people leave as they are."""
+    choices: dict[str, dict[str, str]] = {
+        "strictness": {mode: mode for mode in format.rubric.strictness},
+        "first": {side: format.name_of(side) for side in format.sides},
+    }
+    kinds = {int: "number", float: "number", dict: "", tuple: "lines", str: "text"}  # a form can't give a mapping
+    found = []
+    for name, text in SETTING_TEXTS.items():
+        options = {"yes": "yes", "no": "no"} if bool in types_of(name) else choices.get(name, {})
+        kind = "choice" if options else next((kind for type_, kind in kinds.items() if type_ in types_of(name)), "")
+        if kind and name not in _OWN_FIELDS:
+            offered = (("", "default"), *options.items()) if options else ()
+            found.append(SettingField(name, name.replace("_", " ").capitalize(), text.help, kind, offered))
+    return found
+
+
+def answers_of(sent: Mapping[str, str], format: Format, found: FoundModels) -> dict[str, Any]:
+    """What was sent as answers: the keys of an answers file, and values of the types that it would have."""
+    answers: dict[str, Any] = {"topic": sent.get("topic", "").strip(), "format": sent.get("format") or DEFAULT_FORMAT}
+    positions = {side: text for side in format.sides if (text := sent.get(f"positions.{side}", "").strip())}
+    if positions:
+        answers["positions"] = positions
+    cast = {seat: _cast(sent, seat, format, found) for seat in seats_to_fill(format)}
+    answers["cast"] = {seat: specs for seat, specs in cast.items() if any(specs)}
+    for name in ("rounds", *(field.name for field in more_fields(format))):
+        if text := sent.get(name, "").strip():
+            answers[name] = from_text(name, text, between="\n")
+    answers["output"] = str(folder.free_files(answers["topic"]).report)
+    answers["sources"] = {key: "user" for key in SETTINGS_WITH_SOURCE if key in answers and key != "output"}
+    return answers
+
+
+def _cast(sent: Mapping[str, str], seat: str, format: Format, found: FoundModels) -> list[str]:
+    """Who takes a seat: the models that were typed, else the one that was chosen, as often as the format has judges. A
+    stand-in that names no model stands for the default one, as in `debate run`."""
+    typed = [line.strip() for line in sent.get(f"other.{seat}", "").splitlines() if line.strip()]
+    chosen = sent.get(f"cast.{seat}") or default_of(seat, found)
+    specs = typed or [chosen] * (format.panel if seat == JUDGE else 1)
+    return [_stand_in(seat, found) if spec == model_spec.REHEARSE else spec for spec in specs]
+
+
+class Prepared(NamedTuple):
+    """A debate that can be started."""
+
+    settings: Settings
+    files: DebateFiles
+    rehearsal: bool
+    """Whether the debate is a rehearsal."""
+    derives: bool
+    """Whether a model is to derive the positions when it starts."""
+
+
+def prepare(sent: Mapping[str, str], found: FoundModels) -> Prepared:
+    """The settings of a new debate and its files. Raises DebateError with every problem; nothing is written."""
+    format = chosen_format(sent)
+    answers = answers_of(sent, format, found)
+    settings = make_settings(answers, format, answers["output"])
+    rehearsal = model_spec.is_rehearsal({seat: settings.cast.get(seat, ()) for seat in seats_to_fill(format)})
+    settings = start.rehearsed(settings) if rehearsal else settings
+    settings, deriving = start.without_model(settings)
+    files = folder.free_files(settings.topic, _REHEARSED if rehearsal else "")
+    start.check_settings(settings, files, people=True)
+    output = f"{files.report.removesuffix('.md').removesuffix(_REHEARSED)}.md" if rehearsal else files.report
+    settings = settings.model_copy(update={"output": output})
+    return Prepared(settings, files, rehearsal, derives=bool(deriving))
+
+
+def expected_cost(prepared: Prepared) -> str:
+    """What the debate is expected to take, in a sentence. It is played through for that, which takes a while."""
+    settings = prepared.settings
+    specs = model_spec.specs_of(settings.cast)
+    specs = [*map(model_spec.unrehearsed, specs)] if prepared.rehearsal else specs
+    called = list(dict.fromkeys(model_spec.public_name(spec) for spec in specs if model_spec.is_called(spec)))
+    if not called and prepared.rehearsal:
+        return "nothing: it is a rehearsal. What the real debate takes is not known: its stand-ins name no model"
+    if not called:
+        return "nothing: no model is called"
+    found = start.estimate_before_positions(settings) or estimate(start.make_opened(settings)).sentence()
+    if prepared.rehearsal:
+        return f"nothing: it is a rehearsal. The real debate, with {and_joined(called)}: {found}"
+    return found
+
+
+def by_field(problems: list[str], known: Callable[[str], bool]) -> dict[str, list[str]]:
+    """Problems by the field that they stand beside; under an empty name those of no field."""
+    found: dict[str, list[str]] = {}
+    for problem in problems:
+        name, _, rest = problem.partition(":")
+        if name == "cast" and (seat := rest.strip().partition(":")[0].partition(",")[0]):
+            name = f"cast.{seat}" if known(f"cast.{seat}") else name
+        found.setdefault(name if known(name) else "", []).append(problem)
+    return found
