@@ -24,12 +24,11 @@ from debate_orchestrator.providers.discovery import FoundModels
 from debate_orchestrator.providers.provider import Provider
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.answers import filled, format_of, make_settings, seats_needed
+from debate_orchestrator.setup.kept_answers import KeptAnswers, RecentAnswers
 from debate_orchestrator.setup.questions import SetupQuestions
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.setup.state import (
-    KeptAnswers,
     QuestionText,
-    RecentAnswers,
     SetupState,
     is_whole,
     with_answers,
