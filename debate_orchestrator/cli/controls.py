@@ -17,7 +17,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.debate import OpenDebate
 from debate_orchestrator.engine.floor import audience_question
 from debate_orchestrator.engine.issues import current_issues
-from debate_orchestrator.engine.retry import UnsavedEvents, lost_sentence
+from debate_orchestrator.engine.retry import Interrupted, UnsavedEvents
 from debate_orchestrator.engine.turn import OnEvent
 from debate_orchestrator.prompting.person_turns import hides_ballots
 from debate_orchestrator.util import model_spec
@@ -328,8 +328,8 @@ async def controlled(
     debate: OpenDebate, screen: Screen | None, on_event: OnEvent, person: TerminalPeople | None
 ) -> AsyncIterator[Controls]:
     """The keys and interrupts of a debate, for as long as the block drives it. The first interrupt waits for the
-    replies under way, since they are paid for; the second one, SIGTERM or SIGHUP leaves them. Raises KeyboardInterrupt
-    if work is left then; it says how much is lost."""
+    replies under way, since they are paid for; the second one, SIGTERM or SIGHUP leaves them. Raises Interrupted if
+    work is left then."""
     controls = Controls(debate, None if screen is None else screen.live, on_event, person)
     holding: AbstractAsyncContextManager[TerminalControl | None] = (
         nullcontext() if screen is None else screen.session(controls.press)
@@ -347,4 +347,4 @@ async def controlled(
         for problem in error.problems:
             print_status(problem)
     if controls.user_quit and not debate.state.complete:
-        raise KeyboardInterrupt(lost_sentence(controls.unsaved.lost))
+        raise Interrupted(lost=controls.unsaved.lost)

@@ -58,8 +58,11 @@ class OpenDebate:
     @property
     def saved(self) -> str:
         """What is saved, and the command that continues."""
-        turns = plural(len(self.state.replies), "turn")
-        return f"{turns} saved. Go on with `{next_command(self.state, self.files.journal)}`."
+        way_on = f"o on with `{next_command(self.state, self.files.journal)}`."
+        if not self.journal.is_in_place():
+            gone = "the journal is gone: it was deleted, moved or replaced meanwhile."
+            return f"{gone} Put it back, or a copy of it, then g{way_on}"
+        return f"{plural(len(self.state.replies), 'reply', 'replies')} saved. G{way_on}"
 
     def with_saved(self, error: ExternalError) -> ExternalError:
         """The error, which also says what is saved and how to continue."""
