@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,7 @@ from speakers import Speaker
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.engine.estimate import expected_cost
-from debate_orchestrator.engine.moderator import ModeratorLimits, run_moderator
+from debate_orchestrator.engine.moderator import ModeratorLimits, propose
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.provider import OnPiece
@@ -190,7 +191,8 @@ def derived(provider: Derives, cap: float | None, paid: tuple[Reply, ...] = ()) 
     progress = SetupProgress(topics=("Tabs?",), topic_ok=True, positions="auto", nonce="0123456789abcdef", paid=paid)
     questions = SetupQuestions(question_texts(), loader.load("adversarial"), "r.md")
     limits = ModeratorLimits(1.0, cap, told.append, "", "")
-    run_moderator(SetupState(given={"topic": "Tabs?"}, progress=progress), provider, questions, limits, [])
+    state = SetupState(given={"topic": "Tabs?"}, progress=progress)
+    asyncio.run(propose(state, provider, questions, limits, []))
     return "\n".join(told)
 
 

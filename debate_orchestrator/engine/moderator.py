@@ -87,13 +87,6 @@ def _without_positions(settings: Settings) -> SetupState:
     return SetupState(given={"topic": settings.topic}, progress=progress)
 
 
-def run_moderator(
-    state: SetupState, provider: Provider, setup_questions: SetupQuestions, limits: ModeratorLimits, paid: list[Reply]
-) -> SetupState:
-    """As `propose`, in an event loop of its own."""
-    return coroutines.run(propose(state, provider, setup_questions, limits, paid))
-
-
 async def propose(
     state: SetupState, provider: Provider, setup_questions: SetupQuestions, limits: ModeratorLimits, paid: list[Reply]
 ) -> SetupState:
