@@ -20,7 +20,7 @@ from debate_orchestrator.engine.moderator import ModeratorLimits, propose
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.provider import OnPiece
-from debate_orchestrator.setup.questions import SetupQuestions, question_texts
+from debate_orchestrator.setup.questions import SetupQuestions
 from debate_orchestrator.setup.state import SetupProgress, SetupState
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util.errors import OverBudget, ProviderFailed, TransientError
@@ -189,7 +189,7 @@ def derived(provider: Derives, cap: float | None, paid: tuple[Reply, ...] = ()) 
     """What is told while this model derives positions under a cap, with what was paid before."""
     told: list[str] = []
     progress = SetupProgress(topics=("Tabs?",), topic_ok=True, positions="auto", nonce="0123456789abcdef", paid=paid)
-    questions = SetupQuestions(question_texts(), loader.load("adversarial"), "r.md")
+    questions = SetupQuestions(loader.load("adversarial"), "r.md")
     limits = ModeratorLimits(1.0, cap, told.append, "", "")
     state = SetupState(given={"topic": "Tabs?"}, progress=progress)
     asyncio.run(propose(state, provider, questions, limits, []))
