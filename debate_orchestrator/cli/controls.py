@@ -15,10 +15,9 @@ from debate_orchestrator.core.events import BriefSent, Event, ReplyEvent
 from debate_orchestrator.core.fold import can_end_early
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.debate import OpenDebate
-from debate_orchestrator.engine.floor import audience_question
-from debate_orchestrator.engine.issues import current_issues
 from debate_orchestrator.engine.retry import Interrupted, UnsavedEvents
 from debate_orchestrator.engine.turn import OnEvent
+from debate_orchestrator.engine.user_events import audience_question, current_issues
 from debate_orchestrator.prompting.person_turns import hides_ballots
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import DebateError, ExternalError
