@@ -168,7 +168,7 @@ def test_a_failure(server: Server) -> None:
         assert viewer.see_end() == 4
         assert viewer.plain
         text = " ".join(viewer.glass.text.split())
-        assert "1 turn saved" in text and f"debate resume {J}" in text
+        assert "1 reply saved" in text and f"debate resume {J}" in text
         assert "This is what is said" in text
 
 

@@ -18,8 +18,8 @@ from debates import opened_event
 from journals import ten_lines
 
 import debate_orchestrator
-from debate_orchestrator.cli.driving import ProgressLines
 from debate_orchestrator.cli.parser import VERBS, parse
+from debate_orchestrator.cli.progress import ProgressLines
 from debate_orchestrator.core.events import BriefSent, CallFailed
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.storage.journal import must_be_new
@@ -114,8 +114,8 @@ def test_a_slow_turn(
     cast: dict[str, tuple[str, ...]] = {"a": (model,), "b": (model,), "judge": (model,)}
     debate = fold([opened_event(cast=cast)])
     turn = debate.due[0]
-    monkeypatch.setattr("debate_orchestrator.cli.driving.FIRST_REPORT", 0.1)
-    monkeypatch.setattr("debate_orchestrator.cli.driving.NEXT_REPORTS", 0.2)
+    monkeypatch.setattr("debate_orchestrator.cli.progress.FIRST_REPORT", 0.1)
+    monkeypatch.setattr("debate_orchestrator.cli.progress.NEXT_REPORTS", 0.2)
 
     async def watch() -> None:
         progress = ProgressLines(debate)

@@ -210,7 +210,7 @@ def test_a_file_on_a_full_disk(debate: Run, here: Path, monkeypatch: pytest.Monk
 
     assert ran.code == 4
     assert "(No space left on device). Try: make room on the disk." in ran.err and "another output" not in ran.err
-    assert f"{turns} turns saved. Go on with `debate resume r.rehearsed.journal.jsonl`" in ran.err
+    assert f"{turns} replies saved. Go on with `debate resume r.rehearsed.journal.jsonl`" in ran.err
     assert debate("resume", "r.rehearsed.journal.jsonl").code == 0
     assert Path("r.rehearsed.md").exists()
 

@@ -68,7 +68,10 @@ def test_the_end_of_a_run_counts_what_is_lost(debate: Run, spec: Path, monkeypat
     ran = debate("tournament", "run", "spec.yaml", "--to", "out", "--rehearse")
     lost = ran.err.count("Lost: ")
     assert ran.code != 0 and lost
-    assert f" debates left. {lost} answers lost, as named above. What else was answered is saved. Go on" in ran.err
+    assert (
+        f" debates left. {lost} replies lost, as named above. Every other reply that was accepted is saved. Go on"
+        in ran.err
+    )
 
 
 def test_a_plan_is_written(debate: Run, spec: Path) -> None:

@@ -100,7 +100,7 @@ def test_an_interrupt_names_what_the_database_does_not_take(
                 read_only(postgres_server, database, "off")
 
     assert before == 0 and ended.code == 130, ended.err
-    assert ended.err.count("Lost: start.") == 4 and "4 answers lost" in ended.err, ended.err
+    assert ended.err.count("Lost: start.") == 4 and "4 replies lost" in ended.err, ended.err
     assert "back in the queue" not in ended.err and "reached again" not in ended.err, ended.err
     assert "Traceback" not in ended.err and "never retrieved" not in ended.err, ended.err
 

@@ -133,7 +133,7 @@ def test_a_termination_while_positions_are_derived_is_told(server: Server, verb:
         ended = process.end()
 
     assert ended.code == 130 and "Traceback" not in ended.err
-    assert "interrupted before the debate was opened; nothing is saved." in ended.err
+    assert "interrupted; no debate was opened, and nothing is saved." in ended.err
 
 
 def test_an_interrupt_ends_a_wait(server: Server) -> None:

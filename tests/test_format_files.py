@@ -16,7 +16,7 @@ from debate_orchestrator.core.format import Format
 from debate_orchestrator.engine import dry_run, format_check
 from debate_orchestrator.formats import loader, source
 from debate_orchestrator.formats import source as source_module
-from debate_orchestrator.formats.loader import copy_format
+from debate_orchestrator.formats.scaffold import copy_format
 from debate_orchestrator.prompting import briefs, rendering
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.data import read_mapping

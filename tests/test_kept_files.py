@@ -15,9 +15,10 @@ from debate_orchestrator.engine import probe
 from debate_orchestrator.evidence import fetch
 from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.reports import reviews
+from debate_orchestrator.setup import kept_answers as saving
 from debate_orchestrator.setup import state
-from debate_orchestrator.setup import state as saving
-from debate_orchestrator.setup.state import KeptAnswers, RecentAnswers, SetupProgress, SetupState
+from debate_orchestrator.setup.kept_answers import KeptAnswers, RecentAnswers
+from debate_orchestrator.setup.state import SetupProgress, SetupState
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.terminal.drafts import Drafts
 from debate_orchestrator.util.data import read_mapping

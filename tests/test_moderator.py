@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,11 +16,11 @@ from speakers import Speaker
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.engine.estimate import expected_cost
-from debate_orchestrator.engine.moderator import ModeratorLimits, run_moderator
+from debate_orchestrator.engine.moderator import ModeratorLimits, propose
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.provider import OnPiece
-from debate_orchestrator.setup.questions import SetupQuestions, question_texts
+from debate_orchestrator.setup.questions import SetupQuestions
 from debate_orchestrator.setup.state import SetupProgress, SetupState
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util.errors import OverBudget, ProviderFailed, TransientError
@@ -188,9 +189,10 @@ def derived(provider: Derives, cap: float | None, paid: tuple[Reply, ...] = ()) 
     """What is told while this model derives positions under a cap, with what was paid before."""
     told: list[str] = []
     progress = SetupProgress(topics=("Tabs?",), topic_ok=True, positions="auto", nonce="0123456789abcdef", paid=paid)
-    questions = SetupQuestions(question_texts(), loader.load("adversarial"), "r.md")
+    questions = SetupQuestions(loader.load("adversarial"), "r.md")
     limits = ModeratorLimits(1.0, cap, told.append, "", "")
-    run_moderator(SetupState(given={"topic": "Tabs?"}, progress=progress), provider, questions, limits, [])
+    state = SetupState(given={"topic": "Tabs?"}, progress=progress)
+    asyncio.run(propose(state, provider, questions, limits, []))
     return "\n".join(told)
 
 

@@ -449,6 +449,6 @@ def test_the_last_line_says_how_many_answers_are_lost() -> None:
             return []
 
     saved = "1 of 3 ballots are saved. Run the same command again to go on with the others."
-    for lost, told in ((0, ""), (2, "2 answers lost, as named above. ")):
+    for lost, told in ((0, ""), (2, "2 replies lost, as named above. ")):
         with pytest.raises(KeyboardInterrupt, match=f"^interrupted; {re.escape(told + saved)}$"):
             asyncio.run(probe_verb._run(cast(Any, Interrupted(lost)), quiet=True))

@@ -14,8 +14,7 @@ from debate_orchestrator.formats import loader
 from debate_orchestrator.setup import answers
 from debate_orchestrator.setup.answers import block_lines, message_line
 from debate_orchestrator.setup.questions import SetupQuestions
-from debate_orchestrator.setup.state import ModeratorTask, QuestionTexts, Ready, SetupQuestion, SetupState
-from debate_orchestrator.util import resources
+from debate_orchestrator.setup.state import ModeratorTask, Ready, SetupQuestion, SetupState
 from debate_orchestrator.util.errors import BadSettings
 
 CLEAR = {"ambiguous": False, "restated": "Tabs are better than spaces.", "recommended": None, "alternative": None}
@@ -25,8 +24,7 @@ PAIR = {"kind": "technical", "a": "Tabs are better.", "b": "Tabs are no better."
 
 @pytest.fixture
 def setup_questions() -> SetupQuestions:
-    words = QuestionTexts.model_validate(resources.read_yaml("setup.yaml"))
-    return SetupQuestions(words, loader.load("adversarial"), "debate-report.md")
+    return SetupQuestions(loader.load("adversarial"))
 
 
 def said(setup_questions: SetupQuestions, state: SetupState, *answers: tuple[str, Any]) -> SetupState:
@@ -268,7 +266,7 @@ ORDER = [
 
 
 def made_questions(rules: Format = RULES) -> SetupQuestions:
-    return SetupQuestions(QuestionTexts.model_validate(resources.read_yaml("setup.yaml")), rules, "debate-report.md")
+    return SetupQuestions(rules)
 
 
 def again(setup_questions: SetupQuestions, state: SetupState, key: str, answer: str) -> SetupState:

@@ -133,7 +133,7 @@ def test_an_interrupt_at_a_step_says_how_to_go_on(sign: signal.Signals, server: 
             process.signal(sign)
             ended = process.end(within=30)
         assert ended.code == 130 and "Traceback" not in ended.err
-        assert f"interrupted; 0 turns saved. Go on with `debate resume {J}`." in ended.err
+        assert f"interrupted; 0 replies saved. Go on with `debate resume {J}`." in ended.err
         server.held = requests + 1
     server.held = 0
     with started("resume", J, "--quiet") as process:
@@ -185,7 +185,7 @@ def test_paid_positions_are_kept(
     assert ran.code == 130
     (opened,) = [event for event in read(J).events if isinstance(event, Opened)]
     assert len(opened.derived) == 1
-    assert f"interrupted; 0 turns saved. Go on with `debate resume {J}`." in ran.err
+    assert f"interrupted; 0 replies saved. Go on with `debate resume {J}`." in ran.err
 
 
 @pytest.mark.slow

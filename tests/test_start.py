@@ -21,7 +21,7 @@ from debate_orchestrator.engine import start
 from debate_orchestrator.formats import loader
 from debate_orchestrator.setup import answers
 from debate_orchestrator.setup.plain_positions import of_should, plain_positions, worded_positions
-from debate_orchestrator.setup.questions import SetupQuestions, question_texts
+from debate_orchestrator.setup.questions import SetupQuestions
 from debate_orchestrator.setup.state import SetupProgress, SetupState, with_progress, without_answers
 from debate_orchestrator.storage.journal_lines import SCHEMA
 from debate_orchestrator.util import resources
@@ -346,7 +346,7 @@ def test_no_position_rather_than_a_wrong_one(topic: str) -> None:
     assert plain_positions(topic, ("a", "b")) == {}
 
 
-QUESTIONS = SetupQuestions(question_texts(), RULES, "debate-report.md")
+QUESTIONS = SetupQuestions(RULES)
 GOOD = SetupState(
     given={"topic": "T", "positions": {"a": "x", "b": "y"}, "output": "o.md"},
     sources={"output": "file"},

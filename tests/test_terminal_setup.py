@@ -36,7 +36,8 @@ from persons import (
 
 from debate_orchestrator.cli.answers_and_flags import setup_questions
 from debate_orchestrator.providers.discovery import FoundModels
-from debate_orchestrator.setup.state import RecentAnswers, SetupProgress, SetupState, from_file, load, save
+from debate_orchestrator.setup.kept_answers import RecentAnswers, from_file
+from debate_orchestrator.setup.state import SetupProgress, SetupState, load, save
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.terminal.prompt import Quit
 from debate_orchestrator.terminal.setup_conversation import SetupConversation

@@ -17,11 +17,11 @@ def test_all_problems_of_a_debate_are_told(here: Path) -> None:
     shared = DebateStatus("stopped", why=("The list can't be read.", "A batch is under way. Try: resume later."))
     other = DebateStatus("stopped", why=("The list can't be read.", "Another thing."))
     run.statuses = {**dict.fromkeys(ids, shared), ids[0]: other}
-    told = running._left_over(run, len(ids), "all is saved", "debate tournament resume held").problems
+    told = running._left_over(run, len(ids), "all is saved. Go on.").problems
 
     count = len(ids) - 1
     assert told == [
         f"The list can't be read. A batch is under way. Try: resume later. ({count} debates, such as {ids[1]})",
         f"{ids[0]}: The list can't be read. Another thing.",
-        f"{len(ids)} debates left. All is saved. Go on with `debate tournament resume held`.",
+        f"{len(ids)} debates left. All is saved. Go on.",
     ]

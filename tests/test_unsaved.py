@@ -104,11 +104,34 @@ def test_an_interrupt_gives_up_what_waits_for_room(sign: signal.Signals, server:
     assert "Traceback" not in ended.err
     for turn in JUDGES:
         assert f"Lost: {turn}: its reply" in ended.err, turn
-    assert f"interrupted; 3 answers lost, as named above. 2 turns saved. Go on with `debate resume {J}`." in ended.err
+    assert f"interrupted; 3 replies lost, as named above. 2 replies saved. Go on with `debate resume {J}`." in ended.err
     assert read(J).torn == 0 and asked() == ["1.opening.a", "1.opening.b", *JUDGES]
     with started("resume", J) as process:
         assert process.end().code == 0
     assert sorted({turn for turn in asked() if asked().count(turn) > 1}) == JUDGES
+
+
+@pytest.mark.parametrize("how", ["deleted", "moved", "replaced"])
+def test_the_last_line_claims_nothing_of_a_journal_that_is_gone(server: Server, how: str) -> None:
+    """Where the journal was deleted, moved or replaced while the debate ran, an interrupt says that it is gone, and
+    counts no reply as saved in it."""
+    server.held = 2
+    with started(*RUN) as process:
+        until = time.monotonic() + 60
+        while len(server.requests) < 2:
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        Path(J).rename("elsewhere.jsonl") if how == "moved" else Path(J).unlink()
+        if how == "replaced":
+            Path(J).write_text("Another file.", encoding="utf-8")
+        process.signal(signal.SIGTERM)
+        ended = process.end(within=20)
+
+    assert ended.code == 130 and "Traceback" not in ended.err
+    last = ended.err.splitlines()[-1]
+    assert last.startswith("debate: interrupted; "), ended.err
+    assert " saved." not in last and "he journal is gone: it was deleted, moved or replaced" in last, last
+    assert last.endswith(f"Put it back, or a copy of it, then go on with `debate resume {J}`."), last
 
 
 def test_a_step_says_what_is_lost(server: Server) -> None:
@@ -132,7 +155,7 @@ def test_a_step_says_what_is_lost(server: Server) -> None:
 
     assert ended.code == 130, ended
     assert ended.err.count("Lost: ") == 3
-    assert "interrupted; 3 answers lost, as named above. 2 turns saved." in ended.err
+    assert "interrupted; 3 replies lost, as named above. 2 replies saved." in ended.err
     assert read(J).torn == 0
 
 
@@ -189,6 +212,8 @@ def test_derived_positions_wait_for_room(server: Server, ends: bool) -> None:
         ended = process.end(within=30)
 
     assert ("Lost: the positions that were derived" in ended.err, ended.code) == (ends, 130 if ends else 0)
-    assert ("are lost, and no debate was opened" in ended.err) == ends and "accepted is saved" not in ended.err
+    assert (
+        "1 reply lost, as named above. No debate was opened" in ended.err
+    ) == ends and "accepted is saved" not in ended.err
     assert Path("r.md").exists() is not ends
     assert "Traceback" not in ended.err

@@ -24,7 +24,7 @@ from debate_orchestrator.formats.source import is_path
 from debate_orchestrator.providers import casting
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.answers import cast_by_seat, filled, format_of, make_settings, number, rapporteur_note
-from debate_orchestrator.setup.questions import SetupQuestions, question_texts
+from debate_orchestrator.setup.questions import SetupQuestions
 from debate_orchestrator.setup.state import ModeratorTask, Ready, load, read_file
 from debate_orchestrator.storage.paths import REPORT, DebateFiles, free_report
 from debate_orchestrator.util import model_spec
@@ -171,7 +171,7 @@ def read_standard_input() -> dict[str, Any]:
 
 def setup_questions(format_name: str = DEFAULT_FORMAT, default_output: str = REPORT) -> SetupQuestions:
     """The setup conversation in the words of prompts/ and the limits of a format."""
-    return SetupQuestions(question_texts(), loader.load(format_name), default_output)
+    return SetupQuestions(loader.load(format_name), default_output)
 
 
 def setup_questions_of(path: str, used_format: str = "") -> SetupQuestions:

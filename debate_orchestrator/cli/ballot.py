@@ -28,8 +28,8 @@ from debate_orchestrator.storage.files import write_over
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.terminal import line_prompter, prompt
-from debate_orchestrator.terminal.form import ReviewBallotForm, ask_name
 from debate_orchestrator.terminal.prompt import Prompter, Quit
+from debate_orchestrator.terminal.review import ReviewBallotForm, ask_name
 from debate_orchestrator.util import coroutines
 from debate_orchestrator.util.data import name_of, read_mapping_with_lines, to_yaml
 from debate_orchestrator.util.errors import BadSettings, short_repr
@@ -111,7 +111,7 @@ def _write_transcript(arguments: argparse.Namespace, case: ReviewedDebate) -> in
 
 def _print_form(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
     """Prints the empty form."""
-    text = form_text(case.form, case.digest, case.path, _today(), arguments.name or "")
+    text = form_text(case.form, case.digest, case.path, date.today().isoformat(), arguments.name or "")
     if arguments.json:
         shape = json_schema(case.form.shape, case.form.shape_context)
         print_json({"status": "form", "form": text, "digest": case.digest, "json_schema": shape})
@@ -161,7 +161,7 @@ def _ask(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
         reviews.must_be_free(case.folder, name)
         begun = reviews.read_draft(case.folder, name, case.digest)
         draft = reviews.path_of(case.folder, name, reviews.DRAFT) if begun else ""
-        fields = begun | reviews.empty(case.digest, name, _today())
+        fields = begun | reviews.empty(case.digest, name, date.today().isoformat())
         show = partial(_show, prompter, _text_for_review(case))
         return await ReviewBallotForm(prompter, reviews.review_texts(), case.form, fields, show, keep).take()
 
@@ -185,10 +185,6 @@ def _show(prompter: Prompter, text: str) -> None:
         signal.signal(signal.SIGINT, before)
     if not shown:
         prompter.tell(text)
-
-
-def _today() -> str:
-    return date.today().isoformat()
 
 
 _WIDTH = 100

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from debate_orchestrator.cli.output import at_terminal, print_status
 from debate_orchestrator.core.events import Event, Opened
 from debate_orchestrator.engine.debate import OpenDebate, PlanChanges, continue_debate, create_paid_debate
-from debate_orchestrator.engine.retry import UnsavedEvents
+from debate_orchestrator.engine.retry import Interrupted, UnsavedEvents
 from debate_orchestrator.setup import risks as risks_module
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.files import write_atomic
@@ -32,9 +32,6 @@ from debate_orchestrator.util.errors import BadFile, BadSettings
 STANDARD_INPUT = "-"
 """The file name that means standard input."""
 STDIN = "standard input"
-
-_NOT_OPENED = "interrupted before the debate was opened; nothing is saved."
-_LOST = "interrupted; the positions that were derived are lost, and no debate was opened."
 
 AskConsent = Callable[[str, Sequence[Risk]], bool]
 """Shows a person a file's name and its risks; returns whether they agree."""
@@ -144,7 +141,7 @@ def new_debate(
         if not isinstance(opening, Opened):
             opening.close()  # where the interrupt came before it began
     if not created:
-        raise KeyboardInterrupt(_LOST if unsaved.lost else _NOT_OPENED) from None
+        raise Interrupted("no debate was opened, and nothing is saved.", unsaved.lost) from None
     with _saying_what_is_saved(created[0]) as debate:
         if interrupted is not None:
             raise interrupted
@@ -171,8 +168,8 @@ def _saying_what_is_saved(debate: OpenDebate) -> Iterator[OpenDebate]:
     with debate:
         try:
             yield debate
-        except KeyboardInterrupt as interrupt:  # its text names what is lost
-            raise KeyboardInterrupt(" ".join(filter(None, ("interrupted;", str(interrupt), debate.saved)))) from None
+        except KeyboardInterrupt as interrupt:
+            raise Interrupted(debate.saved, getattr(interrupt, "lost", 0)) from None
 
 
 def has_agreed(path: str, risks: Sequence[Risk]) -> bool:

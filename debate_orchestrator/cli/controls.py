@@ -1,33 +1,26 @@
-"""The keys and interrupts that pause, continue and end a debate while it runs, and the live view at a terminal.
-
-Ctrl-C waits for the replies under way, which are paid for; SIGTERM and SIGHUP end at once, and keep what had come of
-them.
-"""
+"""The keys and interrupts that pause, continue and end a debate while it runs, and the live view at a terminal."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import signal
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
+from debate_orchestrator.cli.interrupts import STOPPING, handled_signals
 from debate_orchestrator.cli.output import print_status
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import BriefSent, Event, ReplyEvent
 from debate_orchestrator.core.fold import can_end_early
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.debate import OpenDebate
-from debate_orchestrator.engine.floor import audience_question
-from debate_orchestrator.engine.issues import current_issues
-from debate_orchestrator.engine.retry import UnsavedEvents, lost_sentence
+from debate_orchestrator.engine.retry import Interrupted, UnsavedEvents
 from debate_orchestrator.engine.turn import OnEvent
+from debate_orchestrator.engine.user_events import audience_question, current_issues
 from debate_orchestrator.prompting.person_turns import hides_ballots
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import DebateError, ExternalError
-from debate_orchestrator.util.messages import Tell
-from debate_orchestrator.util.signals import terminating
 
 if TYPE_CHECKING:
     from debate_orchestrator.terminal.display import Display
@@ -35,77 +28,11 @@ if TYPE_CHECKING:
     from debate_orchestrator.terminal.live import Live
     from debate_orchestrator.terminal.turn import TerminalPeople
 
-STOPPING = "Stopping: waiting for running calls, since they are paid for. Press Ctrl-C again to cancel them."
 _OFFERED_FOR = 120
 """Seconds for which the list of issues may be changed before the debate continues by itself."""
 _CANCELLED_AFTER = (0.1, 1.0)
 """Seconds after SIGTERM at which the loop is cancelled: first what waits for room on the disk says what is lost, and
 then connections and programs have a while to close."""
-
-
-@contextmanager
-def handled_signals(interrupted: Callable[[], None], terminated: Callable[[], None]) -> Iterator[None]:
-    """Calls `interrupted` in the running event loop for each SIGINT, and `terminated` for each SIGTERM and
-    SIGHUP, instead of ending the process. Afterwards the signals do again what they did before."""
-    # The loop's own `remove_signal_handler` sets a default first, with which such a signal would end the process.
-    loop, before = asyncio.get_running_loop(), {}
-    handlers = {signal.SIGINT: interrupted} | dict.fromkeys(terminating(), terminated)
-    for number, handle in handlers.items():
-        before[number] = signal.signal(number, lambda *_, handle=handle: loop.call_soon_threadsafe(handle))
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-class Interruption:
-    """Whether the user has interrupted what runs."""
-
-    came = False
-
-
-@contextmanager
-def graceful_stop(
-    stop: Callable[[], None], cancel: Callable[[], None], said: str = STOPPING, tell: Tell = print_status
-) -> Iterator[Interruption]:
-    """The first Ctrl-C is answered with what is `said`, and calls `stop`, which starts nothing more. The second one,
-    SIGTERM and SIGHUP call `cancel`, which cancels running calls."""
-    interruption = Interruption()
-
-    def interrupted() -> None:
-        again, interruption.came = interruption.came, True
-        if again:
-            cancel()
-        else:
-            tell(said)
-            stop()
-
-    def terminated() -> None:
-        interruption.came = True
-        cancel()
-
-    with handled_signals(interrupted, terminated):
-        yield interruption
-
-
-@contextmanager
-def graceful_stop_of_calls(stop: asyncio.Event, unsaved: UnsavedEvents, said: str = STOPPING) -> Iterator[Interruption]:
-    """As `graceful_stop`, for calls that the running task awaits. The first Ctrl-C sets `stop` and gives up what
-    waits for room on the disk; the second one, SIGTERM and SIGHUP also cancel the task, and the block ends."""
-    task = asyncio.current_task()
-
-    def stop_calls() -> None:
-        unsaved.give_up()
-        stop.set()
-
-    def cancel() -> None:
-        stop_calls()
-        if task:
-            task.cancel()
-
-    with graceful_stop(stop_calls, cancel, said) as interruption, suppress(asyncio.CancelledError):
-        yield interruption
 
 
 class Key(NamedTuple):
@@ -400,8 +327,8 @@ async def controlled(
     debate: OpenDebate, screen: Screen | None, on_event: OnEvent, person: TerminalPeople | None
 ) -> AsyncIterator[Controls]:
     """The keys and interrupts of a debate, for as long as the block drives it. The first interrupt waits for the
-    replies under way, since they are paid for; the second one, SIGTERM or SIGHUP leaves them. Raises KeyboardInterrupt
-    if work is left then; it says how much is lost."""
+    replies under way, since they are paid for; the second one, SIGTERM or SIGHUP leaves them. Raises Interrupted if
+    work is left then."""
     controls = Controls(debate, None if screen is None else screen.live, on_event, person)
     holding: AbstractAsyncContextManager[TerminalControl | None] = (
         nullcontext() if screen is None else screen.session(controls.press)
@@ -419,4 +346,4 @@ async def controlled(
         for problem in error.problems:
             print_status(problem)
     if controls.user_quit and not debate.state.complete:
-        raise KeyboardInterrupt(lost_sentence(controls.unsaved.lost))
+        raise Interrupted(lost=controls.unsaved.lost)

@@ -13,7 +13,8 @@ from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.util.messages import command
 
 if TYPE_CHECKING:
-    from debate_orchestrator.setup.state import KeptAnswers, SetupState
+    from debate_orchestrator.setup.kept_answers import KeptAnswers
+    from debate_orchestrator.setup.state import SetupState
 
 _PRINTS_ALL = {"quiet": False, "events": False, "json": False}
 """The flags of `flags.add_progress` and --json, none of which was given."""

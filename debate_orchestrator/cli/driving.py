@@ -4,12 +4,8 @@ one line a turn, or as events in JSON."""
 from __future__ import annotations
 
 import argparse
-import asyncio
-import os
 import sys
-import time
 from collections.abc import Mapping
-from contextlib import suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,33 +15,25 @@ from debate_orchestrator.cli.output import (
     at_terminal,
     next_step,
     print_json,
-    print_json_line,
     print_problems,
     print_status,
     say,
 )
-from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally
+from debate_orchestrator.cli.progress import BriefFiles, ProgressLines, print_event, spending_line
+from debate_orchestrator.core import tally
 from debate_orchestrator.core.costs import costs_of
-from debate_orchestrator.core.events import BriefSent, CallFailed, Event, Rejected, ReplyEvent
-from debate_orchestrator.core.phases import Turn
-from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.core.state import DebateState, spec_in
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import Verdict
 from debate_orchestrator.engine.debate import OpenDebate, drive, finish, seat_providers
 from debate_orchestrator.engine.estimate import estimate
 from debate_orchestrator.engine.turn import OnEvent, OnText
-from debate_orchestrator.host.turns_folder import TurnsFolder, earlier_briefs
-from debate_orchestrator.prompting.briefs import Brief, brief_file
-from debate_orchestrator.providers import registry
+from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.reports import wording
-from debate_orchestrator.reports.announcements import Announcer
 from debate_orchestrator.reports.model import summary_line
 from debate_orchestrator.reports.provenance import only_stand_ins_judged
-from debate_orchestrator.storage.journal import JournalWriter
-from debate_orchestrator.util import coroutines, model_spec, sanitize
+from debate_orchestrator.util import coroutines, model_spec
 from debate_orchestrator.util.errors import ExternalError
 from debate_orchestrator.util.messages import command, ignore
-from debate_orchestrator.util.numbers import plural
 
 if TYPE_CHECKING:
     from debate_orchestrator.terminal.turn import TerminalPeople
@@ -117,9 +105,9 @@ async def _drive(debate: OpenDebate, arguments: argparse.Namespace) -> None:
     """Drives the debate, with the live view and its keys at a terminal, and lines of text elsewhere."""
     quiet, state, files = is_quiet(arguments), debate.state, debate.files
     screen = None if quiet else watch(state, sys.stderr)
-    on_event: OnEvent = _print_event if arguments.events else ignore
+    on_event: OnEvent = print_event if arguments.events else ignore
     for event in debate.journal.events if arguments.events else ():  # a program is told of those before, too
-        _print_event(state, event)
+        print_event(state, event)
     on_text: OnText | None = None
     if screen is not None:
         on_event, on_text = screen.live.on_event, screen.live.on_text
@@ -233,128 +221,3 @@ def _blind(state: DebateState, verdict: Verdict | None) -> dict[str, Any] | None
 
 def _points(scores: Mapping[str, Fraction]) -> dict[str, float]:
     return {side: float(points) for side, points in scores.items()}
-
-
-# What is printed while it runs
-
-FIRST_REPORT, NEXT_REPORTS = 15.0, 60.0
-"""Seconds after which a turn that takes long is reported for the first time, and then again and again."""
-
-
-class ProgressLines:
-    """Prints what happens as text; announcements that were printed before the debate paused are left out. Every minute
-    it says what a slow turn is doing: a laptop takes minutes to read a long prompt."""
-
-    def __init__(self, state: DebateState):
-        self._announcer = Announcer()
-        if state.replies:
-            self._announcer.new(state)
-        self._started: dict[str, float] = {}
-        self._heard: dict[str, int] = {}
-        """Turn under way to the words of its answer, once that has begun."""
-        self._reports: dict[str, asyncio.TimerHandle] = {}
-
-    def __call__(self, state: DebateState, event: Event) -> None:
-        lines = []
-        if isinstance(event, CallFailed | Rejected) and not _rejected_in_earlier_debate(event):
-            lines.append(_problem_line(state, event))
-        if isinstance(event, BriefSent):
-            self._started.setdefault(event.turn, time.monotonic())
-            self._report_later(state, event.turn, FIRST_REPORT)
-        if isinstance(event, ReplyEvent | CallFailed):
-            self._heard.pop(event.turn, None)
-            if (report := self._reports.pop(event.turn, None)) is not None:
-                report.cancel()
-        if isinstance(event, ReplyEvent) and not isinstance(event, Rejected):
-            seconds = time.monotonic() - self._started.get(event.turn, time.monotonic())
-            text = speech_rules.without_private_working(state, event.reply.text)
-            lines.append(f"  {event.turn}: {_size(text, event.reply, seconds, costs_of(state).total.cost)}")
-        if line := wording.announced(state, event):
-            lines.append(line)
-        lines += [line.shown_alone(state) for line in self._announcer.new(state)]
-        with suppress(OSError):  # stderr was closed; the debate continues
-            for line in lines:
-                print_status(line)
-
-    def on_text(self, turn: Turn, piece: str) -> None:
-        """A piece of an answer has come; an empty one says that the answer has begun."""
-        self._heard[turn.id] = self._heard.get(turn.id, 0) + sum(map(str.isspace, piece))
-
-    def _report_later(self, state: DebateState, turn_id: str, seconds: float) -> None:
-        with suppress(RuntimeError):  # no loop runs: the event is not of a call
-            loop = asyncio.get_running_loop()
-            self._reports[turn_id] = loop.call_later(seconds, self._report, state, turn_id)
-
-    def _report(self, state: DebateState, turn_id: str) -> None:
-        """Prints what a turn that takes long is doing."""
-        seconds = time.monotonic() - self._started[turn_id]
-        if (words := self._heard.get(turn_id)) is not None:
-            doing = f"writing, about {words:,} words so far" if words else "thinking"
-        else:
-            reads = registry.api_of(spec_in(state, schedule.turn(state, turn_id).seat))
-            doing = "reading the prompt" if reads else "no word yet"
-        with suppress(OSError):
-            print_status(f"  {turn_id}: {doing}, {seconds:.0f} s")
-        self._report_later(state, turn_id, NEXT_REPORTS)
-
-
-def _print_event(state: DebateState, event: Event) -> None:
-    print_json_line({"event": event.model_dump(mode="json")})
-
-
-class BriefFiles:
-    """Writes the brief of every turn to a folder, so that a rehearsal shows what a model would be sent."""
-
-    def __init__(self, folder: TurnsFolder, journal: JournalWriter):
-        self._folder, self._journal = folder, journal
-
-    def __call__(self, state: DebateState, turn: Turn, brief: Brief) -> None:
-        turn_files = self._folder.turn_files(turn.id, brief.wants)
-        name = os.path.basename(turn_files.reply)
-        self._folder.write_brief(
-            turn_files, brief_file(brief, state, turn, name), earlier_briefs(self._journal.events, turn, name)
-        )
-
-
-def spending_line(state: DebateState) -> str:
-    """What the calls have cost, in a line; empty if there were none."""
-    costs = costs_of(state)
-    total = costs.total
-    if not total.calls:
-        return ""
-    tokens = total.usage
-    known = {seat: line.cost for seat, line in costs.of_seats().items() if line.calls > line.unknown}
-    by_seat = ", ".join(f"{seat} ${cost:.4f}" for seat, cost in known.items())
-    priced = [f"{plural(total.calls - total.unknown, 'call')}: ${total.cost:.4f} ({by_seat})"] if known else []
-    unknown = [f"{plural(total.unknown, 'call')} of unknown price"] if total.unknown else []
-    written = tokens.written + tokens.written_hour
-    calls = f"{', and '.join([*priced, *unknown])}."
-    if not any((tokens.fresh, tokens.cached, written, tokens.output)):
-        return calls
-    return (
-        f"{calls} Tokens: {tokens.fresh:,} fresh, "
-        f"{tokens.cached:,} from cache, {written:,} written to it, {tokens.output:,} output."
-    )
-
-
-def _rejected_in_earlier_debate(event: Rejected | CallFailed) -> bool:
-    """Whether this is a reply that was rejected in the debate that is judged again."""
-    return isinstance(event, Rejected) and model_spec.kind(event.reply.by) == model_spec.REPLAY
-
-
-def _problem_line(state: DebateState, event: Rejected | CallFailed) -> str:
-    """Why a reply does not count or a call failed. The problem may quote a reply that must stay hidden."""
-    if isinstance(event, Rejected) and rapporteur.is_hidden_advice(state, schedule.turn(state, event.turn)):
-        why = "it is not JSON" if "reply is not JSON" in " ".join(event.problems) else "it is not what was asked for"
-        return f"  {event.turn}: the reply was rejected: {why}."
-    if isinstance(event, Rejected):
-        return f"  {event.turn}: the reply was rejected: {' '.join(event.problems)}"
-    retry = "" if event.wait is None else f" Retried in {event.wait:.0f} s."
-    return f"  {event.turn}: {event.problem}{retry}"
-
-
-def _size(text: str, reply: Reply, seconds: float, total_cost: float) -> str:
-    """The length of a reply without its private working, what it took, and the model."""
-    words = f"{sanitize.count_words(text):,} words" if text.strip() else "no word"
-    money = f", ${reply.cost:.4f} (${total_cost:.4f} so far)" if reply.cost else ""
-    return f"{words}{money}, {seconds:.1f} s, {model_spec.public_name(reply.by)}"

@@ -12,15 +12,15 @@ from contextlib import suppress
 
 from debate_orchestrator.cli import consent, flags
 from debate_orchestrator.cli.answers_and_flags import cap
-from debate_orchestrator.cli.controls import graceful_stop_of_calls
-from debate_orchestrator.cli.output import print_json, print_status, say
+from debate_orchestrator.cli.interrupts import graceful_stop_of_calls
+from debate_orchestrator.cli.output import print_json, print_problems, print_status, say
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import budget
 from debate_orchestrator.engine import probe as probes
 from debate_orchestrator.engine.probe import ProbeCase, ProbeRun
-from debate_orchestrator.engine.retry import UnsavedEvents, lost_sentence
+from debate_orchestrator.engine.retry import Interrupted, UnsavedEvents
 from debate_orchestrator.providers import casting
 from debate_orchestrator.reports.scorecard import NO_BALLOT, Data, ballot_text, markdown, table
 from debate_orchestrator.setup.risks import Risk
@@ -174,8 +174,8 @@ async def _run(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
         failures = await run.run(stop, on_event, unsaved, remember)
     if stop.is_set() and run.pending():
         problems = dict.fromkeys(problem for error in failures for problem in error.problems)
-        ending = " ".join(filter(None, (lost_sentence(unsaved.lost), _saved(run))))
-        raise KeyboardInterrupt("\n".join([*problems, f"interrupted; {ending}"]))
+        print_problems(list(problems))
+        raise Interrupted(_saved(run), unsaved.lost)
     return failures
 
 

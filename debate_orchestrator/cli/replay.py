@@ -15,11 +15,9 @@ from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports import report_files, wording
 from debate_orchestrator.reports.announcements import Announcer
-from debate_orchestrator.reports.model import build_report, summary_line
-from debate_orchestrator.reports.reviews import gather_reviews
+from debate_orchestrator.reports.model import report_of, summary_line
 from debate_orchestrator.setup.answers import number
 from debate_orchestrator.storage.journal import read
-from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.util import coroutines, model_spec
 from debate_orchestrator.util.errors import BadSettings, short_repr
@@ -71,7 +69,7 @@ def play_journal(arguments: argparse.Namespace, journal: str, pace: float | None
     """Plays a journal and writes its report to --to; returns whether it was played to its end. `command` is the one
     that plays it again."""
     to, entries = arguments.to, read(journal).entries
-    report = build_report(entries, gather_reviews(DebateFiles.of_journal(journal).ballots, entries), journal=journal)
+    report = report_of(journal, entries)
     finished = True
     if not arguments.quiet and not arguments.json:
         opened, *events = (entry.event for entry in entries)

@@ -9,8 +9,7 @@ from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.journals import journal_named
 from debate_orchestrator.cli.output import next_step, print_json, print_problems, print_status, say
 from debate_orchestrator.reports import report_files
-from debate_orchestrator.reports.model import build_report, summary_line
-from debate_orchestrator.reports.reviews import gather_reviews
+from debate_orchestrator.reports.model import report_of, summary_line
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.errors import BadFile
@@ -31,8 +30,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.schema:
         return _print_schema(arguments)
     arguments.journal = journal_named(arguments.journal)
-    entries, files = read(arguments.journal).entries, DebateFiles.of_journal(arguments.journal)
-    report = build_report(entries, gather_reviews(files.ballots, entries), journal=files.journal)
+    files = DebateFiles.of_journal(arguments.journal)
+    report = report_of(arguments.journal, read(arguments.journal).entries)
     problems: list[str] = []
     path, page = arguments.to, None
     if path:

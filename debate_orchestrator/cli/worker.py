@@ -9,10 +9,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from debate_orchestrator.cli import exit_code, flags
-from debate_orchestrator.cli.controls import graceful_stop
+from debate_orchestrator.cli.interrupts import graceful_stop
 from debate_orchestrator.cli.output import print_json, print_problems, say
 from debate_orchestrator.cli.tournament import specs
-from debate_orchestrator.engine.retry import UnsavedEvents, lost_sentence
+from debate_orchestrator.engine.retry import Interrupted, UnsavedEvents, all_saved, lost_sentence
 from debate_orchestrator.util import coroutines
 from debate_orchestrator.util.errors import PermanentFailure
 from debate_orchestrator.util.messages import ignore
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         say(f"{plural(progress.completed, 'debate')} completed here, with {plural(progress.calls, 'call')}.")
     if ended.interrupted:
-        raise KeyboardInterrupt(ended.left)
+        raise Interrupted(ended.left, ended.lost)
     if ended.problems:
         print_problems(ended.problems)
         return exit_code(PermanentFailure(ended.problems))
@@ -86,15 +86,13 @@ class _Ended(NamedTuple):
 
     @property
     def left(self) -> str:
-        """What became of the debates under way at an interrupt."""
+        """What is saved at an interrupt, and what became of the debates under way."""
         where = (
-            "debates under way are back in the queue"
+            "Debates under way are back in the queue."
             if self.put_back
-            else "the database does not take debates back now, so other workers take those under way after the lease"
+            else "The database does not take debates back now, so other workers take those under way after the lease."
         )
-        return (
-            f"interrupted; {where}{f'. {lost_sentence(self.lost)}' if self.lost else ', with all that was answered.'}"
-        )
+        return f"{all_saved(self.lost)} {where}"
 
 
 async def _work(arguments: argparse.Namespace, progress: Progress, concurrency: int) -> _Ended:

@@ -30,8 +30,7 @@ from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.engine.turn import OnEvent, OnText
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.reports import report_files
-from debate_orchestrator.reports.model import ReportModel, build_report
-from debate_orchestrator.reports.reviews import gather_reviews
+from debate_orchestrator.reports.model import ReportModel, report_of
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.answers import format_of, make_settings
 from debate_orchestrator.storage.journal import read
@@ -291,9 +290,7 @@ def render(journal: Path, form: str = "markdown") -> str:
     if form not in endings:
         raise BadSettings(f"form: {form!r} is not {', '.join(endings)}.")
     path = os.fspath(journal)
-    entries = read(path).entries
-    reviews = gather_reviews(DebateFiles.of_journal(path).ballots, entries)
-    return report_files.rendered(build_report(entries, reviews, journal=path), endings[form])
+    return report_files.rendered(report_of(path, read(path).entries), endings[form])
 
 
 def load_format(name: str) -> Format:

@@ -23,8 +23,7 @@ from debate_orchestrator.engine.turn import OnBrief, OnEvent, OnText, TurnRunner
 from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions, PersonInput, Provider
 from debate_orchestrator.reports import report_files
-from debate_orchestrator.reports.model import ReportModel, build_report
-from debate_orchestrator.reports.reviews import gather_reviews
+from debate_orchestrator.reports.model import ReportModel, report_of
 from debate_orchestrator.reports.wording import next_command
 from debate_orchestrator.setup import risks
 from debate_orchestrator.storage.journal import JournalWriter
@@ -58,8 +57,11 @@ class OpenDebate:
     @property
     def saved(self) -> str:
         """What is saved, and the command that continues."""
-        turns = plural(len(self.state.replies), "turn")
-        return f"{turns} saved. Go on with `{next_command(self.state, self.files.journal)}`."
+        way_on = f"o on with `{next_command(self.state, self.files.journal)}`."
+        if not self.journal.is_in_place():
+            gone = "the journal is gone: it was deleted, moved or replaced meanwhile."
+            return f"{gone} Put it back, or a copy of it, then g{way_on}"
+        return f"{plural(len(self.state.replies), 'reply', 'replies')} saved. G{way_on}"
 
     def with_saved(self, error: ExternalError) -> ExternalError:
         """The error, which also says what is saved and how to continue."""
@@ -272,8 +274,7 @@ def finish(debate: OpenDebate, tell: Tell = ignore) -> tuple[ReportModel, list[s
         problem = f"{files.journal}: turns are left: {due}."
         raise Paused(problem, hint=f"`{next_command(debate.state, files.journal)}` to take them")
     debate.journal.sync()  # no report may outlive what it tells
-    entries = debate.journal.entries
-    report = build_report(entries, gather_reviews(files.ballots, entries), journal=files.journal)
+    report = report_of(files.journal, debate.journal.entries)
     try:
         return report, report_files.write_both(report, files.report, files.page, tell)
     except DiskFull as error:

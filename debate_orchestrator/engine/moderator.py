@@ -16,6 +16,7 @@ from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.engine.budget import check_cap
 from debate_orchestrator.engine.estimate import estimated_cost, expected_cost
 from debate_orchestrator.engine.retry import call_with_retry
+from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting.briefs import Brief, Message, moderator_brief
 from debate_orchestrator.prompting.replies import parse_structured
 from debate_orchestrator.providers.provider import Provider, call_provider
@@ -60,7 +61,7 @@ class ModeratorLimits(NamedTuple):
 
 
 async def derive_positions(
-    settings: Settings, provider: Provider, setup_questions: SetupQuestions, tell: Tell
+    settings: Settings, provider: Provider, tell: Tell
 ) -> tuple[dict[str, str], tuple[Reply, ...]]:
     """The position of each side, and every reply that was paid for, the one that was used last.
 
@@ -69,14 +70,14 @@ async def derive_positions(
     state = _without_positions(settings)
     limits = ModeratorLimits(settings.retry_for, settings.max_cost, tell, _NOTHING_OPENED, _GIVE_POSITIONS)
     paid: list[Reply] = []
-    proposed = await propose(state, provider, setup_questions, limits, paid)
+    proposed = await propose(state, provider, SetupQuestions(loader.load(settings.format)), limits, paid)
     return proposed.given["positions"], tuple(paid)
 
 
-def deriving_cost(settings: Settings, spec: str, setup_questions: SetupQuestions) -> float | None:
+def deriving_cost(settings: Settings, spec: str) -> float | None:
     """US dollars that one call for the positions may cost; None if the price is unknown."""
     state = _without_positions(settings)
-    task = setup_questions.next(state)
+    task = SetupQuestions(loader.load(settings.format)).next(state)
     assert isinstance(task, ModeratorTask)
     return expected_cost(spec, _brief(task, state).redacted())
 
@@ -85,13 +86,6 @@ def _without_positions(settings: Settings) -> SetupState:
     """A setup that needs nothing but its positions next."""
     progress = SetupProgress(topics=(settings.topic,), topic_ok=True, positions="auto", nonce=secrets.token_hex(8))
     return SetupState(given={"topic": settings.topic}, progress=progress)
-
-
-def run_moderator(
-    state: SetupState, provider: Provider, setup_questions: SetupQuestions, limits: ModeratorLimits, paid: list[Reply]
-) -> SetupState:
-    """As `propose`, in an event loop of its own."""
-    return coroutines.run(propose(state, provider, setup_questions, limits, paid))
 
 
 async def propose(

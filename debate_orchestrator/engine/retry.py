@@ -98,8 +98,27 @@ def next_delay(
 
 
 def lost_sentence(lost: int) -> str:
-    """How many answers are lost, each of which was named before; empty if none is."""
-    return f"{plural(lost, 'answer')} lost, as named above." if lost else ""
+    """How many replies are lost, each of which was named before; empty if none is."""
+    return f"{plural(lost, 'reply', 'replies')} lost, as named above." if lost else ""
+
+
+def all_saved(lost: int) -> str:
+    """Says that every reply is saved but for those that are `lost`."""
+    return f"every {'other ' if lost else ''}reply that was accepted is saved."
+
+
+def lost_and_saved(lost: int, saved: str) -> str:
+    """How many replies are lost, and then what is `saved`, which begins with a small letter or a number."""
+    return f"{lost_sentence(lost)} {saved[:1].upper()}{saved[1:]}" if lost else saved
+
+
+class Interrupted(KeyboardInterrupt):
+    """An interrupt of a verb. Its text is the last line: how many replies are `lost`, and what is `saved`, by default
+    all others."""
+
+    def __init__(self, saved: str = "", lost: int = 0):
+        super().__init__(f"interrupted; {lost_and_saved(lost, saved or all_saved(lost))}")
+        self.lost = lost
 
 
 class UnsavedEvents:

@@ -26,10 +26,9 @@ from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
 from debate_orchestrator.setup.answers import host_problem, without_stand_in_rapporteur
 from debate_orchestrator.setup.plain_positions import positions_or_model
-from debate_orchestrator.setup.questions import SetupQuestions, question_texts
 from debate_orchestrator.storage.journal import must_be_new
 from debate_orchestrator.storage.journal_lines import SCHEMA
-from debate_orchestrator.storage.paths import REPORT, DebateFiles
+from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import read_text
 from debate_orchestrator.util.errors import BadFile, BadSettings, short_repr
@@ -112,7 +111,7 @@ async def opened_with_positions(
     if not spec:
         return opened
     provider = casting.make_provider(spec, CurrentState(fold([opened])), permissions)
-    positions, replies = await derive_positions(settings, provider, _setup_questions(settings), tell)
+    positions, replies = await derive_positions(settings, provider, tell)
     sources = {**settings.sources, "positions": "derived"}
     return opened.with_settings(positions=positions, sources=sources).model_copy(update={"derived": replies})
 
@@ -154,11 +153,7 @@ def estimate_before_positions(settings: Settings) -> str:
 def deriving_of(settings: Settings) -> Deriving | None:
     """The calls that `opened_with_positions` makes for the positions; None if it makes none."""
     spec = "" if settings.positions else _positions_or_model(settings)[1]
-    return Deriving(by=spec, cost=deriving_cost(settings, spec, _setup_questions(settings))) if spec else None
-
-
-def _setup_questions(settings: Settings) -> SetupQuestions:
-    return SetupQuestions(question_texts(), loader.load(settings.format), REPORT)
+    return Deriving(by=spec, cost=deriving_cost(settings, spec)) if spec else None
 
 
 def _positions_or_model(settings: Settings) -> tuple[dict[str, str], str]:

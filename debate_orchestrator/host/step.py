@@ -15,7 +15,7 @@ from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.engine.api import trusting
 from debate_orchestrator.engine.debate import OpenDebate, continue_debate, drive, finish, seat_providers
-from debate_orchestrator.engine.retry import UnsavedEvents, lost_sentence
+from debate_orchestrator.engine.retry import Interrupted, UnsavedEvents
 from debate_orchestrator.engine.start import must_be_callable
 from debate_orchestrator.host.turns_folder import TurnFiles, TurnsFolder, earlier_briefs, wait_for_replies
 from debate_orchestrator.prompting import replies
@@ -247,7 +247,7 @@ class Stepper:
             try:
                 coroutines.run(drive(self.debate, self.providers, unsaved=unsaved))
             except KeyboardInterrupt:
-                raise KeyboardInterrupt(lost_sentence(unsaved.lost)) from None
+                raise Interrupted(lost=unsaved.lost) from None
         return len(self.state.replies) > before
 
     def _take(self, turn_id: str, text: str) -> None:

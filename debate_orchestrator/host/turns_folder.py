@@ -18,6 +18,7 @@ from typing import NamedTuple
 from debate_orchestrator.core.events import BriefSent, Event
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.phases import Turn
+from debate_orchestrator.engine.retry import Interrupted
 from debate_orchestrator.prompting.briefs import brief, brief_file
 from debate_orchestrator.prompting.replies import MAX_SIZE, decode
 from debate_orchestrator.prompting.reply_code import code_for
@@ -169,7 +170,7 @@ def wait_for_replies(awaited: Iterable[TurnFiles], seconds: float) -> None:
         try:
             time.sleep(min(_POLL_SECONDS, left))
         except KeyboardInterrupt:
-            raise KeyboardInterrupt("interrupted; every reply that was accepted is saved.") from None
+            raise Interrupted from None
 
 
 def _written(path: str) -> tuple[int, int] | None:

@@ -61,9 +61,10 @@ from debate_orchestrator.reports.provenance import (
     run_report,
 )
 from debate_orchestrator.reports.reviewers import ReviewerReport, reviewer_report
-from debate_orchestrator.reports.reviews import GatheredReviews
+from debate_orchestrator.reports.reviews import GatheredReviews, gather_reviews
 from debate_orchestrator.storage.journal_lines import SCHEMA as JOURNAL_SCHEMA
 from debate_orchestrator.storage.journal_lines import Entry
+from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.storage.stored_state import as_damaged_journal
 from debate_orchestrator.util import sanitize
 
@@ -168,10 +169,15 @@ class ReportModel(Part):
 
 
 def build_report(entries: Sequence[Entry], reviews: GatheredReviews | None = None, *, journal: str = "") -> ReportModel:
-    """The report of a journal, and of the reviewers' ballots that lie beside it. `journal` is its path, for errors.
+    """The report of a journal and of these ballots of reviewers. `journal` is its path, for errors.
     Raises DamagedJournal if its events do not fit, or can't be told."""
     with as_damaged_journal(journal):
         return _report(entries, reviews)
+
+
+def report_of(journal: str, entries: Sequence[Entry]) -> ReportModel:
+    """The report of the journal at this path, with the ballots that lie beside it. Raises as `build_report`."""
+    return build_report(entries, gather_reviews(DebateFiles.of_journal(journal).ballots, entries), journal=journal)
 
 
 def _report(entries: Sequence[Entry], reviews: GatheredReviews | None) -> ReportModel:

@@ -40,6 +40,7 @@ from debate_orchestrator.setup.state import (
     with_valid_progress,
     without_answers,
 )
+from debate_orchestrator.storage.paths import REPORT
 from debate_orchestrator.util import resources, sanitize
 from debate_orchestrator.util.errors import BadSettings, short_repr, suggest
 
@@ -71,9 +72,9 @@ def question_texts() -> QuestionTexts:
 class SetupQuestions:
     """The questions in the words and the limits of a format."""
 
-    def __init__(self, words: QuestionTexts, format: Format, default_output: str):
-        self.words, self.format, self.default_output = words, format, default_output
-        self.plain_settings = tuple(key for key in words.questions if key in DECLARED and key not in _STEPS)
+    def __init__(self, format: Format, default_output: str = REPORT):
+        self.words, self.format, self.default_output = question_texts(), format, default_output
+        self.plain_settings = tuple(key for key in self.words.questions if key in DECLARED and key not in _STEPS)
         """Settings that a question of the same name asks for, in its order, and that depend on no other answer."""
 
     # What comes next

@@ -252,7 +252,7 @@ class JournalWriter:
         """Removes the file where it has no line: it would be taken for the newest debate of its folder. A file that
         another program has put in its place stays."""
         with suppress(OSError):
-            if is_in_place(self.path, self._handle) and b"\n" not in self._read_all():
+            if self.is_in_place() and b"\n" not in self._read_all():
                 os.unlink(self.path)
 
     def sync(self, upto: int | None = None) -> None:
@@ -282,6 +282,10 @@ class JournalWriter:
 
         written = self._written
         await in_debate_pool(lambda: self.sync(written))
+
+    def is_in_place(self) -> bool:
+        """Whether the file still stands at its path. One that was deleted, moved or replaced can't be resumed there."""
+        return is_in_place(self.path, self._handle)
 
     async def handed_over(self) -> None:
         """Returns when all that was appended outlives this process. No-op for files: the kernel has the bytes."""

@@ -24,12 +24,11 @@ from debate_orchestrator.providers.discovery import FoundModels
 from debate_orchestrator.providers.provider import Provider
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.answers import filled, format_of, make_settings, seats_needed
+from debate_orchestrator.setup.kept_answers import KeptAnswers, RecentAnswers
 from debate_orchestrator.setup.questions import SetupQuestions
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.setup.state import (
-    KeptAnswers,
     QuestionText,
-    RecentAnswers,
     SetupState,
     is_whole,
     with_answers,
@@ -38,7 +37,7 @@ from debate_orchestrator.setup.state import (
 )
 from debate_orchestrator.storage.paths import REPORT, DebateFiles
 from debate_orchestrator.terminal.prompt import Prompter, Question, Quit, Status, unknown_choice
-from debate_orchestrator.util import model_spec, resources
+from debate_orchestrator.util import coroutines, model_spec, resources
 from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
@@ -300,7 +299,7 @@ class SetupBase:
         after, paid = state, list[Reply]()
         try:
             provider = self._provider(spec)
-            after = moderator.run_moderator(state, provider, self.setup_questions, limits, paid)
+            after = coroutines.run(moderator.propose(state, provider, self.setup_questions, limits, paid))
             return True
         except DebateError as error:
             self.prompter.tell(*error.problems)

@@ -15,18 +15,10 @@ from debate_orchestrator.core.phases import RAPPORTEUR
 from debate_orchestrator.core.settings import ESTIMATED, MODERATOR, Settings
 from debate_orchestrator.engine import rejudge
 from debate_orchestrator.setup.answers import rapporteur_note, seats_needed, typed
+from debate_orchestrator.setup.kept_answers import KeptAnswers, from_file, new_file, newest_unfinished
 from debate_orchestrator.setup.plain_positions import worded_positions
 from debate_orchestrator.setup.risks import Risk, risk_lines
-from debate_orchestrator.setup.state import (
-    KeptAnswers,
-    ModeratorTask,
-    SetupQuestion,
-    SetupState,
-    from_file,
-    new_file,
-    newest_unfinished,
-    with_answers,
-)
+from debate_orchestrator.setup.state import ModeratorTask, SetupQuestion, SetupState, with_answers
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.terminal.cast_questions import CastQuestions
 from debate_orchestrator.terminal.prompt import Question, unknown_choice

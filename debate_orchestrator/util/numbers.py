@@ -22,9 +22,9 @@ def percent(share: Fraction) -> str:
     return f"{decimals(share * 100)}%"
 
 
-def plural(n: int, noun: str) -> str:
-    """A count with its noun: `1 turn`, `2 turns`."""
-    return f"{n:,} {noun}{'s' * (n != 1)}"
+def plural(n: int, noun: str, several: str = "") -> str:
+    """A count with its noun: `1 turn`, `2 turns`; `several` is a plural that is not formed by an s."""
+    return f"{n:,} {noun if n == 1 else several or f'{noun}s'}"
 
 
 def duration(seconds: float) -> str:

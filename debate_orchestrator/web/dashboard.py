@@ -22,7 +22,7 @@ from debate_orchestrator.engine import format_check, rejudge, start
 from debate_orchestrator.engine.api import find_risks, open_debate
 from debate_orchestrator.engine.debate import create_debate
 from debate_orchestrator.engine.estimate import estimate
-from debate_orchestrator.engine.floor import audience_question
+from debate_orchestrator.engine.user_events import audience_question
 from debate_orchestrator.prompting.person_turns import human_seats
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.providers.discovery import FoundModels

@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 import uvicorn
 from starlette.routing import Mount, Route, Router
 
-from debate_orchestrator.engine.retry import lost_sentence
+from debate_orchestrator.engine.retry import Interrupted
 from debate_orchestrator.prompting.replies import MAX_SIZE
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.paths import state_folder
@@ -285,10 +285,10 @@ def _run(app: App, listening: list[socket.socket], runs: Runs, shutdown: End, en
         server.ended_by = signal.SIGINT
     if server.ended_by is None:
         return
-    last_words = f"interrupted; {lost_sentence(runs.lost) or 'every reply that was accepted is saved.'}"
+    interrupted = Interrupted(lost=runs.lost)
     if server.ended_by == signal.SIGINT:
-        raise KeyboardInterrupt(last_words)
-    tell_line(f"debate: {last_words}")
+        raise interrupted
+    tell_line(f"debate: {interrupted}")
     signal.raise_signal(server.ended_by)
 
 

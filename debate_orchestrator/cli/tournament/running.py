@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 from debate_orchestrator.cli import exit_code, flags
 from debate_orchestrator.cli.answers_and_flags import cap
-from debate_orchestrator.cli.controls import STOPPING, graceful_stop_of_calls, handled_signals
+from debate_orchestrator.cli.interrupts import STOPPING, graceful_stop_of_calls, handled_signals
 from debate_orchestrator.cli.output import print_json, print_json_line, print_problems, print_status, say
 from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.cli.tournament.progress import Progress, shown, status_line
-from debate_orchestrator.engine.retry import UnsavedEvents, lost_sentence
+from debate_orchestrator.engine.retry import Interrupted, UnsavedEvents, all_saved, lost_and_saved
 from debate_orchestrator.providers import casting
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import coroutines
@@ -303,13 +303,13 @@ def _end(
     lost: int = 0,
 ) -> int:
     """Writes reports, and says how a run ended and what to do next; `resume` is the command that continues, `lost` the
-    number of answers that could not be saved."""
+    number of replies that could not be saved."""
     unwritten = _write_reports(run, quiet=arguments.quiet) if not arguments.no_reports else {}
     folder = run.tournament.folder
     left = numbers.debates - numbers.complete
-    answered = f"{lost_sentence(lost)} What else was answered is saved" if lost else "what was answered is saved"
-    saved = answered if arguments.cluster is None else "what workers have stored is saved"
-    stopped = _left_over(run, left, saved, resume) if left and not interrupted else None
+    saved = all_saved(lost) if arguments.cluster is None else "what workers have stored is saved."
+    saved = f"{saved} Go on with `{resume}`."
+    stopped = _left_over(run, left, lost_and_saved(lost, saved)) if left and not interrupted else None
     if arguments.json:
         status = "done" if not left else "interrupted" if interrupted else "stopped"
         problems = {key: list(debate_status.why) for key, debate_status in run.statuses.items() if debate_status.why}
@@ -319,7 +319,7 @@ def _end(
         print_status(status_line(numbers))
     print_problems(list(first_few((problem for one in unwritten.values() for problem in one), "reports")))
     if interrupted and left:
-        raise KeyboardInterrupt(f"interrupted; {saved}. Go on with `{resume}`.")
+        raise Interrupted(saved, lost)
     if stopped is not None and arguments.json:  # stdout has its one object already
         print_problems(stopped.problems)
         return exit_code(stopped)
@@ -336,8 +336,8 @@ def _end(
     return 2 if unwritten else 0
 
 
-def _left_over(run: TournamentRun, left: int, saved: str, resume: str) -> Paused | PermanentFailure:
-    """The error that says why debates are left."""
+def _left_over(run: TournamentRun, left: int, saved: str) -> Paused | PermanentFailure:
+    """The error that says why debates are left, and what is `saved`."""
     from debate_orchestrator.tournament.run import INTERNAL_ERROR
 
     whys: dict[str, list[str]] = {}
@@ -352,7 +352,7 @@ def _left_over(run: TournamentRun, left: int, saved: str, resume: str) -> Paused
         debate_status.is_complete or debate_status.status == "unusable" for debate_status in run.statuses.values()
     )
     ending = PermanentFailure if unusable or any(why.startswith(INTERNAL_ERROR) for why in whys) else Paused
-    return ending([*lines, f"{plural(left, 'debate')} left. {saved[:1].upper()}{saved[1:]}. Go on with `{resume}`."])
+    return ending([*lines, f"{plural(left, 'debate')} left. {saved[:1].upper()}{saved[1:]}"])
 
 
 def _reason(why: str, debates: Sequence[str]) -> str:

@@ -1,12 +1,14 @@
-"""The rapporteur's list of issues as the user changes it, before the first turn that argues to it."""
+"""What a user adds to a debate while it runs: a question to seats, and another list of issues."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
+from pydantic import ValidationError
+
 from debate_orchestrator.core import rapporteur, schedule
-from debate_orchestrator.core.events import IssuesChanged
+from debate_orchestrator.core.events import MAX_QUESTION_LENGTH, IssuesChanged, QuestionAsked
 from debate_orchestrator.core.settings import MAX_ISSUES, line_problems
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.util.errors import BadSettings, OutOfTurn, short_repr, with_hint
@@ -14,6 +16,29 @@ from debate_orchestrator.util.sanitize import one_line
 
 _ID = re.compile(r"I?(\d{1,3})", re.IGNORECASE | re.ASCII)
 _MIN_WORDS = 3
+"""Words of a new issue, at least."""
+
+
+def audience_question(debate: DebateState, text: str, to: Sequence[str] = ()) -> QuestionAsked:
+    """A question to these seats, or to all that have turns left. Raises BadSettings for a text that is none, and if
+    a seat waits to hear it already. Whether the seats will hear it is checked when it is recorded."""
+    # If no seat will hear it, it is put to every seat, so that the error names each of them.
+    seats = tuple(dict.fromkeys(to)) or schedule.hearers(debate) or debate.askable
+    try:
+        asked = QuestionAsked(question=text, to=seats)
+    except ValidationError:
+        problem = f"question: {short_repr(text)} is not a question of 1 to {MAX_QUESTION_LENGTH:,} characters."
+        raise BadSettings(problem) from None
+    if waiting := [debate.format.name_of(seat) for seat in seats if _waits(debate, asked.question, seat)]:
+        raise BadSettings(f"question: it was put to {' and '.join(waiting)} before and has not been heard yet.")
+    return asked
+
+
+def _waits(debate: DebateState, question: str, seat: str) -> bool:
+    """Whether a question was put to a seat that has begun no turn since."""
+    own = (counts for turn, counts in debate.begun.items() if debate.turns_reached[turn].role == seat)
+    heard = max((counts.before_this_turn for counts in own), default=0)
+    return any(event.question == question and seat in event.to for event in debate.questions[heard:])
 
 
 def current_issues(debate: DebateState) -> list[str]:
