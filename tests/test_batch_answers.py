@@ -36,13 +36,14 @@ PAGE = b"<html>down for maintenance</html>"
 ERROR = b'{"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}'
 
 
-async def asked(kind: str, request: Callable[[BatchApi], Any]) -> Any:
+def made(kind: str) -> BatchApi:
+    """A provider with batches."""
+    return cast(BatchApi, make_provider(f"{kind}:x", CurrentState(debated())))
+
+
+async def asked(provider: BatchApi, request: Callable[[BatchApi], Any]) -> Any:
     """What comes of a request about batches."""
-    provider = cast(BatchApi, make_provider(f"{kind}:x", CurrentState(debated())))
-    try:
-        return await asyncio.wait_for(request(provider), 20)
-    finally:
-        await provider.close()
+    return await asyncio.wait_for(request(provider), 20)
 
 
 @contextmanager
@@ -50,10 +51,14 @@ def answering(
     monkeypatch: pytest.MonkeyPatch, kind: str, answer: Callable[[local_http.Asked], local_http.Answer]
 ) -> Iterator[Callable[[Callable[[BatchApi], Any]], Any]]:
     """A server that answers so. Gives a function that makes a request about batches there."""
-    with local_http.answering(answer) as url:
+    with local_http.answering(answer) as url, asyncio.Runner() as runner:
         monkeypatch.setenv(f"{kind.upper()}_BASE_URL", url)
         monkeypatch.setenv(f"{kind.upper()}_API_KEY", KEY)
-        yield lambda request: asyncio.run(asked(kind, request))
+        provider = made(kind)
+        try:
+            yield lambda request: runner.run(asked(provider, request))
+        finally:
+            runner.run(provider.close())
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -191,8 +196,10 @@ def test_results_of_another_batch(here: Path, monkeypatch: pytest.MonkeyPatch, k
         assert not ask(lambda provider: provider.holds_calls("b", {"c", "d", "e"})) or kind == "openai"
 
         async def refused() -> None:
+            provider = made(kind)
             with pytest.raises(TransientError):
-                await asked(kind, request)
+                await asked(provider, request)
+            await provider.close()
 
         assert calls_without_a_turn(refused) < 80_000
         for wrong in (WHOLE + foreign[0], WHOLE[: WHOLE.rfind(b"\n", 0, -1) + 1] + foreign[0]):

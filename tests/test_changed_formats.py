@@ -86,7 +86,6 @@ def check_told() -> None:
 
 
 @given(seed=st.integers(0, 2**32), name=st.sampled_from(changed_formats.SHIPPED), changes=st.integers(1, 3))
-@settings(max_examples=2 * settings().max_examples)
 def test_a_debate_by_a_changed_format(seed: int, name: str, changes: int) -> None:
     """Whatever is changed in a shipped format, a debate that is held by it is told, or refused in a sentence."""
     made = changed_formats.played(name, random.Random(seed), changes)

@@ -75,8 +75,17 @@ class TestAtATerminal:
         assert "`debate --answers .debate-setup.yaml`" in left.err
         assert ran.code == 0, ran.err
 
-    @pytest.mark.parametrize("cast", ["TOUCHES", "{a: TOUCHES, b: TOUCHES, judge: [TOUCHES, TOUCHES]}", "{a: TOUCHES}"])
-    @pytest.mark.parametrize("setup", ["", "setup: {topics: [Tabs are better than spaces.]}\n"])
+    @pytest.mark.parametrize(
+        ("cast", "setup"),
+        [
+            ("TOUCHES", ""),
+            (
+                "{a: TOUCHES, b: TOUCHES, judge: [TOUCHES, TOUCHES]}",
+                "setup: {topics: [Tabs are better than spaces.]}\n",
+            ),
+            ("{a: TOUCHES}", ""),
+        ],
+    )
     def test_a_rehearsal_of_a_file_calls_none_of_its_models(self, person: Person, cast: str, setup: str) -> None:
         """With --rehearse, stand-ins take the seats that a file fills too; its answers stay the real debate's."""
         text = f"topic: Tabs are better than spaces.\ncast: {cast}\nrounds: 1\n{setup}"

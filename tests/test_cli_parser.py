@@ -251,8 +251,7 @@ def test_output_that_finds_no_room(
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
-@pytest.mark.parametrize("shown", [[], ["--json"]])
-@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(("shown", "unbuffered"), [([], "1"), (["--json"], "")])
 def test_a_reply_that_is_not_taken_is_told_of_on_a_full_disk(
     debate: Run, here: Path, shown: list[str], unbuffered: str
 ) -> None:

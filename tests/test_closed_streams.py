@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -93,6 +94,12 @@ def test_output_that_is_closed(verb: str, there: Path) -> None:
     assert told.stderr.count("Can't write the output (standard output is closed).") == (told.returncode == 4)
 
 
+@cache
+def whole(line: str) -> subprocess.CompletedProcess[str]:
+    """What is printed with all streams open; that is asked for once."""
+    return ran(line, "", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
 @pytest.mark.parametrize(
     ("line", "closed", "code"),
     [
@@ -107,14 +114,13 @@ def test_output_that_is_closed(verb: str, there: Path) -> None:
 )
 def test_a_stream_that_is_not_used_may_be_closed(line: str, closed: str, code: int, here: Path) -> None:
     """It ends with 4 only where something that it had to print was lost; what is open gets what it always gets."""
-    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    told, whole = ran(line, closed, **streams), ran(line, "", **streams)
+    told = ran(line, closed, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     assert told.returncode == code, told
     if closed != ">&-":
-        assert told.stdout == whole.stdout
+        assert told.stdout == whole(line).stdout
     if closed == "<&-" or (line == "frmats" and closed == ">&-"):
-        assert told.stderr == whole.stderr
+        assert told.stderr == whole(line).stderr
 
 
 @pytest.mark.slow

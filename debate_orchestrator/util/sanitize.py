@@ -125,8 +125,8 @@ def sanitize(text: str) -> str:
     there; other controls, lone surrogates and noncharacters become U+FFFD. Characters that only hide or reorder
     text are dropped. Joiners that scripts and emoji need are kept.
     """
-    if text.isascii() and text.isprintable():
-        return text
+    if text.replace("\n", "").isprintable() and (text.isascii() or not UNSEEN.search(text)):
+        return text  # most texts: to look is many times cheaper than to replace nothing
     text = _BREAKS.sub("\n", text)
     if not text.isascii():
         text = _IDLE.sub("", _HIDING.sub("", text))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -156,7 +157,15 @@ def debated(
     rounds: int = 3, judges: int = 1, script: Script | None = None, *, until: str = "", **how: Any
 ) -> DebateState:
     """A debate of that size, played to its end or until a turn is due."""
+    if script is None and not how:
+        return _unscripted(rounds, judges, until)
     return play(fold([opened(rounds, judges, **how)]), script, until=until)[0]
+
+
+@cache
+def _unscripted(rounds: int, judges: int, until: str) -> DebateState:
+    """Played once for all tests: a state does not change."""
+    return play(fold([opened(rounds, judges)]), until=until)[0]
 
 
 def record(rounds: int = 3, judges: int = 1, script: Script | None = None, **how: Any) -> list[Any]:
