@@ -28,7 +28,7 @@ from web_visitor import HOST, TOKENS, visiting
 
 from debate_orchestrator import read_journal
 from debate_orchestrator.engine.debate import create_debate
-from debate_orchestrator.engine.floor import audience_question
+from debate_orchestrator.engine.user_events import audience_question
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.web import runs
