@@ -291,7 +291,7 @@ def test_all_that_is_seen_is_there_and_no_more() -> None:
     text = read(ARTICLE).text
 
     assert text.splitlines()[0] == "All the news of the day before"
-    assert text.splitlines()[-1] == "Written for everybody, kept by nobody in particular."
+    assert text.splitlines()[-2] == "Written for everybody, kept by nobody in particular."
     assert "never meant to be seen" not in text and "by a script" not in text and "Rising water" in text
 
 
