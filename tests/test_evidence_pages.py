@@ -374,9 +374,14 @@ def test_plain_text_is_its_own_text() -> None:
 
 
 def test_deep_nesting_is_no_harm() -> None:
-    """A page nested a million deep is read, or not, without a crash."""
-    assert isinstance(visible("<div>" * 100_000 + "here"), str)
-    assert isinstance(visible("<b>" * 100_000 + "here"), str)
+    """A page nested too deep says so; it is not read in part."""
+    for tag in ("div", "b", "sup"):
+        with pytest.raises(Unreadable, match="nested too deep"):
+            visible(f"<p>{QUOTE}</p>" + f"<{tag}>" * 100_000 + "here")
+        deep = PAGE._replace(body=(f"<{tag}>" * 100_000).encode())
+        with pytest.raises(Unreadable, match="nested too deep"):
+            run(read_page(deep, QUOTE))
+        assert "here" in visible(f"<p>excessive depth<{tag} depth=<depth>" + f"<{tag}>" * 150 + "here")
 
 
 @given(
