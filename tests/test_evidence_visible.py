@@ -84,6 +84,7 @@ SHOWN_BY_BROWSERS = [
     "<table style='display:none'><p>not</p></table>", "<caption hidden>not</caption>", "<p hidden><p>not</p></p>",
     "<tr style='display:none'>not</tr>", "<rp style='display:inline'>not</rp>", "<image src=not.png>",
     "<script style='display:inline'>not</script>", "<span hidden>x<p>not</p></span>",
+    "<wbr hidden>not</wbr>",
 ]  # fmt: skip
 
 
@@ -109,6 +110,7 @@ RAISED = [
     ("2019.<sup>2</sup>", "2019.2"),
     ("5<span style='vertical-align: super'>99</span>", "599"), ("<a href='#r'><sup>1</sup></a>5", "15"),
     ("x<sup>2</sup><sub>5</sub>", "x25"), ("5<sup>9<sup>9</sup></sup>", "599"), ("\u24605", "15"),
+    ("<sup>1</sup>\x01\x005", "15"),
     ("<sup>1</sup>&#8203;5", "15"), ("<sup>1</sup>&frac12;", "1\u00bd"), ("<sup>5</sup> million", "5 million"),
     ("\u2075 million", "5 million"), ("<sup>1</sup>\u20135", "1-5"), ("<sup>5</sup>%", "5%"), ("\u2075%", "5%"),
     ("10 \u2075\u2070\u2070", "10 500"), ("10e<sup>5</sup>", "10e5"), ("10 x<sup>5</sup>", "10 x5"),

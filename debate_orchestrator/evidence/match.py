@@ -283,11 +283,10 @@ _BLANK = rf" (?={_DIGIT}{{3}}(?!{_DIGIT})|{_DIGIT}+/{_DIGIT})"
 _JOINT = rf"(?:[{_STOPS}]{{1,3}}|e[-+]?| ?[{_SIGNS}{_DASHES}/*·x]{{1,3}} ?|{_BLANK})"
 _FIGURE = re.compile(rf"(?:(?<=\w)-)?({_NUMBER}(?:{_JOINT}{_NUMBER})*)")
 """A figure: numbers with what stands before, behind and between them. The hyphen of "covid-19" is none of its signs."""
-RUNS_ON = rf"(?=[.,'\u2019\u00b7\u066b\u066c\ufe52\uff0c\uff0e_]?[\d{_FRACTIONS[1:]}|[^\S\n]+\d{{3}}(?!\d))"
-"""A place where digits follow that would run into a figure before it."""
-GOES_ON = rf"(?i:{RUNS_ON}|(?!\s*[/\u2044\u2215])(?={_SUFFIX}|{_JOINT}{_NUMBER}))"
-"""A place where anything follows that would be a part of a figure before it; "\u00b9/5" is a fraction."""
-_RUNS_ON, _GOES_ON = re.compile(RUNS_ON), re.compile(GOES_ON)
+RUNS_ON = re.compile(rf"[.,'\u2019\u00b7\u066b\u066c\ufe52\uff0c\uff0e_]?[\d{_FRACTIONS[1:]}|[^\S\n]+\d{{3}}(?!\d)")
+"""Digits that would run into a figure before them."""
+GOES_ON = re.compile(rf"{RUNS_ON.pattern}|(?!\s*[/\u2044\u2215])(?:{_SUFFIX}|{_JOINT}{_NUMBER})", re.IGNORECASE)
+"""What would be a part of a figure before it; "\u00b9/5" is a fraction."""
 _BLANKS = re.compile(r"[^\S\n]+\Z")
 _BARE = re.compile(r"(?:\s|(?<!\d[ex])(?<!\d [ex])(?<!^[ex])(?<=[^\W\d_])|[/\u2044\u2215])\Z", re.IGNORECASE)
 """What a raised figure needs no mark behind: a blank, a letter that is part of no figure, and the bar of a fraction."""
@@ -363,7 +362,7 @@ def _kept_apart(raised: re.Match[str]) -> str:
     if (word := _BLANKS.sub("", before))[-1:].isdigit():
         before = word
     marked = needs_mark(before) and any(not char.isalpha() for char in raised[0])
-    goes_on = (_RUNS_ON if marked or before[-1:].isalpha() else _GOES_ON).match(text, end)
+    goes_on = (RUNS_ON if marked or before[-1:].isalpha() else GOES_ON).match(text, end)
     return f"{'^' if marked else ''}{raised[0]}{BAR if goes_on else ''}"
 
 

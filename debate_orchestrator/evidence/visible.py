@@ -41,7 +41,7 @@ _BREAKOUT = {
 """Elements that end a formula in browsers, which then show what follows (HTML, 13.2.6.5)."""
 _HOLDING_HTML = _BREAKOUT | {"mi", "mn", "mo", "ms", "mtext"}
 """Elements in which those end none."""
-_SIMPLE = (_INLINE | _MATH | {"img", "input", "rp"}) - {"a", "nobr", "rb", "rt", "ruby"}
+_SIMPLE = (_INLINE | _MATH | {"img", "input", "rp"}) - {"a", "nobr", "rb", "rt", "ruby", "wbr"}
 """Elements that end for every browser where they end for this reader, and hide what they hold if they are hidden."""
 _JOINTS = {
     "mfrac": ("/",), "mmultiscripts": (" ",), "mover": ("^",), "mroot": ("^1/",), "msub": ("_",), "msubsup": ("_", "^"),
@@ -51,33 +51,25 @@ _JOINTS = {
 _READING = re.compile("[\\s\u3040-\u30ff\u3100-\u312f\u31a0-\u31bf]*")
 """How a word is pronounced, in kana or bopomofo."""
 _BLANKS = " \t\r\n\f"
-_MARKS = "\x00\x01\x02"
-_BLANK_OR_MARK = "".join(char for char in map(chr, range(0x3001)) if char.isspace()) + _MARKS
 _NEAR = 99
 """Pieces of text in which a neighbour is looked for."""
 _BREAK = re.compile(r"[\r\n\f]+")
 _BETWEEN_FIGURES = re.compile(r"(?<=\d)\n(?=\d)")
-_GAP = "\x00"
-"""A blank if a digit follows. No text of a tree holds this character."""
-_GAPS = re.compile(f"{_GAP}+")
-_BEFORE_FIGURE = re.compile(rf"{_GAP}(?=\d)")
-_END_OF_RAISED, _END_OF_BARE = "\x01", "\x02"
-"""A bar if what follows would run into the raised figure; the second, if it would go on as one figure with it. Where a
-page itself holds these characters, they part its figures too."""
-_BESIDE_RAISED = re.compile(rf"{_END_OF_RAISED}[\x00-\x02]*{match.RUNS_ON}|{_END_OF_BARE}[\x00-\x02]*{match.GOES_ON}")
-_ENDS_OF_RAISED = re.compile(f"[{_END_OF_RAISED}{_END_OF_BARE}]")
-_DECLARATION = r"(?!display|all)[a-z-]+[ \t\r\n\f]*:[ \t\r\n\f\w#%.,-]*+"
+_GAP, _END_OF_RAISED, _END_OF_BARE = _MARKS = "\x00\x01\x02"
+"""A blank if a digit follows; a bar if what follows would run into a raised figure; and a bar if it would go on as one
+figure with it. Where a page itself holds these characters, they part its figures too."""
+_MARKED = re.compile(f"[{_MARKS}]+")
+_BLANK_OR_MARK = "".join(char for char in map(chr, range(0x3001)) if char.isspace()) + _MARKS
+_SPACE = r"[ \t\r\n\f]*"
+_DECLARATION = rf"{_SPACE}(?:(?!display|all)[a-z-]+{_SPACE}:[ \t\r\n\f\w#%.,-]*+)?"
 _PLAINLY_HIDES = re.compile(
-    rf"(?:[ \t\r\n\f]*(?:{_DECLARATION})?;)*+[ \t\r\n\f]*display[ \t\r\n\f]*:[ \t\r\n\f]*none[ \t\r\n\f]*"
-    rf"(?:![ \t\r\n\f]*important[ \t\r\n\f]*)?(?:;[ \t\r\n\f]*(?:{_DECLARATION})?)*+",
+    rf"(?:{_DECLARATION};)*+{_SPACE}display{_SPACE}:{_SPACE}none{_SPACE}(?:!{_SPACE}important{_SPACE})?(?:;{_DECLARATION})*+",
     re.ASCII,
 )
 """A style that hides its element in every browser: one `display: none`, and nothing that is hard to read or that may
 undo it."""
-_RAISES = re.compile(r"vertical-align[ \t\r\n\f]*:(?![ \t\r\n\f]*(?:baseline|middle))", re.IGNORECASE)
-_MAY_HIDE = re.compile(
-    r"(?<![\w-])(?:display[ \t\r\n\f]*:[ \t\r\n\f]*none|visibility[ \t\r\n\f]*:[ \t\r\n\f]*(?:hidden|collapse))"
-)
+_MAY_HIDE = re.compile(rf"(?<![\w-])(?:display{_SPACE}:{_SPACE}none|visibility{_SPACE}:{_SPACE}(?:hidden|collapse))")
+_RAISES = re.compile(rf"vertical-align{_SPACE}:(?!{_SPACE}(?:baseline|middle))", re.IGNORECASE)
 
 
 def take_text(tree: Any) -> str:
@@ -119,8 +111,7 @@ class _VisibleText:
         self.in_formula = False
 
     def __str__(self) -> str:
-        text = _BESIDE_RAISED.sub(match.BAR, match.UNSEEN.sub("", "".join(self.pieces)))
-        text = _BEFORE_FIGURE.sub(" ", _GAPS.sub(_GAP, _ENDS_OF_RAISED.sub("", text))).replace(_GAP, "")
+        text = _MARKED.sub(_parted, match.UNSEEN.sub("", "".join(self.pieces)))
         lines = (" ".join(line.split()) for line in text.splitlines())
         # Two figures below each other, as in the cells of a table, are not one.
         return _BETWEEN_FIGURES.sub("\n| ", "\n".join(line for line in lines if line))
@@ -232,6 +223,14 @@ class _VisibleText:
         """What a piece ends with, without blanks; "\n" for the end of a line."""
         piece = self.pieces[index]
         return piece if piece == "\n" else piece[-99:].rstrip(_BLANK_OR_MARK)[-3:]
+
+
+def _parted(marks: re.Match[str]) -> str:
+    text, end = marks.string, marks.end()
+    goes_on = match.GOES_ON if _END_OF_BARE in marks[0] else match.RUNS_ON if _END_OF_RAISED in marks[0] else None
+    if goes_on and goes_on.match(text, end):
+        return match.BAR
+    return " " if _GAP in marks[0] and text[end : end + 1].isdecimal() else ""
 
 
 def _is_raised(node: Any) -> bool:
