@@ -235,6 +235,7 @@ def _of_categories(*categories: str) -> str:
 BAR = " | "
 """What keeps two figures apart; it is part of none."""
 UNSEEN = re.compile("[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufe00-\ufe0f]")
+SLASHES = "/\u2044\u2215"
 _RAISED = "\u00b2\u00b3\u00b9\u2070\u2074-\u207b\u2080-\u208b\u2460-\u249b\u24ea-\u24ff"
 _RAISED_LETTERS = "\u1d2c-\u1d6a\u2071\u207c-\u207f\u208c-\u209c"
 _RAISED_RUN = re.compile(f"[{_RAISED}{_RAISED_LETTERS}]+")
@@ -285,11 +286,11 @@ _FIGURE = re.compile(rf"(?:(?<=\w)-)?({_NUMBER}(?:{_JOINT}{_NUMBER})*)")
 """A figure: numbers with what stands before, behind and between them. The hyphen of "covid-19" is none of its signs."""
 RUNS_ON = re.compile(rf"[.,'\u2019\u00b7\u066b\u066c\ufe52\uff0c\uff0e_]?[\d{_FRACTIONS[1:]}|[^\S\n]+\d{{3}}(?!\d)")
 """Digits that would run into a figure before them."""
-GOES_ON = re.compile(rf"{RUNS_ON.pattern}|(?!\s*[/\u2044\u2215])(?:{_SUFFIX}|{_JOINT}{_NUMBER})", re.IGNORECASE)
-"""What would be a part of a figure before it; "\u00b9/5" is a fraction."""
+GOES_ON = re.compile(rf"{RUNS_ON.pattern}|(?!\s*[{SLASHES}](?!\s*\d))(?:{_SUFFIX}|{_JOINT}{_NUMBER})", re.IGNORECASE)
+"""What would be a part of a figure before it; in "\u00b9/\u2082" nothing is."""
 _BLANKS = re.compile(r"[^\S\n]+\Z")
-_BARE = re.compile(r"(?:\s|(?<!\d[ex])(?<!\d [ex])(?<!^[ex])(?<=[^\W\d_])|[/\u2044\u2215])\Z", re.IGNORECASE)
-"""What a raised figure needs no mark behind: a blank, a letter that is part of no figure, and the bar of a fraction."""
+_BARE = re.compile(rf"(?:\s|(?<!\d[ex])(?<!\d [ex])(?<!^[ex])(?<=[^\W\d_])(?<!{_DIGIT}))\Z", re.IGNORECASE)
+"""What a raised figure needs no mark behind: a blank, and a letter that is part of no figure."""
 _REACH = 80
 """Characters around a place in which the figure that holds it is looked for."""
 _BESIDE_SIGN = re.compile(r"(?<![\w]) | (?!\w)")
@@ -361,8 +362,9 @@ def _kept_apart(raised: re.Match[str]) -> str:
     before = text[max(0, start - 9) : start]
     if (word := _BLANKS.sub("", before))[-1:].isdigit():
         before = word
-    marked = needs_mark(before) and any(not char.isalpha() for char in raised[0])
-    goes_on = (RUNS_ON if marked or before[-1:].isalpha() else GOES_ON).match(text, end)
+    lower = before[-1:] in SLASHES and "\u2080" <= raised[0][0] <= "\u2089"  # of a fraction, as in "\u00b9/\u2082"
+    marked = needs_mark(before) and not lower and any(not char.isalpha() for char in raised[0])
+    goes_on = (RUNS_ON if marked else GOES_ON).match(text, end)
     return f"{'^' if marked else ''}{raised[0]}{BAR if goes_on else ''}"
 
 

@@ -55,9 +55,10 @@ _NEAR = 99
 """Pieces of text in which a neighbour is looked for."""
 _BREAK = re.compile(r"[\r\n\f]+")
 _BETWEEN_FIGURES = re.compile(r"(?<=\d)\n(?=\d)")
-_GAP, _END_OF_RAISED, _END_OF_BARE = _MARKS = "\x00\x01\x02"
-"""A blank if a digit follows; a bar if what follows would run into a raised figure; and a bar if it would go on as one
-figure with it. Where a page itself holds these characters, they part its figures too."""
+_GAP, _END_OF_RAISED, _END_OF_BARE, _OF_FRACTION = _MARKS = "\x00\x01\x02\x03"
+"""A blank if a digit follows; a bar if what follows would run into a raised figure; a bar if it would go on as one
+figure with it; and nothing, before the lowered part of a fraction.
+Where a page itself holds these characters, they part its figures too."""
 _MARKED = re.compile(f"[{_MARKS}]+")
 _BLANK_OR_MARK = "".join(char for char in map(chr, range(0x3001)) if char.isspace()) + _MARKS
 _SPACE = r"[ \t\r\n\f]*"
@@ -201,23 +202,22 @@ class _VisibleText:
         first = place if first is None else first
         back = range(place - 1, max(-1, place - 1 - _NEAR), -1)
         otherwise = "0" if place > _NEAR else ""  # what is far away is taken for a figure
-        beside = next((text for text in map(self._line_end, back) if text), otherwise)
         before = next((text for text in map(self._word_end, back) if text), otherwise)
-        marked = match.needs_mark(before) and self._may_be_figure(first)
-        if marked:
+        if before[-1:] in match.SLASHES and before and node.tag == "sub":
+            self.pieces[place] = _OF_FRACTION + self.pieces[place]
+            self.pieces.append(_END_OF_BARE)
+            return
+        if marked := match.needs_mark(before) and self._may_be_figure(first):
             self.pieces[first] = self.pieces[first].lstrip()
             note = node.tag == "sup" and (before[-1] in ".,;:!?" or _is_note(node))
             self.pieces[place] = ("[" if note else "_" if node.tag == "sub" else "^") + self.pieces[place]
             self.pieces.append("]" if note else "")
-        self.pieces.append(_END_OF_RAISED if marked or beside[-1:].isalpha() else _END_OF_BARE)
+        self.pieces.append(_END_OF_RAISED if marked else _END_OF_BARE)
 
     def _may_be_figure(self, first: int) -> bool:
         """Whether what stands from a place on has a figure in it, or is long."""
         text = "".join(self.pieces[first : first + _NEAR])
         return len(self.pieces) > first + _NEAR or len(text) > 99 or any(char.isnumeric() for char in text)
-
-    def _line_end(self, index: int) -> str:
-        return self.pieces[index][-9:].strip(_MARKS)
 
     def _word_end(self, index: int) -> str:
         """What a piece ends with, without blanks; "\n" for the end of a line."""
