@@ -60,7 +60,7 @@ PIECES = (
     "1.opening.", " by ", " and ", "(a ", "<a b=\"c\" ", "\n|a|\n|-|\n", "## x\n\n", "> FOR: x\n\n", "FOR: a\n\n",
     "FOR:\n\n", "- x\n", " - ", "\x1b[1m", "\x1b]", "\x90", "\x9dx", "%90", "\\u0090", "<b", "=\n", "<b>x</b>",
     "/*", "a: b; ", "a=b&", "+", "\r\n--x", "; name=\"a\"", "<sup>1", "<p style='display: none'>",
-    "\na*:", "allow: /*a\n", "\\u0061", "%61", "&#97;", "%25", "&amp;", SECRET, SECRET[:-1],
+    "\na*:", "allow: /*a\n", "\\u0061", "%61", "&#97;", "&#1;", "%25", "&amp;", SECRET, SECRET[:-1],
     "*It writes lines for the other side, which this format forbids.*\n",
 )  # fmt: skip
 """What hostile texts are made of: each of these, over and over, alone and between two letters."""
@@ -123,7 +123,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "normalized": sanitize.normalized,
     "address": tried(addresses.parse, "{}", "http://{}/", "http://x/{}"),
     "quoted": call_errors.quote,
-    "style": lambda text: visible._is_hidden({"style": text}),
+    "style": lambda text: [pattern.search(text) for pattern in (visible._PLAINLY_HIDES, visible._MAY_HIDE)],
     "fetched page": tried(lambda text: pages.html_page(text.encode(), ""), "{}", "<p style='{}'>x", "<p>1<sup>{}"),
     "encoding": tried(lambda text: pages.decoded(text.encode(), ""), "{}", "<meta charset={}"),
     "robots": tried(lambda text: RobotsRules(text).allow("/x"), "{}", "user-agent: {}", "user-agent: *\ndisallow: {}"),

@@ -121,6 +121,16 @@ BEGINS_IT = [
 ]  # fmt: skip
 
 
+def test_a_figure_with_a_word_of_scale_may_go_on() -> None:
+    """A quote that ends with a number and its scale is verified only where the page ends both."""
+    for scale in ("percent", "per cent", "million", "bn", "dozen", "k", "%"):
+        said = f"The report says that the town grew by 5 {scale}"
+        for rest in (" points", "-points", " times", " or 6", " of 10", " apples"):
+            assert state(said, f"{said}{rest} in the last of these years") != "verified", scale + rest
+        for rest in (" in the last of these years", ". Nobody knew.", ", as all knew"):
+            assert state(said, said + rest) == "verified", scale + rest
+
+
 @pytest.mark.parametrize("behind", MAY_GO_ON)
 def test_a_figure_that_may_go_on_is_not_verified(behind: str) -> None:
     """A quote that ends with a figure is verified only where the page is known to end it."""

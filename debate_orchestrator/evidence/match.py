@@ -23,6 +23,7 @@ that matters.
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -218,13 +219,26 @@ def _shortened(passage: str, part: str) -> str:
     return plain if len(plain) <= maximum else f"{plain[:maximum]} ..."
 
 
+@functools.cache
+def _by_category() -> dict[str, list[str]]:
+    """The characters of each of Unicode's categories in its first two planes, where all of those asked for stand."""
+    found: dict[str, list[str]] = {}
+    for char in map(chr, range(0x20000)):
+        found.setdefault(unicodedata.category(char), []).append(char)
+    return found
+
+
 def _of_categories(*categories: str) -> str:
-    """The characters of some of Unicode's categories, all of which stand in its first two planes."""
-    return "".join(char for char in map(chr, range(0x20000)) if unicodedata.category(char) in categories)
+    return "".join(char for category in categories for char in _by_category()[category])
 
 
-_UNSEEN = re.compile("[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufe00-\ufe0f]")
-_RAISED = re.compile(r"(?<=\d)([\u00b2\u00b3\u00b9\u2070-\u2079\u207a\u207b\u2080-\u2089\u2460-\u249b\u24ea-\u24ff]+)")
+BAR = " | "
+"""What keeps two figures apart; it is part of none."""
+UNSEEN = re.compile("[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufe00-\ufe0f]")
+SLASHES = "/\u2044\u2215"
+_RAISED = "\u00b2\u00b3\u00b9\u2070\u2074-\u207b\u2080-\u208b\u2460-\u249b\u24ea-\u24ff"
+_RAISED_LETTERS = "\u1d2c-\u1d6a\u2071\u207c-\u207f\u208c-\u209c"
+_RAISED_RUN = re.compile(f"[{_RAISED}{_RAISED_LETTERS}]+")
 _FRACTIONS = "[\u00bc-\u00be\u2150-\u215f\u2189]"
 _BESIDE_FRACTION = re.compile(rf"(?<=\d)(?={_FRACTIONS})|(?<={_FRACTIONS})(?=\d|{_FRACTIONS})")
 _REFERENCE_MARK = re.compile(r"\[(?:\d{1,3}|[a-z]|(?:note|nb) \d{1,3}|citation needed)\]", re.IGNORECASE)
@@ -270,6 +284,13 @@ _BLANK = rf" (?={_DIGIT}{{3}}(?!{_DIGIT})|{_DIGIT}+/{_DIGIT})"
 _JOINT = rf"(?:[{_STOPS}]{{1,3}}|e[-+]?| ?[{_SIGNS}{_DASHES}/*·x]{{1,3}} ?|{_BLANK})"
 _FIGURE = re.compile(rf"(?:(?<=\w)-)?({_NUMBER}(?:{_JOINT}{_NUMBER})*)")
 """A figure: numbers with what stands before, behind and between them. The hyphen of "covid-19" is none of its signs."""
+RUNS_ON = re.compile(rf"[.,'\u2019\u00b7\u066b\u066c\ufe52\uff0c\uff0e_]?[\d{_FRACTIONS[1:]}|[^\S\n]+\d{{3}}(?!\d)")
+"""Digits that would run into a figure before them."""
+GOES_ON = re.compile(rf"{RUNS_ON.pattern}|(?!\s*[{SLASHES}](?!\s*\d))(?:{_SUFFIX}|{_JOINT}{_NUMBER})", re.IGNORECASE)
+"""What would be a part of a figure before it; in "\u00b9/\u2082" nothing is."""
+_BLANKS = re.compile(r"[^\S\n]+\Z")
+_BARE = re.compile(rf"(?:\s|(?<!\d[ex])(?<!\d [ex])(?<!^[ex])(?<=[^\W\d_])(?<!{_DIGIT}))\Z", re.IGNORECASE)
+"""What a raised figure needs no mark behind: a blank, and a letter that is part of no figure."""
 _REACH = 80
 """Characters around a place in which the figure that holds it is looked for."""
 _BESIDE_SIGN = re.compile(r"(?<![\w]) | (?!\w)")
@@ -279,15 +300,15 @@ _PLAIN = (
     "der|die|das|des|dem|ist|sind|war|waren|wird|wurde|le|la|les|est|sont|el|los|las|es|fue|son|il|lo|gli"
 )
 """Words that are no part of a figure, whatever stands beside them; "and", "to", "of" and "in" can be."""
-_LAST = re.compile(f"{_DIGIT}|[{_SIGNS}]|{_UNIT}")
+_SIGN_OR_UNIT = re.compile(f"[{_SIGNS}]|{_UNIT}")
 _LETTER = r"[^\W\d_]"
 _PAUSE = ",;:?،؛؟।。、"
-_END = re.compile(
+_ENDS_FIGURE = re.compile(
     rf"""$|[)\]}}](?!\w)|[.{_PAUSE}]["')\]]*(?:$| ["'([]*{_LETTER})"""
     rf"""| - {_LETTER}| ["([]?(?:(?:in|on|at|by|for|from|with) )?(?:{_PLAIN})(?!\w)"""
 )
 """What ends a figure before it."""
-_BEGINNING = re.compile(
+_BEGINS_FIGURE = re.compile(
     rf"""(?:^|(?<!\w)["([]|(?:{_LETTER}{{4}}\.|{_LETTER}[{_PAUSE}])["')\]]* ["'([]*|(?<!\w)(?:{_PLAIN}) ["'([]?)\Z"""
 )
 """What begins a figure behind it; a short word with a stop may be "ca." or "no."."""
@@ -327,8 +348,24 @@ def normalize_text(text: str, *, reference_marks: bool = True) -> NormalizedText
 def one_encoding(text: str) -> str:
     """`text` in Unicode's compatibility form (NFKC), with what that form would run into a figure kept apart from it,
     and no blank between a number and the sign of its unit."""
-    text = _RAISED.sub(r"^\1", _UNSEEN.sub("", text))
+    text = _RAISED_RUN.sub(_kept_apart, UNSEEN.sub("", text))
     return _BESIDE_UNIT.sub("", normalized(_BESIDE_FRACTION.sub(" ", text)))
+
+
+def needs_mark(before: str) -> bool:
+    """Whether a raised figure behind a text, of which the last three characters matter, would be one with it."""
+    return bool(before) and not _BARE.search(before)
+
+
+def _kept_apart(raised: re.Match[str]) -> str:
+    text, (start, end) = raised.string, raised.span()
+    before = text[max(0, start - 9) : start]
+    if (word := _BLANKS.sub("", before))[-1:].isdigit():
+        before = word
+    lower = before[-1:] in SLASHES and "\u2080" <= raised[0][0] <= "\u2089"  # of a fraction, as in "\u00b9/\u2082"
+    marked = needs_mark(before) and not lower and any(not char.isalpha() for char in raised[0])
+    goes_on = (RUNS_ON if marked else GOES_ON).match(text, end)
+    return f"{'^' if marked else ''}{raised[0]}{BAR if goes_on else ''}"
 
 
 def _alike(text: str) -> str:
@@ -362,9 +399,12 @@ def is_cut(text: str, place: int) -> bool:
 def may_go_on(text: str, start: int, end: int) -> bool:
     """Whether a figure at an end of `text[start:end]` may be part of a longer one: whether what stands beside it there
     is not known to end it, as the end of a sentence, a bracket and a plain word are."""
-    if _FIGURE.match(text, start, start + _REACH) and not _BEGINNING.search(text, max(0, start - _NEIGHBOUR), start):
+    if _FIGURE.match(text, start, start + _REACH) and not _BEGINS_FIGURE.search(
+        text, max(0, start - _NEIGHBOUR), start
+    ):
         return True
-    if not _LAST.match(text, end - 1) or _END.match(text, end):
+    last = any(figure.end() == end for figure in _FIGURE.finditer(text, max(start, end - _REACH), end))
+    if not (last or _SIGN_OR_UNIT.match(text, end - 1)) or _ENDS_FIGURE.match(text, end):
         return False
     closes_quotation = text[end] == '"' and text.count('"', max(0, end - MAX_LENGTH), end) % 2  # or it means inches
     return not closes_quotation or _letter(text[end + 1 : end + 2])

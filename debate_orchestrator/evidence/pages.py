@@ -11,6 +11,7 @@ import re
 from typing import Any, NamedTuple
 
 from debate_orchestrator.evidence import visible
+from debate_orchestrator.evidence.states import Unreadable
 from debate_orchestrator.util import sanitize
 
 MAX_LENGTH = 5_000_000
@@ -43,7 +44,8 @@ def plain(body: bytes, charset: str) -> Page:
 
 
 def html_page(body: bytes, charset: str) -> tuple[Page, Any]:
-    """A page of HTML, and the tree from which `with_metadata` makes out more; None where nothing could be read."""
+    """A page of HTML, and the tree from which `with_metadata` makes out more; None where nothing could be read. Raises
+    Unreadable where elements are nested too deep: the parser drops all that follows."""
     from lxml import etree, html  # type: ignore[import-untyped]
 
     text = decoded(body, charset)[:MAX_LENGTH].replace("\x00", "")
@@ -54,6 +56,8 @@ def html_page(body: bytes, charset: str) -> tuple[Page, Any]:
         tree = html.document_fromstring(text.encode("utf-8", "replace"), parser=parser)
     except (etree.LxmlError, ValueError):
         return Page(), None
+    if any("depth" in problem.message for problem in parser.error_log.filter_from_fatals()):
+        raise Unreadable("its elements are nested too deep to be read")
     title = sanitize.one_line(tree.findtext(".//title") or "")[:_TITLE]
     return Page(title=title, text=sanitize.sanitize(visible.take_text(tree))), tree
 

@@ -58,8 +58,10 @@ async def read_page(page: Fetched, quote: str) -> PageReading:
         if reader.returncode is None:
             os.killpg(reader.pid, signal.SIGKILL)
             await reader.wait()
-    if code and (broken := _broken(out)):
+    if code and (broken := _told(out, "broken")):
         raise Unreadable(f"the libraries that read pages can't be loaded: {broken}. Try: {EXTRA}", page.url)
+    if code and (why := _told(out, "unreadable")):
+        raise Unreadable(why, page.url)
     if code:
         raise Unreadable("it is too large for the page reader", page.url)
     return _checked(out, page.url)
@@ -90,10 +92,10 @@ async def _send(stdin: asyncio.StreamWriter, given: bytes) -> None:
         stdin.close()
 
 
-def _broken(out: bytes) -> str:
-    """Why the reader process could not load its libraries; "" if that is not what it printed."""
+def _told(out: bytes, key: str) -> str:
+    """What the reader process printed under a key, instead of a result; "" if it printed none."""
     try:
-        return _line(str(json.loads(out)["broken"]), _LINE).rstrip(".")
+        return _line(str(json.loads(out)[key]), _LINE).rstrip(".")
     except (ValueError, LookupError, TypeError, RecursionError):
         return ""
 

@@ -13,6 +13,7 @@ import sys
 from typing import Any
 
 from debate_orchestrator.evidence import match, pages
+from debate_orchestrator.evidence.states import Unreadable
 from debate_orchestrator.util import confine
 
 CPU = 20
@@ -28,7 +29,7 @@ class _Enough(BaseException):
 
 
 def main() -> None:
-    """Reads, compares and prints; where a library can't be loaded, prints why and reads nothing."""
+    """Reads, compares and prints; where a library can't be loaded or the page can't be read, prints why instead."""
     try:
         import lxml.html  # type: ignore[import-untyped]  # noqa: F401 - all is loaded before the doors are shut
         import trafilatura  # noqa: F401
@@ -40,11 +41,16 @@ def main() -> None:
     confine.confine(MEMORY, cpu=CPU, reads=True)
     task = json.loads(sys.stdin.buffer.readline())
     body = sys.stdin.buffer.read()
-    print(json.dumps(read(body, task["kind"], task["charset"], task["quote"])), flush=True)
+    try:
+        found = read(body, task["kind"], task["charset"], task["quote"])
+    except Unreadable as error:
+        print(json.dumps({"unreadable": error.why}), flush=True)
+        sys.exit(1)
+    print(json.dumps(found), flush=True)
 
 
 def read(body: bytes, kind: str, charset: str, quote: str) -> dict[str, Any]:
-    """What was found on a page, with the fields of `reader.PageReading`."""
+    """What was found on a page, with the fields of `reader.PageReading`. Raises Unreadable."""
     if kind == "plain":
         page = pages.plain(body, charset)
     else:

@@ -1,27 +1,29 @@
 """The visible text of a tree of HTML: all that a visitor reads, in order, so that no word is missing from within it.
 
 Blocks stand on lines of their own. What shows something that is no text of the page, such as an image, is named in
-brackets, and so is text that is struck out: a sentence around either is not what it would be without it.
+brackets, and so is text that is struck out: a sentence around either is not what it would be without it. "[hidden]"
+stands for content that is left out, unless all browsers are known to show nothing there.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
-_SILENT = {
-    "annotation", "annotation-xml", "datalist", "head", "mphantom", "noembed", "noframes", "noscript", "rp", "script",
-    "style", "template", "title",
-}  # fmt: skip
+from debate_orchestrator.evidence import match
+
+_SILENT = {"annotation", "annotation-xml", "mphantom", "rp", "script", "style", "template"}
+"""Elements that show nothing, the first three of them in formulas only."""
 _UNREAD = {
-    "audio": "audio", "canvas": "image", "embed": "object", "iframe": "object", "img": "image", "input": "field",
-    "meter": "meter", "object": "object", "progress": "meter", "select": "field", "svg": "image", "textarea": "field",
-    "video": "video",
+    "audio": "audio", "bdo": "text", "canvas": "image", "datalist": "hidden", "embed": "object", "iframe": "object",
+    "image": "image", "img": "image", "input": "field", "meter": "meter", "noembed": "hidden", "noframes": "hidden",
+    "noscript": "hidden", "object": "object", "progress": "meter", "select": "field", "svg": "image",
+    "textarea": "field", "title": "hidden", "video": "video",
 }  # fmt: skip
-"""Elements that show what is not read here, and what they are called in the text."""
+"""Elements that show what is not read here, or whose end browsers find elsewhere, and what stands for them in the
+text."""
 _INLINE = {
-    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i",
+    "a", "abbr", "acronym", "b", "bdi", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i",
     "ins", "kbd", "label", "link", "mark", "meta", "nobr", "output", "q", "rb", "rt", "ruby", "s", "samp", "small",
     "span", "strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr",
 }  # fmt: skip
@@ -31,6 +33,16 @@ _MATH = {
     "mrow", "ms", "mspace", "msqrt", "mstyle", "msub", "msubsup", "msup", "mtext", "munder", "munderover", "semantics",
 }  # fmt: skip
 """Elements of a formula that stand in its line, in which blanks say nothing."""
+_BREAKOUT = {
+    "b", "big", "blockquote", "body", "br", "center", "code", "dd", "div", "dl", "dt", "em", "embed", "font", "h1",
+    "h2", "h3", "h4", "h5", "h6", "head", "hr", "i", "img", "li", "listing", "menu", "meta", "nobr", "ol", "p", "pre",
+    "ruby", "s", "small", "span", "strike", "strong", "sub", "sup", "table", "tt", "u", "ul", "var",
+}  # fmt: skip
+"""Elements that end a formula in browsers, which then show what follows (HTML, 13.2.6.5)."""
+_HOLDING_HTML = _BREAKOUT | {"mi", "mn", "mo", "ms", "mtext"}
+"""Elements in which those end none."""
+_SIMPLE = (_INLINE | _MATH | {"img", "input", "rp"}) - {"a", "nobr", "rb", "rt", "ruby", "wbr"}
+"""Elements that end for every browser where they end for this reader, and hide what they hold if they are hidden."""
 _JOINTS = {
     "mfrac": ("/",), "mmultiscripts": (" ",), "mover": ("^",), "mroot": ("^1/",), "msub": ("_",), "msubsup": ("_", "^"),
     "msup": ("^",), "munder": ("_",), "munderover": ("_", "^"),
@@ -39,31 +51,26 @@ _JOINTS = {
 _READING = re.compile("[\\s\u3040-\u30ff\u3100-\u312f\u31a0-\u31bf]*")
 """How a word is pronounced, in kana or bopomofo."""
 _BLANKS = " \t\r\n\f"
+_NEAR = 99
+"""Pieces of text in which a neighbour is looked for."""
 _BREAK = re.compile(r"[\r\n\f]+")
 _BETWEEN_FIGURES = re.compile(r"(?<=\d)\n(?=\d)")
-_GAP = "\x00"
-"""A blank if a digit follows. No text of a tree holds this character."""
-_GAPS = re.compile(f"{_GAP}+")
-_BEFORE_FIGURE = re.compile(rf"{_GAP}(?=\d)")
-_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
-_ESCAPED = r"\\(?:\r\n|.)"
-_STYLE_TOKEN = re.compile(
-    rf"""{_COMMENT.pattern}|(?<![\w\\-])url\((?![ \t\r\n\f]*["'])(?:[^)\\]|{_ESCAPED})*+\)?|"""
-    rf""""(?:[^"\\\n\r\f]|{_ESCAPED})*+"?|'(?:[^'\\\n\r\f]|{_ESCAPED})*+'?|{_ESCAPED}|[;()\[\]{{}}]""",
-    re.DOTALL | re.IGNORECASE,
+_GAP, _END_OF_RAISED, _END_OF_BARE, _OF_FRACTION = _MARKS = "\x00\x01\x02\x03"
+"""A blank if a digit follows; a bar if what follows would run into a raised figure; a bar if it would go on as one
+figure with it; and nothing, before the lowered part of a fraction.
+Where a page itself holds these characters, they part its figures too."""
+_MARKED = re.compile(f"[{_MARKS}]+")
+_BLANK_OR_MARK = "".join(char for char in map(chr, range(0x3001)) if char.isspace()) + _MARKS
+_SPACE = r"[ \t\r\n\f]*"
+_DECLARATION = rf"{_SPACE}(?:(?!display|all)[a-z-]+{_SPACE}:[ \t\r\n\f\w#%.,-]*+)?"
+_PLAINLY_HIDES = re.compile(
+    rf"(?:{_DECLARATION};)*+{_SPACE}display{_SPACE}:{_SPACE}none{_SPACE}(?:!{_SPACE}important{_SPACE})?(?:;{_DECLARATION})*+",
+    re.ASCII,
 )
-"""What decides in a style where a declaration ends; a semicolon in a comment, a string, an address or brackets ends
-none. A string ends with its line, and an address without quotes with its bracket, whatever stands in it."""
-_ANY = r"inherit|initial|unset|revert|revert-layer|var\(.*\)"
-_SHOWING = {
-    "display": re.compile(
-        r"none|inline|contents|list-item|flow-root|run-in|(-webkit-|-ms-)?(inline-)?(block|flex|flexbox|grid|table|box)|"
-        rf"table-[a-z-]+|ruby[a-z-]*|(block|inline) [a-z-]+|{_ANY}",
-        re.DOTALL,
-    ),
-    "visibility": re.compile(rf"visible|hidden|collapse|{_ANY}", re.DOTALL),
-}
-"""The properties that hide an element, and their values: browsers ignore a declaration with another one."""
+"""A style that hides its element in every browser: one `display: none`, and nothing that is hard to read or that may
+undo it."""
+_MAY_HIDE = re.compile(rf"(?<![\w-])(?:display{_SPACE}:{_SPACE}none|visibility{_SPACE}:{_SPACE}(?:hidden|collapse))")
+_RAISES = re.compile(rf"vertical-align{_SPACE}:(?!{_SPACE}(?:baseline|middle))", re.IGNORECASE)
 
 
 def take_text(tree: Any) -> str:
@@ -77,17 +84,19 @@ def take_text(tree: Any) -> str:
         parent = node.getparent() if node is not tree else None
         if place >= 0:
             text.end(node, place)
-        elif not isinstance(node.tag, str) or node.tag in _SILENT or node.tag in _UNREAD or _is_hidden(node):
+        elif (mark := text.mark(node, parent)) is not None:
             unseen.append(node)
-            text.leave_out(node)
+            text.pieces.append(mark)
         else:
             waiting.append((node, text.begin(node, parent)))
             waiting.extend((child, -1) for child in reversed(node))
             continue
         if parent is not None:
-            text.add(node.tail, in_formula=parent.tag in _MATH)
+            text.add(node.tail, in_formula=text.in_formula and parent.tag in _MATH)
     for node in unseen:
-        if node.tag != "head" and not (node.tag == "script" and node.get("type") == "application/ld+json"):
+        parent = node.getparent()
+        in_head = parent is not None and parent.tag == "head"
+        if not in_head and not (node.tag == "script" and node.get("type") == "application/ld+json"):
             node.clear(keep_tail=True)
             node.tag = "span"
     return str(text)
@@ -100,9 +109,10 @@ class _VisibleText:
         self.pieces: list[str] = []
         self.preformatted = 0
         """How many elements that keep their line breaks are open."""
+        self.in_formula = False
 
     def __str__(self) -> str:
-        text = _BEFORE_FIGURE.sub(" ", _GAPS.sub(_GAP, "".join(self.pieces))).replace(_GAP, "")
+        text = _MARKED.sub(_parted, match.UNSEEN.sub("", "".join(self.pieces)))
         lines = (" ".join(line.split()) for line in text.splitlines())
         # Two figures below each other, as in the cells of a table, are not one.
         return _BETWEEN_FIGURES.sub("\n| ", "\n".join(line for line in lines if line))
@@ -112,10 +122,38 @@ class _VisibleText:
             text = (text or "").strip(_BLANKS)
         self.pieces.append(text or "" if self.preformatted else _BREAK.sub(" ", text or ""))
 
-    def leave_out(self, node: Any) -> None:
-        """Names what shows something that is no text."""
-        if node.tag in _UNREAD and _shows(node) and not _is_hidden(node):
-            self.pieces.append(f"[{_UNREAD[node.tag]}]")
+    def mark(self, node: Any, parent: Any) -> str | None:
+        """What stands for an element that is left out; None for one that is read."""
+        tag = node.tag
+        if not isinstance(tag, str):
+            return ""
+        within = parent.tag if parent is not None else ""
+        if tag == "math" or (tag in _BREAKOUT and within not in _HOLDING_HTML):
+            self.in_formula = tag == "math"
+        style = (node.get("style") or "").lower()
+        hides = node.get("hidden") is not None or _MAY_HIDE.search(style) is not None
+        if not (hides or tag in _SILENT or tag in _UNREAD):
+            return None
+        if self._shows_nothing(node, within, style):
+            return ""
+        self.in_formula = False
+        if tag in _UNREAD:
+            return f"[{_UNREAD[tag]}]"
+        return "\n[hidden]\n" if _is_block(node) else "[hidden]"
+
+    def _shows_nothing(self, node: Any, within: str, style: str) -> bool:
+        """Whether all browsers are known to show nothing of an element that is left out."""
+        tag = node.tag
+        if tag in _UNREAD and (not _shows(node) or (within == "head" and tag in ("noscript", "title"))):
+            return True
+        if style and not _PLAINLY_HIDES.fullmatch(style):
+            return False
+        if tag in _SILENT and tag.startswith(("annotation", "mphantom")):
+            return self.in_formula and not any(child.tag in _BREAKOUT or child.get("style") for child in node.iter())
+        if tag in ("script", "style", "template"):
+            return True
+        is_plain = style or tag == "rp" or node.get("hidden", "until-found").lower() != "until-found"
+        return bool(is_plain) and not _MATH & {tag, within} and all(child.tag in _SIMPLE for child in node.iter())
 
     def begin(self, node: Any, parent: Any) -> int:
         """Begins an element; returns its place, which `end` needs."""
@@ -131,7 +169,7 @@ class _VisibleText:
         place = len(self.pieces)
         opening = {"mfrac": _GAP, "msqrt": "\u221a(", "mspace": " ", "q": '"', "rt": "("}
         self.pieces.append("[struck: " if tag in _STRUCK else opening.get(tag, ""))
-        self.add(node.text, in_formula=tag in _MATH)
+        self.add(node.text, in_formula=self.in_formula and tag in _MATH)
         return place
 
     def end(self, node: Any, place: int) -> None:
@@ -143,8 +181,10 @@ class _VisibleText:
                 del self.pieces[place:]
             else:
                 self.pieces.append("]" if tag in _STRUCK else ")")
-        elif tag in ("sub", "sup"):
+        elif _is_raised(node):
             self._keep_apart(node, place)
+        elif tag == "math":
+            self.in_formula = False
         self.pieces.append({"msqrt": ")", "q": '"'}.get(tag, _GAP if tag in _JOINTS else ""))
         if parent is not None and parent.tag in _JOINTS and _is_compound(node):
             self.pieces.append(")")
@@ -153,23 +193,49 @@ class _VisibleText:
         self.preformatted -= tag == "pre"
 
     def _keep_apart(self, node: Any, place: int) -> None:
-        """Keeps raised and lowered figures apart from those that they stand behind: 10\u00b2 is not 102, and a note's
+        """Keeps raised and lowered figures apart from those that they stand beside: 10\u00b2 is not 102, and a note's
         number no digit."""
-        first = next((index for index in range(place, len(self.pieces)) if self.pieces[index].strip()), None)
-        if first is None:
+        within = range(place, min(len(self.pieces), place + _NEAR))
+        first = next((index for index in within if self.pieces[index].strip(_BLANK_OR_MARK)), None)
+        if first is None and len(self.pieces) <= place + _NEAR:
             return
-        before = next((piece for piece in map(self._without_blanks, range(place - 1, -1, -1)) if piece), "")
-        if not before[-1:].isdigit():
+        first = place if first is None else first
+        back = range(place - 1, max(-1, place - 1 - _NEAR), -1)
+        otherwise = "0" if place > _NEAR else ""  # what is far away is taken for a figure
+        before = next((text for text in map(self._word_end, back) if text), otherwise)
+        if before[-1:] in match.SLASHES and before and node.tag == "sub":
+            self.pieces[place] = _OF_FRACTION + self.pieces[place]
+            self.pieces.append(_END_OF_BARE)
             return
-        self.pieces[first] = inside = self.pieces[first].lstrip()
-        if not inside[0].isdigit() and inside[0] not in "+-\u2212":
-            return
-        note = node.tag == "sup" and _is_note(node)
-        self.pieces[place] = "[" if note else "^" if node.tag == "sup" else "_"
-        self.pieces.append("]" if note else _GAP)
+        if marked := match.needs_mark(before) and self._may_be_figure(first):
+            self.pieces[first] = self.pieces[first].lstrip()
+            note = node.tag == "sup" and (before[-1] in ".,;:!?" or _is_note(node))
+            self.pieces[place] = ("[" if note else "_" if node.tag == "sub" else "^") + self.pieces[place]
+            self.pieces.append("]" if note else "")
+        self.pieces.append(_END_OF_RAISED if marked else _END_OF_BARE)
 
-    def _without_blanks(self, index: int) -> str:
-        return self.pieces[index].rstrip(" ")
+    def _may_be_figure(self, first: int) -> bool:
+        """Whether what stands from a place on has a figure in it, or is long."""
+        text = "".join(self.pieces[first : first + _NEAR])
+        return len(self.pieces) > first + _NEAR or len(text) > 99 or any(char.isnumeric() for char in text)
+
+    def _word_end(self, index: int) -> str:
+        """What a piece ends with, without blanks; "\n" for the end of a line."""
+        piece = self.pieces[index]
+        return piece if piece == "\n" else piece[-99:].rstrip(_BLANK_OR_MARK)[-3:]
+
+
+def _parted(marks: re.Match[str]) -> str:
+    text, end = marks.string, marks.end()
+    goes_on = match.GOES_ON if _END_OF_BARE in marks[0] else match.RUNS_ON if _END_OF_RAISED in marks[0] else None
+    if goes_on and goes_on.match(text, end):
+        return match.BAR
+    return " " if _GAP in marks[0] and text[end : end + 1].isdecimal() else ""
+
+
+def _is_raised(node: Any) -> bool:
+    """Whether an element stands above or below its line."""
+    return node.tag in ("sub", "sup") or (node.tag in _INLINE and _RAISES.search(node.get("style") or "") is not None)
 
 
 def _is_block(node: Any) -> bool:
@@ -180,8 +246,9 @@ def _shows(node: Any) -> bool:
     """Whether an element that is not read shows anything that may matter: an icon says nothing, nor does an image that
     its page calls decoration."""
     if node.tag == "svg":
-        return any("".join(text.itertext()).strip() for text in node.iter("text", "foreignobject"))
-    if node.tag == "img":
+        inside = (text for text in node.iter() if text.tag not in ("title", "desc"))
+        return any((text.text or "").strip() or (text is not node and (text.tail or "").strip()) for text in inside)
+    if node.tag in ("img", "image"):
         return bool((node.get("alt") or "").strip()) or node.get("alt") is None
     if node.tag == "audio":
         return node.get("controls") is not None
@@ -205,28 +272,3 @@ def _is_note(raised: Any) -> bool:
             return True
         node, parent = parent, parent.getparent()
     return False
-
-
-def _is_hidden(node: Any) -> bool:
-    """Whether an element hides itself, by the attribute `hidden` or by its own style, which outranks that."""
-    values, important = {"display": "none" if node.get("hidden") is not None else ""}, set[str]()
-    for declaration in _declarations(node.get("style") or ""):
-        name, _, text = _COMMENT.sub(" ", declaration).lower().partition(":")
-        value, bang, _ = map(str.strip, text.partition("!"))
-        name = name.strip()
-        if name in _SHOWING and _SHOWING[name].fullmatch(value) and (bang or name not in important):
-            values[name] = value
-            important |= {name} if bang else set()
-    return values["display"] == "none" or values.get("visibility") in ("hidden", "collapse")
-
-
-def _declarations(style: str) -> Iterator[str]:
-    """The declarations of a style attribute, such as "color: red"."""
-    begin = depth = 0
-    for token in _STYLE_TOKEN.finditer(style):
-        if token[0] == ";" and not depth:
-            if begin < token.start():
-                yield style[begin : token.start()]
-            begin = token.end()
-        depth = max(0, depth + (token[0] in "([{") - (token[0] in ")]}"))
-    yield style[begin:]
