@@ -226,7 +226,8 @@ def sent_back(debate: DebateState) -> list[str]:
 
 def _unquoted(problem: str) -> str:
     """A problem without the claim that it quotes: earlier versions escaped every letter beyond ASCII in it."""
-    return re.sub(r" \(.*\)", "", problem)
+    start, end = problem.find(" ("), problem.rfind(")")
+    return problem[:start] + problem[end + 1 :] if 0 <= start < end else problem
 
 
 def mark_problems(debate: DebateState, reason: Mapping[str, Any]) -> list[str]:
