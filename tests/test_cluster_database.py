@@ -20,6 +20,7 @@ from debate_orchestrator.providers import pricing
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.storage.journal_lines import parse
 from debate_orchestrator.tournament.cluster import database as database_module
+from debate_orchestrator.tournament.cluster import folder_sync
 from debate_orchestrator.tournament.cluster.database import Database, opened
 from debate_orchestrator.tournament.cluster.folder_sync import FolderSync
 from debate_orchestrator.tournament.cluster.journals import DatabaseJournals
@@ -103,6 +104,40 @@ def test_a_worker_that_lost_its_lease_writes_nothing(here: Path, url: str) -> No
     with JournalWriter(held.journal(debate)) as journal:
         journal.append(asked(4))
     assert Path(held.journal(debate)).read_bytes().startswith(data)
+
+
+def test_a_fetch_that_broke_off_loses_no_journal(here: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a fetch that lost the database on its way, the next one returns every journal that has come since, and
+    looks as far back."""
+    from psycopg import OperationalError
+
+    held, looked = contests.tournament(), list[float | None]()
+    standings = contests.ran(held).statuses
+    monkeypatch.setattr(folder_sync, "_BATCH_SIZE", 1)
+
+    async def play() -> tuple[list[str], list[str]]:
+        async with brought(url, held) as (database, sync):
+            await sync.bring(standings, retry_failed=False)
+            await database.execute("UPDATE journals SET settled = now()")
+            elsewhere = FolderSync(database, contests.tournament("elsewhere"))
+            rows, asked = database.rows, list[str]()
+
+            async def lost(query: str, **values: Any) -> list[Any]:
+                if query == folder_sync._COUNTS:
+                    looked.append(values["since"])
+                asked.extend(values.get("debates", []))
+                if query == folder_sync._LINES and len(asked) == 2:
+                    raise OperationalError("gone")
+                return await rows(query, **values)
+
+            monkeypatch.setattr(database, "rows", lost)
+            with pytest.raises(OperationalError):
+                await elsewhere.fetch()
+            return await elsewhere.fetch(), await elsewhere.fetch()
+
+    fetched, after = asyncio.run(play())
+    assert sorted(fetched) == sorted(debate.id for debate in held.schedule) and after == []
+    assert looked[0] == looked[1] == 0 and looked[2] != 0
 
 
 def test_the_database_names_no_file(here: Path, url: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from datetime import UTC, datetime
 from pathlib import Path
 
 import contests
@@ -70,6 +71,28 @@ def test_an_execution_ends_its_own_job_alone(
             return rows, left
 
     assert asyncio.run(play()) == ([("doing", True, 1)], 0)
+
+
+def test_a_job_is_put_back_as_it_is_told(here: Path, postgres_server: Postgres, database: str) -> None:
+    """A job that is put back takes the time, priority, queue and lock that it is given, and keeps the others."""
+    held, later = contests.tournament(), datetime(2040, 1, 1, tzinfo=UTC)
+
+    async def play() -> list[tuple[object, ...]]:
+        async def no_debate(worker_id: int, tournament: str, debate: str) -> None:
+            raise AssertionError("no job is run")
+
+        async with brought(postgres_server.url(database), held) as (db, sync):
+            register(db.app, no_debate)
+            await enqueue(db, sync.id, [(debate.id, False) for debate in held.schedule[:2]])
+            manager, queues, worker_id = db.app.job_manager, [queue_of(sync.id)], await registered(db)
+            jobs = [job for _ in range(2) if (job := await manager.fetch_job(queues, worker_id))]
+            await manager.retry_job(jobs[0], later)
+            await manager.retry_job(jobs[1], later, priority=7, queue="other", lock="own")
+            found = await db.rows("SELECT scheduled_at, priority, queue_name, lock FROM procrastinate_jobs ORDER BY id")
+            assert found[0] == (later, jobs[0].priority, jobs[0].queue, jobs[0].lock)
+            return found
+
+    assert asyncio.run(play())[1] == (later, 7, "other", "own")
 
 
 def test_a_worker_that_is_given_its_own_debates_again(server: Server, postgres_server: Postgres, database: str) -> None:

@@ -20,6 +20,7 @@ from messages_server import Server
 from reply_codes import coded
 from started import started
 
+from debate_orchestrator.cli.tournament.progress import Progress
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import BriefSent, CallFailed, Event
 from debate_orchestrator.core.fold import fold
@@ -31,7 +32,8 @@ from debate_orchestrator.tournament import batches as batches_module
 from debate_orchestrator.tournament import folder
 from debate_orchestrator.tournament.batches import Batches
 from debate_orchestrator.tournament.folder import Tournament
-from debate_orchestrator.tournament.run import TournamentRun
+from debate_orchestrator.tournament.plan import ScheduledDebate
+from debate_orchestrator.tournament.run import DebateStatus, TournamentRun
 from debate_orchestrator.util.errors import BadFile
 
 CALLS = 8
@@ -132,6 +134,22 @@ def test_a_run_that_was_stopped_takes_its_batches(server: Server, cancel: bool) 
     assert len(server.batch_paid) == len(set(server.batch_paid)) == len(held.schedule) * CALLS == calls_of(held)
     assert server.requests == []
     assert sum(costs_of(fold(events)).total.unknown for events in journals(held)) == 0
+
+
+def test_calls_of_an_earlier_run_are_not_in_flight(server: Server) -> None:
+    """A run that takes the results of an earlier run's batches counts its own calls in flight alone: never fewer than
+    none, and none in the end."""
+    held = contests.tournament(topics=1, rehearse=False)
+    stopped(held, server)
+    progress, seen = Progress(), list[int]()
+
+    def on_change(debate: ScheduledDebate, debate_status: DebateStatus, event: Event | None) -> None:
+        progress(debate, debate_status, event)
+        seen.append(progress.in_flight)
+
+    ran(held, on_change=on_change)
+
+    assert min(seen) == 0 < max(seen) and seen[-1] == 0
 
 
 def test_a_plain_run_takes_earlier_batches(server: Server) -> None:

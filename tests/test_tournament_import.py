@@ -10,6 +10,9 @@ import pytest
 from conftest import Run
 from contests import imported, ratings, row, table, write_rows
 
+from debate_orchestrator.storage import files
+from debate_orchestrator.tournament.folder import SPEC
+
 pytestmark = pytest.mark.usefixtures("few_draws")
 
 SCORES = {"clarity": ("clarity_pro", "clarity_con"), "reasoning": ("reasoning_pro", "reasoning_con")}
@@ -278,3 +281,24 @@ def test_hostile_rows_are_told_or_left_out(debate: Run, here: Path, row: tuple[s
 
     assert (ran.code, "not valid JSON" in ran.err) in ((0, False), (2, True)), ran.err
     assert ran.code or debate("tournament", "report", "in", "--to", "page").code in (0, 2)
+
+
+@pytest.mark.parametrize("fault", [KeyboardInterrupt(), OSError(28, "No space left on device")])
+def test_an_import_that_breaks_off_leaves_no_rows(
+    debate: Run, monkeypatch: pytest.MonkeyPatch, fault: BaseException
+) -> None:
+    """Rows without the file that makes them a tournament are not left behind: the same import can be made again."""
+    create = files.create
+
+    def broken(target: Path, data: bytes, **options: Any) -> None:
+        if target.name == SPEC:
+            raise fault
+        create(target, data, **options)
+
+    write_rows([row("d1", "a", "b", "pro")])
+    with monkeypatch.context() as patched:
+        patched.setattr(files, "create", broken)
+        ran = debate("tournament", "import", "rows.csv", "--map", "map.yaml", "--to", "t")
+    assert ran.code in (4, 130) and ran.err and list(Path("t").iterdir()) == []
+    again = debate("tournament", "import", "rows.csv", "--map", "map.yaml", "--to", "t")
+    assert again.code == 0 and again.out == "1 debate with 1 ballot imported to t.\n"

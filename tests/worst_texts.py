@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import pkgutil
 import random
 import re
 import re._constants as ops  # type: ignore[import-not-found]
 import re._parser as parser  # type: ignore[import-not-found]
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import debate_orchestrator
 
-PACKAGES = ("providers", "evidence", "util", "prompting", "engine", "core")
-"""Those whose patterns see what servers, programs, pages and speakers send."""
 BOUNDED = {"core.mirror._LINE_START"}
 """Patterns that may take long for a long text, and get a short one: the 40 characters before a letter."""
 METHODS = "search|findall|finditer|sub|split|match|fullmatch"
+_CALL = rf"re\.(compile|{METHODS})"
+_FLAGS = {"compile": 1, "sub": 4, "split": 3}
+"""Where a call of `re` has its flags, if not at the third place."""
 MOST, SAMPLES = 60, 4
 """Characters of a beginning, and texts that are made at random from one pattern besides its shortest."""
 CATEGORIES = {ops.CATEGORY_DIGIT: "1", ops.CATEGORY_SPACE: " ", ops.CATEGORY_NOT_WORD: "-"}
@@ -90,17 +93,53 @@ def applied(pattern: re.Pattern[Any], method: str, text: str) -> None:
 
 def patterns() -> Iterator[tuple[str, Callable[[str], None], set[str]]]:
     """Each pattern of a module, in each way in which that module uses it: its name, the use, and its beginnings."""
-    root = Path(debate_orchestrator.__file__).parent
+    root, seen = Path(debate_orchestrator.__file__).parent, set[tuple[re.Pattern[Any], str]]()
     for info in pkgutil.walk_packages([str(root)], "debate_orchestrator."):
-        if info.name.split(".")[1] not in PACKAGES:
-            continue
         module = importlib.import_module(info.name)
         source = Path(str(module.__file__)).read_text(encoding="utf-8")
-        for name, value in vars(module).items():
-            several = value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else (value,)
-            used = set(re.findall(rf"\b{name}(?:\[\w+\])?\.({METHODS})\b", source)) or {"search"}
+        kept = list(_kept(vars(module), source))
+        written = _written(vars(module), source, {pattern for _, pattern, _ in kept})
+        for name, pattern, methods in (*kept, *written):
             label = f"{info.name.removeprefix('debate_orchestrator.')}.{name}"
-            for pattern in several:
-                if isinstance(pattern, re.Pattern) and label not in BOUNDED:
-                    for method in sorted(used):
-                        yield f"{label}.{method}", partial(applied, pattern, method), beginnings(pattern)
+            for method in sorted(methods):
+                if label not in BOUNDED and (pattern, method) not in seen:
+                    seen.add((pattern, method))
+                    yield f"{label}.{method}", partial(applied, pattern, method), beginnings(pattern)
+
+
+Found = Iterator[tuple[str, re.Pattern[Any], set[str]]]
+"""Patterns with their names, and the methods that are called on them."""
+
+
+def _kept(names: Mapping[str, Any], source: str) -> Found:
+    """The patterns that a module or a class holds under a name, however deep in collections."""
+    for name, value in names.items():
+        used = set(re.findall(rf"\b{re.escape(name)}(?:\[\w+\])?\.({METHODS})\b", source)) or {"search"}
+        for pattern in _patterns_in(value):
+            yield name, pattern, used
+        if isinstance(value, type) and value.__module__ == names.get("__name__"):
+            yield from _kept(vars(value), source)
+
+
+def _patterns_in(value: Any) -> Iterator[re.Pattern[Any]]:
+    """A pattern, or those of a collection."""
+    if isinstance(value, re.Pattern):
+        yield value
+    elif isinstance(value, dict | list | tuple | set | frozenset):
+        for one in (*value, *value.values()) if isinstance(value, dict) else value:
+            yield from _patterns_in(one)
+
+
+def _written(names: dict[str, Any], source: str, kept: set[re.Pattern[Any]]) -> Found:
+    """The patterns that stand in calls of `re` anywhere in a module, without those that it keeps, and without those
+    that depend on what a function is given."""
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.Call) or not (called := re.fullmatch(_CALL, ast.unparse(node.func))):
+            continue
+        method = called[1]
+        flags = [one.value for one in node.keywords if one.arg == "flags"] + node.args[_FLAGS.get(method, 2) :]
+        with suppress(NameError):
+            given = ast.unparse(ast.List([node.args[0], *flags]))
+            text, *flag = eval(given, dict(names))  # noqa: S307 -- the project's own source
+            if method != "compile" or re.compile(text, *flag) not in kept:
+                yield f"line {node.lineno}", re.compile(text, *flag), {method.replace("compile", "search")}

@@ -166,8 +166,9 @@ class _Parser(argparse.ArgumentParser):
     """Prints what is wrong first, and then where the usage is; suggests a verb for one that does not exist."""
 
     def error(self, message: str) -> NoReturn:
-        if found := re.match(r"argument VERB: invalid choice: (.*) \(choose from (.*)\)\Z", message, re.DOTALL):
-            word, *verbs = (name.strip("'\" ") for name in (found[1], *found[2].split(",")))
+        given, chosen, known = message.rpartition(" (choose from ")
+        if chosen and (asked := given.removeprefix("argument VERB: invalid choice: ")) != given:
+            word, *verbs = (name.strip("'\" ") for name in (asked, *known.removesuffix(")").split(",")))
             if near := _suggestion(word, verbs):
                 self.exit(2, f"{self.prog}: there is no verb {word}{near}\n")
             hint = f'. A topic is quoted: `debate "{word} ..."`' if self.prog == "debate" else ""

@@ -227,7 +227,8 @@ def sent_back(debate: DebateState) -> list[str]:
 def _comparable(problem: str) -> str:
     """A problem in words that all versions have for it: without the claim that it quotes, in which earlier ones escaped
     every letter beyond ASCII, and with numbers and plurals as they wrote them (`1 items`, `1200 words`)."""
-    unquoted = re.sub(r" \(.*\)", "", problem)
+    start, end = problem.find(" ("), problem.rfind(")")
+    unquoted = problem[:start] + problem[end + 1 :] if 0 <= start < end else problem
     return re.sub(r"(?<=\d),(?=\d)|(?<=\b1 item)s\b|(?<=\b1 word)s\b", "", unquoted)
 
 

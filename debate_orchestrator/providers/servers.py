@@ -55,7 +55,8 @@ class ModelServer(NamedTuple):
 
 def without_user(url: str) -> str:
     """An address that is safe to show: one line, without user and password."""
-    return re.sub("//.*@", "//", one_line(url))
+    scheme, slashes, rest = one_line(url).partition("//")
+    return scheme + slashes + rest.rpartition("@")[2]
 
 
 def key(name: str, environment: Mapping[str, str] = os.environ) -> str | None:

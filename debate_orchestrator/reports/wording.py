@@ -25,7 +25,7 @@ SCORES, LABEL, SCORE, PROBABILITY = "scores", "label", "score", "probability"
 ENDS = ("the lowest", "the highest")
 """What the ends of a scale are called where the format does not name them."""
 _SPAN = re.compile(
-    r"\b(?P<least>\d[\d.]*) (?P<low>[^\d;.,]{3,30}?),? to (?P<most>\d[\d.]*) (?P<high>[^\d;.,]{3,30})(?=[;.,]|$)"
+    r"(?<![\w.])0 (?P<low>[^\d;.,]{3,30}?),? to (?P<most>[\d.]{1,12}) (?P<high>[^\d;.,]{3,30})(?=[;.,]|$)"
 )
 _SENTENCE = re.compile(
     r"\S.*?(?:(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\s\d)(?<!^\d)[.!?…][\"”’')\]]*"
@@ -82,7 +82,7 @@ def scales(format: Format) -> Scales:
 def _ends(score: Field) -> tuple[str, str]:
     """The meanings of the ends of a scale, where the format tells its judges so: `0 refuted to 10 proven`."""
     span = _SPAN.search(one_line(score.about))
-    if span is None or score.most is None or (span["least"], span["most"]) != ("0", f"{score.most:g}"):
+    if span is None or score.most is None or span["most"] != f"{score.most:g}":
         return ENDS
     return span["low"].strip(), span["high"].strip()
 

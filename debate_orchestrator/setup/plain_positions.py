@@ -21,7 +21,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 _SHOULD = re.compile(r"should\s+([^?]+)\??", re.IGNORECASE)
-_OR_NOT = re.compile(r",?\s+or\s+not\s*\??\Z", re.IGNORECASE)
+_OR_NOT = re.compile(r",? or not ?\??\Z", re.IGNORECASE)
 _OPTIONS = re.compile(r"([^?!,;:]+?)\s+(?:or|vs\.?|versus)\s+([^?!,;:.]+)\??", re.IGNORECASE)
 _MOST_OPTION_WORDS = 3
 _PRONOUNS = _words("i we you they he she it everyone everybody")

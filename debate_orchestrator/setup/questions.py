@@ -59,7 +59,7 @@ _MAX_TOGETHER = 4
 _TOPIC, _POSITIONS = "setup.topic", "setup.positions"
 """Steps that are a moderator's work."""
 _NO_CONTEXT = ShapeContext(sides=("a", "b"), criteria=(), least=0, most=0, rounds=1, strictness="")
-_ADDED = re.compile(r"\s*\((?:recommended|default)\)$|^default:\s*|(?<=\d)\s+rounds?$", re.IGNORECASE)
+_ADDED = re.compile(r"\((?:recommended|default)\)$|^default:|(?<=\d)\s+rounds?$", re.IGNORECASE)
 """What question tools and users add to an option that they choose: `3 (default)`, `3 rounds`."""
 
 
@@ -309,7 +309,7 @@ class SetupQuestions:
             raise BadSettings(f"{key}: its question was answered.", hint=f"a new answer to {_CONFIRMED[key]}")
         wording = self.words.questions[key]
         if self._choices(key) or wording.default:
-            text = _ADDED.sub("", text)
+            text = _ADDED.sub("", text).strip()
         if text.lower() == "default" and wording.default:
             text, source = answers.typed(self.default(key)), "default"
         after = self._take(state, key, text, source)

@@ -31,7 +31,7 @@ _AFTER_BALLOT = 4.0
 """Seconds to look at the scores."""
 _USER_EVENTS = QuestionAsked | IssuesChanged | EndedEarly
 """What a user did during the debate. These events keep their place: they decide who speaks and who hears what."""
-_WORD = re.compile(r"\s*\S{1,16}\s*")
+_WORD = re.compile(r"\S{1,16}\s*|\s+")
 """What counts as a word: so many characters, in scripts that set no blanks between words."""
 
 

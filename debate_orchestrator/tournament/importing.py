@@ -12,6 +12,7 @@ import io
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -106,8 +107,6 @@ def import_rows(source: str, map_file: str | None, to: str) -> Rows:
     text = read_text(source, MAX_FILE_SIZE)
     columns = _read_map(map_file) if map_file else None
     found = read_debates(text, name_of(source), columns)
-    make_folder(to)
-    write_new(os.path.join(to, rows.ROWS), rows.dump(found))
     about = {
         "from": os.path.basename(source),
         "sha256": hashlib.sha256(text.encode()).hexdigest(),
@@ -116,7 +115,15 @@ def import_rows(source: str, map_file: str | None, to: str) -> Rows:
         "ballots": len(found.ballots),
         "notes": list(found.notes),
     }
-    write_new(os.path.join(to, SPEC), json.dumps({"schema": 1, IMPORTED: about}, indent=2) + "\n")
+    make_folder(to)
+    written = os.path.join(to, rows.ROWS)
+    write_new(written, rows.dump(found))
+    try:
+        write_new(os.path.join(to, SPEC), json.dumps({"schema": 1, IMPORTED: about}, indent=2) + "\n")
+    except BaseException:  # an interrupt too: rows alone are no tournament, and would be in the way of the next import
+        with suppress(OSError):
+            os.remove(written)
+        raise
     return found
 
 

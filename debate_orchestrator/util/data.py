@@ -27,8 +27,9 @@ MAX_FILE_SIZE = 268_435_456
 _MAX_DEPTH = 32
 _MAX_LINKS = 40
 """Links that may be followed on the way to a file, as many as the kernel follows."""
+_INNER_KEY = "mapping values are not allowed"
 _YAML_HINTS = {
-    "mapping values are not allowed": 'put quotes around a text that has a colon, as in topic: "Should we: adopt?"',
+    _INNER_KEY: 'put quotes around a text that has a colon, as in topic: "Should we: adopt?"',
     r"character '\t'": "indent with blanks, not with tabs",
     "could not find expected ':'": "write every line as `key: value`; a colon may be missing on the line before",
     "unexpected end of stream": "end every quoted text with its quote",
@@ -69,9 +70,18 @@ def parse_mapping_with_lines(text: str, where: str) -> tuple[dict[str, Any], dic
         return _mapping(_whole(deepcopy(value)), f"{where}:1"), dict(lines)
     except (ValueError, RecursionError) as error:
         reason = _reason(error)
-        hint = next((hint for words, hint in _YAML_HINTS.items() if words in reason), "")
-        problem = f"{where}:{getattr(error, 'line', None) or 1}: not valid YAML: {reason}."
-        raise BadFile(problem, hint=hint) from None
+        line = getattr(error, "line", None) or 1
+        problem = f"{where}:{line}: not valid YAML: {reason}."
+        raise BadFile(problem, hint=_yaml_hint(reason, line, text)) from None
+
+
+def _yaml_hint(reason: str, line: int, text: str) -> str:
+    """What usually helps against that mistake in that line of a YAML text; empty if that is not known."""
+    written = "".join(text.split("\n")[line - 1 : line])
+    continued = _INNER_KEY in reason and written[:1] == " " and f"{written.rstrip()} ".count(": ") == 1
+    if continued or any(f"expected <block end>, but found '{found}" in reason for found in ("<block", "-")):
+        return f"indent line {line} as the lines that it belongs with; quote a text of several lines"
+    return next((hint for words, hint in _YAML_HINTS.items() if words in reason), "")
 
 
 @lru_cache(maxsize=4)

@@ -6,7 +6,7 @@ import argparse
 import asyncio
 import sys
 import time
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
@@ -39,24 +39,33 @@ class Progress:
         """Forgets what was seen so far: the run begins now."""
         self._began = time.monotonic()
         self._asked: deque[float] = deque()
-        self.in_flight = self.calls = self.failed_calls = 0
+        self.calls = self.failed_calls = 0
+        self._in_flight: defaultdict[str, set[str]] = defaultdict(set)
+        """By debate, the turns whose calls were begun in this run and have not ended. A reply may also be that to a
+        call of an earlier run, from a batch."""
         self.completed = 0
         """Debates completed in this run."""
         self.last: deque[tuple[ScheduledDebate, DebateStatus]] = deque(maxlen=LAST)
 
     def __call__(self, debate: ScheduledDebate, debate_status: DebateStatus, event: Event | None) -> None:
         if event is None:
+            self._in_flight.pop(debate.id, None)
             if debate_status.is_complete:
                 self.completed += 1
                 self.last.append((debate, debate_status))
             return
         if isinstance(event, BriefSent):
-            self.in_flight += 1
+            self._in_flight[debate.id].add(event.turn)
             self.calls += 1
             self._asked.append(time.monotonic())
         elif isinstance(event, ReplyEvent | CallFailed):
-            self.in_flight -= 1
+            self._in_flight[debate.id].discard(event.turn)
             self.failed_calls += isinstance(event, CallFailed)
+
+    @property
+    def in_flight(self) -> int:
+        """Calls that were begun in this run and have not ended."""
+        return sum(map(len, self._in_flight.values()))
 
     def rate(self) -> float:
         """Calls begun in the last minute, or as many as that would be."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.output import print_document, print_json, print_status, say
 from debate_orchestrator.util.messages import command
+from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ def import_(arguments: argparse.Namespace) -> int:
         counts = {"debates": len(rows.debates), "ballots": len(rows.ballots)}
         print_json({"status": "imported", "folder": arguments.to, **counts, "notes": list(rows.notes)})
     else:
-        say(f"{len(rows.debates):,} debates with {len(rows.ballots):,} ballots imported to {arguments.to}.")
+        debates, ballots = plural(len(rows.debates), "debate"), plural(len(rows.ballots), "ballot")
+        say(f"{debates} with {ballots} imported to {arguments.to}.")
         rate, report = command("tournament rate", arguments.to), command("tournament report", arguments.to)
         print_status(f"Next: `{rate}`, or `{report}`")
     return 0

@@ -66,6 +66,8 @@ class FolderSync:
         self._have: dict[str, int] = {}
         """Lines of the journals in the folder, by debate."""
         self._since: float | None = 0.0
+        self._fetched: list[str] = []
+        """Debates whose journals have come into the folder, and were not returned yet."""
         self.unusable: dict[str, DebateStatus] = {}
         """Debates of the database that can't be fetched."""
 
@@ -142,17 +144,18 @@ class FolderSync:
 
     async def fetch(self, *, everything: bool = False) -> list[str]:
         """Fetches journals of which the database has more: of debates that were settled lately, or of all. Returns
-        their ids. What can't be fetched is in `unusable`."""
+        their ids, with those of an earlier fetch that broke off. What can't be fetched is in `unusable`."""
         ((now,),) = await self.database.rows("SELECT extract(epoch FROM now())::float")
         known = await self._counts(None if everything else self._since)
-        self._since = now - _OVERLAP
         # An id becomes the name of a file: one that the schedule lacks could lead out of the folder.
         behind = [id for id, count in known.items() if id in self._scheduled and count > self._have.get(id, 0)]
         for debates in _batches(behind):
             found = dict(await self.database.rows(_LINES, id=self.id, debates=debates))
             for debate in debates:
                 self._write(debate, bytes(found.get(debate, b"")), known[debate])
-        return [debate for debate in behind if debate not in self.unusable]
+        self._since = now - _OVERLAP
+        fetched, self._fetched = self._fetched, []
+        return fetched
 
     def _write(self, debate_id: str, data: bytes, count: int) -> None:
         """Writes a journal whose chain is whole, with at least `count` lines, and which goes on where the one in the
@@ -173,6 +176,7 @@ class FolderSync:
             self.unusable[debate_id] = unusable(error, DebateStatus("stopped"))
         else:
             self._have[debate_id] = data.count(b"\n")
+            self._fetched.append(debate_id)
             self.unusable.pop(debate_id, None)
 
 

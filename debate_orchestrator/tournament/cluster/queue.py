@@ -36,7 +36,10 @@ _OWN = """id = %(id)s AND status = 'doing' AND worker_id IS NOT DISTINCT FROM %(
 """Whether a job is as it was when an execution took it. Another execution may have it since, in this worker too."""
 _FINISH = f"DELETE FROM procrastinate_jobs WHERE {_OWN}"
 _RETRY = f"""
-UPDATE procrastinate_jobs SET status = 'todo', attempts = attempts + 1, scheduled_at = %(at)s WHERE {_OWN}
+UPDATE procrastinate_jobs SET status = 'todo', attempts = attempts + 1, scheduled_at = %(at)s,
+    priority = coalesce(%(priority)s, priority), queue_name = coalesce(%(queue)s, queue_name),
+    lock = coalesce(%(lock)s, lock)
+WHERE {_OWN}
 """
 
 
@@ -78,7 +81,7 @@ def register(app: App, run_debate: RunDebate) -> None:
             queue: str | None = None,
             lock: str | None = None,
         ) -> None:
-            await self._change(_RETRY, job, at=retry_at)
+            await self._change(_RETRY, job, at=retry_at, priority=priority, queue=queue, lock=lock)
 
         async def _change(self, query: str, job: Job, **values: Any) -> None:
             own = {"id": job.id, "worker": job.worker_id, "attempts": job.attempts}
