@@ -265,7 +265,9 @@ class SetupConversation(SetupBase):
             raise BadSettings(unknown_choice(question))
         self._take(key, answer)
 
-    def _question(self, ask: SetupQuestion) -> Question:
+    def _question(self, ask: SetupQuestion, *, edited: bool = False) -> Question:
+        """The question as it is put. Enter keeps an answer that stands; it lies in the line only where it is to be
+        `edited`, since what is typed would be added to it."""
         key, standing = ask.key, self.setup_questions.current_answer(self.state, ask.key)
         choices = dict(ask.choices) | self.words.choices.get(key, {})
         help = self.words.help.get(key, ask.help)
@@ -274,15 +276,20 @@ class SetupConversation(SetupBase):
         if key == "positions_ok":
             argued = self.setup_questions.argued(self.state)
             text, lines = "\n".join([*argued, ask.text.removeprefix(" ".join(argued)).strip()]), []
-        prefilled = (key in _TEXTS and not choices) or key == "output"
+        free = (key in _TEXTS and not choices) or key == "output"
         return Question(
             text,
             tuple(lines),
             tuple(choices.items()),
-            default="" if prefilled and standing else standing or str(ask.default or "") or next(iter(choices), ""),
-            now=one_line(standing) if prefilled else "",
+            default=standing or str(ask.default or "") or next(iter(choices), ""),
+            now=one_line(standing) if edited else "",
             path=key == "output",
+            recent=self._earlier(_kind(key), standing) if free else (),
         )
+
+    def _earlier(self, kind: str, standing: str) -> tuple[str, ...]:
+        """Earlier answers for the arrow keys, the one that stands as the last."""
+        return (*self.recent.of(kind), one_line(standing)) if standing else ()
 
     def _changes(self, ask: SetupQuestion) -> ChangesFor:
         """The settings that an answer would change, for the cost that is shown below the question."""
@@ -334,7 +341,7 @@ class SetupConversation(SetupBase):
                 return
             for side in self.setup_questions.format.sides:
                 position = f"position_{side}"
-                question = self._question(self.setup_questions.question(self.state, position))
+                question = self._question(self.setup_questions.question(self.state, position), edited=True)
                 self._take(position, self.put("position", question))
         except Back:
             return
@@ -342,10 +349,10 @@ class SetupConversation(SetupBase):
     def _ask_context(self) -> None:
         """Asks for files or addresses both sides may draw on."""
         wording = self.words.questions[_CONTEXT]
-        standing = self.state.given.get(_CONTEXT) or []
-        question = Question(
-            wording.text, (wording.help,), now=", ".join(standing), default="" if standing else "none", path=True
-        )
+        standing = ", ".join(self.state.given.get(_CONTEXT) or [])
+        help = self.words.said["kept"] if standing else wording.help
+        earlier = self._earlier(_CONTEXT, standing)
+        question = Question(wording.text, (help,), default=standing or "none", path=True, recent=earlier)
         answer = self.put(_CONTEXT, question)
         named = [part.strip() for part in answer.split(",") if part.strip()] if answer.lower() != "none" else []
         paths = [self._page(name) if name.startswith(("http://", "https://")) else name for name in named]
