@@ -71,6 +71,8 @@ class SetupConversation(SetupBase):
 
     _before_rejection: SetupState | None = None
     """The answers with the positions that were refused last, until something else is answered than other positions."""
+    _last_advice = ""
+    """What the last complaint said after its first sentence."""
 
     def welcome(
         self,
@@ -154,7 +156,14 @@ class SetupConversation(SetupBase):
             except _Change as change:
                 again, changing = change.key, change.key != _CHANGE
             except DebateError as error:
-                self.prompter.tell(*error.problems)
+                self._complain(error.problems)
+
+    def _complain(self, problems: Sequence[str]) -> None:
+        """Says what is wrong with an answer, and what to do only where that was not said of the answer before."""
+        for problem in problems:
+            wrong, _, advice = problem.partition(". ")
+            self.prompter.tell(f"{wrong}." if advice and advice == self._last_advice else problem)
+            self._last_advice = advice
 
     # What is asked next
 
@@ -319,6 +328,8 @@ class SetupConversation(SetupBase):
         elif key not in ("position_a", "position_b"):
             self._before_rejection = None
         self.state = after
+        if key == "insist" and "rounds" not in after.given:
+            raise _Change("rounds")  # its default would be taken otherwise
         if key in ("topic", "position_a", "position_b", "output") and not default:
             self.recent.add(_kind(key), answer)
 
