@@ -62,7 +62,7 @@ class TestAtATerminal:
         again = debate(*run, "--rehearse")
         real = debate(*run, "--a=command:cat", "--b=rehearse", "--judge=rehearse")
         assert again.code == 0 and "debate-report.rehearsed-2.md" in again.out
-        assert real.code == 0, real.err
+        assert real.code == 3, real.err  # `cat` writes no decision brief
         assert Path("debate-report.md").exists()
 
     def test_leaving(self, person: Person) -> None:

@@ -39,6 +39,7 @@ def test_scores() -> None:
         "blind": None,
         "scores": {"1": {"a": 5.5, "b": 5.5}},
         "totals": {"a": 5.5, "b": 5.5},
+        "missing": [],
         "rehearsed": False,
         "estimate": None,
     }
@@ -147,11 +148,11 @@ SETUP = ("--topic=T", "--position-a=Yes.", "--position-b=No.", "--rounds=1", "--
 
 def test_a_debate_without_its_decision_brief_says_so(debate: Run) -> None:
     """Where no reply of the rapporteur can be used, the run, its closing line and its report say what is missing and
-    why, and the line and `check` name the command that asks again."""
+    why, and the line and `check` name the command that asks again. Both end with exit 3, since that work is left."""
     seats = ("--a", STAND_IN, "--b", STAND_IN, "--judge", STAND_IN, "--rapporteur", "command:echo no")
     ran = debate("run", *SETUP, *seats)
 
-    assert ran.code == 0
+    assert ran.code == debate("check", J).code == 3
     (closing,) = [line for line in ran.out.splitlines() if line.startswith("Debate ")]
     missing = "No decision brief: each of the 4 replies from Rapporteur was unusable (the reply is not JSON: 'no')."
     for place in (closing, ran.err, Path("r.md").read_text(encoding="utf-8")):
@@ -185,6 +186,8 @@ def test_the_brief_is_written_when_it_is_asked_for_again(debate: Run) -> None:
     asked = [event.turn for event in events if isinstance(event, BriefSent)]
 
     assert ran.code == 0 and "No decision brief" not in ran.json["summary"]
+    missing = [sentence.partition(":")[0] for sentence in ran.json["missing"]]
+    assert missing == ["No list of issues", "No advice before the debate"]
     assert "It is too late for the list of issues and" in ran.json["summary"]
     assert "in this debate: `debate answers --from" in ran.json["summary"]
     assert [event for event in events if isinstance(event, Spoke)] == spoken

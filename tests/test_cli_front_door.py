@@ -91,8 +91,8 @@ def test_a_host_is_given_a_topic_alone(debate: Run) -> None:
 
     assert "Researcher B (Con): We should not use Rust for the gateway." in opened.json["show"]
     assert f'Researcher A (Pro): The answer to "{SCHOOL}" is yes.' in worded.json["show"]
-    assert refused.code == 2 and "give --position-a and --position-b" in refused.err
-    assert "give `positions`" in told.json["complaints"][0]  # which a program writes into an answers file
+    assert refused.code == 2 and "Try: --position-a '...' --position-b '...', or" in refused.err
+    assert "`positions.a` '...'" in told.json["complaints"][0]  # which a program writes into an answers file
 
 
 def test_the_real_debate_is_the_one_that_was_rehearsed(debate: Run) -> None:

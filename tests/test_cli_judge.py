@@ -126,7 +126,7 @@ def test_flags_give_topic_and_positions(debate: Run, here: Path, name: str, text
     assert ran.code == 3
     assert (debated.opened.settings.topic, debated.opened.settings.positions) == (
         "Cats?",
-        {"a": "For: Cats?", "b": "No cats."},
+        {"a": 'An answer of A to "Cats?"', "b": "No cats."},
     )
     assert [debated.reply(turn).text for turn in schedule.turns_taken(debated)] == ["Yes.", "No."]
 

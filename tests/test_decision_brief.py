@@ -289,6 +289,23 @@ def test_issues_and_brief_switched_off_leave_the_debate_as_it_is_without(debate:
         assert not re.search(r"list of issues|rapporteur|\bdry\b", text, re.I), path
 
 
+def test_a_rehearsal_reads_as_no_decision(debate: Run, here: Path) -> None:
+    """Page one of a rehearsal has the parts of a real one, but says first that nothing was decided, and shows no number
+    that could be taken for how sure an answer is."""
+    Path("a.json").write_text(json.dumps({**ANSWERS, "rounds": 1}), encoding="utf-8")
+    assert debate("run", "--answers", "a.json", "--rehearse", "--output", "r.md").code == 0
+    text = Path("r.rehearsed.md").read_text(encoding="utf-8").partition("## Decision Brief")[2].partition("\n---")[0]
+    page = Path("r.rehearsed.html").read_text(encoding="utf-8").partition('<section id="decision"')[2]
+    screen = page.partition('<section id="brief"')[0]
+
+    for told in (text, screen):
+        first, _, rest = told.partition("No decision: this is a rehearsal.")
+        assert "Rehearsed words" in rest and "Rehearsed words" not in first
+        assert re.findall(r"(\S+) %", told) and not re.search(r"\d %|argued better", told)
+    assert '<p class="answer">No decision: this is a rehearsal.</p>' in screen and screen.count('class="answer"') == 1
+    assert "### What to Do Next" in text and "Do next" in screen
+
+
 def test_a_list_of_ones_own_stands_in_every_form(debate: Run, here: Path) -> None:
     """No turn draws it up, so it stands before the first one: in reports, on the screen and in what reviewers read. It
     is in every brief, numbered and fenced, and in the journal's settings."""

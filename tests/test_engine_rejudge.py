@@ -392,7 +392,7 @@ def test_topic_and_positions() -> None:
         fold(opened(text, **how)).opened.settings for how in ({}, {"topic": "Dogs?", "positions": {"b": "No."}})
     )
 
-    assert (plain.topic, plain.positions) == ("Cats?", {"a": "All cats.", "b": "Against: Cats?"})
+    assert (plain.topic, plain.positions) == ("Cats?", {"a": "All cats.", "b": 'An answer of B to "Cats?"'})
     assert (given.topic, given.positions) == ("Dogs?", {"a": "All cats.", "b": "No."})
 
 

@@ -429,6 +429,12 @@ class TestFormats:
         """An invalid number is told the format's own limits."""
         assert expected in answers.value_problem("rounds", "9", self.other(rounds=rounds))
 
+    def test_a_complaint_about_an_answer_says_what_to_answer(self) -> None:
+        """More rounds than are taken are told which ones are: the next question asks whether that is meant."""
+        setup_questions = made_questions()
+        with pytest.raises(BadSettings, match=r"a good cap\. Try: 7 to 8, if you insist\.$"):
+            setup_questions.answer(SetupState(), "rounds", "9")
+
 
 class TestTheSame:
     def test_sides_that_say_the_same_are_not_confirmed(self) -> None:

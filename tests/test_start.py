@@ -20,7 +20,13 @@ from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.engine import start
 from debate_orchestrator.formats import loader
 from debate_orchestrator.setup import answers
-from debate_orchestrator.setup.plain_positions import of_should, plain_positions, worded_positions
+from debate_orchestrator.setup.plain_positions import (
+    of_should,
+    plain_positions,
+    positions_for_and_against,
+    suggested_positions,
+    worded_positions,
+)
 from debate_orchestrator.setup.questions import SetupQuestions
 from debate_orchestrator.setup.state import SetupProgress, SetupState, with_progress, without_answers
 from debate_orchestrator.storage.journal_lines import SCHEMA
@@ -209,10 +215,10 @@ def test_a_question_that_is_not_yes_or_no() -> None:
     assert asked.positions == {side: f'An answer of {side.upper()} to "Which CI should we use?"' for side in "ab"}
 
     person = given.model_copy(update={"cast": {"a": ("human",), "b": ("rehearse",), "judge": ("rehearse",)}})
-    with pytest.raises(BadSettings, match=r'word the topic as "Should we \.\.\.\?", or give `positions`\.$'):
+    with pytest.raises(BadSettings, match=r"`positions:` in the answers file\.$"):
         asyncio.run(start.opened_with_positions(person))
     hosted = given.model_copy(update={"cast": {"a": ("host",), "b": ("host",), "judge": ("host",)}})
-    with pytest.raises(BadSettings, match=r"give `positions`, or `debate ask FILE`"):
+    with pytest.raises(BadSettings, match=r"answers file, or `debate ask FILE`"):
         asyncio.run(start.opened_with_positions(hosted))
 
 
@@ -282,6 +288,7 @@ def test_no_word_is_lost(rest: str) -> None:
     [
         ("Should we buy or build our billing?", "We should buy our billing.", "We should build our billing."),
         ("Should we buy or build?", "We should buy.", "We should build."),
+        ("Should we merge or rebase?", "We should merge.", "We should rebase."),
         (
             "Should we use Kafka or NATS for events?",
             "We should use Kafka for events.",
@@ -319,6 +326,7 @@ def test_two_positions(row: tuple[str, str, str]) -> None:
         "Should we use one or two databases?",
         "Should we stop or keep the tests?",
         "Should we hire now or wait?",
+        "Should we merge or rebase feature branches?",
         "Should we use Kafka or wait?",
         "Is remote work a good idea?",
         "To be or not to be",
@@ -344,6 +352,64 @@ def test_two_positions(row: tuple[str, str, str]) -> None:
 def test_no_position_rather_than_a_wrong_one(topic: str) -> None:
     """Where the grammar is not sure there are no positions: the person words them."""
     assert plain_positions(topic, ("a", "b")) == {}
+
+
+@for_each(
+    [
+        ("Do we use tabs or spaces?", ("tabs", "spaces")),
+        ("Which database is better, Postgres or MySQL?", ("Postgres", "MySQL")),
+        ("Is Postgres or MySQL better for the ledger?", ("Postgres", "MySQL")),
+        ("What is better: green tea or coffee?", ("green tea", "coffee")),
+        ("Do we hire now or wait?", None),
+        ("Which is it, tea, coffee or mate?", None),
+        ("What database for the ledger?", None),
+        ("Which is better, x'; rm -r or y?", None),
+        ("Is one of them or not that better?", None),
+    ]
+)
+def test_positions_to_look_at(row: tuple[str, tuple[str, str] | None]) -> None:
+    """Of a question with two options in plain words they are suggested; of any other there is no suggestion."""
+    topic, options = row
+    suggested = [f"Choose {one}, not {other}." for one, other in (options, options[::-1])] if options else []
+    assert [*(suggested_positions(topic) or ())] == suggested
+
+
+@for_each(
+    [
+        ("Should we move to gRPC?", "We should move to gRPC."),
+        ("Is remote work a good idea?", 'The answer to "Is remote work a good idea?" is yes.'),
+        ("Pineapple on pizza", "It is right that: Pineapple on pizza"),
+        ("Should we buy or build?", 'An answer of A to "Should we buy or build?"'),
+        ("Rust vs Go", 'An answer of A to "Rust vs Go"'),
+        ("Which one?", 'An answer of A to "Which one?"'),
+    ]
+)
+def test_the_side_for_a_topic(row: tuple[str, str]) -> None:
+    """The side that was for the topic of a transcript affirms it; which option it was for is never guessed."""
+    topic, first = row
+    positions = positions_for_and_against(topic, ("a", "b"))
+    assert positions["a"] == first and positions["b"] not in ("", first)
+
+
+@pytest.mark.parametrize(
+    ("topic", "hint"),
+    [
+        (
+            "Do we use tabs or spaces?",
+            "`positions.a` 'Choose tabs, not spaces.' `positions.b` 'Choose spaces, not tabs.'",
+        ),
+        ("Should we hire now or wait?", "`positions.a` '...' `positions.b` '...'"),
+    ],
+)
+def test_positions_that_no_model_can_word(topic: str, hint: str) -> None:
+    """Without a model the refusal says why and how both positions are given, with the options where they are plain."""
+    settings = settled(topic=topic, positions="auto", cast=dict.fromkeys(("a", "b", "judge"), "host"))
+    with pytest.raises(BadSettings) as raised:
+        start.without_model(settings)
+    assert raised.value.problems == [
+        f"positions: no model of this cast can word the two sides of {topic!r}. Try: {hint}, or `positions:` in the "
+        "answers file, or `debate ask FILE`, which has an agent host word them."
+    ]
 
 
 QUESTIONS = SetupQuestions(RULES)

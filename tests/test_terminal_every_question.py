@@ -144,3 +144,21 @@ def test_back_passes_over_the_cast_of_a_rehearsal(here: Path) -> None:
     held = hold(TOPIC, BACK, ERASE + "Cats are better than dogs.", "yes", "none", "", rehearse=True)
 
     assert held.ended == "confirmed" and held.state.given["topic"] == "Cats are better than dogs."
+
+
+def test_the_same_advice_is_given_once(here: Path) -> None:
+    """A second wrong answer is told what is wrong with it; what to do was said, and stands above. Another mistake is
+    told whole."""
+    held = hold(*SETUP, "more", "rounds", "9", "12", "more", "rounds", CTRL_C)
+    advice = "Try: 7 to 8, if you insist."
+    text = " ".join(held.text.split())
+
+    assert "rounds: '9' is not" in text and "rounds: '12' is not" in text
+    assert text.count(advice) == 1
+
+
+def test_rounds_that_are_not_insisted_on_are_asked_for_again(here: Path) -> None:
+    """As the question says, no asks for the number again; the default is not taken in its place."""
+    held = hold(*SETUP, "more", "rounds", "7", "no", "4", "yes")
+
+    assert held.ended == "confirmed" and held.state.given["rounds"] == 4

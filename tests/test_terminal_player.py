@@ -22,8 +22,10 @@ from debate_orchestrator.core.events import (
 )
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.reply import Reply
+from debate_orchestrator.storage.journal import read
 from debate_orchestrator.terminal import player
 from debate_orchestrator.terminal.player import Player
+from debate_orchestrator.util import resources
 
 
 @pytest.fixture(autouse=True)
@@ -132,6 +134,20 @@ def test_any_key_skips() -> None:
 
     assert not play.run(skip)
     assert play.shown.terminal.text.count("  a a") > 100
+
+
+def test_the_verdict_is_reached_from_the_list_of_issues(waits: list[float]) -> None:
+    """v before round 1 skips everything up to the final ballot, also what the rapporteur writes before the first word;
+    from there on the pace is as before."""
+    folder = resources.folder("examples") / "postgres-queue"
+    every = list(read(str(folder / "debate-report.journal.jsonl")).events)
+    final = next(n for n, event in enumerate(every) if getattr(event, "turn", "") == "final.verdict.judge")
+    for events, is_instant in ((every[:final], True), (every, False)):
+        waits.clear()
+        play = Play(events, 6_000.0)
+        play.player.press("v")
+        assert play.run()
+        assert (sum(waits) == 0) == is_instant
 
 
 def test_pausing() -> None:

@@ -176,8 +176,8 @@ class TestMore:
             ("strictness", ("lenient",), "strictness", "lenient"),
             ("positions", ("edit", ERASE + "Tabs.", ERASE + "Spaces.", "yes"), "positions",
              {"a": "Tabs.", "b": "Spaces."}),
-            ("topic", (ERASE + "Spaces are better.", ""), "topic", "Spaces are better."),
-            ("output", (ERASE + "other.md",), "output", "other.md"),
+            ("topic", ("Spaces are better.", ""), "topic", "Spaces are better."),
+            ("output", ("other.md",), "output", "other.md"),
             ("rounds", ("7", "yes"), "insist", True),
         ],
     )  # fmt: skip
@@ -197,7 +197,6 @@ class TestMore:
             ("strictness", "harsh", "Choose one of: 1 lenient, 2 strict."),
             ("output", ERASE + "report.pdf", "a file that ends in .md, or a folder"),
             ("output", ERASE + "there.md", "already exists"),
-            ("topic", ERASE, "An answer is needed here."),
             ("topic", ERASE + "null", "An answer is needed here."),
             ("topic", ERASE + "\u200b", "is empty"),
         ],
@@ -209,6 +208,14 @@ class TestMore:
 
         assert told in held.text
         assert settled(held) == GIVEN
+
+    def test_what_is_typed_takes_the_place_of_what_stands(self, here: Path) -> None:
+        """An answer that stands is shown and kept by Enter. What is typed replaces it."""
+        assert [(here / name).write_text("7") for name in ("n.md", "m.md")]
+        files = ("n.md", "more", "context", "m.md", "more", "output", "o.md", "more", "output", "")
+        held = hold(*SETUP[:3], *files, "more", "context", "", "yes")
+        assert (held.state.given["context"], held.state.given["output"]) == (["m.md"], "o.md")
+        assert "Enter keeps what is shown" in held.text
 
     def test_the_way_back(self, here: Path) -> None:
         """Back from a question leads to the list of answers, and from there to the last confirmation; nothing that

@@ -209,7 +209,7 @@ def test_a_problem_stands_beside_its_field(visitor: Visitor) -> None:
         assert answer.status_code == 422 and beside is not None, field
         assert message in beside[1].replace("&#39;", "'") and '<option value="no" selected>' in answer.text, field
     answer = visitor.send("/new", {**SETUP, **PEOPLE, "topic": "What should we eat?", "action": "start"})
-    assert answer.status_code == 422 and "none can be derived" in plain(answer.text)
+    assert answer.status_code == 422 and "no model of this cast" in plain(answer.text)
     assert "debate ask" not in answer.text and os.listdir() == []
 
 

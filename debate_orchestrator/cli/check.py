@@ -32,8 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Exit code 2 if something is damaged, changed or does not belong; 3 if work is left, if a report has to be made
-    again with the ballots that reviewers have added, or if only another version can tell."""
+    """Exit code 2 if something is damaged, changed or does not belong; 3 if work is left, if a part is missing that
+    `resume` can still get, if a report has to be made again with the ballots that reviewers have added, or if only
+    another version can tell."""
     arguments.journal = journal_named(arguments.journal)
     files = DebateFiles.of_journal(arguments.journal)
     documents = report_files.read_reports(arguments.given or report_files.reports_beside(files.report))
@@ -64,7 +65,8 @@ def run(arguments: argparse.Namespace) -> int:
         next_step(waits if facts["due"] else again or reports_again)
     if not all(report.well or report.undecided for report in checked):
         return 2
-    return 3 if facts["due"] or contents.torn or not all(report.well for report in checked) else 0
+    left = facts["due"] or schedule.asked_again(debate)
+    return 3 if left or contents.torn or not all(report.well for report in checked) else 0
 
 
 def _facts(path: str, contents: JournalContents, debate: DebateState) -> dict[str, Any]:

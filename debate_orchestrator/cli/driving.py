@@ -58,7 +58,8 @@ def is_quiet(arguments: argparse.Namespace) -> bool:
 
 
 def drive_to_report(debate: OpenDebate, arguments: argparse.Namespace, estimate_text: str = "") -> int:
-    """Takes every turn that is due, writes the reports and prints the outcome; returns the exit code.
+    """Takes every turn that is due, writes the reports and prints the outcome. Returns the exit code: 3 if a part is
+    missing that `resume` can still get, such as the decision brief.
 
     `arguments` are those of `flags.add_progress`, `flags.add_permissions` and `--json`. In a rehearsal, `estimate_text`
     says what the debate would take with models. Raises ExternalError with the command that resumes, and Paused if
@@ -69,17 +70,18 @@ def drive_to_report(debate: OpenDebate, arguments: argparse.Namespace, estimate_
     elif not quiet:
         print_status(finished(files.journal))
     written = write_reports(debate)
+    code = 3 if schedule.asked_again(debate.state) else 0
     if arguments.json:
         paths = {"journal": files.journal, "report": files.report, "page": written.page, "summary": written.summary}
         print_json({"status": "done", **outcome(debate.state), **paths})
-        return 0
+        return code
     if not quiet and (spending := spending_line(debate.state)):
         print_status(spending)
     tell_reports(written, quiet=quiet)
     rehearsal = model_spec.is_rehearsal(debate.state.cast) or getattr(arguments, "rehearse", False)
     if written.page and not quiet and not rehearsal:
         next_step(f"open {written.page} in a browser.")
-    return 0
+    return code
 
 
 def _take_turns(debate: OpenDebate, arguments: argparse.Namespace, estimate_text: str) -> None:
@@ -202,6 +204,7 @@ def outcome(state: DebateState) -> dict[str, Any]:
         "blind": _blind(state, verdict),
         "scores": {result.round: _points(result.scores) for result in tally.results(state) if result.scores},
         "totals": _points(tally.totals(state)) if any(result.scores for result in tally.scored(state)) else None,
+        "missing": [wording.unwritten(state, turn) for turn in schedule.unwritten(state)],
         "cost": {"usd": total.cost, "calls": total.calls, "of_unknown_price": total.unknown},
         "rehearsed": any(map(model_spec.is_stand_in, model_spec.specs_of(state.cast))),
         "estimate": next((note.detail for note in state.notes if note.note == "estimate"), None),

@@ -254,8 +254,9 @@ def default_of(name: str, format: Format) -> Any:
 # Problems of what a user chose
 
 
-def value_problem(name: str, given: Any, format: Format) -> str:
-    """The sentence on a value that is not what its setting wants."""
+def value_problem(name: str, given: Any, format: Format, *, asked: bool = False) -> str:
+    """The sentence on a value that is not what its setting wants. One that was `asked` for is told what to answer, and
+    not which setting to give."""
     if name == "sources":
         origins = ", ".join(get_args(Source))
         return (
@@ -266,10 +267,10 @@ def value_problem(name: str, given: Any, format: Format) -> str:
     if name != "rounds":
         return sentence
     is_word = isinstance(given, str) and not any(map(str.isdigit, given))
-    return f"{sentence} Give a number, such as 2." if is_word else f"{sentence}{_fewer_rounds(format)}"
+    return f"{sentence} Give a number, such as 2." if is_word else f"{sentence}{_fewer_rounds(format, asked=asked)}"
 
 
-def _fewer_rounds(format: Format) -> str:
+def _fewer_rounds(format: Format, *, asked: bool) -> str:
     limits = format.rounds
     if limits.most <= 1:
         return ""
@@ -278,7 +279,7 @@ def _fewer_rounds(format: Format) -> str:
     if limits.maximum_if_insisted <= limits.most:
         return f"{advice}."
     beyond = " to ".join(str(n) for n in dict.fromkeys((limits.most + 1, limits.maximum_if_insisted)))
-    return with_hint(f"{advice}.", f"`insist` for {beyond}")
+    return with_hint(f"{advice}.", f"{beyond}, if you insist" if asked else f"`insist` for {beyond}")
 
 
 def line_problems(name: str, text: str) -> list[str]:

@@ -90,6 +90,7 @@ def _rendered(report: ReportModel, template: str, **more: Any) -> str:
     if not report.transcript_only:
         values |= {
             "decision_brief": report.decision_brief,
+            "is_filler": report.run.rehearsed and not report.run.in_part,
             "shown_in": partial(_shown_in, report, anchors),
             "advice_link": _advice_link(report, anchors),
             "contents": _contents(report),

@@ -24,6 +24,13 @@ _SHOULD = re.compile(r"should\s+([^?]+)\??", re.IGNORECASE)
 _OR_NOT = re.compile(r",? or not ?\??\Z", re.IGNORECASE)
 _OPTIONS = re.compile(r"([^?!,;:]+?)\s+(?:or|vs\.?|versus)\s+([^?!,;:.]+)\??", re.IGNORECASE)
 _MOST_OPTION_WORDS = 3
+_AFTER_QUESTION = re.compile(r"(?:which|what)\b[^,:]*[,:]\s*(\S.*?)\s+or\s+(\S.*?)\s*\??", re.IGNORECASE)
+_COMPARED = re.compile(
+    r"(?:is|are)\s+(\S.*?)\s+or\s+(\S.*?)\s+(?:the\s+)?(?:best|better|cheaper|faster|right|safer|simpler)\b.*",
+    re.IGNORECASE,
+)
+_LAST_WORDS = re.compile(r".*?(\S+)\s+or\s+(\S+?)\s*\??", re.IGNORECASE)
+"""Where the two options of a question stand."""
 _PRONOUNS = _words("i we you they he she it everyone everybody")
 _VERBS = _words(
     "abandon abolish acquire adopt allow be become choose consolidate continue create deploy deprecate develop"
@@ -75,18 +82,53 @@ def worded_positions(topic: str, sides: Iterable[str], *, rehearsal: bool = Fals
     """Side to its position, for where no model derives them: plain where that can be made, otherwise a sentence around
     the topic. Empty if the topic asks for more than yes or no, or there are not two sides; a `rehearsal`, in which
     positions mean nothing, always has some."""
-    topic, sides = one_line(topic), tuple(sides)
+    sides = tuple(sides)
     if found := plain_positions(topic, sides):
         return found
-    yes_or_no = _YES_OR_NO.match(topic) is not None
-    asks = yes_or_no or topic.endswith(("?", "？", "؟"))
-    if len(sides) != 2 or not topic or (asks and not yes_or_no):
-        return {side: f'An answer of {side.upper()} to "{topic}"' for side in sides} if rehearsal else {}
-    if asks:
-        pair = (f'The answer to "{topic}" is yes.', f'The answer to "{topic}" is no.')
-    else:
-        pair = (f"It is right that: {topic}", f"It is not right that: {topic}")
-    return dict(zip(sides, pair, strict=True))
+    if pair := _around(one_line(topic)) if len(sides) == 2 else None:
+        return dict(zip(sides, pair, strict=True))
+    return _answers(topic, sides) if rehearsal else {}
+
+
+def positions_for_and_against(topic: str, sides: Sequence[str]) -> dict[str, str]:
+    """Side to its position, where the first of two sides is known to be for the topic and the second against it. Which
+    of two options either argues for is not known: there they only give an answer each."""
+    topic = _OR_NOT.sub("?", one_line(topic))
+    is_choice = _of_choice(topic) or _of_options(topic)
+    pair = None if is_choice else of_should(topic) or _of_statement(topic) or _around(topic)
+    return dict(zip(sides, pair, strict=True)) if pair else _answers(topic, sides)
+
+
+def _answers(topic: str, sides: Iterable[str]) -> dict[str, str]:
+    return {side: f'An answer of {side.upper()} to "{one_line(topic)}"' for side in sides}
+
+
+def _around(topic: str) -> Pair | None:
+    """Sentences around a topic that affirm and deny it; None where it asks for more than yes or no."""
+    if not topic:
+        return None
+    if _YES_OR_NO.match(topic):
+        return f'The answer to "{topic}" is yes.', f'The answer to "{topic}" is no.'
+    if topic.endswith(("?", "？", "؟")):
+        return None
+    return f"It is right that: {topic}", f"It is not right that: {topic}"
+
+
+def suggested_positions(topic: str) -> Pair | None:
+    """Positions for a person to look at, of a question that names two options in plain words but asks more than the
+    grammar here is sure of; None where the options can't be told."""
+    topic = one_line(topic)
+    found = _AFTER_QUESTION.fullmatch(topic) or _COMPARED.fullmatch(topic)
+    if found is None and (found := _LAST_WORDS.fullmatch(topic)) and not _are_alike(found[1], found[2]):
+        return None
+    options = [found[1].split(), found[2].split()] if found else []
+    words = {word.lower() for option in options for word in option}
+    if not options or words & (_UNSURE | _NEGATIVE | _PRONOUNS | _CLAUSE):
+        return None
+    if not all(re.fullmatch(r"[\w.+#/-]+", word) for word in words) or max(map(len, options)) > _MOST_OPTION_WORDS:
+        return None
+    first, second = (" ".join(option) for option in options)
+    return f"Choose {first}, not {second}.", f"Choose {second}, not {first}."
 
 
 def positions_or_model(
@@ -118,9 +160,13 @@ def _of_choice(topic: str) -> Pair | None:
     at = plain.index("or")
     first, second = words[1:at], words[at + 1 :]
     verbs = _VERBS | _NOUNS_TOO | _WITH_OBJECT
-    if not first or not second or first[0].lower() not in verbs:
+    if not first or not second:
         return None
-    if second[0].lower() in verbs:
+    if len(first) == len(second) == 1:  # what stands alone behind the subject is a verb
+        choices = first, second
+    elif first[0].lower() not in verbs:
+        return None
+    elif second[0].lower() in verbs:
         alone = len(first) == 1 and len(second) > 1
         if alone and not {first[0].lower(), second[0].lower()} <= _WITH_OBJECT:
             return None

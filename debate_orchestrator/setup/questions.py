@@ -437,7 +437,7 @@ class SetupQuestions:
             return with_answers(without_answers(state, "insist"), source, rounds=answers.AUTO)
         number = answers.rounds(text, self.format.rounds.maximum_if_insisted)
         if number is None:
-            raise BadSettings(value_problem("rounds", text, self.format))
+            raise BadSettings(value_problem("rounds", text, self.format, asked=True))
         same = state.given.get("rounds") == number
         return with_answers(state if same else without_answers(state, "insist"), source, rounds=number)
 

@@ -79,7 +79,7 @@ class Player:
         while rest:
             batch = take_batch(self.debate, rest)
             for event in batch:
-                if isinstance(event, StructuredReplyGiven) and schedule.turn(self.debate, event.turn).round is None:
+                if isinstance(event, StructuredReplyGiven) and schedule.turn(self.debate, event.turn).after_rounds:
                     self._to_verdict = False
                 await self._lead_up_to(event, batch)
                 if self.left:

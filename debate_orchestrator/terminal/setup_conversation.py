@@ -63,6 +63,8 @@ class SetupConversation(SetupBase):
 
     _before_rejection: SetupState | None = None
     """The answers with the positions that were refused last, until something else is answered than other positions."""
+    _last_advice = ""
+    """What the last complaint said after its first sentence."""
 
     def welcome(
         self,
@@ -146,7 +148,14 @@ class SetupConversation(SetupBase):
             except _Change as change:
                 again, changing = change.key, change.key != _CHANGE
             except DebateError as error:
-                self.prompter.tell(*error.problems)
+                self._complain(error.problems)
+
+    def _complain(self, problems: Sequence[str]) -> None:
+        """Says what is wrong with an answer, and what to do only where that was not said of the answer before."""
+        for problem in problems:
+            wrong, _, advice = problem.partition(". ")
+            self.prompter.tell(f"{wrong}." if advice and advice == self._last_advice else problem)
+            self._last_advice = advice
 
     # What is asked next
 
@@ -257,7 +266,9 @@ class SetupConversation(SetupBase):
             raise BadSettings(unknown_choice(question))
         self._take(key, answer)
 
-    def _question(self, ask: SetupQuestion) -> Question:
+    def _question(self, ask: SetupQuestion, *, edited: bool = False) -> Question:
+        """The question as it is put. Enter keeps an answer that stands; it lies in the line only where it is to be
+        `edited`, since what is typed would be added to it."""
         key, standing = ask.key, self.setup_questions.current_answer(self.state, ask.key)
         choices = dict(ask.choices) | self.words.choices.get(key, {})
         help = self.words.help.get(key, ask.help)
@@ -266,15 +277,20 @@ class SetupConversation(SetupBase):
         if key == "positions_ok":
             argued = self.setup_questions.argued(self.state)
             text, lines = "\n".join([*argued, ask.text.removeprefix(" ".join(argued)).strip()]), []
-        prefilled = (key in _TEXTS and not choices) or key == "output"
+        free = (key in _TEXTS and not choices) or key == "output"
         return Question(
             text,
             tuple(lines),
             tuple(choices.items()),
-            default="" if prefilled and standing else standing or str(ask.default or "") or next(iter(choices), ""),
-            now=one_line(standing) if prefilled else "",
+            default=standing or str(ask.default or "") or next(iter(choices), ""),
+            now=one_line(standing) if edited else "",
             path=key == "output",
+            recent=self._earlier(_kind(key), standing) if free else (),
         )
+
+    def _earlier(self, kind: str, standing: str) -> tuple[str, ...]:
+        """Earlier answers for the arrow keys, the one that stands as the last."""
+        return (*self.recent.of(kind), one_line(standing)) if standing else ()
 
     def _changes(self, ask: SetupQuestion) -> ChangesFor:
         """The settings that an answer would change, for the cost that is shown below the question."""
@@ -304,6 +320,8 @@ class SetupConversation(SetupBase):
         elif key not in ("position_a", "position_b"):
             self._before_rejection = None
         self.state = after
+        if key == "insist" and "rounds" not in after.given:
+            raise _Change("rounds")  # its default would be taken otherwise
         if key in ("topic", "position_a", "position_b", "output") and not default:
             self.recent.add(_kind(key), answer)
 
@@ -326,7 +344,7 @@ class SetupConversation(SetupBase):
                 return
             for side in self.setup_questions.format.sides:
                 position = f"position_{side}"
-                question = self._question(self.setup_questions.question(self.state, position))
+                question = self._question(self.setup_questions.question(self.state, position), edited=True)
                 self._take(position, self.put("position", question))
         except Back:
             return
@@ -334,10 +352,10 @@ class SetupConversation(SetupBase):
     def _ask_context(self) -> None:
         """Asks for files or addresses both sides may draw on."""
         wording = self.words.questions[_CONTEXT]
-        standing = self.state.given.get(_CONTEXT) or []
-        question = Question(
-            wording.text, (wording.help,), now=", ".join(standing), default="" if standing else "none", path=True
-        )
+        standing = ", ".join(self.state.given.get(_CONTEXT) or [])
+        help = self.words.said["kept"] if standing else wording.help
+        earlier = self._earlier(_CONTEXT, standing)
+        question = Question(wording.text, (help,), default=standing or "none", path=True, recent=earlier)
         answer = self.put(_CONTEXT, question)
         named = [part.strip() for part in answer.split(",") if part.strip()] if answer.lower() != "none" else []
         paths = [self._page(name) if name.startswith(("http://", "https://")) else name for name in named]

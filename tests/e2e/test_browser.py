@@ -225,15 +225,16 @@ def test_it_is_accessible(shown: Shown, scheme: str, rules: dict[str, Any]) -> N
 
 def test_the_first_screen_is_one_screen(page: Any, tmp_path: Path) -> None:
     """At 1440 x 900 question, answer, reasons, open claims, what to do and what was not checked are seen at once; above
-    a decision brief, question, answer, how sure, scores and the first cases."""
+    a decision brief, question, answer, how sure and the first cases, and at 1920 x 1080 every case and what to do."""
     ends = "all => all.map(one => one.getBoundingClientRect().bottom)"
-    for name, parts in (
-        ("panel of three", "h1, .answer, .strip, .brief, .brief > div, .weak"),
-        ("postgres-queue", "h1, .answer, .sure, .strip, .cases tr:nth-child(-n + 2)"),
+    for name, width, height, parts in (
+        ("panel of three", 1440, 900, "h1, .answer, .strip, .brief, .brief > div, .weak"),
+        ("postgres-queue", 1440, 900, "h1, .answer, .sure, .check, .cases tr:nth-child(-n + 2)"),
+        ("postgres-queue", 1920, 1080, "h1, .answer, .sure, .check, .cases, .next, .next li"),
     ):
         with Shown(page, written(story_of(name), tmp_path)) as shown:
-            shown.page.set_viewport_size({"width": 1440, "height": 900})
-            assert 0 < max(shown.page.eval_on_selector_all(parts, ends)) <= 900
+            shown.page.set_viewport_size({"width": width, "height": height})
+            assert 0 < max(shown.page.eval_on_selector_all(parts, ends)) <= height
 
 
 def test_turns_fold_and_are_filtered_without_a_script(page: Any, tmp_path: Path) -> None:
