@@ -20,7 +20,7 @@ from debate_orchestrator.cli.output import (
     say,
 )
 from debate_orchestrator.cli.progress import BriefFiles, ProgressLines, print_event, spending_line
-from debate_orchestrator.core import tally
+from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import Verdict
