@@ -123,7 +123,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "normalized": sanitize.normalized,
     "address": tried(addresses.parse, "{}", "http://{}/", "http://x/{}"),
     "quoted": call_errors.quote,
-    "style": lambda text: [pattern.search(text) for pattern in (visible._PLAINLY_HIDES, visible._MAY_HIDE)],
+    "style": lambda text: (visible._PLAINLY_HIDES.fullmatch(text), visible._MAY_HIDE.search(text)),
     "fetched page": tried(lambda text: pages.html_page(text.encode(), ""), "{}", "<p style='{}'>x", "<p>1<sup>{}"),
     "encoding": tried(lambda text: pages.decoded(text.encode(), ""), "{}", "<meta charset={}"),
     "robots": tried(lambda text: RobotsRules(text).allow("/x"), "{}", "user-agent: {}", "user-agent: *\ndisallow: {}"),

@@ -364,7 +364,7 @@ def _kept_apart(raised: re.Match[str]) -> str:
         before = word
     lower = before[-1:] in SLASHES and "\u2080" <= raised[0][0] <= "\u2089"  # of a fraction, as in "\u00b9/\u2082"
     marked = needs_mark(before) and not lower and any(not char.isalpha() for char in raised[0])
-    goes_on = (RUNS_ON if marked else GOES_ON).match(text, end)
+    goes_on = RUNS_ON.match(text, end) if marked else GOES_ON.match(text, end)
     return f"{'^' if marked else ''}{raised[0]}{BAR if goes_on else ''}"
 
 
