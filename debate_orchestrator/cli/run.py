@@ -103,10 +103,10 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
     how = expected = ""
     if rehearse:
         real, how = _real_debate(arguments)
-        settings, deriving = start.without_model(settings)[0], start.deriving_of(real)
+        settings, position_calls = start.without_model(settings)[0], start.position_calls_of(real)
         takes = estimate(start.make_opened(real.model_copy(update={"positions": settings.positions})))
-        expected = takes.model_copy(update={"deriving": deriving}).sentence()
-        how += " A model derives its positions; --position-a and --position-b keep these." if deriving else ""
+        expected = takes.model_copy(update={"position_calls": position_calls}).sentence()
+        how += " A model derives its positions; --position-a and --position-b keep these." if position_calls else ""
     opening = start.opened_with_positions(settings, ignore if quiet else print_status, permissions)
     with new_debate(opening, files, lambda opened: start.notes_after_opened(settings, expected)) as debate:
         settings = start.with_positions_of(settings, debate.state.opened)

@@ -130,10 +130,10 @@ class DebateState:
     """How many of them were put in the earlier debate that is judged again."""
     changed_issues: tuple[str, ...] | None = None
     """The list of issues as the user changed it; None if they left the rapporteur's as it is."""
-    begun: Mapping[str, QuestionCounts] = field(default_factory=_empty)
+    question_counts: Mapping[str, QuestionCounts] = field(default_factory=_empty)
     """Turn id to the questions that the turn hears, once the turn has begun. All turns of a stage begin together: when
     the first of their briefs is sent, or the first reply is given."""
-    last_begun: Mapping[tuple[str, bool], int] = field(default_factory=_empty)
+    questions_before_last_turn: Mapping[tuple[str, bool], int] = field(default_factory=_empty)
     """Seat, and whether its turn is mirrored, to the number of questions asked before its latest turn began."""
     speeches: Mapping[str, VisibleText] = field(default_factory=_empty)
     """Turn id to what others hear of its speech."""

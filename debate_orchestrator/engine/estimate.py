@@ -46,7 +46,7 @@ MAX_TURNS = 400
 Every brief holds all earlier speeches, so the work grows with the square of the turns."""
 
 
-class Deriving(FrozenModel):
+class PositionCalls(FrozenModel):
     """The calls for the positions, which come before the debate: a second one where the first reply can't be used."""
 
     by: str
@@ -75,7 +75,7 @@ class CostEstimate(FrozenModel):
     """Whether debaters may search; searches are in none of the numbers."""
     persons: bool = False
     """Whether a person takes turns; they cost nothing."""
-    deriving: Deriving | None = None
+    position_calls: PositionCalls | None = None
     """The calls for the positions, if a model derives them first; they are in none of the numbers."""
     too_long: bool = False
     """Whether too many turns are left to be estimated. Then all counts are 0."""
@@ -97,7 +97,7 @@ class CostEstimate(FrozenModel):
 
     def sentence(self) -> str:
         """The estimate as one line."""
-        first = f"{self.deriving.sentence()}; then " if self.deriving else ""
+        first = f"{self.position_calls.sentence()}; then " if self.position_calls else ""
         if self.too_long or self.unplayable:
             return f"{first}not estimated: {self.unplayable or f'more than {MAX_TURNS} turns are left'}"
         return first + self._summary() + ("; a person's turns cost nothing" if self.persons else "")

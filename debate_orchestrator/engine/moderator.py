@@ -74,7 +74,7 @@ async def derive_positions(
     return proposed.given["positions"], tuple(paid)
 
 
-def deriving_cost(settings: Settings, spec: str) -> float | None:
+def position_calls_cost(settings: Settings, spec: str) -> float | None:
     """US dollars that one call for the positions may cost; None if the price is unknown."""
     state = _without_positions(settings)
     task = SetupQuestions(loader.load(settings.format)).next(state)

@@ -218,9 +218,9 @@ class _Call:
             failed = f"The call was given up, since the program failed ({type(error).__name__})."
             self._record_given_up(failed if isinstance(error, Exception) else _STOPPED)
             raise
-        return self._own(reply)
+        return self._attributed(reply)
 
-    def _own(self, reply: Reply) -> Reply:
+    def _attributed(self, reply: Reply) -> Reply:
         """The reply as one to this call, with an estimate if its cost is unknown."""
         name, cost = self._provider.name, None
         if self._billed and reply.cost is None:
@@ -243,7 +243,7 @@ class _Call:
         sent = not self._provider.in_batch(self._brief)
         text, reply = "".join(self._pieces), None
         if text.strip():
-            reply = replies.stored(self._own(Reply(text=text, brief_digest="", by=self._provider.name)))
+            reply = replies.stored(self._attributed(Reply(text=text, brief_digest="", by=self._provider.name)))
         if self._billed or reply is not None:
             event = self._call_failed(problem, reply, maybe_billed=self._billed and sent)
             with suppress(DebateError):  # the journal can't be written: it says so where it is closed
@@ -264,7 +264,7 @@ class _Call:
         partial = transient.partial if transient and isinstance(transient.partial, Reply) else None
         if partial is not None:
             # The token count of a reply that broke off is not final, so its price is unknown.
-            partial = replies.stored(self._own(partial.model_copy(update={"cost": None})))
+            partial = replies.stored(self._attributed(partial.model_copy(update={"cost": None})))
         maybe_billed = transient is not None and (transient.maybe_billed or partial is not None)
         event = self._call_failed(" ".join(failure.problems), partial, maybe_billed=maybe_billed, wait=wait)
         await self._runner.record(event)

@@ -175,15 +175,17 @@ def _argued(report: ReportModel, verdict: VerdictReport) -> str:
 def _before(report: ReportModel, winner: str) -> str:
     """The share that judges gave the winner on average before the first word, as the end of a sentence; empty if there
     is none."""
-    held = [_share_of(vote, winner, report.judging.scales.certain) for vote in report.judging.blind]
+    held = [_share_of(vote, winner, report.judging.scales.full_probability) for vote in report.judging.blind]
     shares = [share for share in held if share]
     return f"; {wording.whole_percent(mean(shares))} before the debate" if shares else ""
 
 
-def _share_of(vote: Vote, side: str, certain: Fraction) -> Fraction | None:
+def _share_of(vote: Vote, side: str, full_probability: Fraction) -> Fraction | None:
     """What a vote gives a side, as a share of certainty."""
     given = [
-        (reading.winner, reading.probability / certain) for reading in vote.readings if reading.probability is not None
+        (reading.winner, reading.probability / full_probability)
+        for reading in vote.readings
+        if reading.probability is not None
     ]
     return mean([share if winner == side else 1 - share for winner, share in given]) if given else None
 

@@ -209,7 +209,7 @@ def _report(entries: Sequence[Entry], reviews: GatheredReviews | None) -> Report
         conceded=tally.conceded(debate),
         rounds=rounds,
         judging=judging,
-        votes=tuple(_vote(vote, judging.scales.certain) for vote in votes),
+        votes=tuple(_vote(vote, judging.scales.full_probability) for vote in votes),
         issues=decision_brief.issues_report(debate),
         decision_brief=decision_brief.decision_brief_report(debate),
         dissent=tuple(_disputed(record.fields or {}, debate.format.sides)) if record else None,
@@ -391,15 +391,15 @@ def _ballot_turns(vote: Vote) -> tuple[str, ...]:
     return (vote.turn, vote.turn + MIRRORED) if vote.shown_mirrored else (vote.turn,)
 
 
-def _vote(vote: Vote, certain: Fraction) -> VoteReport:
+def _vote(vote: Vote, full_probability: Fraction) -> VoteReport:
     place, _, _ = vote.turn.partition(".")
     return VoteReport(
         judge=vote.judge,
         place="start" if place == "start" else "final" if place == "final" else "round",
         round=int(place) if place.isdigit() else None,
         turns=_ballot_turns(vote),
-        original=_ballot_result(vote.original, certain),
-        mirrored=_ballot_result(vote.mirrored, certain),
+        original=_ballot_result(vote.original, full_probability),
+        mirrored=_ballot_result(vote.mirrored, full_probability),
         absent=vote.absent,
         stable=vote.stable,
         counts_as=vote.winner,
@@ -408,10 +408,10 @@ def _vote(vote: Vote, certain: Fraction) -> VoteReport:
     )
 
 
-def _ballot_result(reading: BallotReading | None, certain: Fraction) -> BallotResult | None:
+def _ballot_result(reading: BallotReading | None, full_probability: Fraction) -> BallotResult | None:
     if reading is None:
         return None
-    share = None if reading.probability is None else reading.probability / certain
+    share = None if reading.probability is None else reading.probability / full_probability
     return BallotResult(**{**dict(reading), "probability": share})
 
 
@@ -427,7 +427,9 @@ def _verdict(debate: DebateState, rounds: Sequence[RoundReport], judging: Judgin
         "rounds_won": verdict.rounds_won if any(round_report.result for round_report in rounds) else {},
         "label": label,
         "score": verdict.score if label is not None or not judging.labelled else None,
-        "win_probability": None if verdict.probability is None else verdict.probability / judging.scales.certain,
+        "win_probability": None
+        if verdict.probability is None
+        else verdict.probability / judging.scales.full_probability,
     }
     return VerdictReport(**{**dict(verdict), **own})
 

@@ -38,7 +38,7 @@ class Scales(FrozenModel):
 
     score: str = ""
     """The most that a score may be: `10`; empty if there is none."""
-    certain: Fraction = Fraction(1)
+    full_probability: Fraction = Fraction(1)
     """The probability of what is certain."""
     ends: tuple[str, str] = ENDS
     """What the least score and the most mean, in the format's words if it has any."""
@@ -58,7 +58,7 @@ class Scales(FrozenModel):
 
     def likely(self, probability: Fraction) -> str:
         """A probability: `85%`."""
-        return percent(probability / self.certain)
+        return percent(probability / self.full_probability)
 
 
 ISSUES_CHANGED = "The user changed the list of issues before round 1."
@@ -74,7 +74,7 @@ def scales(format: Format) -> Scales:
     share = next((shape[PROBABILITY].most for shape in reversed(fields) if PROBABILITY in shape), None)
     return Scales(
         score="" if most is None else f"{most:g}",
-        certain=Fraction(str(share)) if share else Fraction(1),
+        full_probability=Fraction(str(share)) if share else Fraction(1),
         ends=next((named for named in map(_ends, scores) if named != ENDS), ENDS),
     )
 

@@ -43,7 +43,7 @@ from debate_orchestrator.web.guard import DASHBOARD, LinkedDebate, Tokens, of_th
 from debate_orchestrator.web.live import EventStream, message
 from debate_orchestrator.web.pages import go_to, html_response, standalone_page
 from debate_orchestrator.web.renderings import THIS_USER, Renderings
-from debate_orchestrator.web.runs import Runs, must_be_among, written_here
+from debate_orchestrator.web.runs import Runs, consent_already_given, must_be_among
 from debate_orchestrator.web.sent_form import form
 
 _MAX_COMPARED = 20
@@ -155,7 +155,7 @@ class Dashboard:
         files = await open_debate(
             prepared.settings, rehearse=prepared.rehearsal, people=True, unsaved=self._runs.unsaved
         )
-        self._runs.start(files.journal, written_here)
+        self._runs.start(files.journal, consent_already_given)
         return files.journal
 
     async def with_slash(self, request: Request) -> Response:
@@ -291,7 +291,7 @@ class Dashboard:
 
         async def run() -> str:
             files = await self._work(write_journal)
-            self._runs.start(files.journal, written_here)
+            self._runs.start(files.journal, consent_already_given)
             return files.journal
 
         journal = await self._runs.forms.begin(sent.get("form_key", ""), run, path, judges)

@@ -79,7 +79,7 @@ def must_be_among(shown: Iterable[Risk], found: Iterable[Risk]) -> None:
         raise BadSettings(problem, hint="do it again: the page then shows what the journal does now")
 
 
-written_here: RequireConsent = ignore
+consent_already_given: RequireConsent = ignore
 """For a journal that this program has just written: it does what the user has agreed to."""
 
 
@@ -400,7 +400,7 @@ class Runs:
 
     def start(self, path: str, require_consent: RequireConsent) -> Run:
         """Goes on with a debate, unless it runs already. `require_consent` gets the risks of its journal as it is
-        when it is opened; `written_here` is for one that this program has just written."""
+        when it is opened; `consent_already_given` is for one that this program has just written."""
         if (run := self.running(path)) is None:
             run = self._runs[path] = Run(path, BrowserPeople(), self._explain, self._tell, require_consent)
             self._problems.pop(path, None)

@@ -52,7 +52,7 @@ WHERE journals.lines = %(before)s AND (journals.holder IS NULL OR journals.holde
 RETURNING id, token
 """
 _OVERLAP = 60.0
-"""Seconds for which is looked again at what was settled lately: a transaction may be seen late."""
+"""Seconds for which is looked again at what ended lately: a transaction may be seen late."""
 
 
 class FolderSync:
@@ -103,7 +103,7 @@ class FolderSync:
         await self.database.execute(_REGISTER, id=self.id, **values, lease=self._lease, default_lease=LEASE)
 
     async def _counts(self, since: float | None) -> dict[str, int]:
-        """Lines of the journals in the database, of all debates or of those that were settled lately."""
+        """Lines of the journals in the database, of all debates or of those that ended lately."""
         return dict(await self.database.rows(_COUNTS, id=self.id, since=since))
 
     async def _different(self, debates: Sequence[str], known: Mapping[str, int]) -> list[str]:
@@ -143,7 +143,7 @@ class FolderSync:
                 await connection.execute(commit, {"cost": debate_status.cost - spent, "id": self.id})
 
     async def fetch(self, *, everything: bool = False) -> list[str]:
-        """Fetches journals of which the database has more: of debates that were settled lately, or of all. Returns
+        """Fetches journals of which the database has more: of debates that ended lately, or of all. Returns
         their ids, with those of an earlier fetch that broke off. What can't be fetched is in `unusable`."""
         ((now,),) = await self.database.rows("SELECT extract(epoch FROM now())::float")
         known = await self._counts(None if everything else self._since)

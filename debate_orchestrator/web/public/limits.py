@@ -37,11 +37,11 @@ class VisitorCounts(Protocol):
         """Counts a debate, unless a limit is reached; then nothing changes, and the name of that limit is returned.
 
         `counters` are those of the day that count the debate. Those in `below` do not count it, but must not be full
-        either. `cost` is reserved for the debate, in US dollars, until it is settled; in a database for
-        `OPENING_SECONDS` at most, since a server that dies settles nothing. Raises LimitsUnavailable."""
+        either. `cost` is reserved for the debate, in US dollars, until it is charged; in a database for
+        `OPENING_SECONDS` at most, since a server that dies charges nothing. Raises LimitsUnavailable."""
         ...
 
-    async def settle(self, debate: str, day: str, cost: float) -> None:
+    async def charge(self, debate: str, day: str, cost: float) -> None:
         """Replaces the amount reserved for a debate by its cost, or by what it may cost at most. `day` is the day on
         which it was opened. Raises LimitsUnavailable."""
         ...
@@ -76,7 +76,7 @@ class MemoryCounts:
             self._spent[debate] = day, cost
         return None
 
-    async def settle(self, debate: str, day: str, cost: float) -> None:
+    async def charge(self, debate: str, day: str, cost: float) -> None:
         self._spent[debate] = self._spent.get(debate, (day, cost))[0], cost
 
     async def day_key(self, day: str) -> bytes:
@@ -252,7 +252,7 @@ class PostgresCounts:
 
         return await self._locked(count)
 
-    async def settle(self, debate: str, day: str, cost: float) -> None:
+    async def charge(self, debate: str, day: str, cost: float) -> None:
         upsert = (
             "INSERT INTO debate_public_costs (debate, day, dollars) VALUES (%s, %s, %s) "
             "ON CONFLICT (debate) DO UPDATE SET dollars = excluded.dollars, opens_by = NULL"
