@@ -18,7 +18,7 @@ from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.budget import Budget, SharedBudget, unpriced_seats
-from debate_orchestrator.engine.estimate import expected_cost
+from debate_orchestrator.engine.estimate import cost_before_call
 from debate_orchestrator.prompting.briefs import Brief, brief
 from debate_orchestrator.providers import pricing
 from debate_orchestrator.providers.provider import OnPiece
@@ -32,7 +32,7 @@ def capped(cap: float | None) -> tuple[DebateState, Brief, float]:
     """A debate with a cap, its first brief, and what a call for that is expected to cost."""
     debate = fold([debates.opened_event(rounds=1).with_settings(max_cost=cap)])
     asked = brief(debate, debate.due[0])
-    price = expected_cost(OPUS, asked)
+    price = cost_before_call(OPUS, asked)
     assert price is not None
     return debate, asked, price
 

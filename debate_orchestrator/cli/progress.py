@@ -59,7 +59,7 @@ class ProgressLines:
             seconds = time.monotonic() - self._started.get(event.turn, time.monotonic())
             text = speech_rules.without_private_working(state, event.reply.text)
             lines.append(f"  {event.turn}: {_size(text, event.reply, seconds, costs_of(state).total.cost)}")
-        if line := wording.announced(state, event):
+        if line := wording.user_event_text(state, event):
             lines.append(line)
         lines += [line.shown_alone(state) for line in self._announcer.new(state)]
         with suppress(OSError):  # stderr was closed; the debate continues

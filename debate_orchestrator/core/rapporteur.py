@@ -106,7 +106,7 @@ def issue_standings(debate: DebateState) -> dict[str, str]:
 
 
 def _issue_rulings(ballots: Sequence[StructuredReplyGiven]) -> list[Mapping[str, str]]:
-    return [voted.data["issues"] for voted in ballots if isinstance(voted.data.get("issues"), Mapping)]
+    return [ballot.data["issues"] for ballot in ballots if isinstance(ballot.data.get("issues"), Mapping)]
 
 
 def untouched(debate: DebateState) -> tuple[str, ...]:

@@ -47,7 +47,8 @@ Every brief holds all earlier speeches, so the work grows with the square of the
 
 
 class PositionCalls(FrozenModel):
-    """The calls for the positions, which come before the debate: a second one where the first reply can't be used."""
+    """The calls by which a model derives the positions, before the debate: a second one where the first reply can't be
+    used."""
 
     by: str
     """The model spec of the moderator."""
@@ -131,7 +132,7 @@ class CostEstimate(FrozenModel):
         return f"about ${self.cost:.2f}" if self.cost >= 0.01 else "less than $0.01"
 
 
-def sizes(brief: Brief) -> tuple[int, int]:
+def expected_tokens(brief: Brief) -> tuple[int, int]:
     """About how many tokens a brief has, and its answer will have."""
     return sum(_blocks(brief)), pricing.tokens_of_words(brief.words or BALLOT_WORDS)
 
@@ -143,15 +144,15 @@ def _blocks(brief: Brief) -> list[int]:
     return [pricing.tokens(len(brief.system) + schema), *(pricing.tokens(len(part)) for part in parts)]
 
 
-def expected_cost(spec: str, brief: Brief, *, batch: bool = False) -> float | None:
+def cost_before_call(spec: str, brief: Brief, *, batch: bool = False) -> float | None:
     """US dollars that one call may cost with nothing cached, alone or in a batch; None if the price is unknown."""
-    return price_of(spec, *sizes(brief), batch=batch)
+    return price_of(spec, *expected_tokens(brief), batch=batch)
 
 
-def estimated_cost(spec: str, brief: Brief, reply: Reply, *, batch: bool = False) -> float | None:
-    """US dollars that a call has cost whose reply came without a cost: what was expected of it, or more if more had
-    come, thinking included. None if the price is unknown."""
-    input_tokens, output_tokens = sizes(brief)
+def cost_after_call(spec: str, brief: Brief, reply: Reply, *, batch: bool = False) -> float | None:
+    """Estimated cost in US dollars of a call whose reply states none: the cost expected before it, or more if the reply
+    was longer, with its thinking. None if the price is unknown."""
+    input_tokens, output_tokens = expected_tokens(brief)
     usage = reply.usage or Usage(written=input_tokens)
     output = max(output_tokens, usage.output, pricing.tokens(max(reply.received or 0, len(reply.text))))
     received_cost = pricing.cost(spec, usage.model_copy(update={"output": output}), batch=batch)
@@ -283,5 +284,5 @@ def _stage_calls(
         shared = family(debate, turn.phase, turn.seat + (MIRRORED if turn.mirrored else ""))
         least = price.least if price else 0
         cache = Call(shared, tuple(blocks), breakpoints, plan.hour, start, start + TO_BEGIN, least)
-        calls.append(_PlannedCall(turn, spec, cache, sizes(turn_brief)[1]))
+        calls.append(_PlannedCall(turn, spec, cache, expected_tokens(turn_brief)[1]))
     return calls

@@ -20,7 +20,7 @@ from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.engine.budget import Budget
-from debate_orchestrator.engine.estimate import estimated_cost
+from debate_orchestrator.engine.estimate import cost_after_call
 from debate_orchestrator.engine.retry import UnsavedEvents, call_with_retry
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, brief
@@ -224,7 +224,7 @@ class _Call:
         """The reply as one to this call, with an estimate if its cost is unknown."""
         name, cost = self._provider.name, None
         if self._billed and reply.cost is None:
-            cost = estimated_cost(name, self._brief, reply, batch=self._provider.in_batch(self._brief))
+            cost = cost_after_call(name, self._brief, reply, batch=self._provider.in_batch(self._brief))
         update = {"brief_digest": self._digest, "by": name, "called": self._billed, "estimated_cost": cost}
         return reply.model_copy(update=update)
 

@@ -272,7 +272,7 @@ def _round(debate: DebateState, n: int) -> Iterator[Announcement]:
         score = f", {scales.with_scale(result.score)}" if label and result.score is not None else ""
         text = f"Round {n}: {one_line(label or NO_DECISION)}{score}"
     else:
-        counts = f" ({wording.tally(wording.votes_by_winner(votes))})" if len(votes) > 1 else ""
+        counts = f" ({wording.votes_text(wording.votes_by_winner(votes))})" if len(votes) > 1 else ""
         text = f"Round {n}: {wording.winner_word(result.winner)}{counts}"
     yield Announcement("scores", text)
     yield from _reasons(debate, tally.ballots(debate, n))
@@ -282,12 +282,12 @@ def _round(debate: DebateState, n: int) -> Iterator[Announcement]:
 
 
 def _reasons(debate: DebateState, ballots: Sequence[StructuredReplyGiven]) -> Iterator[Announcement]:
-    for voted in ballots:
-        if _is_filler(debate, voted.turn):
+    for ballot in ballots:
+        if _is_filler(debate, ballot.turn):
             continue
-        reason = next((str(voted.data[name]) for name in _REASONS if voted.data.get(name)), "")
+        reason = next((str(ballot.data[name]) for name in _REASONS if ballot.data.get(name)), "")
         if reason:
-            yield Announcement("reason", one_line(reason), turn=voted.turn)
+            yield Announcement("reason", one_line(reason), turn=ballot.turn)
 
 
 def _changed(debate: DebateState, votes: Sequence[Vote]) -> Iterator[Announcement]:
@@ -337,10 +337,10 @@ def _decided(debate: DebateState) -> Iterator[Announcement]:
 def _dissent(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
     """The count of the dissent record by status, without those of which there are none: beside a closing line with an
     unresolved question, "0 unresolved" would read as a contradiction."""
-    voted = debate.structured_reply(turn.id)
-    if voted is not None and "rows" in voted.data:
-        found = voted.data["rows"]
-        counts = Counter(row.get("status") for row in found)
+    reply = debate.structured_reply(turn.id)
+    if reply is not None and "rows" in reply.data:
+        rows = reply.data["rows"]
+        counts = Counter(row.get("status") for row in rows)
         kinds = "".join(f", {counts[status]} {status}" for status in _STATUSES if counts[status])
-        claims = "1 disputed claim" if len(found) == 1 else f"{len(found)} disputed claims"
+        claims = "1 disputed claim" if len(rows) == 1 else f"{len(rows)} disputed claims"
         yield Announcement("dissent", f"Dissent record: {claims}{kinds}.", turn=turn.id)

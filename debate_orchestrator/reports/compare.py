@@ -185,7 +185,7 @@ def _verdicts(runs: Sequence[ComparedRun]) -> PlainTable:
         gap = percent(verdict.gap) if totals and verdict.gap is not None else ""
         by = {run.side(side): n for side, n in verdict.rounds_won.items()}
         rounds = ", ".join(f"{winner_word(side)} {by[side]}" for side in sorted(by)) if any(by.values()) else ""
-        votes = wording.tally({run.side(outcome): n for outcome, n in verdict.vote_counts.items()})
+        votes = wording.votes_text({run.side(outcome): n for outcome, n in verdict.vote_counts.items()})
         strength = verdict.strength or ""
         rows.append(
             (str(run.number), winner_word(won), strength, totals.get("a", ""), totals.get("b", ""), gap, rounds, votes)

@@ -221,7 +221,7 @@ def _report(entries: Sequence[Entry], reviews: GatheredReviews | None) -> Report
         costs=costs_report(costs_of(debate)),
         earlier_debate=earlier_debate_report(debate.opened.earlier_debate) if debate.opened.earlier_debate else None,
         reviewers=reviewer_report(debate, reviews) if reviews else None,
-        journal=JournalReport(lines=entries[-1].n, format_version=JOURNAL_SCHEMA, last_hash=entries[-1].hash),
+        journal=JournalReport(lines=entries[-1].n, schema_version=JOURNAL_SCHEMA, last_hash=entries[-1].hash),
         before=before,
         after=after,
         finals=finals,

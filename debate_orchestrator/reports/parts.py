@@ -482,7 +482,7 @@ class JournalReport(Part):
 
     lines: int
     """How many it had."""
-    format_version: int = Field(serialization_alias="form")
+    schema_version: int = Field(serialization_alias="form")
     """The version of the journal's format."""
     last_hash: str = Field(serialization_alias="head")
     """The hash of its last line, a sha256 in hex, which stands for the whole of it."""

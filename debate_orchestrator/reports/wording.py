@@ -104,7 +104,7 @@ def behind_sentence(results: Iterable[RoundResult]) -> str:
     return f"Against the scores: {', '.join(behind)}." if behind else ""
 
 
-def tally(votes: Mapping[str, int]) -> str:
+def votes_text(votes: Mapping[str, int]) -> str:
     """Votes by winner: `A 2, B 1`; `none` where there are none."""
     return ", ".join(f"{winner_word(name)} {n}" for name, n in votes.items()) or "none"
 
@@ -212,7 +212,7 @@ def whole_percent(share: Fraction) -> str:
     return "under 1%" if share and not whole else f"{whole}%"
 
 
-def announced(debate: DebateState, event: Event) -> str | None:
+def user_event_text(debate: DebateState, event: Event) -> str | None:
     """The announcement of a question from the floor, a changed list of issues or an early end when it happens; None for
     other events."""
     if isinstance(event, QuestionAsked):

@@ -51,8 +51,8 @@ QUIET = 2.0
 FIRST_POLL_SECONDS, MAX_POLL_SECONDS = 2.0, 60.0
 """Seconds between two looks at a batch, at first and in the end."""
 CONFIRM_SECONDS = 30.0
-"""Seconds between the two looks that tell that a batch was not created: a server may be at it still that has not
-answered, and a list may lag behind."""
+"""Seconds between the two looks that tell that a batch was not created: the server may still be creating the batch, and
+its list may be stale."""
 _CLOCK_SKEW = 7 * 86_400.0
 """Seconds by which this machine's clock may have been ahead of the provider's."""
 _CLOCKS_APART = 300.0

@@ -19,7 +19,7 @@ from pydantic import ConfigDict, Field
 from debate_orchestrator.core.reply import Count, Reply, Usage
 from debate_orchestrator.core.settings import MAX_COUNT
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.engine.estimate import estimated_cost, price_of, sizes
+from debate_orchestrator.engine.estimate import cost_after_call, price_of, expected_tokens
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import api, call_errors
 from debate_orchestrator.providers.limits import LIMITS, reply_length
@@ -259,7 +259,7 @@ class Admission(NamedTuple):
 
     @classmethod
     def of(cls, model: str, brief: Brief) -> Admission:
-        input_tokens, output_tokens = sizes(brief)
+        input_tokens, output_tokens = expected_tokens(brief)
         most = _most_tokens(model, brief)
         return cls(input_tokens, output_tokens, price_of(model, input_tokens, output_tokens) or 0.0, *most)
 
@@ -408,13 +408,13 @@ class LimitedProvider(Provider):
         try:
             reply = await self._provider.reply(brief, on_text)
             usage = reply.usage
-            cost = estimated_cost(self.name, brief, reply) if reply.cost is None else reply.cost
+            cost = cost_after_call(self.name, brief, reply) if reply.cost is None else reply.cost
             return reply
         except ExternalError as error:
             failed = True
             partial = error.partial if isinstance(error, TransientError) else None
             if isinstance(partial, Reply):
-                cost = estimated_cost(self.name, brief, partial)
+                cost = cost_after_call(self.name, brief, partial)
             elif not isinstance(error, TransientError) or not error.maybe_billed:
                 cost = 0.0
             raise
