@@ -25,10 +25,10 @@ class Counts(MemoryCounts):
         self.away = False
         self.charged: list[float] = []
 
-    async def charge(self, debate: str, day: str, cost: float) -> None:
+    async def charge(self, debate_id: str, day: str, cost: float) -> None:
         if self.away:
             raise LimitsUnavailable("limits_database: the database does not answer (TimeoutError).")
-        await super().charge(debate, day, cost)
+        await super().charge(debate_id, day, cost)
         self.charged.append(cost)
 
 

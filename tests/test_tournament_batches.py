@@ -143,8 +143,8 @@ def test_calls_of_an_earlier_run_are_not_in_flight(server: Server) -> None:
     stopped(held, server)
     progress, seen = Progress(), list[int]()
 
-    def on_change(debate: ScheduledDebate, debate_status: DebateStatus, event: Event | None) -> None:
-        progress(debate, debate_status, event)
+    def on_change(scheduled: ScheduledDebate, debate_status: DebateStatus, event: Event | None) -> None:
+        progress(scheduled, debate_status, event)
         seen.append(progress.in_flight)
 
     ran(held, on_change=on_change)

@@ -169,7 +169,7 @@ def test_a_journal_that_is_opened_holds_up_nothing(here: Path, monkeypatch: pyte
                 await asyncio.sleep(0.01)
             question = asyncio.ensure_future(served.record(run.path, lambda debate: audience_question(debate, "Why?")))
             await asyncio.sleep(0.05)
-            assert not question.done() and run.debate is None
+            assert not question.done() and run.open_debate is None
             gate.set()
             await question
             assert run.current is not None and [one.question for one in run.current.state.questions] == ["Why?"]

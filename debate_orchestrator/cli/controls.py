@@ -49,8 +49,8 @@ class Controls:
     """What the keys and interrupts do to a debate that runs. A pause lets the replies under way come in and starts no
     call; the debate can then continue, or be left as it is: everything is in the journal either way."""
 
-    def __init__(self, debate: OpenDebate, live: Live | None, on_event: OnEvent, person: TerminalPeople | None = None):
-        self._open, self._live, self._person = debate, live, person
+    def __init__(self, opened: OpenDebate, live: Live | None, on_event: OnEvent, person: TerminalPeople | None = None):
+        self._open, self._live, self._person = opened, live, person
         self._message: Callable[[str], None] = live.message if live else print_status
         self._tell = on_event
         self.stop, self._resumed = asyncio.Event(), asyncio.Event()
@@ -324,12 +324,12 @@ def watch(debate: DebateState, stream: TextIO, *, money: bool = True) -> Screen 
 
 @asynccontextmanager
 async def controlled(
-    debate: OpenDebate, screen: Screen | None, on_event: OnEvent, person: TerminalPeople | None
+    opened: OpenDebate, screen: Screen | None, on_event: OnEvent, person: TerminalPeople | None
 ) -> AsyncIterator[Controls]:
     """The keys and interrupts of a debate, for as long as the block drives it. The first interrupt waits for the
     replies under way, since they are paid for; the second one, SIGTERM or SIGHUP leaves them. Raises Interrupted if
     work is left then."""
-    controls = Controls(debate, None if screen is None else screen.live, on_event, person)
+    controls = Controls(opened, None if screen is None else screen.live, on_event, person)
     holding: AbstractAsyncContextManager[TerminalControl | None] = (
         nullcontext() if screen is None else screen.session(controls.press)
     )
@@ -345,5 +345,5 @@ async def controlled(
             raise
         for problem in error.problems:
             print_status(problem)
-    if controls.user_quit and not debate.state.complete:
+    if controls.user_quit and not opened.state.complete:
         raise Interrupted(lost=controls.unsaved.lost)

@@ -147,7 +147,9 @@ def _name_problems(folder: FormatFolder) -> list[str]:
     return []
 
 
-def _chain(folder: FormatFolder, errors: list[str]) -> tuple[list[FormatFolder], list[tuple[dict[str, Any], Locations]]]:
+def _chain(
+    folder: FormatFolder, errors: list[str]
+) -> tuple[list[FormatFolder], list[tuple[dict[str, Any], Locations]]]:
     """A format's layers: its own, then that of what it extends, and so on."""
     folders = [folder]
     layers = [_layer(folder, errors)]
@@ -171,7 +173,9 @@ def _layer(folder: FormatFolder, errors: list[str]) -> tuple[dict[str, Any], Loc
     unknown = [key for key in data if key not in (*_KEYS, "name")]
     for n, key in enumerate(unknown):
         if n < MAX_LISTED:  # finding the nearest key takes time, and so many messages are enough
-            message = f"{location(locations, (key,))}: {short_repr(key)} is not a key here; use one of {', '.join(_KEYS)}."
+            message = (
+                f"{location(locations, (key,))}: {short_repr(key)} is not a key here; use one of {', '.join(_KEYS)}."
+            )
             errors.append(f"{message} {suggest(key, _KEYS)}".rstrip())
         del data[key]
     name = data.pop("name", folder.name)
@@ -229,7 +233,9 @@ def _rubric(given: Any, folder: FormatFolder, locations: Locations, errors: list
     return {"name": name, **data}
 
 
-def merge(base: dict[str, Any], base_locations: Locations, layer: dict[str, Any], layer_locations: Locations) -> tuple[dict[str, Any], Locations]:
+def merge(
+    base: dict[str, Any], base_locations: Locations, layer: dict[str, Any], layer_locations: Locations
+) -> tuple[dict[str, Any], Locations]:
     """A format over the one that it extends."""
     merged, heads = dict(base), set[tuple[str, ...]]()
     for key, value in layer.items():

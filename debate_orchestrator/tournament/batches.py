@@ -443,11 +443,11 @@ class BatchedProvider(Provider):
         await self._direct.close()
 
 
-def call_id(state: DebateState, turn: str, model: str, brief: str) -> str:
+def call_id(debate: DebateState, turn: str, model: str, brief: str) -> str:
     """The id of the next call of a turn in any batch: the same until its result is in the journal. `brief` is the
     brief's digest."""
-    results = len(state.rejected.get(turn, ())) + len(state.failed.get(turn, ()))
-    parts = [state.opened.nonce, turn, model, brief, results]
+    results = len(debate.rejected.get(turn, ())) + len(debate.failed.get(turn, ()))
+    parts = [debate.opened.nonce, turn, model, brief, results]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:48]
 
 

@@ -195,10 +195,10 @@ class Run:
         """The hash of its first line, by which another journal of the same name is told from it."""
         with suppress(OSError):  # its task then fails in the same way, and tells of it
             self.first_hash = stated_first_hash(path)
-        self.debate: OpenDebate | None = None
+        self.open_debate: OpenDebate | None = None
         """The debate while it runs."""
         self.opened = asyncio.Event()
-        """Set once `debate` is there, or never will be: a thread reads the journal, which may be long."""
+        """Set once `open_debate` is there, or never will be: a thread reads the journal, which may be long."""
         self.current: CurrentState | None = None
         self._stop = asyncio.Event()
         self._shutting_down = False
@@ -232,9 +232,9 @@ class Run:
 
     def record(self, event: Event) -> None:
         """Writes an event of the user's to the journal. Raises OutOfTurn where the debate does not admit it."""
-        assert self.debate is not None
-        self.debate.record(event, self._on_event)
-        self.debate.journal.sync()
+        assert self.open_debate is not None
+        self.open_debate.record(event, self._on_event)
+        self.open_debate.journal.sync()
 
     @property
     def version(self) -> int:
@@ -264,7 +264,7 @@ class Run:
             try:
                 await self._work()
             finally:
-                self.debate = None
+                self.open_debate = None
                 self.opened.set()
                 self._blocks.end()
                 if self._shutting_down:
@@ -288,22 +288,22 @@ class Run:
 
     async def _work(self) -> None:
         """Takes every turn that can be taken from here, and writes the report when none is left."""
-        with await to_its_end(partial(continue_debate, self.path, self._require_consent, reopening)) as debate:
-            self.debate, self.current = debate, debate.current
+        with await to_its_end(partial(continue_debate, self.path, self._require_consent, reopening)) as open_debate:
+            self.open_debate, self.current = open_debate, open_debate.current
             self.opened.set()
-            self._blocks.take(debate.state)
-            if debate.state.due:
-                must_be_callable(debate.state.cast, people=True)
+            self._blocks.take(open_debate.state)
+            if open_debate.state.due:
+                must_be_callable(open_debate.state.cast, people=True)
             await drive(
-                debate,
-                seat_providers(debate, person=self.people, on_event=self._on_event),
+                open_debate,
+                seat_providers(open_debate, person=self.people, on_event=self._on_event),
                 on_event=self._on_event,
                 on_text=self._on_text,
                 stop=self._stop,
                 unsaved=self.unsaved,
             )
-            if not debate.state.due:
-                await to_its_end(lambda: finish(debate))
+            if not open_debate.state.due:
+                await to_its_end(lambda: finish(open_debate))
 
     def _tell_failure(self) -> None:
         """Tells the owner why the run failed, unless another process has the debate."""
@@ -354,8 +354,8 @@ class Run:
         """Whether what is written in a turn may be seen before the turns beside it are taken."""
         assert self.current is not None
         stage = next((stage for stage in self.current.state.stages if turn in stage), ())
-        state = self.current.state
-        return not blocks.is_hidden(state, stage) and not rapporteur.is_hidden_advice(state, turn)
+        debate = self.current.state
+        return not blocks.is_hidden(debate, stage) and not rapporteur.is_hidden_advice(debate, turn)
 
     def _tell_status(self) -> None:
         if self.current is not None:
@@ -432,8 +432,8 @@ class Runs:
         run = self.running(path)
         if run is not None:
             await run.opened.wait()
-        if run is not None and run.debate is not None:
-            run.record(make(run.debate.state))
+        if run is not None and run.open_debate is not None:
+            run.record(make(run.open_debate.state))
         else:
             record_alone(path, make)
 
