@@ -85,7 +85,9 @@ def test_a_journal_without_estimates_has_them_made_again(kind: str) -> None:
 def test_of_a_long_reply_the_words_that_came_count() -> None:
     """Where more had come than was expected, that counts, with the input as the server counted it."""
     debate, _, price = capped(1.0)
-    half = Reply(text="word " * 70_000, brief_digest="", by=OPUS, usage=Usage(fresh=1_000, output=1), called=True)
+    half = Reply(
+        text="word " * 70_000, brief_digest="", by=OPUS, usage=Usage(uncached_input=1_000, output=1), called=True
+    )
     debate = apply(debate, CallFailed(turn="1.opening.a", by=OPUS, problem="cut", maybe_billed=True, reply=half))
 
     assert Budget(CurrentState(debate)).committed() == pytest.approx((1_000 * 4 + 100_000 * 20) / 1e6) != price

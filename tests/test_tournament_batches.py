@@ -102,7 +102,7 @@ def test_the_cost_is_half(server: Server) -> None:
     total = sum(costs_of(fold(events)).total.cost for events in journals(held))
 
     assert [reply.cost for reply in replies] == [(price or 0) / 2 for price in usual]
-    assert replies[0].usage == Usage(fresh=1000, output=100)
+    assert replies[0].usage == Usage(uncached_input=1000, output=100)
     assert sum(standing.cost for standing in run.statuses.values()) == pytest.approx(total)
     assert total == pytest.approx(sum(price or 0 for price in usual) / 2)
 

@@ -118,11 +118,11 @@ async def _drive(opened: OpenDebate, arguments: argparse.Namespace) -> None:
         on_event, on_text = lines, lines.on_text
     rehearses = any(map(model_spec.is_stand_in, model_spec.specs_of(debate.cast)))
     folder = TurnsFolder(files.turns, screen.live.message if screen else print_status)
-    person = person_here(debate.cast, files.drafts)
-    async with controlled(opened, screen, on_event, person) as controls:
+    person_input = person_here(debate.cast, files.drafts)
+    async with controlled(opened, screen, on_event, person_input) as controls:
         await drive(
             opened,
-            seat_providers(opened, flags.permitted(arguments), person, controls.on_event),
+            seat_providers(opened, flags.permitted(arguments), person_input, controls.on_event),
             on_event=controls.on_event,
             on_text=on_text,
             on_brief=BriefFiles(folder, opened.journal) if rehearses else None,
@@ -192,7 +192,7 @@ def outcome(debate: DebateState) -> dict[str, Any]:
     total = costs_of(debate).total
     label = wording.label_of(verdict) if verdict else None
     scored = verdict is not None and (label is not None or not wording.is_labelled(verdict.panel))
-    changed, mirrored = tally.flips(debate)
+    flipped, mirrored = tally.flipped_votes(debate)
     return {
         "winner": verdict.winner if verdict else None,
         "strength": verdict.strength if verdict else None,
@@ -200,7 +200,7 @@ def outcome(debate: DebateState) -> dict[str, Any]:
         "score": float(verdict.score) if verdict and scored and verdict.score is not None else None,
         "probability": float(verdict.probability) if verdict and verdict.probability is not None else None,
         "votes": verdict.vote_counts if verdict else None,
-        "flips": {"changed": changed, "of": mirrored} if mirrored else None,
+        "flips": {"changed": flipped, "of": mirrored} if mirrored else None,
         "blind": _blind(debate, verdict),
         "scores": {result.round: _points(result.scores) for result in tally.results(debate) if result.scores},
         "totals": _points(tally.totals(debate)) if any(result.scores for result in tally.scored(debate)) else None,

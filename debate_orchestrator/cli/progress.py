@@ -117,12 +117,12 @@ def spending_line(debate: DebateState) -> str:
     by_seat = ", ".join(f"{seat} ${cost:.4f}" for seat, cost in known.items())
     priced = [f"{plural(total.calls - total.unknown, 'call')}: ${total.cost:.4f} ({by_seat})"] if known else []
     unknown = [f"{plural(total.unknown, 'call')} of unknown price"] if total.unknown else []
-    written = tokens.written + tokens.written_hour
+    written = tokens.cache_write_5m + tokens.cache_write_1h
     calls = f"{', and '.join([*priced, *unknown])}."
-    if not any((tokens.fresh, tokens.cached, written, tokens.output)):
+    if not any((tokens.uncached_input, tokens.cached, written, tokens.output)):
         return calls
     return (
-        f"{calls} Tokens: {tokens.fresh:,} fresh, "
+        f"{calls} Tokens: {tokens.uncached_input:,} fresh, "
         f"{tokens.cached:,} from cache, {written:,} written to it, {tokens.output:,} output."
     )
 

@@ -23,7 +23,7 @@ from debate_orchestrator.core.mirror import Mirror
 from debate_orchestrator.core.phases import JUDGE, MIRRORED, Phase, Slot, Turn, judge_seats
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.shape import Shape
-from debate_orchestrator.core.verdict import ConvergenceFinding, RoundResult, Vote
+from debate_orchestrator.core.verdict import Convergence, RoundResult, Vote
 from debate_orchestrator.core.visible_text import VisibleText
 
 Stage = tuple[Turn, ...]
@@ -91,7 +91,7 @@ class SlotPosition(NamedTuple):
 class JudgedRound(NamedTuple):
     """What the ballots of a round come to, once its whole panel has had its turns."""
 
-    convergence_finding: ConvergenceFinding
+    convergence: Convergence
     result: RoundResult | None
     """None if every judge is absent."""
     intervened: bool

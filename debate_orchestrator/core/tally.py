@@ -15,7 +15,7 @@ from debate_orchestrator.core.shape import Shape
 from debate_orchestrator.core.state import DebateState, JudgedRound, JudgeTurns, Stage
 from debate_orchestrator.core.verdict import (
     BallotReading,
-    ConvergenceFinding,
+    Convergence,
     RoundResult,
     Verdict,
     Vote,
@@ -120,19 +120,15 @@ def judge_round(debate: DebateState, round: int) -> JudgedRound:
     return JudgedRound(found, result, intervened)
 
 
-def convergence_finding(debate: DebateState, round: int) -> ConvergenceFinding:
-    """The convergence that the ballots of a round found."""
-    return debate.judged[round].convergence_finding if round in debate.judged else ConvergenceFinding()
+def convergence(debate: DebateState, round: int) -> Convergence:
+    """The convergence in a round, as more than half of its ballots see it."""
+    return debate.judged[round].convergence if round in debate.judged else Convergence()
 
 
 def diverging_sides(debate: DebateState, round: int) -> tuple[str, ...]:
     """The sides that answer the intervention of a round."""
     earlier_debate = debate.opened.earlier_debate
-    return (
-        convergence_finding(debate, round).sides
-        if earlier_debate is None
-        else earlier_debate.interventions.get(round, ())
-    )
+    return convergence(debate, round).sides if earlier_debate is None else earlier_debate.interventions.get(round, ())
 
 
 def conceded_in(debate: DebateState, round: int) -> str | None:
@@ -152,9 +148,7 @@ def intervened(debate: DebateState, round: int) -> bool:
 
 def converged_again(debate: DebateState, round: int) -> bool:
     """Whether a round converged right after an intervention, and was flagged instead of answered again."""
-    return (
-        convergence_finding(debate, round).detected and intervened(debate, round - 1) and not intervened(debate, round)
-    )
+    return convergence(debate, round).detected and intervened(debate, round - 1) and not intervened(debate, round)
 
 
 def rounds_converged_again(debate: DebateState) -> tuple[int, ...]:
@@ -224,8 +218,8 @@ def means(debate: DebateState) -> dict[str, dict[str, Fraction]]:
     return {side: {name: mean(values) for name, values in side_points.items()} for side, side_points in points.items()}
 
 
-def flips(debate: DebateState) -> tuple[int, int]:
-    """How many of the votes by judges who also saw the mirrored debate changed there, and how many there are."""
+def flipped_votes(debate: DebateState) -> tuple[int, int]:
+    """How many votes flipped on the mirrored debate, and how many were cast on it too."""
     pairs = [
         vote for slot_votes in debate.votes.values() for vote in slot_votes if vote.shown_mirrored and not vote.absent
     ]

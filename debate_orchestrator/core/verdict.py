@@ -212,7 +212,7 @@ class RoundResult(FrozenModel):
         return self.winner in self.scores and self.leader not in (self.winner, TIE)
 
 
-class ConvergenceFinding(FrozenModel):
+class Convergence(FrozenModel):
     """What the ballots of one round say of convergence."""
 
     detected: bool = False
@@ -289,17 +289,17 @@ def round_result(
     )
 
 
-def find_convergence(ballots: Sequence[StructuredReplyGiven], sides: Sequence[str]) -> ConvergenceFinding:
+def find_convergence(ballots: Sequence[StructuredReplyGiven], sides: Sequence[str]) -> Convergence:
     """Convergence as more than half of the ballots see it, and the sides that more than half of
     those name; where no side is named so often, all of them."""
-    convergence_findings = [ballot.data.get("convergence") or {} for ballot in ballots]
-    seen = [found for found in convergence_findings if found.get("detected")]
+    convergences = [ballot.data.get("convergence") or {} for ballot in ballots]
+    seen = [found for found in convergences if found.get("detected")]
     if not ballots or 2 * len(seen) <= len(ballots):
-        return ConvergenceFinding()
+        return Convergence()
     named = Counter(side for found in seen for side in sides if found.get("side") in (side, "both"))
     moved = tuple(side for side in sides if 2 * named[side] > len(seen)) or tuple(sides)
     criteria = dict.fromkeys(name for found in seen for name in found.get("criteria", ()))
-    return ConvergenceFinding(detected=True, sides=moved, criteria=tuple(criteria))
+    return Convergence(detected=True, sides=moved, criteria=tuple(criteria))
 
 
 def majority_concession(ballots: Sequence[StructuredReplyGiven]) -> str | None:

@@ -13,7 +13,7 @@ from debate_orchestrator.core.costs import BilledCall, billed_calls
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.estimate import cost_before_call, price_of, expected_tokens
+from debate_orchestrator.engine.estimate import cost_before_call, expected_tokens, price_of
 from debate_orchestrator.prompting.briefs import Brief, brief
 from debate_orchestrator.providers import pricing
 from debate_orchestrator.util import model_spec

@@ -182,17 +182,17 @@ def record_alone(journal: str, make: Callable[[DebateState], Event]) -> DebateSt
 def seat_providers(
     opened: OpenDebate,
     permissions: Permissions = NO_PERMISSIONS,
-    person: PersonInput | None = None,
+    person_input: PersonInput | None = None,
     on_event: OnEvent | None = None,
 ) -> dict[str, Provider]:
     """The providers of a debate that goes on, by seat: none for seats of an agent host, and none at all where no turn
-    is due. `person` takes the turns of human seats. Prompts that are not those of its last turns are noted in the
+    is due. `person_input` takes the turns of human seats. Prompts that are not those of its last turns are noted in the
     journal. BadSettings if the cast can't be used."""
     if not opened.state.due:
         return {}
     providers = casting.make_providers(opened.current, opened.files.evidence, permissions)
     for provider in providers.values():
-        provider.person = person
+        provider.person_input = person_input
     if (note := changed_prompts(opened.state)) is not None:
         opened.record(note, on_event)
     return providers

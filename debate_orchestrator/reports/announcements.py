@@ -175,7 +175,7 @@ def _after_in_its_section(stages: Sequence[Stage], n: int) -> Iterator[Turn]:
 def _intervention(debate: DebateState, stage: Stage) -> Iterator[Announcement]:
     n = stage[0].round or 0
     names = " and ".join(debate.format.name_of(turn.seat) for turn in stage)
-    criteria = ", ".join(tally.convergence_finding(debate, n).criteria) or "as in the recorded debate"
+    criteria = ", ".join(tally.convergence(debate, n).criteria) or "as in the recorded debate"
     yield Announcement("intervention", filled_announcement(debate.format.labels.intervention, round=n), "warning")
     yield Announcement("intervention", f"{names}: forced divergence ({criteria})")
 
@@ -252,7 +252,7 @@ def _blind(debate: DebateState) -> Iterator[Announcement]:
         held.append(f"{debate.format.name_of(vote.judge)}: {ballot}")
     if held:
         yield Announcement("votes", f"Before the first word: {'; '.join(held)}")
-    yield from _changed(debate, votes)
+    yield from _flipped(debate, votes)
 
 
 def _round(debate: DebateState, n: int) -> Iterator[Announcement]:
@@ -278,7 +278,7 @@ def _round(debate: DebateState, n: int) -> Iterator[Announcement]:
     yield from _reasons(debate, tally.ballots(debate, n))
     if tally.converged_again(debate, n):
         yield Announcement("intervention", debate.format.labels.converged_again)
-    yield from _changed(debate, votes)
+    yield from _flipped(debate, votes)
 
 
 def _reasons(debate: DebateState, ballots: Sequence[StructuredReplyGiven]) -> Iterator[Announcement]:
@@ -290,7 +290,7 @@ def _reasons(debate: DebateState, ballots: Sequence[StructuredReplyGiven]) -> It
             yield Announcement("reason", one_line(reason), turn=ballot.turn)
 
 
-def _changed(debate: DebateState, votes: Sequence[Vote]) -> Iterator[Announcement]:
+def _flipped(debate: DebateState, votes: Sequence[Vote]) -> Iterator[Announcement]:
     """Whose votes changed when the sides were exchanged."""
     for vote in votes:
         if vote.stable or vote.absent:
@@ -327,7 +327,7 @@ def _decided(debate: DebateState) -> Iterator[Announcement]:
         yield Announcement("votes", wording.votes_sentence(verdict))
     if shortfall := wording.shortfall(verdict.panel, verdict.quorum, format.name_of):
         yield Announcement("votes", shortfall, "warning")
-    yield from _changed(debate, verdict.panel)
+    yield from _flipped(debate, verdict.panel)
     if verdict.swing and not labelled:
         gains = ", ".join(f"{format.name_of(side)} {n:+d}" for side, n in verdict.swing.items())
         yield Announcement("votes", f"Votes gained by the debate: {gains}.")

@@ -74,7 +74,7 @@ def compare(reports: Sequence[tuple[str, ReportModel]]) -> Comparison:
     """The comparison of some journals, each with its path; there are two at least."""
     first = reports[0][1]
     runs = [
-        ComparedRun(n, path, report, is_swapped(first, report)) for n, (path, report) in enumerate(reports, start=1)
+        ComparedRun(n, path, report, is_mirrored(first, report)) for n, (path, report) in enumerate(reports, start=1)
     ]
     judged = [run for run in runs if not run.report.stand_ins_judged]
     claims = [
@@ -106,7 +106,7 @@ def _notes(runs: Sequence[ComparedRun]) -> Iterator[str]:
     first = runs[0].report
     yield from _differing(runs)
     for run in runs[1:]:
-        if run.swapped:
+        if run.mirrored:
             yield f"In run {run.number} the sides are exchanged; here it is told by the letters of run 1."
         elif run.report.topic == first.topic and run.report.positions != first.positions:
             yield f"The positions of run {run.number} are not those of run 1; sides are compared by their letters."
@@ -250,8 +250,8 @@ class ComparedRun(NamedTuple):
     number: int
     path: str
     report: ReportModel
-    swapped: bool = False
-    """Whether its sides are exchanged, beside those of the first run."""
+    mirrored: bool = False
+    """Whether each of its sides argues what the other does in the first run."""
 
     @property
     def speeches_digest(self) -> str:
@@ -261,7 +261,7 @@ class ComparedRun(NamedTuple):
 
     def side(self, name: str) -> str:
         """A side, or a winner, by the letters of the first run."""
-        return {"a": "b", "b": "a"}.get(name, name) if self.swapped else name
+        return {"a": "b", "b": "a"}.get(name, name) if self.mirrored else name
 
     def reading(self, given: Vote | RoundResult, label: str | None) -> BallotReading:
         """What a vote, or the votes on a round, come to."""
@@ -302,7 +302,7 @@ class ComparedRun(NamedTuple):
         return self.report.judges[n] if n < len(self.report.judges) else ""
 
 
-def is_swapped(first: ReportModel, other: ReportModel) -> bool:
+def is_mirrored(first: ReportModel, other: ReportModel) -> bool:
     """Whether each side argues, word for word, what the other does in the first run."""
     ours, theirs = first.positions, other.positions
     both = {"a", "b"} == set(ours) == set(theirs) and ours["a"] != ours["b"]

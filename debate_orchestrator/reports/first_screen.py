@@ -152,7 +152,7 @@ def _sure(report: ReportModel) -> Iterator[str]:
     if verdict.winner == NO_DECISION or not report.judging.panel:
         return
     if report.judging.mirrored:
-        held = report.judging.mirrored - report.judging.changed
+        held = report.judging.mirrored - report.judging.flipped
         yield f"Held with the sides exchanged: {held} of {report.judging.mirrored} votes."
 
 

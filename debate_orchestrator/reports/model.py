@@ -353,11 +353,11 @@ def _judging(debate: DebateState) -> JudgingReport:
     format = debate.format
     slots = [slot for slot in debate.plan.slots if JUDGE in slot.phase.seats and slot.phase.reply != "text"]
     voting = [slot for slot in slots if format.is_vote(slot.phase)]
-    changed, mirrored = tally.flips(debate)
+    flipped, mirrored = tally.flipped_votes(debate)
     return JudgingReport(
         quorum=debate.opened.settings.quorum,
         mirrored=mirrored,
-        changed=changed,
+        flipped=flipped,
         by_swing=format.decided_by == "swing",
         means=tally.means(debate),
         conflicts=conflicts_of_interest(debate),

@@ -212,7 +212,7 @@ class JudgingReport(Part):
     """Judges whose votes must count for there to be a decision."""
     mirrored: int = 0
     """Votes of judges who voted on the debate and also on the mirrored one, which shows each side as the other."""
-    changed: int = 0
+    flipped: int = Field(default=0, serialization_alias="changed")
     """How many of those differed on the mirrored debate, and so do not count."""
     by_swing: bool = False
     """Whether the side that gained more votes during the debate wins, in place of the side with more votes."""
@@ -388,9 +388,9 @@ class TokenCounts(Part):
         if usage == Usage():
             return None
         return cls(
-            input_fresh=usage.fresh,
+            input_fresh=usage.uncached_input,
             input_cached=usage.cached,
-            input_written=usage.written + usage.written_hour,
+            input_written=usage.cache_write_5m + usage.cache_write_1h,
             output=usage.output,
             searches=usage.searches,
         )

@@ -39,8 +39,8 @@ _VERSION, _SHA = rf"(?P<version>{_NUMBER}\.{_NUMBER}\.{_NUMBER})", "[0-9a-f]{64}
 _LINES, _SCHEMA_VERSION = r"(?P<lines>[1-9]\d{0,11})", r"(?P<schema_version>[1-9]\d{0,5})"
 SENTENCE = (
     rf"Made by debate-orchestrator {_VERSION}\. Journal: {_LINES} lines?, form {_SCHEMA_VERSION}, "
-    rf"head sha256:(?P<last_hash>{_SHA})\. This report: sha256:(?P<digest>{_SHA}), of its bytes with these 64 digits as "
-    r"zeros\."
+    rf"head sha256:(?P<last_hash>{_SHA})\. This report: sha256:(?P<digest>{_SHA}), of its bytes with these 64 digits "
+    r"as zeros\."
 )
 """Finds `checksum_sentence` with its values."""
 _MEMBERS = (

@@ -177,7 +177,7 @@ def _counts(report: ReportModel) -> Iterator[str]:
         yield f"{what} that count: {n} of {len(panel)}; at least {least} must, for anything to be decided."
     if judging.mirrored:
         yield "Each judge also voted on the debate with the sides exchanged. A vote that changed is an abstention."
-        yield f"{judging.changed} of {plural(judging.mirrored, 'vote')} changed when the sides were exchanged."
+        yield f"{judging.flipped} of {plural(judging.mirrored, 'vote')} changed when the sides were exchanged."
 
 
 def _blind(report: ReportModel) -> PhraseTable | None:

@@ -128,7 +128,7 @@ class SetupConversation(SetupBase):
         except Back:
             return False
 
-    def hold(self) -> Settings:
+    def run(self) -> Settings:
         """Asks until all is confirmed. Raises Postponed, or Quit if the person quits before; what was answered is
         kept."""
         again: str | None = None

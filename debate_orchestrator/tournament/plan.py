@@ -402,8 +402,8 @@ def _load(model: str, amounts: Mapping[str, float], *, batch: bool) -> Load:
     usage = Usage.model_construct(None, **{name: round(amounts[name]) for name in Usage.model_fields})
     low = usage.model_copy(update={"output": round(amounts["output"] * SHORT_ANSWERS)})
     # Longer answers are also longer input of the calls that follow.
-    longer = {"fresh": round(usage.input * LONG_ANSWERS), "output": round(amounts["output"] * LONG_ANSWERS)}
-    high = usage.model_copy(update={"cached": 0, "written": 0, "written_hour": 0, **longer})
+    longer = {"uncached_input": round(usage.input * LONG_ANSWERS), "output": round(amounts["output"] * LONG_ANSWERS)}
+    high = usage.model_copy(update={"cached": 0, "cache_write_5m": 0, "cache_write_1h": 0, **longer})
     batch = batch and takes_batches(model)
     costs = [_per_call(model, size, amounts["calls"], batch=batch) for size in (usage, low, high)]
     return Load(model, amounts["calls"], usage, *costs)

@@ -184,8 +184,10 @@ class Run:
     """A debate that runs in this process. It ends when nothing is left that can be asked from here, when it is paused,
     or when a provider fails; `problems` then says why."""
 
-    def __init__(self, path: str, people: BrowserPeople, explain: Explain, tell: Tell, require_consent: RequireConsent):
-        self.path, self.people, self.viewers = path, people, Viewers()
+    def __init__(
+        self, path: str, person_input: BrowserPeople, explain: Explain, tell: Tell, require_consent: RequireConsent
+    ):
+        self.path, self.person_input, self.viewers = path, person_input, Viewers()
         self.problems: list[str] = []
         self.failure: Exception | None = None
         """Why it ended before its debate was complete, unless it was paused on purpose."""
@@ -221,13 +223,13 @@ class Run:
     def pause(self) -> None:
         """Starts no further call; the replies under way are awaited, since they are paid for."""
         self._stop.set()
-        self.people.pause()
+        self.person_input.pause()
         self._tell_status()
 
     def pause_for_shutdown(self) -> None:
         """Does as `pause`, because the server shuts down."""
         self._shutting_down = True
-        self.people.viewers.close()  # pages of seats are not to load anew what another program may answer by then
+        self.person_input.viewers.close()  # pages of seats are not to load anew what another program may answer by then
         self.pause()
 
     def record(self, event: Event) -> None:
@@ -284,7 +286,7 @@ class Run:
             if not self._shutting_down:
                 self.viewers.tell("over", {})
             self.viewers.close()
-            self.people.end()
+            self.person_input.end()
 
     async def _work(self) -> None:
         """Takes every turn that can be taken from here, and writes the report when none is left."""
@@ -296,7 +298,7 @@ class Run:
                 must_be_callable(open_debate.state.cast, people=True)
             await drive(
                 open_debate,
-                seat_providers(open_debate, person=self.people, on_event=self._on_event),
+                seat_providers(open_debate, person_input=self.person_input, on_event=self._on_event),
                 on_event=self._on_event,
                 on_text=self._on_text,
                 stop=self._stop,
@@ -328,7 +330,7 @@ class Run:
         for turn in [turn for turn in self._writing if turn in debate.replies]:
             del self._writing[turn]
         self._blocks.take(debate)
-        self.people.tell(debate)
+        self.person_input.tell(debate)
         self._tell_status()
 
     def _on_text(self, turn: Turn, piece: str) -> None:

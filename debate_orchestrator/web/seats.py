@@ -77,7 +77,7 @@ class Seats:
     async def seat(self, request: Request) -> Response:
         """What a person in a seat sees: the turn that waits for them, or that none does."""
         path, debate, run = await self._debate(request)
-        awaited = run.people.awaited_turn(request.path_params["seat"]) if run else None
+        awaited = run.person_input.awaited_turn(request.path_params["seat"]) if run else None
         visit = Visit(request, debate, run, awaited)
         token = request.path_params["token"]
         if request.method != "POST":
@@ -95,10 +95,10 @@ class Seats:
                 if self._handed_in.get(token) == _reply_digest(sent):
                     return go_to(request.url.path)
                 return await self._page(visit, {}, [NOT_WAITING], late=_written(sent))
-            return await self._take(visit, run.people, awaited, sent)
+            return await self._take(visit, run.person_input, awaited, sent)
 
     async def _take(
-        self, visit: Visit, people: BrowserPeople, awaited: AwaitedTurn, sent: Mapping[str, str]
+        self, visit: Visit, person_input: BrowserPeople, awaited: AwaitedTurn, sent: Mapping[str, str]
     ) -> Response:
         """Takes a reply, or shows the form again with its problems and remarks."""
         speech = awaited.debate.shape(awaited.turn) is None
@@ -117,7 +117,7 @@ class Seats:
         try:
             if problems := await self._renderings.run(lambda: person_turns.reply_problems(*awaited[:3], text), token):
                 raise BadReply(problems)
-            people.hand_in(awaited, text)
+            person_input.hand_in(awaited, text)
             self._handed_in[token] = _reply_digest(sent)
         except BadReply as error:
             return await self._page(visit, sent, error.problems)
@@ -177,7 +177,7 @@ class Seats:
         """Says when the page of the seat has changed. While the debate is paused the stream ends at once, and the
         browser looks again after some seconds."""
         _, _, run = await self._debate(request)
-        viewers = run.people.viewers if run else None
+        viewers = run.person_input.viewers if run else None
         token = request.path_params["token"]
         return EventStream(viewers, lambda: [AGAIN, message("here", {})], token, self._tokens.server_proof(token))
 

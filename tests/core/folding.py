@@ -218,7 +218,7 @@ def state(debate: DebateState) -> dict[str, Any]:
         "asked": {turn: list(events) for turn, events in debate.briefs_sent.items() if events},
         "notes": list(debate.notes),
         "heard": {turn.id: [heard.id for heard in schedule.heard(debate, turn)] for turn in turns},
-        "convergence_findings": [tally.convergence_finding(debate, n) for n in range(1, debate.rounds + 1)],
+        "convergences": [tally.convergence(debate, n) for n in range(1, debate.rounds + 1)],
         "converged_again": tally.rounds_converged_again(debate),
         "conceded": tally.conceded(debate),
         "advice": {
@@ -227,7 +227,7 @@ def state(debate: DebateState) -> dict[str, Any]:
         "votes": [tally.votes(debate, n) for n in range(1, debate.rounds + 1)],
         "final votes": tally.final_votes(debate),
         "blind votes": tally.blind_votes(debate),
-        "flips": tally.flips(debate),
+        "flips": tally.flipped_votes(debate),
         "means": tally.means(debate),
         "results": tally.results(debate),
         "totals": tally.totals(debate),

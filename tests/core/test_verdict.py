@@ -135,7 +135,7 @@ def test_a_panel_finds_convergence_by_more_than_half(votes: str, sides: str) -> 
     """More than half of the panel must see convergence; of those, more than half must name a side, else both go."""
     named = {"a": converging("a"), "b": converging("b"), "2": converging("both"), "-": {}}
     debate = debated(2, 3, {f"1.verdict.judge-{n}": named[vote] for n, vote in enumerate(votes, 1)})
-    assert tally.convergence_finding(debate, 1).sides == tuple(sides)
+    assert tally.convergence(debate, 1).sides == tuple(sides)
     assert [turn.id for turn in schedule.turns_taken(debate) if turn.phase.triggered_by] == [
         f"1.divergence.{side}" for side in sides
     ]

@@ -172,7 +172,7 @@ def _overwritable() -> Display | None:
     display = display_of(sys.stderr)
     if display is None or not display.moves:
         return None
-    display.hold()
+    display.acquire()
     return display
 
 
