@@ -127,10 +127,10 @@ class Controls:
 
     def _put_question(self, question: str, to: tuple[str, ...]) -> None:
         """Puts the question to those who still have a turn; the last turn of some may have begun meanwhile."""
-        left = tuple(seat for seat in to if seat in schedule.hearers(self._debate))
-        if left:
+        hearers = tuple(seat for seat in to if seat in schedule.hearers(self._debate))
+        if hearers:
             try:
-                self._record(audience_question(self._debate, question, left))
+                self._record(audience_question(self._debate, question, hearers))
             except DebateError as error:
                 self._message(str(error))
         elif to:

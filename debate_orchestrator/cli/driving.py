@@ -201,7 +201,7 @@ def outcome(debate: DebateState) -> dict[str, Any]:
         "probability": float(verdict.probability) if verdict and verdict.probability is not None else None,
         "votes": verdict.vote_counts if verdict else None,
         "flips": {"changed": flipped, "of": mirrored} if mirrored else None,
-        "blind": _blind(debate, verdict),
+        "blind": _pre_debate_votes(debate, verdict),
         "scores": {result.round: _points(result.scores) for result in tally.results(debate) if result.scores},
         "totals": _points(tally.totals(debate)) if any(result.scores for result in tally.scored(debate)) else None,
         "missing": [wording.unwritten(debate, turn) for turn in schedule.unwritten(debate)],
@@ -211,9 +211,9 @@ def outcome(debate: DebateState) -> dict[str, Any]:
     }
 
 
-def _blind(debate: DebateState, verdict: Verdict | None) -> dict[str, Any] | None:
+def _pre_debate_votes(debate: DebateState, verdict: Verdict | None) -> dict[str, Any] | None:
     """The votes before the first word, and what each side gained after them."""
-    if not (votes := tally.blind_votes(debate)):
+    if not (votes := tally.pre_debate_votes(debate)):
         return None
     return {
         "votes": wording.votes_by_winner(votes),

@@ -101,7 +101,7 @@ class Phase(FrozenModel):
     when: Condition = Default(default_factory=Condition)
     triggered_by: Literal["convergence", "findings"] | None = Default(default=None, alias="on")
     """What triggers it: `convergence`, where the ballots of the round find that sides converge and an intervention
-    follows; `findings`, where the check of the decision brief found something. None: it needs no trigger."""
+    follows; `findings`, where the check of the decision brief found faults. None: it needs no trigger."""
     reply: str = "text"
     """`text`, or the name of a shape of this format."""
     heard_by: tuple[str, ...] = DEBATING_SEATS

@@ -134,7 +134,7 @@ def decision_brief(debate: DebateState) -> StructuredReplyGiven | None:
 
 
 def decision_brief_faults(debate: DebateState) -> list[Any]:
-    """What the check of the decision brief found, in the order of the check."""
+    """The faults that the check of the decision brief found, in the order of the check."""
     return [finding for reply in _replies(debate, DECISION_BRIEF) for finding in reply.data.get("findings") or ()]
 
 

@@ -176,8 +176,8 @@ def last_slot_id(debate: DebateState, *, count_uncalled_briefs: bool = False) ->
         ):
             break
         last = n
-    left = [slot for slot in slots[last + 1 :] if not slot.after_rounds and not slot.phase.triggered_by]
-    return slots[last].turn_id("") if left else None
+    slots_left = [slot for slot in slots[last + 1 :] if not slot.after_rounds and not slot.phase.triggered_by]
+    return slots[last].turn_id("") if slots_left else None
 
 
 def early_end(debate: DebateState) -> EndedEarly:

@@ -45,7 +45,7 @@ VerdictRemark = Literal[
 ]
 
 
-class BallotReading(FrozenModel):
+class ParsedBallot(FrozenModel):
     """What one ballot says, with the sides as they are."""
 
     winner: str
@@ -63,26 +63,26 @@ class Vote(FrozenModel):
 
     judge: str
     turn: str
-    original: BallotReading | None
+    original: ParsedBallot | None
     """What the ballot on the debate as it was says; None if none counts."""
-    mirrored: BallotReading | None = None
+    mirrored: ParsedBallot | None = None
     """The same of the ballot on the mirrored debate."""
     shown_mirrored: bool = False
     """Whether the judge was shown the mirrored debate too."""
 
     @property
-    def readings(self) -> list[BallotReading]:
+    def parsed_ballots(self) -> list[ParsedBallot]:
         """The ballots that count."""
-        return [reading for reading in (self.original, self.mirrored) if reading is not None]
+        return [parsed_ballot for parsed_ballot in (self.original, self.mirrored) if parsed_ballot is not None]
 
     @property
     def absent(self) -> bool:
-        return len(self.readings) < 1 + self.shown_mirrored
+        return len(self.parsed_ballots) < 1 + self.shown_mirrored
 
     @property
     def stable(self) -> bool:
         """Whether every ballot says the same."""
-        return len({(reading.winner, reading.label) for reading in self.readings}) < 2
+        return len({(parsed_ballot.winner, parsed_ballot.label) for parsed_ballot in self.parsed_ballots}) < 2
 
     @property
     def is_usable(self) -> bool:
@@ -92,22 +92,25 @@ class Vote(FrozenModel):
     @property
     def winner(self) -> str:
         """Whom the vote is for; no decision where the judge abstains, is absent, or unstable."""
-        return self.readings[0].winner if self.is_usable else NO_DECISION
+        return self.parsed_ballots[0].winner if self.is_usable else NO_DECISION
 
     @property
     def label(self) -> str | None:
-        return self.readings[0].label if self.is_usable else None
+        return self.parsed_ballots[0].label if self.is_usable else None
 
     @property
     def scores(self) -> dict[str, Fraction]:
         """Side to the mean of its scores on all ballots; empty if there are none, or the judge is absent."""
-        if self.absent or not all(reading.scores for reading in self.readings):
+        if self.absent or not all(parsed_ballot.scores for parsed_ballot in self.parsed_ballots):
             return {}
-        return {side: mean([reading.scores[side] for reading in self.readings]) for side in self.readings[0].scores}
+        return {
+            side: mean([parsed_ballot.scores[side] for parsed_ballot in self.parsed_ballots])
+            for side in self.parsed_ballots[0].scores
+        }
 
     @property
     def score(self) -> Fraction | None:
-        given = [reading.score for reading in self.readings if reading.score is not None]
+        given = [parsed_ballot.score for parsed_ballot in self.parsed_ballots if parsed_ballot.score is not None]
         return mean(given) if self.is_usable and given else None
 
 
@@ -126,13 +129,13 @@ def score(points: Mapping[str, float], weights: Mapping[str, Fraction]) -> Fract
 
 def read_ballot(
     ballot: Mapping[str, Any], sides: Sequence[str], weights: Mapping[str, Fraction], winner_of: Mapping[str, str]
-) -> BallotReading:
+) -> ParsedBallot:
     """What a ballot says, whatever its shape is."""
     scores = {side: score(ballot["scores"][side], weights) for side in sides} if "scores" in ballot else {}
     label = ballot.get("label")
     winner = ballot.get("winner") or (leader(scores) if scores else winner_of.get(str(label), NO_DECISION))
     number, probability = ballot.get("score"), ballot.get("probability")
-    return BallotReading(
+    return ParsedBallot(
         winner=winner,
         scores=scores,
         label=label,
@@ -333,7 +336,9 @@ def final_verdict(
     gap = score_gap(totals)
     strength = strength_of(winner, totals, measured=measured)
     decided = decided_votes(votes)
-    shares = [reading.probability for vote in decided for reading in vote.readings if vote.winner == winner]
+    shares = [
+        parsed_ballot.probability for vote in decided for parsed_ballot in vote.parsed_ballots if vote.winner == winner
+    ]
     given = [share for share in shares if share is not None]
     numbers = [vote.score for vote in votes if vote.score is not None]
     return Verdict(

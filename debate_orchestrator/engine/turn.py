@@ -99,7 +99,7 @@ class TurnRunner:
         try:
             if cache_writer is not None:
                 await cache_writer.wait()
-            left = SPEECH_ATTEMPTS if self.debate.shape(turn) is None else STRUCTURED_ATTEMPTS
+            attempts_left = SPEECH_ATTEMPTS if self.debate.shape(turn) is None else STRUCTURED_ATTEMPTS
             while turn in self.debate.due and not self.stop.is_set():
                 spec = model_spec.unrehearsed(spec_in(self.debate, turn.seat))
                 code = code_for(self.debate, turn, spec, reply_secret.secret)
@@ -108,9 +108,9 @@ class TurnRunner:
                 reply = await call.reply()
                 if reply is None:
                     continue
-                left -= 1
+                attempts_left -= 1
                 try:
-                    event = self._parse(turn, reply, code, last=not left)
+                    event = self._parse(turn, reply, code, last=not attempts_left)
                 except Exception as error:
                     problem = f"The program failed to read the reply, which is complete ({type(error).__name__})."
                     fields = {"turn": turn.id, "by": provider.name, "reply": replies.stored(reply)}
@@ -119,7 +119,7 @@ class TurnRunner:
                 await self.record(event)
                 if call.unshown is not None:
                     raise call.unshown
-                if isinstance(event, Rejected) and not left and not event.absent:
+                if isinstance(event, Rejected) and not attempts_left and not event.absent:
                     raise _no_usable_reply(turn, event)
         finally:
             begun.set()  # a cache writer that failed must not block the turns behind it

@@ -25,7 +25,7 @@ from debate_orchestrator.core.phases import (
 )
 from debate_orchestrator.core.shape import Shape
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.core.verdict import BallotReading, Verdict, Vote
+from debate_orchestrator.core.verdict import ParsedBallot, Verdict, Vote
 from debate_orchestrator.reports import citations, decision_brief, wording
 from debate_orchestrator.reports.decision_brief import DecisionBriefReport, IssuesReport
 from debate_orchestrator.reports.parts import (
@@ -277,7 +277,7 @@ def _turn(debate: DebateState, turn: Turn, vote: Vote | None) -> TurnReport:
     is_vote = turn.judging and debate.format.is_vote(turn.phase)
     is_record = turn.after_rounds and "rows" in shape
     side = turn.seat in debate.format.sides
-    reading = None if vote is None else vote.mirrored if turn.id == vote.turn + MIRRORED else vote.original
+    parsed_ballot = None if vote is None else vote.mirrored if turn.id == vote.turn + MIRRORED else vote.original
     counted = vote is not None and (vote.winner != NO_DECISION or vote.label is not None)
     return TurnReport(
         id=turn.id,
@@ -292,7 +292,7 @@ def _turn(debate: DebateState, turn: Turn, vote: Vote | None) -> TurnReport:
         shape=shape,
         mirrored=turn.mirrored,
         counted=counted if is_vote else None,
-        reading=reading,
+        parsed_ballot=parsed_ballot,
         words=shown.words if fields is None or shown.declined else _words(shape, fields),
         most_words=turn.phase.most_words,
         dropped=shown.dropped,
@@ -367,7 +367,7 @@ def _judging(debate: DebateState) -> JudgingReport:
         format=format,
         labelled=wording.LABEL in _asked_fields(debate, voting),
         panel=tuple(tally.final_votes(debate)),
-        blind=tuple(tally.blind_votes(debate)),
+        blind=tuple(tally.pre_debate_votes(debate)),
         weights=debate.weights,
     )
 
@@ -380,7 +380,7 @@ def _votes(debate: DebateState) -> list[Vote]:
     """Every vote, in the order of the debate."""
     numbers = _round_numbers(debate)
     return [
-        *tally.blind_votes(debate),
+        *tally.pre_debate_votes(debate),
         *(vote for n in numbers for vote in tally.votes(debate, n)),
         *tally.final_votes(debate),
     ]
@@ -408,11 +408,11 @@ def _vote(vote: Vote, full_probability: Fraction) -> VoteReport:
     )
 
 
-def _ballot_result(reading: BallotReading | None, full_probability: Fraction) -> BallotResult | None:
-    if reading is None:
+def _ballot_result(parsed_ballot: ParsedBallot | None, full_probability: Fraction) -> BallotResult | None:
+    if parsed_ballot is None:
         return None
-    share = None if reading.probability is None else reading.probability / full_probability
-    return BallotResult(**{**dict(reading), "probability": share})
+    share = None if parsed_ballot.probability is None else parsed_ballot.probability / full_probability
+    return BallotResult(**{**dict(parsed_ballot), "probability": share})
 
 
 def _verdict(debate: DebateState, rounds: Sequence[RoundReport], judging: JudgingReport) -> VerdictReport | None:

@@ -14,7 +14,7 @@ from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.reply import FoundPage, Usage
 from debate_orchestrator.core.shape import Shape
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.core.verdict import BallotReading, RoundResult, Verdict, VerdictRemark, Vote
+from debate_orchestrator.core.verdict import ParsedBallot, RoundResult, Verdict, VerdictRemark, Vote
 from debate_orchestrator.core.visible_text import Quote
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.wording import Scales
@@ -93,7 +93,7 @@ class TurnReport(Part):
     """Whether a judge saw the debate with the sides exchanged."""
     counted: bool | None = None
     """Whether the vote of this ballot counts: all its ballots are valid and say the same. Null for other turns."""
-    reading: BallotReading | None = Field(default=None, exclude=True)
+    parsed_ballot: ParsedBallot | None = Field(default=None, exclude=True)
     """What the ballot says."""
     words: int = 0
     """Words that others heard."""

@@ -113,10 +113,10 @@ class LimiterState(FrozenModel):
     """Throttled calls since the last one that was answered."""
     throttled: Count
     buckets: _Buckets
-    """What the server has stated."""
+    """The limits that the server has stated."""
     given: _Buckets | None = None
-    """What is left of limits that tournaments give, for those that do. None in what earlier versions wrote, which have
-    these among `buckets`."""
+    """The limits that tournaments give, and what is left of them. None in a state that an earlier version wrote: there
+    they are among `buckets`."""
 
 
 class Limiter:

@@ -226,7 +226,7 @@ def state(debate: DebateState) -> dict[str, Any]:
         },
         "votes": [tally.votes(debate, n) for n in range(1, debate.rounds + 1)],
         "final votes": tally.final_votes(debate),
-        "blind votes": tally.blind_votes(debate),
+        "blind votes": tally.pre_debate_votes(debate),
         "flips": tally.flipped_votes(debate),
         "means": tally.means(debate),
         "results": tally.results(debate),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.verdict import (
-    BallotReading,
+    ParsedBallot,
     RoundResult,
     Verdict,
     Vote,
@@ -38,7 +38,7 @@ def result(n: int, a: Any, b: Any, winner: str = "tie") -> RoundResult:
 
 def votes(*declared: str) -> list[Vote]:
     """The votes of a panel whose judges declare these winners."""
-    return [Vote(judge=f"judge-{n}", turn="x", original=BallotReading(winner=one)) for n, one in enumerate(declared, 1)]
+    return [Vote(judge=f"judge-{n}", turn="x", original=ParsedBallot(winner=one)) for n, one in enumerate(declared, 1)]
 
 
 def decided(a: Any, b: Any, *declared: str, strength: str | None = None, **how: Any) -> Verdict:
@@ -96,8 +96,8 @@ def test_totals_are_the_sums_of_the_round_scores(rounds: list[tuple[float, float
 def test_a_panel_scores_the_mean_of_its_ballots() -> None:
     """A round's score is the mean over the ballots, whatever each judge declares."""
     ballots = [{"scores": {"a": {"q": a}, "b": {"q": 5}}, "winner": "b"} for a in (7, 8, 8)]
-    readings = [read_ballot(one, SIDES, {"q": Fraction(1)}, {}) for one in ballots]
-    made = round_result(2, [Vote(judge=str(n), turn="x", original=one) for n, one in enumerate(readings)], SIDES)
+    parsed_ballots = [read_ballot(one, SIDES, {"q": Fraction(1)}, {}) for one in ballots]
+    made = round_result(2, [Vote(judge=str(n), turn="x", original=one) for n, one in enumerate(parsed_ballots)], SIDES)
     assert (made.scores, made.winner, made.leader, made.ballots) == ({"a": Fraction(23, 3), "b": 5}, "b", "a", 3)
 
 

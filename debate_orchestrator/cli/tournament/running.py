@@ -336,7 +336,7 @@ def _end(
     return 2 if unwritten else 0
 
 
-def _left_over(run: TournamentRun, left: int, saved: str) -> Paused | PermanentFailure:
+def _left_over(run: TournamentRun, debates_left: int, saved: str) -> Paused | PermanentFailure:
     """The error that says why debates are left, and what is `saved`."""
     from debate_orchestrator.tournament.run import INTERNAL_ERROR
 
@@ -352,7 +352,7 @@ def _left_over(run: TournamentRun, left: int, saved: str) -> Paused | PermanentF
         debate_status.is_complete or debate_status.status == "unusable" for debate_status in run.statuses.values()
     )
     ending = PermanentFailure if unusable or any(why.startswith(INTERNAL_ERROR) for why in whys) else Paused
-    return ending([*lines, f"{plural(left, 'debate')} left. {saved[:1].upper()}{saved[1:]}"])
+    return ending([*lines, f"{plural(debates_left, 'debate')} left. {saved[:1].upper()}{saved[1:]}"])
 
 
 def _reason(why: str, debates: Sequence[str]) -> str:
