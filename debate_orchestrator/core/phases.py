@@ -78,9 +78,9 @@ class RoundLimits(FrozenModel):
     model_config = ConfigDict(serialize_by_alias=True)
 
     default: int = Default(default=3, ge=1, le=MAX_FORMAT_COUNT)
-    most: int = Default(default=6, ge=1, le=MAX_FORMAT_COUNT)
+    maximum: int = Default(default=6, ge=1, le=MAX_FORMAT_COUNT, alias="most")
     maximum_if_insisted: int = Default(default=8, ge=1, le=MAX_FORMAT_COUNT, alias="insist")
-    """The most rounds in place of `most` where the setting `insist` is on."""
+    """The most rounds in place of `maximum` where the setting `insist` is on."""
 
 
 class Phase(FrozenModel):

@@ -278,7 +278,7 @@ def verdict(debate: DebateState) -> Verdict | None:
         scored(debate),
         debate.format.sides,
         quorum=debate.opened.settings.quorum,
-        blind=pre_debate_votes(debate),
+        pre_debate_votes=pre_debate_votes(debate),
         by_swing=debate.format.decided_by == "swing",
         winner_of=debate.plan.winner_of_label,
         measured=any("scores" in shape for shape in debate.format.shapes.values()),

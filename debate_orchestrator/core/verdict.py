@@ -245,7 +245,7 @@ class Verdict(FrozenModel):
     score: Fraction | None = None
     probability: Fraction | None = None
     """What the judges who voted for the winner give it, on average; None if they say nothing of it."""
-    blind: tuple[Vote, ...] = ()
+    pre_debate_votes: tuple[Vote, ...] = ()
     """The judges' votes before the first word."""
     swing: dict[str, int] = {}
     """Side to the votes it gained between, among the judges who voted both times; empty if there is none."""
@@ -317,7 +317,7 @@ def final_verdict(
     sides: Sequence[str],
     *,
     quorum: int = 1,
-    blind: Sequence[Vote] = (),
+    pre_debate_votes: Sequence[Vote] = (),
     by_swing: bool = False,
     measured: bool = True,
     winner_of: Mapping[str, str] | None = None,
@@ -329,7 +329,7 @@ def final_verdict(
     the format scores the sides at all; `strengths` are the judges' own words for the strength."""
     totals = score_totals(results, sides)
     winner = panel_winner(votes, sides, quorum, winner_of)
-    gained = swing(blind, votes, sides) if blind else {}
+    gained = swing(pre_debate_votes, votes, sides) if pre_debate_votes else {}
     if by_swing and winner not in (NO_DECISION, CONSENSUS):
         winner = leader({side: Fraction(n) for side, n in gained.items()}) if gained else NO_DECISION
     winner = CONSENSUS if concession else winner
@@ -354,7 +354,7 @@ def final_verdict(
         label=plurality_label(votes),
         score=mean(numbers) if numbers else None,
         probability=mean(given) if given else None,
-        blind=tuple(blind),
+        pre_debate_votes=tuple(pre_debate_votes),
         swing=gained,
     )
 

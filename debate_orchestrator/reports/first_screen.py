@@ -175,7 +175,7 @@ def _argued(report: ReportModel, verdict: VerdictReport) -> str:
 def _before(report: ReportModel, winner: str) -> str:
     """The share that judges gave the winner on average before the first word, as the end of a sentence; empty if there
     is none."""
-    held = [_share_of(vote, winner, report.judging.scales.full_probability) for vote in report.judging.blind]
+    held = [_share_of(vote, winner, report.judging.scales.full_probability) for vote in report.judging.pre_debate_votes]
     shares = [share for share in held if share]
     return f"; {wording.whole_percent(mean(shares))} before the debate" if shares else ""
 

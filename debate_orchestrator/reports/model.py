@@ -367,7 +367,7 @@ def _judging(debate: DebateState) -> JudgingReport:
         format=format,
         labelled=wording.LABEL in _asked_fields(debate, voting),
         panel=tuple(tally.final_votes(debate)),
-        blind=tuple(tally.pre_debate_votes(debate)),
+        pre_debate_votes=tuple(tally.pre_debate_votes(debate)),
         weights=debate.weights,
     )
 

@@ -230,7 +230,7 @@ class JudgingReport(Part):
     labelled: bool = Field(default=False, exclude=True)
     """Whether the votes are for labels."""
     panel: tuple[Vote, ...] = Field(default=(), exclude=True)
-    blind: tuple[Vote, ...] = Field(default=(), exclude=True)
+    pre_debate_votes: tuple[Vote, ...] = Field(default=(), exclude=True)
     weights: dict[str, Fraction] = Field(default={}, exclude=True)
 
     @property
@@ -280,7 +280,7 @@ class VerdictReport(Verdict, Part):
     probability: Fraction | None = Field(exclude=True)
     """The same in the format's own units."""
     panel: tuple[Vote, ...] = Field(exclude=True)
-    blind: tuple[Vote, ...] = Field(exclude=True)
+    pre_debate_votes: tuple[Vote, ...] = Field(exclude=True)
     quorum: int = Field(exclude=True)
 
 

@@ -115,7 +115,7 @@ class JudgingText(NamedTuple):
     votes: PhraseTable | None
     counts: tuple[Phrase, ...]
     """Quorum, and what the mirror changed, a sentence each."""
-    blind: PhraseTable | None
+    pre_debate_votes: PhraseTable | None
     gained: Phrase
     means: PhraseTable | None
     criteria_about: tuple[Phrase, ...]
@@ -134,7 +134,7 @@ def judging_text(report: ReportModel, fields: FieldText) -> JudgingText:
     return JudgingText(
         votes=_votes(report),
         counts=tuple(map(phrase, _counts(report))),
-        blind=_pre_debate_votes(report),
+        pre_debate_votes=_pre_debate_votes(report),
         gained=phrase(_gained(report)),
         means=means,
         criteria_about=tuple(about) if means else (),
@@ -184,12 +184,12 @@ def _counts(report: ReportModel) -> Iterator[str]:
 
 def _pre_debate_votes(report: ReportModel) -> PhraseTable | None:
     """What each judge held before the first word and after the last."""
-    if not report.judging.blind:
+    if not report.judging.pre_debate_votes:
         return None
     after = {vote.judge: vote for vote in report.judging.panel}
     rows = [
         (prose(report.seats[vote.judge]), _held(report, vote), _held(report, after.get(vote.judge)))
-        for vote in report.judging.blind
+        for vote in report.judging.pre_debate_votes
     ]
     return PhraseTable((phrase("Judge"), phrase("Before the debate"), phrase("After it")), tuple(rows))
 

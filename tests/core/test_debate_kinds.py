@@ -123,7 +123,7 @@ def test_a_debate_decided_by_swing(final: str, winner: str) -> None:
     verdict = tally.verdict(debated(1, 3, script, rules=made, blind=True))
     assert verdict is not None
     assert (verdict.winner, verdict.swing) == (winner, {"a": final.count("a") - 2, "b": final.count("b") - 1})
-    assert [vote.winner for vote in verdict.blind] == ["a", "a", "b"]
+    assert [vote.winner for vote in verdict.pre_debate_votes] == ["a", "a", "b"]
 
 
 def test_criteria_have_weights_and_scales_of_their_own() -> None:

@@ -279,11 +279,12 @@ FIELDS = ("winner", "label", "score", "probability")
 def test_a_swing_needs_a_vote_before_and_a_quorum_after() -> None:
     """Where no judge voted both times, or too few now, nothing is decided by swing."""
     gone = [Vote(judge="judge-1", turn="x", original=None)]
-    assert final_verdict(votes("a"), [], SIDES, blind=gone, by_swing=True).winner == "no decision"
+    assert final_verdict(votes("a"), [], SIDES, pre_debate_votes=gone, by_swing=True).winner == "no decision"
     assert final_verdict(votes("a"), [], SIDES, by_swing=True).winner == "no decision"
     both = votes("b", "b")
     assert (
-        final_verdict(votes("a", "no decision"), [], SIDES, blind=both, by_swing=True, quorum=2).winner == "no decision"
+        final_verdict(votes("a", "no decision"), [], SIDES, pre_debate_votes=both, by_swing=True, quorum=2).winner
+        == "no decision"
     )
 
 
