@@ -67,14 +67,14 @@ class Budget:
         if call.estimated_cost is not None:
             return call.estimated_cost
         # Journals of earlier versions hold no estimates, so they are made again.
-        least = 0.0 if call.reply is None else _min_cost(call.reply)
+        minimum = 0.0 if call.reply is None else _min_cost(call.reply)
         if call.turn is None or not price_of(call.by, 1, 1):
-            return least
+            return minimum
         # A turn that is off the schedule has no brief now. The latest one on it is about as long.
         turn = debate.turns.get(call.turn.id) or [*debate.turns.values()][-1]
         if turn.id not in self._expected_tokens:
             self._expected_tokens[turn.id] = expected_tokens(brief(debate, turn))
-        return max(least, price_of(call.by, *self._expected_tokens[turn.id]) or 0.0)
+        return max(minimum, price_of(call.by, *self._expected_tokens[turn.id]) or 0.0)
 
 
 class SharedBudget:

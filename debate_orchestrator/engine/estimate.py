@@ -156,8 +156,8 @@ def cost_after_call(spec: str, brief: Brief, reply: Reply, *, batch: bool = Fals
     usage = reply.usage or Usage(cache_write_5m=input_tokens)
     output = max(output_tokens, usage.output, pricing.tokens(max(reply.received or 0, len(reply.text))))
     received_cost = pricing.cost(spec, usage.model_copy(update={"output": output}), batch=batch)
-    least = price_of(spec, input_tokens, output_tokens, batch=batch)
-    return min(max(received_cost, least), MAX_COST) if received_cost and least else least
+    minimum = price_of(spec, input_tokens, output_tokens, batch=batch)
+    return min(max(received_cost, minimum), MAX_COST) if received_cost and minimum else minimum
 
 
 def price_of(spec: str, input_tokens: int, output_tokens: int, *, batch: bool = False) -> float | None:
