@@ -52,7 +52,7 @@ def opened(texts: Texts, name: str, *, rounds: int = 1, judges: int = 1, whole: 
     setup = Settings(
         topic=texts("topic"),
         positions={side: texts("position") for side in made.sides},
-        rounds=min(rounds, made.rounds.most),
+        rounds=min(rounds, made.rounds.maximum),
         strictness="strict",
         first=made.sides[0],
         context=tuple(file.name for file in context),

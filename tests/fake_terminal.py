@@ -139,7 +139,7 @@ class Shown:
         self.debate = fold(events or [debates.opened_event(**setup)])
         self.display = FakeDisplay(self.terminal)
         self.live = Live(self.debate, self.display, now=lambda: self.time, ballots_hidden=ballots_hidden)
-        self.display.hold()
+        self.display.acquire()
 
     def happen(self, *events: Event) -> None:
         for event in events:

@@ -13,10 +13,10 @@ LOOKBACK = 20
 class Counted(NamedTuple):
     """The input tokens of one request."""
 
-    fresh: int
+    uncached_input: int
     cached: int
-    written: int
-    written_hour: int
+    cache_write_5m: int
+    cache_write_1h: int
 
 
 class _Entry(NamedTuple):

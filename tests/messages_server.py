@@ -217,12 +217,12 @@ def _events(
     request: dict[str, Any], counted: Counted, pieces: list[str], trouble: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
     usage = {
-        "input_tokens": counted.fresh,
+        "input_tokens": counted.uncached_input,
         "cache_read_input_tokens": counted.cached,
-        "cache_creation_input_tokens": counted.written + counted.written_hour,
+        "cache_creation_input_tokens": counted.cache_write_5m + counted.cache_write_1h,
         "cache_creation": {
-            "ephemeral_5m_input_tokens": counted.written,
-            "ephemeral_1h_input_tokens": counted.written_hour,
+            "ephemeral_5m_input_tokens": counted.cache_write_5m,
+            "ephemeral_1h_input_tokens": counted.cache_write_1h,
         },
         "output_tokens": 1,
     }

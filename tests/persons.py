@@ -162,7 +162,7 @@ def hold(
                 options.get("agree", trusting),
                 options.get("agreed", lambda path, calls: True),
             )
-            conversation.hold()
+            conversation.run()
         except Postponed:
             ended = "later"
         except (Quit, KeyboardInterrupt):

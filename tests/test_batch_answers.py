@@ -168,7 +168,7 @@ def test_what_came_of_an_answer_that_is_too_long() -> None:
     failure = asyncio.run(batch_answers.batch_replies("openai:x", lines, {"c"}, lambda _: answer, whole=False))["c"]
 
     assert isinstance(failure, TransientError) and isinstance(failure.partial, Reply)
-    assert failure.partial.text == "x" * LIMITS.answer and failure.partial.usage == Usage(fresh=7, output=9)
+    assert failure.partial.text == "x" * LIMITS.answer and failure.partial.usage == Usage(uncached_input=7, output=9)
 
 
 def result_line(call: str, text: str) -> dict[str, Any]:

@@ -34,7 +34,7 @@ CALLS = ("c0", "c1", "c2")
 async def asked(kind: str, folder: str, calls: tuple[str, ...]) -> dict[str, Reply | ExternalError]:
     """What comes of these calls in one run."""
     model, current = f"{kind}:x", CurrentState(debated())
-    run = Batches(folder, quiet=0.01, first_poll=0.01, settle=0.01)
+    run = Batches(folder, quiet=0.01, first_poll=0.01, confirm_seconds=0.01)
     provider = make_provider(model, current)
     run.wrapped({"a": provider}, {"a": provider}, current)
     try:
@@ -302,7 +302,7 @@ def test_an_answer_waits_for_no_other(here: Path, monkeypatch: pytest.MonkeyPatc
     vendor = BrokenLine(kind, [])
 
     async def play() -> None:
-        run = Batches(".", quiet=0.01, first_poll=0.01, settle=0.01)
+        run = Batches(".", quiet=0.01, first_poll=0.01, confirm_seconds=0.01)
         model, current = f"{kind}:x", CurrentState(debated())
         provider = make_provider(model, current)
         run.wrapped({"a": provider}, {"a": provider}, current)

@@ -18,7 +18,7 @@ from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.budget import Budget, SharedBudget, unpriced_seats
-from debate_orchestrator.engine.estimate import expected_cost
+from debate_orchestrator.engine.estimate import cost_before_call
 from debate_orchestrator.prompting.briefs import Brief, brief
 from debate_orchestrator.providers import pricing
 from debate_orchestrator.providers.provider import OnPiece
@@ -32,7 +32,7 @@ def capped(cap: float | None) -> tuple[DebateState, Brief, float]:
     """A debate with a cap, its first brief, and what a call for that is expected to cost."""
     debate = fold([debates.opened_event(rounds=1).with_settings(max_cost=cap)])
     asked = brief(debate, debate.due[0])
-    price = expected_cost(OPUS, asked)
+    price = cost_before_call(OPUS, asked)
     assert price is not None
     return debate, asked, price
 
@@ -85,7 +85,9 @@ def test_a_journal_without_estimates_has_them_made_again(kind: str) -> None:
 def test_of_a_long_reply_the_words_that_came_count() -> None:
     """Where more had come than was expected, that counts, with the input as the server counted it."""
     debate, _, price = capped(1.0)
-    half = Reply(text="word " * 70_000, brief_digest="", by=OPUS, usage=Usage(fresh=1_000, output=1), called=True)
+    half = Reply(
+        text="word " * 70_000, brief_digest="", by=OPUS, usage=Usage(uncached_input=1_000, output=1), called=True
+    )
     debate = apply(debate, CallFailed(turn="1.opening.a", by=OPUS, problem="cut", maybe_billed=True, reply=half))
 
     assert Budget(CurrentState(debate)).committed() == pytest.approx((1_000 * 4 + 100_000 * 20) / 1e6) != price

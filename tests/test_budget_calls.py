@@ -32,7 +32,7 @@ from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import budget, start
 from debate_orchestrator.engine.budget import Budget, SharedBudget
-from debate_orchestrator.engine.estimate import expected_cost
+from debate_orchestrator.engine.estimate import cost_before_call
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import brief
@@ -172,7 +172,7 @@ def test_a_reopened_debate_counts_lost_calls_of_later_turns() -> None:
     cost. It can have no brief any more; it counts about as much as one that is due."""
     lost = failed(turn="final.brief-check.rapporteur", billed=True)
     reopened = apply(without_dissent_record([lost]), Reopened())
-    price = expected_cost(OPUS, brief(reopened, reopened.due[0]))
+    price = cost_before_call(OPUS, brief(reopened, reopened.due[0]))
 
     assert lost.turn not in reopened.turns and price
     assert committed(reopened) == pytest.approx(len(reopened.turns_reached) + price)

@@ -106,19 +106,19 @@ def test_the_list_is_changed_before_any_side_is_asked(here: Path, monkeypatch: p
     seats = {"a": ("rehearse",), "b": ("rehearse",), "judge": ("host",), "rapporteur": ("rehearse",)}
     monkeypatch.setattr(line_prompter, "terminal_prompter", lambda: Script("-1", ""))
 
-    async def hold(debate: OpenDebate) -> DebateState:
-        controls = Controls(debate, None, lambda debate, event: None)
+    async def hold(opened: OpenDebate) -> DebateState:
+        controls = Controls(opened, None, lambda opened, event: None)
         controls.begin(Keyboard())  # type: ignore[arg-type]
 
-        def pressed_at_once(debate: DebateState, event: Event) -> None:
-            controls.on_event(debate, event)
+        def pressed_at_once(opened: DebateState, event: Event) -> None:
+            controls.on_event(opened, event)
             if isinstance(event, StructuredReplyGiven) and event.turn == "start.issues.rapporteur":
                 controls.press("c")
 
         await drive(
-            debate, seat_providers(debate), on_event=pressed_at_once, stop=controls.stop, paused=controls.paused
+            opened, seat_providers(opened), on_event=pressed_at_once, stop=controls.stop, paused=controls.paused
         )
-        return debate.state
+        return opened.state
 
     given = opened_event(rounds=1, issues=True, cast=seats)
     with create_debate(given, DebateFiles.of_journal(J)) as held:

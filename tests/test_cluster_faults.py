@@ -209,8 +209,8 @@ def written_while_refused(url: str, which: str, code: str, times: int) -> list[A
                 await connection.execute(refuse.encode())
             store = DatabaseJournals(found, sync.id, await registered(found))
 
-            async def written(debate: str) -> int:
-                async with store.open(debate, lambda: held.make_opened(held.schedule[0])) as journal:
+            async def written(debate_id: str) -> int:
+                async with store.open(debate_id, lambda: held.make_opened(held.schedule[0])) as journal:
                     for n in range(1, 4):
                         journal.append(asked(n))
                         await asyncio.sleep(0.01)  # lines of all debates wait together

@@ -114,11 +114,11 @@ def test_only_answers_of_the_locked_journal_are_lost(here: Path, url: str, monke
     held, told = contests.tournament(), list[str]()
     debates = [debate.id for debate in held.schedule[:4]]
 
-    async def speak(store: DatabaseJournals, debate: str, leaving: asyncio.Event, ready: asyncio.Semaphore) -> None:
-        async with store.open(debate, lambda: held.make_opened(held.schedule[0])) as journal:
+    async def speak(store: DatabaseJournals, debate_id: str, leaving: asyncio.Event, ready: asyncio.Semaphore) -> None:
+        async with store.open(debate_id, lambda: held.make_opened(held.schedule[0])) as journal:
             ready.release()
             await leaving.wait()
-            journal.append(spoke(f"It is {debate}."))
+            journal.append(spoke(f"It is {debate_id}."))
             ready.release()
             await asyncio.sleep(60)
 
@@ -153,8 +153,8 @@ def test_locked_journals_keep_no_connection(here: Path, url: str) -> None:
             store = DatabaseJournals(database, sync.id, await registered(database))
             leaving = asyncio.Event()
 
-            async def hold(debate: str) -> None:
-                async with store.open(debate, lambda: held.make_opened(held.schedule[0])):
+            async def hold(debate_id: str) -> None:
+                async with store.open(debate_id, lambda: held.make_opened(held.schedule[0])):
                     ready.release()
                     await leaving.wait()
 

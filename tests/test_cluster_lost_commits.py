@@ -105,7 +105,7 @@ async def played(database: Database, limiters: SharedLimiters, steps: list[Any])
                 made += 1
         elif kind == "end" and under_way:
             cost, used = rest
-            gate.ended(under_way.pop(), Usage(fresh=used, output=500), cost, failed=not cost)
+            gate.ended(under_way.pop(), Usage(uncached_input=used, output=500), cost, failed=not cost)
             costs.append(cost)
             tokens += used + 500
             failed += not cost

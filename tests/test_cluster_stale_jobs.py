@@ -46,7 +46,7 @@ def test_an_execution_ends_its_own_job_alone(
     held = contests.tournament()
 
     async def play() -> tuple[list[tuple[object, ...]], int]:
-        async def no_debate(worker_id: int, tournament: str, debate: str) -> None:
+        async def no_debate(worker_id: int, tournament: str, debate_id: str) -> None:
             raise AssertionError("no job is run")
 
         async with brought(postgres_server.url(database), held) as (db, sync):
@@ -78,7 +78,7 @@ def test_a_job_is_put_back_as_it_is_told(here: Path, postgres_server: Postgres, 
     held, later = contests.tournament(), datetime(2040, 1, 1, tzinfo=UTC)
 
     async def play() -> list[tuple[object, ...]]:
-        async def no_debate(worker_id: int, tournament: str, debate: str) -> None:
+        async def no_debate(worker_id: int, tournament: str, debate_id: str) -> None:
             raise AssertionError("no job is run")
 
         async with brought(postgres_server.url(database), held) as (db, sync):

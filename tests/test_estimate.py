@@ -8,7 +8,7 @@ from debates import opened_event, played
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import Usage
-from debate_orchestrator.engine.estimate import estimate, expected_cost, sizes
+from debate_orchestrator.engine.estimate import cost_before_call, estimate, expected_tokens
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.providers import pricing
 
@@ -62,12 +62,12 @@ def test_the_cache_is_counted_on() -> None:
     """A debate of three rounds costs well under what it would without a cache, and reads more than it sends anew."""
     tokens = estimate(first(cast=cast(OPUS, OPUS, OPUS))).tokens
     spent = pricing.cost(OPUS, tokens)
-    plain = pricing.cost(OPUS, Usage(fresh=tokens.input, output=tokens.output))
+    plain = pricing.cost(OPUS, Usage(uncached_input=tokens.input, output=tokens.output))
 
     assert spent is not None
     assert plain is not None
     assert spent < 0.75 * plain
-    assert tokens.cached > tokens.fresh
+    assert tokens.cached > tokens.uncached_input
 
 
 def test_a_leader_saves_writing() -> None:
@@ -87,7 +87,7 @@ def test_a_rehearsal_costs_what_the_real_one_would() -> None:
     debate = fold([rehearsed])
 
     assert estimate(rehearsed) == estimate(real)
-    assert expected_cost(f"rehearse:{SONNET}", brief(debate, debate.due[0])) == 0.0
+    assert cost_before_call(f"rehearse:{SONNET}", brief(debate, debate.due[0])) == 0.0
 
 
 def test_a_stand_in_beside_people_and_models_costs_nothing() -> None:
@@ -163,11 +163,11 @@ def test_a_cold_call_is_the_dearest() -> None:
     """What one call may cost counts all that is sent as written, and its answer; it is unknown where prices are."""
     debate = fold([first()])
     asked = brief(debate, debate.due[0])
-    sent, answered = sizes(asked)
+    sent, answered = expected_tokens(asked)
 
-    assert expected_cost(SONNET, asked) == pytest.approx((sent * 2 * 1.25 + answered * 10) / 1e6)
-    assert expected_cost("command:x", asked) is None
-    assert expected_cost("host", asked) == 0.0
+    assert cost_before_call(SONNET, asked) == pytest.approx((sent * 2 * 1.25 + answered * 10) / 1e6)
+    assert cost_before_call("command:x", asked) is None
+    assert cost_before_call("host", asked) == 0.0
 
 
 def test_what_a_reply_must_look_like_is_sent_too() -> None:
@@ -176,7 +176,7 @@ def test_what_a_reply_must_look_like_is_sent_too() -> None:
     debate = fold([opened, *given])
     asked = brief(debate, debate.due[0])
 
-    assert sizes(asked)[0] > sizes(asked.model_copy(update={"json_schema": None}))[0] + 100
+    assert expected_tokens(asked)[0] > expected_tokens(asked.model_copy(update={"json_schema": None}))[0] + 100
 
 
 def test_a_price_that_a_file_gives_counts_for_long_requests_too() -> None:
@@ -184,8 +184,8 @@ def test_a_price_that_a_file_gives_counts_for_long_requests_too() -> None:
     haiku = "anthropic:claude-haiku-5-5"
     listed = pricing.known(haiku)
     assert listed is not None and listed.long is not None
-    usage = Usage(fresh=listed.long.above + 1, output=1_000)
-    dear = (usage.fresh * 50 + usage.output * 500) / 1e6
+    usage = Usage(uncached_input=listed.long.above + 1, output=1_000)
+    dear = (usage.uncached_input * 50 + usage.output * 500) / 1e6
     with pricing.declared([(haiku, 50.0, 500.0)]):
         assert pricing.cost(haiku, usage) == pytest.approx(dear)
     with pricing.declared([(haiku, 50.0, 500.0), (haiku, 0.0, 0.0)]):

@@ -79,7 +79,7 @@ def test_extending_is_enough(here: Path) -> None:
     (here / "mine").mkdir()
     (here / "mine" / "format.yaml").write_text(EXTENDING)
     made = format_check.load("./mine")
-    assert (made.name, made.title, made.rounds.most) == ("mine", "Short", 2)
+    assert (made.name, made.title, made.rounds.maximum) == ("mine", "Short", 2)
     assert made.round[0].template == "adversarial/opening"
 
 

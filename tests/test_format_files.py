@@ -130,7 +130,7 @@ def test_shipped_formats_extend_each_other(shelf: Path) -> None:
     (shelf / "last" / "format.yaml").write_text("extends: middle\ntitle: Last\n")
     (shelf / "middle" / "opening.md.j2").write_text("Open.")
     made = loader.load("last")
-    assert (made.title, made.about, made.rounds.most) == ("Last", "In the middle.", 2)
+    assert (made.title, made.about, made.rounds.maximum) == ("Last", "In the middle.", 2)
     assert [phase.template for phase in made.round[:2]] == ["middle/opening", "adversarial/constructive"]
     assert {"formats/middle/opening.md.j2", "formats/adversarial/challenge.md.j2"} <= set(loader.digests(made, {}))
 

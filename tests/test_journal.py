@@ -63,7 +63,7 @@ REPLIES = st.builds(
     brief=TEXTS,
     by=TEXTS,
     model=st.none() | TEXTS,
-    usage=st.none() | st.builds(Usage, fresh=st.integers(0, 10**12), output=st.integers(0, 10**12)),
+    usage=st.none() | st.builds(Usage, uncached_input=st.integers(0, 10**12), output=st.integers(0, 10**12)),
     stop_reason=st.none() | TEXTS,
 )
 SETUPS = st.builds(

@@ -166,7 +166,7 @@ def test_a_file_s_name_before_the_debate_begins(here: Path) -> None:
     )
     conversation.welcome("a.yaml", None, None, "", trusting, lambda path, calls: True)
     with pytest.raises(Postponed):
-        conversation.hold()
+        conversation.run()
     os.close(typed)
 
     shown = screen.getvalue()

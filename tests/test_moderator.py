@@ -15,7 +15,7 @@ from speakers import Speaker
 
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.engine.estimate import expected_cost
+from debate_orchestrator.engine.estimate import cost_before_call
 from debate_orchestrator.engine.moderator import ModeratorLimits, propose
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting.briefs import Brief
@@ -201,7 +201,7 @@ def price() -> float:
     """What one call for positions is expected to cost."""
     first = Derives([DERIVED], None)
     derived(first, None)
-    price = expected_cost(OPUS, first.briefs[0])
+    price = cost_before_call(OPUS, first.briefs[0])
     assert price
     return price
 

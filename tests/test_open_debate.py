@@ -83,7 +83,7 @@ def test_a_pause(here: Path, resumes: bool) -> None:
     continued to the same end."""
     stop, pauses = asyncio.Event(), list[int]()
 
-    def on_event(state: DebateState, event: Event) -> None:
+    def on_event(debate: DebateState, event: Event) -> None:
         if event.kind == "spoke" and not pauses:
             stop.set()
 

@@ -76,7 +76,7 @@ def test_the_layout_on_the_wire(debate: Run, server: Server) -> None:
     last = [one for one, blocks in zip(seen, texts, strict=True) if "# Your task: Final" in blocks[-1]]
     assert len(last) == 1
     assert all("cache_control" not in json.dumps(one["messages"]) for one in (*last, seen[-1]))
-    assert sum(one.cached for one in server.counted) > sum(one.written for one in server.counted)
+    assert sum(one.cached for one in server.counted) > sum(one.cache_write_5m for one in server.counted)
 
 
 def test_what_is_sent_and_what_never_is(debate: Run, server: Server) -> None:
@@ -258,7 +258,7 @@ def test_a_whole_answer() -> None:
 
     assert answer.incomplete() is None
     assert (reply.text, reply.model, reply.stop_reason, reply.ended) == ("One two.", "m-1", "end_turn", "whole")
-    assert reply.usage == Usage(fresh=10, cached=100, written=30, written_hour=20, output=5)
+    assert reply.usage == Usage(uncached_input=10, cached=100, cache_write_5m=30, cache_write_1h=20, output=5)
     assert reply.cost == pytest.approx((10 + 100 * 0.05 + 30 * 1.25 + 20 * 2) * 4e-6 + 5 * 20e-6)
 
 
@@ -322,7 +322,7 @@ def test_an_answer_that_goes_on() -> None:
     whole = heard(begun(), said("Second."), *ended(), before=half).reply(SPEC)
 
     assert whole.text == "First. Second."
-    assert whole.usage == Usage(fresh=20, output=10)
+    assert whole.usage == Usage(uncached_input=20, output=10)
 
 
 def test_tokens_that_were_not_counted_are_unknown() -> None:

@@ -31,7 +31,7 @@ from debate_orchestrator.providers.caching import (
 from debate_orchestrator.providers.registry import ENTRIES
 
 SONNET, OPUS = "anthropic:claude-sonnet-5-5", "anthropic:claude-opus-5-5"
-NOTHING, MINUTES, HOUR = CachePlan(), CachePlan(write=True), CachePlan(write=True, hour=True)
+NOTHING, MINUTES, HOUR = CachePlan(), CachePlan(write=True), CachePlan(write=True, long_ttl=True)
 
 
 def debate(a: str = SONNET, b: str = SONNET, *judge: str, rounds: int = 3, **more: object) -> DebateState:
@@ -175,21 +175,24 @@ def test_what_a_second_call_reads(second: Call, cached: int, written: int) -> No
     """A call reads what one of its family wrote, up to its own breakpoint and for 300 seconds, and writes the rest."""
     first, usage = simulated_usage([call(1000, 50), second], RULES)
 
-    assert first == Usage(fresh=50, written=1000)
-    assert (usage.cached, usage.written) == (cached, written)
+    assert first == Usage(uncached_input=50, cache_write_5m=1000)
+    assert (usage.cached, usage.cache_write_5m) == (cached, written)
 
 
 def test_what_is_short_is_not_cached() -> None:
     """A prefix below the minimum is neither written nor read."""
-    assert [usage.fresh for usage in simulated_usage([call(511, 50), call(511, 50, at=10)], RULES)] == [561, 561]
+    assert [usage.uncached_input for usage in simulated_usage([call(511, 50), call(511, 50, at=10)], RULES)] == [
+        561,
+        561,
+    ]
 
 
 def test_an_hour_lasts_an_hour_and_reads_renew_minutes() -> None:
     """What is written for an hour is counted apart; what is read every four minutes stays."""
-    first, second = simulated_usage([call(1000, 50, hour=True), call(1000, 50, at=3000)], RULES)
+    first, second = simulated_usage([call(1000, 50, long_ttl=True), call(1000, 50, at=3000)], RULES)
     often = simulated_usage([call(1000, 50, at=240 * n) for n in range(9)], RULES)
 
-    assert (first.written, first.written_hour, second.cached) == (0, 1000, 1000)
+    assert (first.cache_write_5m, first.cache_write_1h, second.cached) == (0, 1000, 1000)
     assert [usage.cached for usage in often] == [0, *[1000] * 8]
 
 
@@ -212,14 +215,18 @@ def series(draw: st.DrawFn) -> list[Call]:
 def test_the_count_is_that_of_a_server(calls: list[Call]) -> None:
     """A cache that follows the documented rules block by block, and knows nothing of families, counts the same, and
     every token is counted once."""
-    cache = messages_cache.Cache(calls[0].least)
+    cache = messages_cache.Cache(calls[0].min_cacheable_tokens)
     for one, usage in zip(calls, simulated_usage(calls, RULES), strict=True):
         *shared, own = [{"type": "text", "text": "x" * int(3.5 * n)} for n in one.blocks]
         for place in one.breakpoints:
             shared[place]["cache_control"] = {"type": "ephemeral"}  # type: ignore[assignment]
         request = {"model": one.family, "messages": [{"role": "user", "content": [*shared, own]}]}
         told = cache.count(request, one.start, one.begun)
-        assert (told.fresh, told.cached, told.written) == (usage.fresh, usage.cached, usage.written)
+        assert (told.uncached_input, told.cached, told.cache_write_5m) == (
+            usage.uncached_input,
+            usage.cached,
+            usage.cache_write_5m,
+        )
         assert usage.input == sum(one.blocks)
 
 
@@ -237,7 +244,7 @@ def test_the_table_is_whole() -> None:
     for model in table.vendors["anthropic"].values():
         assert 0 < model.input < model.output < 1000
         assert 0 < model.read < 1
-        assert model.least >= 512
+        assert model.min_cacheable_tokens >= 512
         assert (model.most_output or 0) < (model.context or 0)
 
 
@@ -245,13 +252,13 @@ def test_the_table_is_whole() -> None:
     ("usage", "dollars"),
     [
         (Usage(), 0.0),
-        (Usage(fresh=1_000_000), 4.0),
+        (Usage(uncached_input=1_000_000), 4.0),
         (Usage(output=1_000_000), 20.0),
         (Usage(cached=1_000_000), 0.2),
-        (Usage(written=1_000_000), 5.0),
-        (Usage(written_hour=1_000_000), 8.0),
+        (Usage(cache_write_5m=1_000_000), 5.0),
+        (Usage(cache_write_1h=1_000_000), 8.0),
         (Usage(searches=3), 0.03),
-        (Usage(fresh=1000, cached=2000, written=400, written_hour=100, output=300), 0.0132),
+        (Usage(uncached_input=1000, cached=2000, cache_write_5m=400, cache_write_1h=100, output=300), 0.0132),
     ],
 )
 def test_what_a_call_costs(usage: Usage, dollars: float) -> None:
@@ -261,8 +268,8 @@ def test_what_a_call_costs(usage: Usage, dollars: float) -> None:
 
 def test_long_requests_have_their_own_price() -> None:
     """A request of more than so many input tokens, cached or not, is dearer from its first token on."""
-    assert pricing.cost(HAIKU, Usage(fresh=100_000, output=1000)) == pytest.approx(0.0105)
-    assert pricing.cost(HAIKU, Usage(fresh=1, cached=100_000, output=1000)) == pytest.approx(0.0075005)
+    assert pricing.cost(HAIKU, Usage(uncached_input=100_000, output=1000)) == pytest.approx(0.0105)
+    assert pricing.cost(HAIKU, Usage(uncached_input=1, cached=100_000, output=1000)) == pytest.approx(0.0075005)
 
 
 @pytest.mark.parametrize(
@@ -289,7 +296,7 @@ def test_the_unknown_is_unknown(spec: str) -> None:
 )
 def test_some_cost_nothing(spec: str) -> None:
     """A host, a person, a recording and a server of one's own cost nothing."""
-    assert pricing.cost(spec, Usage(fresh=10, output=10, searches=1)) == 0.0
+    assert pricing.cost(spec, Usage(uncached_input=10, output=10, searches=1)) == 0.0
 
 
 LOCAL = "openai:m@http://localhost:8000/v1"
@@ -321,7 +328,7 @@ def test_what_may_be_billed_is_not_free(
         monkeypatch.setenv(name, value)
 
     assert not pricing.free(spec)
-    assert pricing.cost(spec, Usage(fresh=10)) is None
+    assert pricing.cost(spec, Usage(uncached_input=10)) is None
     assert unpriced_seats({"a": (spec,)})
     assert estimate(opened_event(cast={"a": (spec,), "b": ("host",), "judge": ("host",)})).unknown == (spec,)
 

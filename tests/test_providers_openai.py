@@ -66,7 +66,7 @@ def test_a_reply(llmock: LLMock) -> None:
 
     assert "".join(heard) == reply.text == "Tabs, **always**.\n\nEnd."
     assert (reply.model, reply.stop_reason, reply.ended, reply.by, reply.cost) == ("gpt-x", "stop", "whole", SPEC, None)
-    assert reply.usage is not None and reply.usage.fresh > 0 and reply.usage.output > 0
+    assert reply.usage is not None and reply.usage.uncached_input > 0 and reply.usage.output > 0
     assert [one["content"] for one in body["messages"]] == ["Be ? fair.", "A\n\nB"]
     assert [one["role"] for one in body["messages"]] == ["system", "user"]
     assert set(body) == {"model", "messages", "stream", "stream_options"}
@@ -126,7 +126,7 @@ def test_counts() -> None:
     with scripted(chunks(TOLD, usage=usage), chunks(TOLD, usage={"prompt_tokens": "many", "cost": -1})) as server:
         counted, strange = ask(f"openai:x@{server.url}", PLAIN, PLAIN)
 
-    assert counted.usage == Usage(fresh=30, cached=60, output=7)
+    assert counted.usage == Usage(uncached_input=30, cached=60, output=7)
     assert counted.cost == 0.02
     assert (strange.text, strange.usage, strange.cost) == ("Hello.", None, 0.0)
 

@@ -97,7 +97,7 @@ def test_the_toy_is_priced(toy: Callable[..., Any]) -> None:
     """A call costs what the price table says of its vendor, and a cap on costs can be held."""
     reply = toy(200, said("Because."))
 
-    assert (reply.text, reply.usage) == ("Because.", Usage(fresh=3_000, output=500))
+    assert (reply.text, reply.usage) == ("Because.", Usage(uncached_input=3_000, output=500))
     assert reply.cost == pytest.approx(0.004)
     assert unpriced_seats({"a": ("toy:small",)}) == []
     assert len(unpriced_seats({"a": ("toy:large",)})) == 1

@@ -162,7 +162,7 @@ def test_what_is_rehearsed_does_not_hang_on_names(tmp_path: Path, judges: int) -
     verdict = tally.verdict(debate)
 
     assert debate.rejected == {}
-    assert tally.flips(debate) == (0, 3 * judges)
+    assert tally.flipped_votes(debate) == (0, 3 * judges)
     assert verdict is not None and verdict.winner != "no decision"
 
 
@@ -256,7 +256,7 @@ def test_only_who_fits_a_seat_is_named() -> None:
 
 def test_a_recording_costs_nothing(tmp_path: Path) -> None:
     """What a recorded reply cost was paid for once, and is on no later bill."""
-    paid = Speaker(usage=Usage(fresh=1_000), cost=0.5)
+    paid = Speaker(usage=Usage(uncached_input=1_000), cost=0.5)
     with begun(tmp_path / "recorded") as journal:
         first = driven(journal, paid)
     seat = f"replay:{tmp_path / 'recorded'}"
@@ -302,7 +302,7 @@ def held(here: Path, person: StandIn) -> DebateState:
         current = CurrentState(debate)
         seats = casting.make_providers(current)
         [human] = {id(one): one for one in seats.values()}.values()
-        human.person = person
+        human.person_input = person
         try:
             asyncio.run(take_turns(journal, current, seats))
         except Paused:
@@ -365,7 +365,7 @@ def test_what_a_person_costs() -> None:
 
     assert not model_spec.is_called("human")
     assert unpriced_seats(PEOPLE) == []
-    assert told.calls == 1 and told.waits and told.persons
+    assert told.calls == 1 and told.waits and told.has_people
     assert "and what the other seats take" in told.sentence() and told.sentence().endswith(
         "; a person's turns cost nothing"
     )

@@ -23,13 +23,13 @@ class Counts(MemoryCounts):
     def __init__(self) -> None:
         super().__init__()
         self.away = False
-        self.settled: list[float] = []
+        self.charged: list[float] = []
 
-    async def settle(self, debate: str, day: str, cost: float) -> None:
+    async def charge(self, debate_id: str, day: str, cost: float) -> None:
         if self.away:
             raise LimitsUnavailable("limits_database: the database does not answer (TimeoutError).")
-        await super().settle(debate, day, cost)
-        self.settled.append(cost)
+        await super().charge(debate_id, day, cost)
+        self.charged.append(cost)
 
 
 @pytest.fixture
@@ -53,10 +53,10 @@ def test_a_debate_that_is_opened_keeps_its_dollars(paid: SiteRules) -> None:
     opening = Counts()
     with visiting_public(paid, opening) as visitor:
         visitor.started(offer="paid")
-        until(lambda: opening.settled == [0.5])
+        until(lambda: opening.charged == [0.5])
     following = Counts()
     with visiting_public(paid, following):
-        until(lambda: following.settled == [0.5])
+        until(lambda: following.charged == [0.5])
 
 
 def test_limits_that_are_away_learn_it_later(paid: SiteRules, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,7 +68,7 @@ def test_limits_that_are_away_learn_it_later(paid: SiteRules, monkeypatch: pytes
         visitor.started(offer="paid")
         until(lambda: any("does not answer" in line for line in visitor.log))
         counts.away = False
-        until(lambda: counts.settled == [0.5])
+        until(lambda: counts.charged == [0.5])
         counts.away = True
         assert visitor.client.portal is not None
         visitor.client.portal.call(visitor.site._charge, "other", "2030-01-01", 0.1)
@@ -89,4 +89,4 @@ def test_a_debate_that_can_not_be_opened_gives_them_back(paid: SiteRules, monkey
     with visiting_public(paid, counts) as visitor:
         with pytest.raises(OSError, match="Too many open files"):
             visitor.start({"topic": "Should we use tabs?", "offer": "paid", "rounds": "1"})
-        until(lambda: counts.settled == [0.0])
+        until(lambda: counts.charged == [0.0])

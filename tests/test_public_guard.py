@@ -377,10 +377,10 @@ def test_dollars_are_reserved_and_settled(counts: VisitorCounts) -> None:
         assert await counts.admit("1", DAY, {}, 0.6, caps) is None
         assert await counts.admit("2", DAY, {}, 0.6, caps) == DAY_COST
         assert await counts.admit("free", DAY, {}, 0.0, caps) is None
-        await counts.settle("1", DAY, 0.2)
+        await counts.charge("1", DAY, 0.2)
         assert await counts.admit("3", DAY, {}, 0.6, caps) is None
         assert await counts.admit("4", NEXT, {}, 0.8, caps) == ALL_COST
-        await counts.settle("3", DAY, 0.1)
+        await counts.charge("3", DAY, 0.1)
         assert await counts.admit("5", NEXT, {}, 0.8, caps) is None
 
     asyncio.run(run())

@@ -183,9 +183,9 @@ def test_dollars_of_a_debate_that_was_never_opened_are_given_back(
     async def run() -> None:
         assert await counts.admit("never opened", DAY, {}, 0.6, caps) is None
         assert await counts.admit("opened", DAY, {}, 0.6, caps) is None
-        await counts.settle("opened", DAY, 0.6)
+        await counts.charge("opened", DAY, 0.6)
         assert await counts.admit("third", DAY, {}, 0.6, caps) == "max_cost_per_day"
-        await counts.settle("opened in the end", DAY, 0.4)
+        await counts.charge("opened in the end", DAY, 0.4)
         assert await counts.admit("fourth", DAY, {}, 0.1, caps) == "max_cost_per_day"
 
     asyncio.run(run())

@@ -142,7 +142,7 @@ def test_every_shape_has_a_checksum() -> None:
             found = report_files.read_checksum(made(report, ending), ending)
 
             assert found is not None and found.fits, shape
-            assert (found.version, found.lines, found.format_version, found.last_hash) == (
+            assert (found.version, found.lines, found.schema_version, found.last_hash) == (
                 __version__,
                 report.journal.lines,
                 1,

@@ -187,10 +187,13 @@ def test_what_is_announced() -> None:
     """A question is announced with those it is put to, an early end with the phase it follows; nothing else is."""
     debate = fold(played(until="1.challenge.a"))
     asked = QuestionAsked(question=f"{WHY}\n## No", to=("a", "b", "judge"))
-    assert wording.announced(debate, asked) == f"From the floor, to Researcher A, Researcher B and Judge: {WHY} ## No"
-    assert wording.announced(debate, debate.opened) is None
+    assert (
+        wording.user_event_text(debate, asked)
+        == f"From the floor, to Researcher A, Researcher B and Judge: {WHY} ## No"
+    )
+    assert wording.user_event_text(debate, debate.opened) is None
     debate = apply(debate, EndedEarly())
-    assert wording.announced(debate, EndedEarly()) == "Ended early, after Opening Statement of round 1."
+    assert wording.user_event_text(debate, EndedEarly()) == "Ended early, after Opening Statement of round 1."
 
 
 def test_a_question_stands_above_the_turn_that_heard_it() -> None:

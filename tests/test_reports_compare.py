@@ -27,7 +27,7 @@ from debate_orchestrator.reports.compare import (
     Comparison,
     compare,
     grouped,
-    is_swapped,
+    is_mirrored,
     likeness,
     words,
 )
@@ -70,7 +70,7 @@ def compared(*stories: ReportModel) -> Comparison:
 
 
 def runs(*stories: ReportModel) -> list[ComparedRun]:
-    return [ComparedRun(n, f"{n}.jsonl", one, is_swapped(stories[0], one)) for n, one in enumerate(stories, start=1)]
+    return [ComparedRun(n, f"{n}.jsonl", one, is_mirrored(stories[0], one)) for n, one in enumerate(stories, start=1)]
 
 
 KINDS = ("adversarial", "panel", "question", "claim", "conversation", "transcript")

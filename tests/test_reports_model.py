@@ -262,7 +262,7 @@ def test_a_seat_that_takes_no_turn() -> None:
 
 
 SECTION = "## Calls and Cost"
-USAGE = Usage(fresh=1000, cached=20, written=300, written_hour=40, output=5)
+USAGE = Usage(uncached_input=1000, cached=20, cache_write_5m=300, cache_write_1h=40, output=5)
 
 
 def paid(cost: float | None = 0.25, usage: Usage | None = USAGE, **setup: Any) -> list[Event]:

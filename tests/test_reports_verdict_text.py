@@ -9,7 +9,7 @@ import reading
 from core.folding import absent
 from scripted_debates import label, report, rules, scored, section, told
 
-from debate_orchestrator.core.verdict import BallotReading, Vote
+from debate_orchestrator.core.verdict import ParsedBallot, Vote
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.model import summary_line
 
@@ -231,11 +231,11 @@ def names(seat: str) -> str:
 
 def vote(winner: str, mirrored: str | None = None, *, judge: str = "judge-1", **said: str) -> Vote:
     """A judge's vote; mirrored where a second winner is given."""
-    other = None if mirrored is None else BallotReading(winner=mirrored)
+    other = None if mirrored is None else ParsedBallot(winner=mirrored)
     return Vote(
         judge=judge,
         turn="x",
-        original=BallotReading(winner=winner, **said),
+        original=ParsedBallot(winner=winner, **said),
         mirrored=other,
         shown_mirrored=mirrored is not None,
     )

@@ -68,7 +68,7 @@ def test_what_belongs_is_told(run: str, ending: str, tmp_path: Path) -> None:
     entries = kept(tmp_path, RUNS[run]())
     found = told(report(entries, ending), entries, ending)
 
-    assert (found.state, found.remade, found.well) == ("unchanged", "same", True)
+    assert (found.state, found.rerendered, found.ok) == ("unchanged", "same", True)
     assert "belongs to this journal" in found.text and "the same to the byte" in found.text
     assert found.data["head"] == entries[-1].hash and found.data["lines"] == len(entries)
 
@@ -81,7 +81,7 @@ def test_a_debate_judged_again(ending: str, tmp_path: Path) -> None:
 
     assert told(report(new, ending), new, ending).state == "unchanged"
     found = told(report(old, ending), new, ending)
-    assert found.state in ("another", "longer") and not found.well
+    assert found.state in ("another", "longer") and not found.ok
     assert "judged again in this one" in found.text
 
 
@@ -91,7 +91,7 @@ def test_of_an_earlier_state(ending: str, tmp_path: Path) -> None:
     entries = kept(tmp_path, played(rounds=1))
     for n in range(1, len(entries)):
         found = told(report(entries[:n], ending), entries, ending)
-        assert (found.state, found.remade, found.well) == ("earlier", "same", True)
+        assert (found.state, found.rerendered, found.ok) == ("earlier", "same", True)
         assert f"when it had {n} of its {len(entries)} lines" in found.text
 
 
@@ -100,7 +100,7 @@ def test_of_more_lines_than_there_are(tmp_path: Path) -> None:
     entries = kept(tmp_path, played(rounds=1))
     for n in range(1, len(entries)):
         found = told(report(entries), entries[:n])
-        assert (found.state, found.well) == ("longer", False)
+        assert (found.state, found.ok) == ("longer", False)
         assert f"made from {len(entries)} lines" in found.text and "missing at the end" in found.text
 
 
@@ -110,7 +110,7 @@ def test_of_another_journal(tmp_path: Path) -> None:
     again = kept(tmp_path, played(rounds=1, topic="Vim or Emacs?"), "two")
     found = told(report(one), again)
 
-    assert (found.state, found.remade, found.well) == ("another", "not compared", False)
+    assert (found.state, found.rerendered, found.ok) == ("another", "not compared", False)
     assert f"its line {len(one)} does not have the hash" in found.text
 
 
@@ -140,7 +140,7 @@ def test_any_changed_byte_is_told(
     changed = data[:at] + bytes([byte]) + data[at + 1 :]
 
     found = told(changed, short, ending)
-    assert (found.state, found.well) == (("unchanged", True) if changed == data else ("changed", False))
+    assert (found.state, found.ok) == (("unchanged", True) if changed == data else ("changed", False))
 
 
 @pytest.mark.slow
@@ -156,7 +156,7 @@ def test_a_forged_report_is_told(
     forged = with_new_checksum(data[:at] + word.encode() + data[at:], ending)
 
     found = told(forged, short, ending)
-    assert (found.state, found.remade, found.well) == ("contradicts", "different", False)
+    assert (found.state, found.rerendered, found.ok) == ("contradicts", "different", False)
     assert "does not say what the journal says" in found.text
 
 
@@ -181,7 +181,7 @@ def test_a_changed_journal_is_told(data: st.DataObject, tmp_path_factory: pytest
         except Exception as error:  # a journal without its first line is none
             assert isinstance(error, DamagedJournal) or n == 0 or m == 0
             continue
-        assert told(made, entries).well == (changed == lines)
+        assert told(made, entries).ok == (changed == lines)
 
 
 def test_a_journal_that_was_written_anew(tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ def test_another_version_that_tells_it_the_same(ending: str, short: list[Entry])
     data = report_files.by_version(report(short, ending), ending, "0.0.9")
     found = told(data, short, ending)
 
-    assert (found.state, found.remade, found.well) == ("unchanged", "same", True)
+    assert (found.state, found.rerendered, found.ok) == ("unchanged", "same", True)
     assert found.data["version"] == "0.0.9" and data != report(short, ending)
     assert "to the byte" not in found.text and "the same but for the version, which was 0.0.9" in found.text
 
@@ -211,8 +211,8 @@ def test_another_version_that_tells_it_otherwise(ending: str, short: list[Entry]
     for version in ("0.0.9", "9.9.9"):
         found = told(report_files.by_version(data, ending, version), short, ending)
 
-        assert (found.state, found.remade, found.well) == ("other version", "not compared", False)
-        assert found.undecided and "its checksum fits" in found.text
+        assert (found.state, found.rerendered, found.ok) == ("other version", "not compared", False)
+        assert found.inconclusive and "its checksum fits" in found.text
         assert f"names version {version}" in found.text and "Only that version can tell" in found.text
         assert "unchanged" not in found.text
 
@@ -224,8 +224,8 @@ def test_a_version_that_is_later_is_never_well(ending: str, short: list[Entry]) 
     for version in ("9000.0.0", f"{series}.{int(patch) + 1}", f"{series}.{int(patch) + 10}"):
         found = told(report_files.by_version(report(short, ending), ending, version), short, ending)
 
-        assert (found.state, found.remade, found.well) == ("other version", "same", False)
-        assert found.undecided and f"names version {version}" in found.text
+        assert (found.state, found.rerendered, found.ok) == ("other version", "same", False)
+        assert found.inconclusive and f"names version {version}" in found.text
 
 
 @pytest.mark.parametrize("ending", report_files.FILE_TYPES)
@@ -237,7 +237,7 @@ def test_a_form_that_is_not_the_journals_contradicts_it(ending: str, version: st
     changed = data.replace(b"Researcher", b"Debater").replace(*stated)
     found = told(report_files.by_version(changed, ending, version or __version__), short, ending)
 
-    assert (found.state, found.remade, found.well) == ("contradicts", "different", False)
+    assert (found.state, found.rerendered, found.ok) == ("contradicts", "different", False)
     assert "names version 2 of the journal's format, and that is 1" in found.text
 
 
@@ -268,7 +268,7 @@ def test_a_version_has_no_room_for_words(ending: str, version: bytes, short: lis
 
     assert after.startswith(__version__.encode()) and changed != data
     found = told(changed, short, ending)
-    assert (found.state, found.remade, found.well) == ("changed", "not compared", False)
+    assert (found.state, found.rerendered, found.ok) == ("changed", "not compared", False)
 
 
 @pytest.mark.parametrize("place", [b"</title>", b"</h1>", b"<footer>", b"<h2"])
@@ -291,8 +291,8 @@ def test_a_report_without_a_checksum(short: list[Entry]) -> None:
     bare = report_files.without_checksum(report(short), ".md")
     same, other = told(bare, short), told(bare.replace(b"narrow", b"decisive"), short)
 
-    assert (same.state, same.remade, same.well) == ("no checksum", "same", True)
-    assert (other.state, other.remade, other.well) == ("no checksum", "different", False)
+    assert (same.state, same.rerendered, same.ok) == ("no checksum", "same", True)
+    assert (other.state, other.rerendered, other.ok) == ("no checksum", "different", False)
     assert other.data["version"] is None
 
 
@@ -302,7 +302,7 @@ def test_what_only_has_the_name_of_a_report(ending: str, before: str, short: lis
     """A forged one without a checksum and with another beginning is told, and is not well."""
     bare = report_files.without_checksum(report(short, ending), ending)
     found = told(before.encode() + bare.replace(b"narrow", b"decisive"), short, ending)
-    assert (found.state, found.well, found.undecided) == ("not a report", False, False)
+    assert (found.state, found.ok, found.inconclusive) == ("not a report", False, False)
 
 
 def test_a_seal_that_was_cut_short(short: list[Entry]) -> None:

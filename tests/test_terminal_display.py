@@ -25,7 +25,7 @@ def row(text: str, style: str = "") -> Row:
 
 def held(terminal: FakeTerminal, **environment: str) -> Display:
     display = FakeDisplay(terminal, **environment)
-    display.hold()
+    display.acquire()
     return display
 
 
@@ -112,7 +112,7 @@ def test_finished_rows_wait_while_it_is_released(forgotten: bool) -> None:
     assert terminal.raw == sent
     if forgotten:
         display.forget()
-    display.hold()
+    display.acquire()
     assert ("meanwhile" in terminal.text) is not forgotten
 
 
@@ -152,7 +152,7 @@ def test_a_terminal_that_is_closed() -> None:
             raise OSError(5, "closed")
 
     display = Display(Closed(), {"TERM": "xterm"})
-    display.hold()
+    display.acquire()
     display.paint([row("x")], [])
     display.release()
 

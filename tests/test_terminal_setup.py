@@ -475,7 +475,7 @@ def test_no_answer_is_ever_lost(here: Path, typed: list[str]) -> None:
     script._read = watched  # type: ignore[method-assign]
     try:
         conversation.welcome(None, None, None, "", trusting, lambda path, calls: True)
-        conversation.hold()
+        conversation.run()
     except (Quit, Postponed):
         pass
 

@@ -41,7 +41,7 @@ CALLS = 8
 
 
 def batches(held: Tournament, **options: Any) -> Batches:
-    return Batches(held.folder, quiet=0.08, first_poll=0.02, settle=0.05, **options)
+    return Batches(held.folder, quiet=0.08, first_poll=0.02, confirm_seconds=0.05, **options)
 
 
 def ran(held: Tournament, **options: Any) -> TournamentRun:
@@ -83,7 +83,7 @@ def test_a_tournament_runs_in_waves(server: Server) -> None:
     """Every call of every debate is in a batch with those of other debates to the same model, and none is made
     alone."""
     held = contests.tournament(topics=2, rehearse=False)
-    run = contests.ran(held, batches=Batches(held.folder, quiet=0.2, first_poll=0.02, settle=0.05))
+    run = contests.ran(held, batches=Batches(held.folder, quiet=0.2, first_poll=0.02, confirm_seconds=0.05))
     models = [{request["params"]["model"] for request in requests} for requests in server.batches.values()]
 
     assert set(statuses(run)) == {"complete"} and server.requests == []
@@ -102,7 +102,7 @@ def test_the_cost_is_half(server: Server) -> None:
     total = sum(costs_of(fold(events)).total.cost for events in journals(held))
 
     assert [reply.cost for reply in replies] == [(price or 0) / 2 for price in usual]
-    assert replies[0].usage == Usage(fresh=1000, output=100)
+    assert replies[0].usage == Usage(uncached_input=1000, output=100)
     assert sum(standing.cost for standing in run.statuses.values()) == pytest.approx(total)
     assert total == pytest.approx(sum(price or 0 for price in usual) / 2)
 
@@ -143,8 +143,8 @@ def test_calls_of_an_earlier_run_are_not_in_flight(server: Server) -> None:
     stopped(held, server)
     progress, seen = Progress(), list[int]()
 
-    def on_change(debate: ScheduledDebate, debate_status: DebateStatus, event: Event | None) -> None:
-        progress(debate, debate_status, event)
+    def on_change(scheduled: ScheduledDebate, debate_status: DebateStatus, event: Event | None) -> None:
+        progress(scheduled, debate_status, event)
         seen.append(progress.in_flight)
 
     ran(held, on_change=on_change)

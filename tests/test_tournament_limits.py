@@ -131,7 +131,7 @@ class Model(Provider):
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         self.asked.append(brief.turn)
         await self.go_on.wait()
-        return Reply(text="x", brief_digest="", by=self.name, usage=Usage(fresh=1, output=1))
+        return Reply(text="x", brief_digest="", by=self.name, usage=Usage(uncached_input=1, output=1))
 
 
 def made(turn: str) -> Brief:
@@ -196,8 +196,8 @@ def test_a_count_of_tokens_is_believed_as_far_as_it_can_be() -> None:
     limits = Limits(input_tokens=10**9, output_tokens=10**9)
     honest, lying = Limiter(limits, Clock()), Limiter(limits, Clock())
     call = Admission.of("anthropic:claude-opus-5-5", made("one").model_copy(update={"words": 100}))
-    honest.correct(call.surplus(Usage(fresh=2, output=1_000)))
-    lying.correct(call.surplus(Usage(fresh=10**12, output=10**12)))
+    honest.correct(call.surplus(Usage(uncached_input=2, output=1_000)))
+    lying.correct(call.surplus(Usage(uncached_input=10**12, output=10**12)))
 
     def took(limiter: Limiter, name: str) -> float:
         return 10**9 / 60 - limiter.buckets[name].state()[1]

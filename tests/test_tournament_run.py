@@ -72,7 +72,7 @@ def test_a_run_that_was_stopped_goes_on(here: Path) -> None:
     held, whole = contests.tournament("stopped"), contests.tournament("whole")
     stop, seen = asyncio.Event(), list[Event | None]()
 
-    def on_change(debate: ScheduledDebate, debate_status: DebateStatus, event: Event | None) -> None:
+    def on_change(scheduled: ScheduledDebate, debate_status: DebateStatus, event: Event | None) -> None:
         seen.append(event)
         if len(seen) == 60:
             stop.set()

@@ -297,7 +297,7 @@ def test_more_rounds_than_the_format_takes_are_not_judged_unasked(debate: Run) -
     finished = "two.rehearsed.journal.jsonl"
     first = read(finished).events[0]
     assert isinstance(first, Opened)
-    fewest = first.format.rounds.model_copy(update={"most": 1, "maximum_if_insisted": 1, "fewest": 1, "default": 1})
+    fewest = first.format.rounds.model_copy(update={"maximum": 1, "maximum_if_insisted": 1, "fewest": 1, "default": 1})
     more = first.model_copy(update={"format": first.format.model_copy(update={"rounds": fewest})})
     with JournalWriter.create("long.journal.jsonl", more) as journal:
         for event in read(finished).events[1:]:

@@ -202,7 +202,7 @@ def test_a_mistake_while_a_reply_is_read_loses_none(
         raise ZeroDivisionError
 
     monkeypatch.setattr("debate_orchestrator.prompting.replies.parse_reply", fail)
-    speaker = Speaker(lambda brief: said, cost=0.5, usage=Usage(fresh=1_000, output=2_000))
+    speaker = Speaker(lambda brief: said, cost=0.5, usage=Usage(uncached_input=1_000, output=2_000))
     speaker.name = "anthropic:claude-opus-5-5"
     first = debates.opened_event(rounds=1)
     with JournalWriter.create(tmp_path / "j", first) as journal, pytest.raises(ZeroDivisionError):

@@ -18,7 +18,7 @@ from debate_orchestrator.util import threads
 from debate_orchestrator.web import runs as web_runs
 from debate_orchestrator.web.renderings import THIS_USER, Renderings
 from debate_orchestrator.web.runs import Run as WebRun
-from debate_orchestrator.web.runs import Runs, written_here
+from debate_orchestrator.web.runs import Runs, consent_already_given
 
 
 def reporting(monkeypatch: pytest.MonkeyPatch, begun: threading.Event, go: threading.Event) -> list[str]:
@@ -59,7 +59,7 @@ def test_a_report_that_is_being_written_when_the_server_ends(
 
     async def served() -> None:
         runs = Runs(remembered=False)
-        run = runs.start("r.journal.jsonl", written_here)
+        run = runs.start("r.journal.jsonl", consent_already_given)
         while not begun.is_set():
             await asyncio.sleep(0.01)
         await ending(runs, run, go)

@@ -163,13 +163,13 @@ def test_a_journal_that_is_opened_holds_up_nothing(here: Path, monkeypatch: pyte
 
     async def asked() -> None:
         served = runs.Runs(remembered=False)
-        run = served.start("x.journal.jsonl", runs.written_here)
+        run = served.start("x.journal.jsonl", runs.consent_already_given)
         async with asyncio.timeout(60):
             while not begun_.is_set():
                 await asyncio.sleep(0.01)
             question = asyncio.ensure_future(served.record(run.path, lambda debate: audience_question(debate, "Why?")))
             await asyncio.sleep(0.05)
-            assert not question.done() and run.debate is None
+            assert not question.done() and run.open_debate is None
             gate.set()
             await question
             assert run.current is not None and [one.question for one in run.current.state.questions] == ["Why?"]
@@ -197,7 +197,7 @@ def test_a_server_that_ends_while_a_journal_is_opened_lets_it_go(here: Path, mon
 
     async def ended() -> None:
         served = runs.Runs(remembered=False)
-        served.start("x.journal.jsonl", runs.written_here)
+        served.start("x.journal.jsonl", runs.consent_already_given)
         async with asyncio.timeout(60):
             while not begun_.is_set():
                 await asyncio.sleep(0.01)
@@ -210,4 +210,4 @@ def test_a_server_that_ends_while_a_journal_is_opened_lets_it_go(here: Path, mon
     monkeypatch.setattr(runs, "continue_debate", slow)
     asyncio.run(ended())
     assert len(read_journal("x.journal.jsonl").events) == 1
-    real("x.journal.jsonl", runs.written_here).journal.close()
+    real("x.journal.jsonl", runs.consent_already_given).journal.close()

@@ -36,7 +36,7 @@ from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.errors import BadJournal, JournalWriteError
 from debate_orchestrator.web import connections, log
 from debate_orchestrator.web.public.visitors import public_reasons
-from debate_orchestrator.web.runs import Run, Runs, error_sentences, written_here
+from debate_orchestrator.web.runs import Run, Runs, consent_already_given, error_sentences
 
 J = "r.journal.jsonl"
 LOST = "Lost: 1.opening.a: its reply"
@@ -71,7 +71,7 @@ async def until(happened: Callable[[], object]) -> None:
 
 def run_of(told: list[str], explain: Callable[[Exception], list[str]]) -> tuple[Runs, Run]:
     runs = Runs(explain, told.append, remembered=False)
-    return runs, runs.start(J, written_here)
+    return runs, runs.start(J, consent_already_given)
 
 
 @pytest.mark.parametrize("explain", [error_sentences, public_reasons])

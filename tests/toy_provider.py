@@ -45,7 +45,7 @@ class Toy(Provider):
         if len(text) > LIMITS.answer:
             raise call_errors.oversized(self.name, f"more than {LIMITS.answer:,} characters")
         on_text(text)
-        usage = Usage(fresh=sent, output=received)
+        usage = Usage(uncached_input=sent, output=received)
         return Reply(text=text, brief_digest="", by=self.name, usage=usage, cost=pricing.cost(self.name, usage))
 
     def _post(self, brief: Brief) -> dict[str, Any]:

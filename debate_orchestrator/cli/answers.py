@@ -57,7 +57,7 @@ def _answers_of(debate: DebateState, output: str) -> dict[str, Any]:
     answers = opened.settings.model_dump(mode="json")
     answers |= {"output": output, "format": format_name(opened.format)}
     answers["context"] = [os.path.basename(file.name) for file in opened.context]
-    answers["insist"] = opened.settings.rounds > opened.format.rounds.most
+    answers["insist"] = opened.settings.rounds > opened.format.rounds.maximum
     answers["one_agent"] = any(note.note == "one agent" for note in debate.notes)
     answers["cast"] = {seat: list(models) if len(models) > 1 else models[0] for seat, models in cast.items()}
     if not cast:

@@ -278,10 +278,10 @@ def cap(text: str) -> float | None:
 
 
 def cap_change(
-    text: str | None, state: DebateState, cast: Mapping[str, tuple[str, ...]]
+    text: str | None, debate: DebateState, cast: Mapping[str, tuple[str, ...]]
 ) -> tuple[list[Event], list[str]]:
     """The event that gives a debate the cap of --max-cost, if that is another one, and a problem if the cap, old or
     new, can't be held with this cast. Raises BadSettings if the text is no cap."""
-    max_cost = state.max_cost if text is None else cap(text)
-    changed: list[Event] = [] if max_cost == state.max_cost else [BudgetChanged(max_cost=max_cost)]
+    max_cost = debate.max_cost if text is None else cap(text)
+    changed: list[Event] = [] if max_cost == debate.max_cost else [BudgetChanged(max_cost=max_cost)]
     return changed, [] if max_cost is None else budget.unpriced_seats(cast)

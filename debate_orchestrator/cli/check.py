@@ -63,10 +63,10 @@ def run(arguments: argparse.Namespace) -> int:
         if others and not arguments.given:
             reports_again = f"Give {and_joined(others)} another name. Then {reports_again}"
         next_step(waits if facts["due"] else again or reports_again)
-    if not all(report.well or report.undecided for report in checked):
+    if not all(report.ok or report.inconclusive for report in checked):
         return 2
     left = facts["due"] or schedule.asked_again(debate)
-    return 3 if left or contents.torn or not all(report.well for report in checked) else 0
+    return 3 if left or contents.torn or not all(report.ok for report in checked) else 0
 
 
 def _facts(path: str, contents: JournalContents, debate: DebateState) -> dict[str, Any]:

@@ -142,34 +142,34 @@ def new_debate(
             opening.close()  # where the interrupt came before it began
     if not created:
         raise Interrupted("no debate was opened, and nothing is saved.", unsaved.lost) from None
-    with _saying_what_is_saved(created[0]) as debate:
+    with _saying_what_is_saved(created[0]) as opened:
         if interrupted is not None:
             raise interrupted
-        yield debate
+        yield opened
 
 
 @contextmanager
-def existing_debate(path: str, changes: PlanChanges = lambda state: [], *, trusted: bool) -> Iterator[OpenDebate]:
+def existing_debate(path: str, changes: PlanChanges = lambda debate: [], *, trusted: bool) -> Iterator[OpenDebate]:
     """Continues the debate of a journal with the user's consent, as `continue_debate`. What the changes bring is
     remembered as agreed to."""
 
     def consented(journal: JournalWriter, risks: Sequence[Risk]) -> None:
         agree(origin_of_journal(journal), risks, trusted=trusted)
 
-    with _saying_what_is_saved(continue_debate(path, consented, changes)) as debate:
-        if debate.state.due:
-            remember(origin_of_journal(debate.journal), risks_module.of_debate(debate.state.opened, debate.state.cast))
-        yield debate
+    with _saying_what_is_saved(continue_debate(path, consented, changes)) as opened:
+        if opened.state.due:
+            remember(origin_of_journal(opened.journal), risks_module.of_debate(opened.state.opened, opened.state.cast))
+        yield opened
 
 
 @contextmanager
-def _saying_what_is_saved(debate: OpenDebate) -> Iterator[OpenDebate]:
+def _saying_what_is_saved(opened: OpenDebate) -> Iterator[OpenDebate]:
     """Holds a debate open; an interrupt meanwhile says what is saved and how to continue."""
-    with debate:
+    with opened:
         try:
-            yield debate
+            yield opened
         except KeyboardInterrupt as interrupt:
-            raise Interrupted(debate.saved, getattr(interrupt, "lost", 0)) from None
+            raise Interrupted(opened.saved, getattr(interrupt, "lost", 0)) from None
 
 
 def has_agreed(path: str, risks: Sequence[Risk]) -> bool:

@@ -49,8 +49,10 @@ class Controls:
     """What the keys and interrupts do to a debate that runs. A pause lets the replies under way come in and starts no
     call; the debate can then continue, or be left as it is: everything is in the journal either way."""
 
-    def __init__(self, debate: OpenDebate, live: Live | None, on_event: OnEvent, person: TerminalPeople | None = None):
-        self._open, self._live, self._person = debate, live, person
+    def __init__(
+        self, opened: OpenDebate, live: Live | None, on_event: OnEvent, person_input: TerminalPeople | None = None
+    ):
+        self._open, self._live, self._person_input = opened, live, person_input
         self._message: Callable[[str], None] = live.message if live else print_status
         self._tell = on_event
         self.stop, self._resumed = asyncio.Event(), asyncio.Event()
@@ -77,8 +79,8 @@ class Controls:
     def begin(self, session: TerminalControl | None) -> None:
         """Takes keys from a session with the terminal, if there is one, and lets the person be asked in it."""
         self._session, self._reads_keys = session, session is not None and session.reads_keys
-        if self._person is not None:
-            self._tell = self._person.begin_watching(self.quit, session, self._tell)
+        if self._person_input is not None:
+            self._tell = self._person_input.begin_watching(self.quit, session, self._tell)
         self.show_status()
         self._offer_issues(shown=False)
 
@@ -125,10 +127,10 @@ class Controls:
 
     def _put_question(self, question: str, to: tuple[str, ...]) -> None:
         """Puts the question to those who still have a turn; the last turn of some may have begun meanwhile."""
-        left = tuple(seat for seat in to if seat in schedule.hearers(self._debate))
-        if left:
+        hearers = tuple(seat for seat in to if seat in schedule.hearers(self._debate))
+        if hearers:
             try:
-                self._record(audience_question(self._debate, question, left))
+                self._record(audience_question(self._debate, question, hearers))
             except DebateError as error:
                 self._message(str(error))
         elif to:
@@ -218,8 +220,8 @@ class Controls:
         self.user_quit = True
         self.stop.set()
         self._resumed.set()
-        if self._person is not None:
-            self._person.quit()
+        if self._person_input is not None:
+            self._person_input.quit()
         if not self._paused and not (self._live and self._live.has_status):
             self._message(STOPPING)
         self.show_status()
@@ -227,7 +229,7 @@ class Controls:
     def interrupt(self) -> None:
         """Handles Ctrl-C: quits, and gives up what waits for room on the disk; a second one cancels the calls under
         way. While a person's editor is open, Ctrl-C is for the editor."""
-        if self._person is not None and self._person.elsewhere:
+        if self._person_input is not None and self._person_input.elsewhere:
             return
         self.unsaved.give_up()
         if self.user_quit and self._task is not None:
@@ -241,8 +243,8 @@ class Controls:
         self.user_quit = True
         self.stop.set()
         self._resumed.set()
-        if self._person is not None:
-            self._person.quit()
+        if self._person_input is not None:
+            self._person_input.quit()
         if self._task is not None:
             loop = asyncio.get_running_loop()
             for seconds in _CANCELLED_AFTER:
@@ -324,12 +326,12 @@ def watch(debate: DebateState, stream: TextIO, *, money: bool = True) -> Screen 
 
 @asynccontextmanager
 async def controlled(
-    debate: OpenDebate, screen: Screen | None, on_event: OnEvent, person: TerminalPeople | None
+    opened: OpenDebate, screen: Screen | None, on_event: OnEvent, person_input: TerminalPeople | None
 ) -> AsyncIterator[Controls]:
     """The keys and interrupts of a debate, for as long as the block drives it. The first interrupt waits for the
     replies under way, since they are paid for; the second one, SIGTERM or SIGHUP leaves them. Raises Interrupted if
     work is left then."""
-    controls = Controls(debate, None if screen is None else screen.live, on_event, person)
+    controls = Controls(opened, None if screen is None else screen.live, on_event, person_input)
     holding: AbstractAsyncContextManager[TerminalControl | None] = (
         nullcontext() if screen is None else screen.session(controls.press)
     )
@@ -345,5 +347,5 @@ async def controlled(
             raise
         for problem in error.problems:
             print_status(problem)
-    if controls.user_quit and not debate.state.complete:
+    if controls.user_quit and not opened.state.complete:
         raise Interrupted(lost=controls.unsaved.lost)

@@ -76,7 +76,7 @@ def _converse(arguments: argparse.Namespace) -> int:
             conversation.welcome(
                 arguments.answers, arguments.format, arguments.moderator, topic, agree, consent.has_agreed
             )
-            settings = conversation.hold()
+            settings = conversation.run()
     except (Postponed, Quit, KeyboardInterrupt, EOFError) as error:
         consent.remember_answers(conversation.kept.path, conversation.state.given, calls=conversation.calls())
         _tell_kept(conversation.kept, rehearse=arguments.rehearse)

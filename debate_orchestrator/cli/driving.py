@@ -57,75 +57,75 @@ def is_quiet(arguments: argparse.Namespace) -> bool:
     return is_silent(arguments) or bool(arguments.json)
 
 
-def drive_to_report(debate: OpenDebate, arguments: argparse.Namespace, estimate_text: str = "") -> int:
+def drive_to_report(opened: OpenDebate, arguments: argparse.Namespace, estimate_text: str = "") -> int:
     """Takes every turn that is due, writes the reports and prints the outcome. Returns the exit code: 3 if a part is
     missing that `resume` can still get, such as the decision brief.
 
     `arguments` are those of `flags.add_progress`, `flags.add_permissions` and `--json`. In a rehearsal, `estimate_text`
     says what the debate would take with models. Raises ExternalError with the command that resumes, and Paused if
     turns are left that only an agent host can take."""
-    files, quiet = debate.files, is_quiet(arguments)
-    if debate.state.due:
-        _take_turns(debate, arguments, estimate_text)
+    files, quiet = opened.files, is_quiet(arguments)
+    if opened.state.due:
+        _take_turns(opened, arguments, estimate_text)
     elif not quiet:
         print_status(finished(files.journal))
-    written = write_reports(debate)
-    code = 3 if schedule.asked_again(debate.state) else 0
+    written = write_reports(opened)
+    code = 3 if schedule.asked_again(opened.state) else 0
     if arguments.json:
         paths = {"journal": files.journal, "report": files.report, "page": written.page, "summary": written.summary}
-        print_json({"status": "done", **outcome(debate.state), **paths})
+        print_json({"status": "done", **outcome(opened.state), **paths})
         return code
-    if not quiet and (spending := spending_line(debate.state)):
+    if not quiet and (spending := spending_line(opened.state)):
         print_status(spending)
     tell_reports(written, quiet=quiet)
-    rehearsal = model_spec.is_rehearsal(debate.state.cast) or getattr(arguments, "rehearse", False)
+    rehearsal = model_spec.is_rehearsal(opened.state.cast) or getattr(arguments, "rehearse", False)
     if written.page and not quiet and not rehearsal:
         next_step(f"open {written.page} in a browser.")
     return code
 
 
-def _take_turns(debate: OpenDebate, arguments: argparse.Namespace, estimate_text: str) -> None:
+def _take_turns(opened: OpenDebate, arguments: argparse.Namespace, estimate_text: str) -> None:
     """Takes every turn that can be taken from here. An error is raised with what is saved and how to continue."""
     if not is_silent(arguments):
-        tell_estimate(debate, estimate_text)
+        tell_estimate(opened, estimate_text)
     try:
-        coroutines.run(_drive(debate, arguments))
+        coroutines.run(_drive(opened, arguments))
     except ExternalError as error:
-        raise debate.with_saved(error) from error
+        raise opened.with_saved(error) from error
 
 
-def tell_estimate(debate: OpenDebate, estimate_text: str = "") -> None:
+def tell_estimate(opened: OpenDebate, estimate_text: str = "") -> None:
     """Prints on stderr what the turns that are left are expected to take. Every verb does so before its first call,
     since a file from elsewhere may name dear models, many judges and much context. `estimate_text` is that of
     `drive_to_report`."""
-    rehearsal = estimate_text or model_spec.is_rehearsal(debate.state.cast)
-    text = estimate_text or estimate(debate.state.opened, debate.journal.events[1:]).sentence()
+    rehearsal = estimate_text or model_spec.is_rehearsal(opened.state.cast)
+    text = estimate_text or estimate(opened.state.opened, opened.journal.events[1:]).sentence()
     print_status(f"No model is called. With models it would take {text}." if rehearsal else text)
 
 
-async def _drive(debate: OpenDebate, arguments: argparse.Namespace) -> None:
+async def _drive(opened: OpenDebate, arguments: argparse.Namespace) -> None:
     """Drives the debate, with the live view and its keys at a terminal, and lines of text elsewhere."""
-    quiet, state, files = is_quiet(arguments), debate.state, debate.files
-    screen = None if quiet else watch(state, sys.stderr)
+    quiet, debate, files = is_quiet(arguments), opened.state, opened.files
+    screen = None if quiet else watch(debate, sys.stderr)
     on_event: OnEvent = print_event if arguments.events else ignore
-    for event in debate.journal.events if arguments.events else ():  # a program is told of those before, too
-        print_event(state, event)
+    for event in opened.journal.events if arguments.events else ():  # a program is told of those before, too
+        print_event(debate, event)
     on_text: OnText | None = None
     if screen is not None:
         on_event, on_text = screen.live.on_event, screen.live.on_text
     elif not quiet:
-        lines = ProgressLines(state)
+        lines = ProgressLines(debate)
         on_event, on_text = lines, lines.on_text
-    rehearses = any(map(model_spec.is_stand_in, model_spec.specs_of(state.cast)))
+    rehearses = any(map(model_spec.is_stand_in, model_spec.specs_of(debate.cast)))
     folder = TurnsFolder(files.turns, screen.live.message if screen else print_status)
-    person = person_here(state.cast, files.drafts)
-    async with controlled(debate, screen, on_event, person) as controls:
+    person_input = person_here(debate.cast, files.drafts)
+    async with controlled(opened, screen, on_event, person_input) as controls:
         await drive(
-            debate,
-            seat_providers(debate, flags.permitted(arguments), person, controls.on_event),
+            opened,
+            seat_providers(opened, flags.permitted(arguments), person_input, controls.on_event),
             on_event=controls.on_event,
             on_text=on_text,
-            on_brief=BriefFiles(folder, debate.journal) if rehearses else None,
+            on_brief=BriefFiles(folder, opened.journal) if rehearses else None,
             stop=controls.stop,
             paused=controls.paused,
             unsaved=controls.unsaved,
@@ -155,15 +155,15 @@ class WrittenReports(NamedTuple):
     """The path of the HTML report; None if something else is in its place."""
 
 
-def write_reports(debate: OpenDebate) -> WrittenReports:
+def write_reports(opened: OpenDebate) -> WrittenReports:
     """Writes the report and its page. If the page can't be written, that is printed as an error; the debate has ended
     all the same. Raises Paused if turns are left that only an agent host can take."""
-    report, problems = finish(debate, print_status)
+    report, problems = finish(opened, print_status)
     print_problems(problems)
     behind = report.verdict is not None and report.verdict.behind
-    again = wording.asking_again(debate.state, debate.files.journal)
-    summary = f"{summary_line(report, debate.files.report)} {again}".rstrip()
-    return WrittenReports(summary, wording.BEHIND if behind else "", None if problems else debate.files.page)
+    again = wording.asking_again(opened.state, opened.files.journal)
+    summary = f"{summary_line(report, opened.files.report)} {again}".rstrip()
+    return WrittenReports(summary, wording.BEHIND if behind else "", None if problems else opened.files.page)
 
 
 def tell_reports(written: WrittenReports, *, quiet: bool = False) -> None:
@@ -185,14 +185,14 @@ def events_problems(cast: Mapping[str, tuple[str, ...]], arguments: argparse.Nam
     ]
 
 
-def outcome(state: DebateState) -> dict[str, Any]:
+def outcome(debate: DebateState) -> dict[str, Any]:
     """The decision and the costs, as JSON. A value is null if the format does not have it, or if only stand-ins judged.
     For a rehearsal, `estimate` says in words what the real debate would take."""
-    verdict = None if only_stand_ins_judged(state) else tally.verdict(state)
-    total = costs_of(state).total
+    verdict = None if only_stand_ins_judged(debate) else tally.verdict(debate)
+    total = costs_of(debate).total
     label = wording.label_of(verdict) if verdict else None
     scored = verdict is not None and (label is not None or not wording.is_labelled(verdict.panel))
-    changed, mirrored = tally.flips(state)
+    flipped, mirrored = tally.flipped_votes(debate)
     return {
         "winner": verdict.winner if verdict else None,
         "strength": verdict.strength if verdict else None,
@@ -200,20 +200,20 @@ def outcome(state: DebateState) -> dict[str, Any]:
         "score": float(verdict.score) if verdict and scored and verdict.score is not None else None,
         "probability": float(verdict.probability) if verdict and verdict.probability is not None else None,
         "votes": verdict.vote_counts if verdict else None,
-        "flips": {"changed": changed, "of": mirrored} if mirrored else None,
-        "blind": _blind(state, verdict),
-        "scores": {result.round: _points(result.scores) for result in tally.results(state) if result.scores},
-        "totals": _points(tally.totals(state)) if any(result.scores for result in tally.scored(state)) else None,
-        "missing": [wording.unwritten(state, turn) for turn in schedule.unwritten(state)],
+        "flips": {"changed": flipped, "of": mirrored} if mirrored else None,
+        "blind": _pre_debate_votes(debate, verdict),
+        "scores": {result.round: _points(result.scores) for result in tally.results(debate) if result.scores},
+        "totals": _points(tally.totals(debate)) if any(result.scores for result in tally.scored(debate)) else None,
+        "missing": [wording.unwritten(debate, turn) for turn in schedule.unwritten(debate)],
         "cost": {"usd": total.cost, "calls": total.calls, "of_unknown_price": total.unknown},
-        "rehearsed": any(map(model_spec.is_stand_in, model_spec.specs_of(state.cast))),
-        "estimate": next((note.detail for note in state.notes if note.note == "estimate"), None),
+        "rehearsed": any(map(model_spec.is_stand_in, model_spec.specs_of(debate.cast))),
+        "estimate": next((note.detail for note in debate.notes if note.note == "estimate"), None),
     }
 
 
-def _blind(state: DebateState, verdict: Verdict | None) -> dict[str, Any] | None:
+def _pre_debate_votes(debate: DebateState, verdict: Verdict | None) -> dict[str, Any] | None:
     """The votes before the first word, and what each side gained after them."""
-    if not (votes := tally.blind_votes(state)):
+    if not (votes := tally.pre_debate_votes(debate)):
         return None
     return {
         "votes": wording.votes_by_winner(votes),

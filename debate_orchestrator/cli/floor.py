@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({**status(debate, arguments.journal), "to": list(asked.to), "briefs_put_before": before})
         return 0
-    say(wording.announced(debate, asked) or "")
+    say(wording.user_event_text(debate, asked) or "")
     if before:
         say(f"These turns were briefed before the question and will not see it: {', '.join(before)}.")
     say(f"Go on with `{wording.next_command(debate, arguments.journal)}`.")

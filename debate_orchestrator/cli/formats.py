@@ -125,9 +125,9 @@ def _print_agenda(stages: list[tuple[str, str, list[str]]]) -> None:
 def _rules(format: Format) -> Iterator[str]:
     """How many rounds there may be, how judges vote, and what wins."""
     limits = format.rounds
-    long = f", to {limits.maximum_if_insisted} with --insist" if limits.maximum_if_insisted > limits.most else ""
-    several = f"Rounds: {limits.default} by default, 1 to {limits.most}{long}."
-    yield several if limits.most > 1 else "Rounds: one."
+    long = f", to {limits.maximum_if_insisted} with --insist" if limits.maximum_if_insisted > limits.maximum else ""
+    several = f"Rounds: {limits.default} by default, 1 to {limits.maximum}{long}."
+    yield several if limits.maximum > 1 else "Rounds: one."
     if JUDGE not in format.seats:
         yield "It has no judge; `debate judge` judges what was said, separately."
         return

@@ -34,17 +34,17 @@ def run(arguments: argparse.Namespace) -> int:
     if takes := start.estimate_before_positions(settings):
         print_status(takes)
     opening = start.opened_with_positions(settings, print_status, permissions)
-    with new_debate(opening, files, lambda opened: start.notes_after_opened(settings)) as debate:
-        settings = start.with_positions_of(settings, debate.state.opened)
+    with new_debate(opening, files, lambda opened: start.notes_after_opened(settings)) as opened:
+        settings = start.with_positions_of(settings, opened.state.opened)
         setup = setup_lines(arguments, settings, files)
 
-        def before_calls(debate: OpenDebate) -> None:
+        def before_calls(opened: OpenDebate) -> None:
             print_status(cast_line(settings))
-            tell_estimate(debate)
+            tell_estimate(opened)
 
         if not arguments.json:
             for line in setup:
                 say(line)
         folder = TurnsFolder(files.turns, print_status)
-        result = Stepper(debate, folder, permissions, before_calls, begun=True).step({})
-        return print_step(result, debate, arguments, setup if arguments.json else ())
+        result = Stepper(opened, folder, permissions, before_calls, begun=True).step({})
+        return print_step(result, opened, arguments, setup if arguments.json else ())

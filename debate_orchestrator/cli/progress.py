@@ -35,33 +35,33 @@ class ProgressLines:
     """Prints what happens as text; announcements that were printed before the debate paused are left out. Every minute
     it says what a slow turn is doing: a laptop takes minutes to read a long prompt."""
 
-    def __init__(self, state: DebateState):
+    def __init__(self, debate: DebateState):
         self._announcer = Announcer()
-        if state.replies:
-            self._announcer.new(state)
+        if debate.replies:
+            self._announcer.new(debate)
         self._started: dict[str, float] = {}
         self._heard: dict[str, int] = {}
         """Turn under way to the words of its answer, once that has begun."""
         self._reports: dict[str, asyncio.TimerHandle] = {}
 
-    def __call__(self, state: DebateState, event: Event) -> None:
+    def __call__(self, debate: DebateState, event: Event) -> None:
         lines = []
         if isinstance(event, CallFailed | Rejected) and not _rejected_in_earlier_debate(event):
-            lines.append(_problem_line(state, event))
+            lines.append(_problem_line(debate, event))
         if isinstance(event, BriefSent):
             self._started.setdefault(event.turn, time.monotonic())
-            self._report_later(state, event.turn, FIRST_REPORT)
+            self._report_later(debate, event.turn, FIRST_REPORT)
         if isinstance(event, ReplyEvent | CallFailed):
             self._heard.pop(event.turn, None)
             if (report := self._reports.pop(event.turn, None)) is not None:
                 report.cancel()
         if isinstance(event, ReplyEvent) and not isinstance(event, Rejected):
             seconds = time.monotonic() - self._started.get(event.turn, time.monotonic())
-            text = speech_rules.without_private_working(state, event.reply.text)
-            lines.append(f"  {event.turn}: {_size(text, event.reply, seconds, costs_of(state).total.cost)}")
-        if line := wording.announced(state, event):
+            text = speech_rules.without_private_working(debate, event.reply.text)
+            lines.append(f"  {event.turn}: {_size(text, event.reply, seconds, costs_of(debate).total.cost)}")
+        if line := wording.user_event_text(debate, event):
             lines.append(line)
-        lines += [line.shown_alone(state) for line in self._announcer.new(state)]
+        lines += [line.shown_alone(debate) for line in self._announcer.new(debate)]
         with suppress(OSError):  # stderr was closed; the debate continues
             for line in lines:
                 print_status(line)
@@ -70,25 +70,25 @@ class ProgressLines:
         """A piece of an answer has come; an empty one says that the answer has begun."""
         self._heard[turn.id] = self._heard.get(turn.id, 0) + sum(map(str.isspace, piece))
 
-    def _report_later(self, state: DebateState, turn_id: str, seconds: float) -> None:
+    def _report_later(self, debate: DebateState, turn_id: str, seconds: float) -> None:
         with suppress(RuntimeError):  # no loop runs: the event is not of a call
             loop = asyncio.get_running_loop()
-            self._reports[turn_id] = loop.call_later(seconds, self._report, state, turn_id)
+            self._reports[turn_id] = loop.call_later(seconds, self._report, debate, turn_id)
 
-    def _report(self, state: DebateState, turn_id: str) -> None:
+    def _report(self, debate: DebateState, turn_id: str) -> None:
         """Prints what a turn that takes long is doing."""
         seconds = time.monotonic() - self._started[turn_id]
         if (words := self._heard.get(turn_id)) is not None:
             doing = f"writing, about {words:,} words so far" if words else "thinking"
         else:
-            reads = registry.api_of(spec_in(state, schedule.turn(state, turn_id).seat))
+            reads = registry.api_of(spec_in(debate, schedule.turn(debate, turn_id).seat))
             doing = "reading the prompt" if reads else "no word yet"
         with suppress(OSError):
             print_status(f"  {turn_id}: {doing}, {seconds:.0f} s")
-        self._report_later(state, turn_id, NEXT_REPORTS)
+        self._report_later(debate, turn_id, NEXT_REPORTS)
 
 
-def print_event(state: DebateState, event: Event) -> None:
+def print_event(debate: DebateState, event: Event) -> None:
     print_json_line({"event": event.model_dump(mode="json")})
 
 
@@ -98,17 +98,17 @@ class BriefFiles:
     def __init__(self, folder: TurnsFolder, journal: JournalWriter):
         self._folder, self._journal = folder, journal
 
-    def __call__(self, state: DebateState, turn: Turn, brief: Brief) -> None:
+    def __call__(self, debate: DebateState, turn: Turn, brief: Brief) -> None:
         turn_files = self._folder.turn_files(turn.id, brief.wants)
         name = os.path.basename(turn_files.reply)
         self._folder.write_brief(
-            turn_files, brief_file(brief, state, turn, name), earlier_briefs(self._journal.events, turn, name)
+            turn_files, brief_file(brief, debate, turn, name), earlier_briefs(self._journal.events, turn, name)
         )
 
 
-def spending_line(state: DebateState) -> str:
+def spending_line(debate: DebateState) -> str:
     """What the calls have cost, in a line; empty if there were none."""
-    costs = costs_of(state)
+    costs = costs_of(debate)
     total = costs.total
     if not total.calls:
         return ""
@@ -117,12 +117,12 @@ def spending_line(state: DebateState) -> str:
     by_seat = ", ".join(f"{seat} ${cost:.4f}" for seat, cost in known.items())
     priced = [f"{plural(total.calls - total.unknown, 'call')}: ${total.cost:.4f} ({by_seat})"] if known else []
     unknown = [f"{plural(total.unknown, 'call')} of unknown price"] if total.unknown else []
-    written = tokens.written + tokens.written_hour
+    written = tokens.cache_write_5m + tokens.cache_write_1h
     calls = f"{', and '.join([*priced, *unknown])}."
-    if not any((tokens.fresh, tokens.cached, written, tokens.output)):
+    if not any((tokens.uncached_input, tokens.cached, written, tokens.output)):
         return calls
     return (
-        f"{calls} Tokens: {tokens.fresh:,} fresh, "
+        f"{calls} Tokens: {tokens.uncached_input:,} fresh, "
         f"{tokens.cached:,} from cache, {written:,} written to it, {tokens.output:,} output."
     )
 
@@ -132,9 +132,9 @@ def _rejected_in_earlier_debate(event: Rejected | CallFailed) -> bool:
     return isinstance(event, Rejected) and model_spec.kind(event.reply.by) == model_spec.REPLAY
 
 
-def _problem_line(state: DebateState, event: Rejected | CallFailed) -> str:
+def _problem_line(debate: DebateState, event: Rejected | CallFailed) -> str:
     """Why a reply does not count or a call failed. The problem may quote a reply that must stay hidden."""
-    if isinstance(event, Rejected) and rapporteur.is_hidden_advice(state, schedule.turn(state, event.turn)):
+    if isinstance(event, Rejected) and rapporteur.is_hidden_advice(debate, schedule.turn(debate, event.turn)):
         why = "it is not JSON" if "reply is not JSON" in " ".join(event.problems) else "it is not what was asked for"
         return f"  {event.turn}: the reply was rejected: {why}."
     if isinstance(event, Rejected):

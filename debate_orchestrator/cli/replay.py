@@ -133,5 +133,5 @@ def _print_event(debate: DebateState, event: Event) -> None:
             text = transcript_entries.entry(debate, turn).text.strip()
             text = wording.filler_in_place(text) if model_spec.is_stand_in(event.reply.by) else text
             say("", debate.format.heading_of(turn), "", *text.split("\n"), "")
-    if line := wording.announced(debate, event):
+    if line := wording.user_event_text(debate, event):
         say("", line)

@@ -43,45 +43,45 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     arguments.journal = journal_named(arguments.journal, unfinished=is_unfinished)
     with existing_debate(
-        arguments.journal, lambda state: _changes(arguments, state), trusted=arguments.trust
-    ) as debate:
-        return drive_to_report(debate, arguments)
+        arguments.journal, lambda debate: _changes(arguments, debate), trusted=arguments.trust
+    ) as opened:
+        return drive_to_report(opened, arguments)
 
 
-def _changes(arguments: argparse.Namespace, state: DebateState) -> list[Event]:
+def _changes(arguments: argparse.Namespace, debate: DebateState) -> list[Event]:
     """The events that the flags ask for. Raises BadSettings with every problem."""
     models = given_settings(arguments, "cast").get("cast", {})
     if arguments.model:
-        everywhere = filled(state.format, lambda seat: arguments.model)
-        models = {seat: specs for seat, specs in everywhere.items() if seat in state.cast} | models
+        everywhere = filled(debate.format, lambda seat: arguments.model)
+        models = {seat: specs for seat, specs in everywhere.items() if seat in debate.cast} | models
     typed = {seat: tuple(specs) if isinstance(specs, list) else (specs,) for seat, specs in models.items()}
     problems = casting.cast_problems(typed)
-    reopened = schedule.asked_again(state)
-    typed = _in_place_of_failed(state, typed, reopened)
-    cast = {**state.cast, **typed}
-    if typed and state.complete and not reopened:
+    reopened = schedule.asked_again(debate)
+    typed = _in_place_of_failed(debate, typed, reopened)
+    cast = {**debate.cast, **typed}
+    if typed and debate.complete and not reopened:
         problem = f"This debate is complete; a new model for {' and '.join(typed)} would change nothing."
         raise OutOfTurn(problem, hint="`debate judge` to have other judges judge it again")
-    if state.due or reopened:
+    if debate.due or reopened:
         problems += casting.key_problems(cast, flags.permitted(arguments))
         problems += [*start.people_problems(cast, at_terminal(sys.stderr)), *events_problems(cast, arguments)]
-    capped, unpriced = cap_change(arguments.max_cost, state, cast)
+    capped, unpriced = cap_change(arguments.max_cost, debate, cast)
     if problems := problems + unpriced:
         raise BadSettings(problems)
-    retry_for = seconds(given_settings(arguments, "retry_for").get("retry_for", state.retry_for))
-    changes = [*reopening(state), *capped]
-    changes += [] if retry_for == state.retry_for else [RetryForChanged(retry_for=retry_for)]
+    retry_for = seconds(given_settings(arguments, "retry_for").get("retry_for", debate.retry_for))
+    changes = [*reopening(debate), *capped]
+    changes += [] if retry_for == debate.retry_for else [RetryForChanged(retry_for=retry_for)]
     return [*changes, *(Reassigned(seat=seat, who=specs) for seat, specs in typed.items())]
 
 
 def _in_place_of_failed(
-    state: DebateState, typed: dict[str, tuple[str, ...]], reopened: Sequence[Turn]
+    debate: DebateState, typed: dict[str, tuple[str, ...]], reopened: Sequence[Turn]
 ) -> dict[str, tuple[str, ...]]:
     """The same models by seat; one judge that is named for a panel takes the place of those whose replies failed."""
-    panel, named = state.cast.get(JUDGE, ()), typed.get(JUDGE, ())
-    turns = reopened or [turn for turn in state.due if turn.id in state.failed or turn.id in state.rejected]
+    panel, named = debate.cast.get(JUDGE, ()), typed.get(JUDGE, ())
+    turns = reopened or [turn for turn in debate.due if turn.id in debate.failed or turn.id in debate.rejected]
     failed = {turn.seat for turn in turns}
-    if len(named) != 1 or len(panel) < 2 or not failed & {*state.judges}:
+    if len(named) != 1 or len(panel) < 2 or not failed & {*debate.judges}:
         return typed
-    pairs = zip(state.judges, panel, strict=True)
+    pairs = zip(debate.judges, panel, strict=True)
     return typed | {JUDGE: tuple(named[0] if judge in failed else spec for judge, spec in pairs)}

@@ -103,17 +103,17 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
     how = expected = ""
     if rehearse:
         real, how = _real_debate(arguments)
-        settings, deriving = start.without_model(settings)[0], start.deriving_of(real)
+        settings, position_calls = start.without_model(settings)[0], start.position_calls_of(real)
         takes = estimate(start.make_opened(real.model_copy(update={"positions": settings.positions})))
-        expected = takes.model_copy(update={"deriving": deriving}).sentence()
-        how += " A model derives its positions; --position-a and --position-b keep these." if deriving else ""
+        expected = takes.model_copy(update={"position_calls": position_calls}).sentence()
+        how += " A model derives its positions; --position-a and --position-b keep these." if position_calls else ""
     opening = start.opened_with_positions(settings, ignore if quiet else print_status, permissions)
-    with new_debate(opening, files, lambda opened: start.notes_after_opened(settings, expected)) as debate:
-        settings = start.with_positions_of(settings, debate.state.opened)
+    with new_debate(opening, files, lambda opened: start.notes_after_opened(settings, expected)) as opened:
+        settings = start.with_positions_of(settings, opened.state.opened)
         if not quiet:
             for line in (*setup_lines(arguments, settings, files), cast_line(settings)):
                 print_status(line)
-        code = drive_to_report(debate, arguments, expected)
+        code = drive_to_report(opened, arguments, expected)
         if code == 0 and how and not quiet:
             print_status(f"Every brief is in {files.turns}.")
             next_step(how)

@@ -60,21 +60,21 @@ def run(arguments: argparse.Namespace) -> int:
         stepper = None
         if arguments.wait:
             if replies:  # they are saved before the wait, in which the step may be ended
-                with existing_debate(arguments.journal, changes, trusted=arguments.trust) as debate:
-                    stepper = _take(debate, replies, arguments, unsaved)
+                with existing_debate(arguments.journal, changes, trusted=arguments.trust) as opened:
+                    stepper = _take(opened, replies, arguments, unsaved)
                 changes = _no_changes
             wait(arguments.journal, arguments.wait, replies)
-        with existing_debate(arguments.journal, changes, trusted=arguments.trust) as debate:
-            if not (debate.state.due or arguments.json):
-                print_status(finished(debate.files.journal))
+        with existing_debate(arguments.journal, changes, trusted=arguments.trust) as opened:
+            if not (opened.state.due or arguments.json):
+                print_status(finished(opened.files.journal))
             if stepper is None:
-                stepper = _take(debate, replies, arguments, unsaved)
+                stepper = _take(opened, replies, arguments, unsaved)
             else:
-                stepper.reattach(debate)
+                stepper.reattach(opened)
             result = stepper.step({})
-            show = (*_changed_list(debate.state, arguments), *result.show)
+            show = (*_changed_list(opened.state, arguments), *result.show)
             result = result.model_copy(update={"problems": (*problems, *result.problems), "show": show})
-            return print_step(result, debate, arguments)
+            return print_step(result, opened, arguments)
 
 
 @contextmanager
@@ -89,32 +89,32 @@ def _named_if_lost(turns: set[str]) -> Iterator[None]:
         raise
 
 
-def _take(debate: OpenDebate, replies: dict[str, str], arguments: argparse.Namespace, unsaved: set[str]) -> Stepper:
+def _take(opened: OpenDebate, replies: dict[str, str], arguments: argparse.Namespace, unsaved: set[str]) -> Stepper:
     """A step of the debate that has taken the replies; what it saved is taken out of `unsaved`."""
-    folder = TurnsFolder(debate.files.turns, print_status)
+    folder = TurnsFolder(opened.files.turns, print_status)
     try:
-        stepper = Stepper(debate, folder, flags.permitted(arguments), tell_estimate)
+        stepper = Stepper(opened, folder, flags.permitted(arguments), tell_estimate)
         stepper.take(replies, one_agent=arguments.one_agent)
     finally:
-        unsaved.difference_update(debate.state.replies)
+        unsaved.difference_update(opened.state.replies)
     return stepper
 
 
-def _changes(arguments: argparse.Namespace, state: DebateState) -> list[Event]:
+def _changes(arguments: argparse.Namespace, debate: DebateState) -> list[Event]:
     """The changed list of issues and the changed cap. Raises BadSettings if a person has a seat, since a step asks
     nothing, and for a cap that can't be kept."""
-    people = [seat for seat, specs in state.cast.items() if model_spec.HUMAN in specs]
-    if state.due and people:
+    people = [seat for seat, specs in debate.cast.items() if model_spec.HUMAN in specs]
+    if debate.due and people:
         resume = command("resume", arguments.journal)
         host = f"seat the host: `{resume} {' '.join(f'--{seat} host' for seat in people)}`"
         # Beside a host, `resume` at a terminal comes no further than the host's next turn.
-        terminal = "" if host_problem(state.cast) else f"go on at a terminal with `{resume}`, or "
+        terminal = "" if host_problem(debate.cast) else f"go on at a terminal with `{resume}`, or "
         raise BadSettings("cast: a human has a seat, and `debate step` can't ask a person.", hint=terminal + host)
-    changes, problems = cap_change(arguments.max_cost, state, state.cast)
+    changes, problems = cap_change(arguments.max_cost, debate, debate.cast)
     if problems and arguments.max_cost is not None:
         raise BadSettings(problems)
     if arguments.issues:
-        changes.append(changed_issues(in_new_order(current_issues(state), arguments.issues)))
+        changes.append(changed_issues(in_new_order(current_issues(debate), arguments.issues)))
     return changes
 
 
@@ -123,9 +123,9 @@ def _no_changes(_: DebateState) -> list[Event]:
     return []
 
 
-def _changed_list(state: DebateState, arguments: argparse.Namespace) -> list[str]:
+def _changed_list(debate: DebateState, arguments: argparse.Namespace) -> list[str]:
     """The list of issues as it is now, where this step changed it, so that the user sees what was understood."""
-    listed = rapporteur.issue_list(state) if arguments.issues else None
+    listed = rapporteur.issue_list(debate) if arguments.issues else None
     if listed is None:
         return []
     return [ISSUES_CHANGED, *(f"{name}. {one_line(question)}" for name, question in listed.issues.items())]
@@ -154,19 +154,19 @@ def _read_replies(pairs: list[str]) -> tuple[dict[str, str], list[str]]:
     return replies, problems
 
 
-def print_step(result: StepResult, debate: OpenDebate, arguments: argparse.Namespace, setup: Sequence[str] = ()) -> int:
+def print_step(result: StepResult, opened: OpenDebate, arguments: argparse.Namespace, setup: Sequence[str] = ()) -> int:
     """Prints what a step did and the turns that are due, after the lines of the `setup`; writes the reports if it was
     the last. Returns the exit code."""
     with printing_problems(result.problems):
-        _print_results(result, debate, arguments, setup)
+        _print_results(result, opened, arguments, setup)
     if result.turns and not arguments.json:
-        next_step(f"write each reply to its file, then `{command('step', debate.files.journal)}`.")
+        next_step(f"write each reply to its file, then `{command('step', opened.files.journal)}`.")
     return 2 if result.problems else 0
 
 
-def _print_results(result: StepResult, debate: OpenDebate, arguments: argparse.Namespace, setup: Sequence[str]) -> None:
-    files = debate.files
-    written = write_reports(debate) if result.done else None
+def _print_results(result: StepResult, opened: OpenDebate, arguments: argparse.Namespace, setup: Sequence[str]) -> None:
+    files = opened.files
+    written = write_reports(opened) if result.done else None
     summary = written.summary if written else None
     show = [line for line in (*setup, *result.show) if not summary or line not in summary]
     if arguments.json:

@@ -47,7 +47,15 @@ _OLD_ATTEMPTS = 2
 is: a one-sided transcript must not be judged."""
 
 _MAPS = (
-    *("replies", "rejected", "rejected_since", "briefs_sent", "failed", "begun", "last_begun"),
+    *(
+        "replies",
+        "rejected",
+        "rejected_since",
+        "briefs_sent",
+        "failed",
+        "question_counts",
+        "questions_before_last_turn",
+    ),
     *("turn_events", "speeches", "ignored_lines", "votes", "judged", "turns", "turns_reached"),
 )
 """The mappings of a state that its events change."""
@@ -161,7 +169,7 @@ def _check_question(debate: DebateState, event: QuestionAsked) -> bool:
 def _check_issues(debate: DebateState, event: IssuesChanged) -> bool:
     """Whether another list of issues changes anything. Raises OutOfTurn before there is one, and once it is argued."""
     if not schedule.can_change_issues(debate):
-        raise OutOfTurn(schedule.ISSUES_SETTLED)
+        raise OutOfTurn(schedule.TOO_LATE_FOR_ISSUES)
     listed = rapporteur.issue_list(debate)
     return listed is None or event.issues != tuple(listed.issues.values())
 
@@ -249,9 +257,9 @@ def _copied(debate: DebateState, event: Event) -> DebateState:
     if isinstance(event, BriefSent | CallFailed | ReplyEvent):
         for events in (getattr(copy, name) for name in _EVENTS):
             if event.turn in events:
-                _own(events)[event.turn] = list(events[event.turn])
+                _mutable(events)[event.turn] = list(events[event.turn])
         if event.turn in copy.rejected_since:
-            _own(copy.rejected_since)[event.turn] = set(copy.rejected_since[event.turn])
+            _mutable(copy.rejected_since)[event.turn] = set(copy.rejected_since[event.turn])
     return copy
 
 
@@ -265,7 +273,7 @@ def _read_only(debate: DebateState) -> DebateState:
     return replace(debate, **fixed | {"rejected_since": MappingProxyType(since)})
 
 
-def _own(mapping: Mapping[_K, _V]) -> MutableMapping[_K, _V]:
+def _mutable(mapping: Mapping[_K, _V]) -> MutableMapping[_K, _V]:
     return cast(MutableMapping[_K, _V], mapping)
 
 
@@ -274,7 +282,7 @@ def _append(values: Sequence[_V], value: _V) -> None:
 
 
 def _add(events: Mapping[str, Sequence[_V]], turn_id: str, event: _V) -> None:
-    _append(_own(events).setdefault(turn_id, []), event)
+    _append(_mutable(events).setdefault(turn_id, []), event)
 
 
 def _changed(debate: DebateState, event: Event) -> DebateState:
@@ -302,17 +310,17 @@ def _changed(debate: DebateState, event: Event) -> DebateState:
         case BriefSent():
             _begin(debate)
             _add(debate.briefs_sent, event.turn, event)
-            _own(debate.rejected_since).pop(event.turn, None)
+            _mutable(debate.rejected_since).pop(event.turn, None)
         case Rejected():
             _add(debate.rejected, event.turn, event)
-            cast(set[Rejected], _own(debate.rejected_since).setdefault(event.turn, set())).add(event)
+            cast(set[Rejected], _mutable(debate.rejected_since).setdefault(event.turn, set())).add(event)
             not_recorded = event.absent is None and len(debate.rejected[event.turn]) >= _OLD_ATTEMPTS
             if event.absent or (not_recorded and not debate.turns[event.turn].speaking):
-                return _settled(debate, event)
+                return _close_turn(debate, event)
         case Reopened():
             return _reopened(debate)
         case Spoke() | Declined() | StructuredReplyGiven():
-            return _settled(debate, event)
+            return _close_turn(debate, event)
     return debate
 
 
@@ -320,8 +328,8 @@ def _reopened(debate: DebateState) -> DebateState:
     """The last turns without a usable reply are due again; what a panel's votes came to without them is forgotten."""
     turns = schedule.asked_again(debate)
     for turn in turns:
-        del _own(debate.replies)[turn.id]
-        _own(debate.votes).pop(schedule.slot_id_of(turn), None)
+        del _mutable(debate.replies)[turn.id]
+        _mutable(debate.votes).pop(schedule.slot_id_of(turn), None)
     rounds = {turn.round for turn in turns}
     debate = replace(debate, reopened=debate.reopened + 1)
     return _rescheduled(debate, {round: found for round, found in debate.judged.items() if round not in rounds})
@@ -341,28 +349,28 @@ def _rescheduled(debate: DebateState, judged: dict[int, JudgedRound]) -> DebateS
 def _begin(debate: DebateState) -> None:
     """Notes the turns of the stage that is due as begun: one of their briefs is sent, or has its reply."""
     for turn in debate.stages[-1] if debate.stages else ():
-        if turn.id not in debate.begun:
-            _own(debate.begun)[turn.id] = schedule.questions_before(debate, turn)
-            _own(debate.last_begun)[turn.seat, turn.mirrored] = len(debate.questions)
+        if turn.id not in debate.question_counts:
+            _mutable(debate.question_counts)[turn.id] = schedule.questions_before(debate, turn)
+            _mutable(debate.questions_before_last_turn)[turn.seat, turn.mirrored] = len(debate.questions)
 
 
-def _settled(debate: DebateState, reply_event: ReplyEvent) -> DebateState:
+def _close_turn(debate: DebateState, reply_event: ReplyEvent) -> DebateState:
     _begin(debate)
     turn = debate.turns[reply_event.turn]
-    _own(debate.replies)[turn.id] = reply_event
+    _mutable(debate.replies)[turn.id] = reply_event
     if isinstance(reply_event, Spoke | Declined):
-        _own(debate.speeches)[turn.id] = speech_rules.visible_text(debate, reply_event.reply.text, turn.phase)
+        _mutable(debate.speeches)[turn.id] = speech_rules.visible_text(debate, reply_event.reply.text, turn.phase)
         if ignored := speech_rules.ignored_line(debate, turn, reply_event.reply):
-            _own(debate.ignored_lines)[turn.id] = ignored
+            _mutable(debate.ignored_lines)[turn.id] = ignored
     if isinstance(reply_event, Spoke) and speech_rules.concedes(debate, turn, reply_event.reply):
         debate = replace(debate, conceding=debate.conceding | {turn.id})
     slot_id = schedule.slot_id_of(turn)
     if slot_id in debate.plan.judge_turns and (votes := tally.votes_in(debate, slot_id)) is not None:
-        _own(debate.votes)[slot_id] = tuple(votes)
+        _mutable(debate.votes)[slot_id] = tuple(votes)
         if turn.round is not None and all(
             turn_id in debate.replies for turn_id in debate.plan.voting_turn_ids[turn.round]
         ):
-            _own(debate.judged)[turn.round] = tally.judge_round(debate, turn.round)
+            _mutable(debate.judged)[turn.round] = tally.judge_round(debate, turn.round)
     return _advanced(debate)
 
 
@@ -375,7 +383,7 @@ def _advanced(debate: DebateState) -> DebateState:
             break
         _append(debate.stages, stage)
         for turns in (debate.turns, debate.turns_reached):
-            _own(turns).update((turn.id, turn) for turn in stage)
+            _mutable(turns).update((turn.id, turn) for turn in stage)
         debate = _with_earlier_questions(debate)
     last = debate.stages[-1] if debate.stages else ()
     return replace(debate, due=tuple(turn for turn in last if turn.id not in debate.replies))

@@ -78,9 +78,9 @@ class RoundLimits(FrozenModel):
     model_config = ConfigDict(serialize_by_alias=True)
 
     default: int = Default(default=3, ge=1, le=MAX_FORMAT_COUNT)
-    most: int = Default(default=6, ge=1, le=MAX_FORMAT_COUNT)
+    maximum: int = Default(default=6, ge=1, le=MAX_FORMAT_COUNT, alias="most")
     maximum_if_insisted: int = Default(default=8, ge=1, le=MAX_FORMAT_COUNT, alias="insist")
-    """The most rounds in place of `most` where the setting `insist` is on."""
+    """The most rounds in place of `maximum` where the setting `insist` is on."""
 
 
 class Phase(FrozenModel):
@@ -101,7 +101,7 @@ class Phase(FrozenModel):
     when: Condition = Default(default_factory=Condition)
     triggered_by: Literal["convergence", "findings"] | None = Default(default=None, alias="on")
     """What triggers it: `convergence`, where the ballots of the round find that sides converge and an intervention
-    follows; `findings`, where the check of the decision brief found something. None: it needs no trigger."""
+    follows; `findings`, where the check of the decision brief found faults. None: it needs no trigger."""
     reply: str = "text"
     """`text`, or the name of a shape of this format."""
     heard_by: tuple[str, ...] = DEBATING_SEATS

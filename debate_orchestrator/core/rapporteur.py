@@ -12,7 +12,7 @@ from debate_orchestrator.core import tally
 from debate_orchestrator.core.events import StructuredReplyGiven
 from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, JUDGE, Phase, Turn
 from debate_orchestrator.core.reply_check import beyond_limits
-from debate_orchestrator.core.shape import Shape, held_fields
+from debate_orchestrator.core.shape import Shape, present_fields
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.util.errors import first_few, short_repr
@@ -106,7 +106,7 @@ def issue_standings(debate: DebateState) -> dict[str, str]:
 
 
 def _issue_rulings(ballots: Sequence[StructuredReplyGiven]) -> list[Mapping[str, str]]:
-    return [voted.data["issues"] for voted in ballots if isinstance(voted.data.get("issues"), Mapping)]
+    return [ballot.data["issues"] for ballot in ballots if isinstance(ballot.data.get("issues"), Mapping)]
 
 
 def untouched(debate: DebateState) -> tuple[str, ...]:
@@ -133,8 +133,8 @@ def decision_brief(debate: DebateState) -> StructuredReplyGiven | None:
     return briefs[-1] if briefs else None
 
 
-def decision_brief_findings(debate: DebateState) -> list[Any]:
-    """What the check of the decision brief found, in the order of the check."""
+def decision_brief_faults(debate: DebateState) -> list[Any]:
+    """The faults that the check of the decision brief found, in the order of the check."""
     return [finding for reply in _replies(debate, DECISION_BRIEF) for finding in reply.data.get("findings") or ()]
 
 
@@ -190,7 +190,7 @@ def _length_problems(shape: Shape, phase: Phase, reply: Mapping[str, Any]) -> It
 def _words(shape: Shape, record: Mapping[str, Any]) -> int:
     """The words in all texts of a reply."""
     words = 0
-    for name in held_fields(shape, record):
+    for name in present_fields(shape, record):
         field, values = shape[name], record[name]
         for value in values if isinstance(values, list) else [values]:
             if isinstance(value, Mapping):

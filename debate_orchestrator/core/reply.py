@@ -24,16 +24,16 @@ def short_enough(text: str) -> str:
 Count = Annotated[int, Field(ge=0, le=MAX_COUNT)]
 
 
-class Usage(FrozenModel):
+class Usage(JournaledModel):
     """Tokens as the provider counted them."""
 
-    fresh: Count = 0
+    uncached_input: Count = Field(default=0, alias="fresh")
     """Input at the plain price."""
     cached: Count = 0
     """Input read from a cache."""
-    written: Count = 0
-    """Input written to a cache that keeps it for minutes."""
-    written_hour: Count = 0
+    cache_write_5m: Count = Field(default=0, alias="written")
+    """Input written to a cache that keeps it for five minutes."""
+    cache_write_1h: Count = Field(default=0, alias="written_hour")
     """Input written to a cache that keeps it for an hour."""
     output: Count = 0
     searches: Count = 0
@@ -45,7 +45,7 @@ class Usage(FrozenModel):
 
     @property
     def input(self) -> int:
-        return self.fresh + self.cached + self.written + self.written_hour
+        return self.uncached_input + self.cached + self.cache_write_5m + self.cache_write_1h
 
 
 class FoundPage(FrozenModel):

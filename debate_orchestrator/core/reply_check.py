@@ -22,7 +22,7 @@ from debate_orchestrator.core.shape import (
     applies,
     empty_value,
     fields_asked,
-    held_fields,
+    present_fields,
 )
 from debate_orchestrator.util.errors import first_few, listed, short_repr
 from debate_orchestrator.util.numbers import plural
@@ -41,7 +41,7 @@ _T = TypeVar("_T")
 def beyond_limits(shape: Mapping[str, Field], value: Mapping[str, Any], where: str = "") -> Iterator[str]:
     """What in a reply that passes `check` is longer or shorter than was asked for: the items of its lists, and the
     words of its texts. That alone makes no reply useless."""
-    for name in held_fields(shape, value):
+    for name in present_fields(shape, value):
         field, held, place = shape[name], value[name], f"{where}{name}"
         if field.kind == "list" and isinstance(held, list):
             if not (field.least or 0) <= len(held) <= (field.most or MAX_ITEMS):
@@ -98,7 +98,7 @@ class _Checker:
         for name in value:
             if name not in fields:
                 yield f"{where}{short_repr(name)}: there is no such field; the fields are {listed(fields)}."
-        for name in held_fields(fields, value):
+        for name in present_fields(fields, value):
             yield from self._dependent(fields[name], value, name, f"{where}{name}")
 
     def _dependent(self, field: Field, record: Mapping[str, Any], name: str, where: str) -> Iterator[str]:

@@ -19,7 +19,7 @@ from debate_orchestrator.core.state import DebateState, QuestionCounts, SlotPosi
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import OutOfTurn
 
-ISSUES_SETTLED = "The list of issues can be changed only right after the rapporteur's turn."
+TOO_LATE_FOR_ISSUES = "The list of issues can be changed only right after the rapporteur's turn."
 
 
 class FloorQuestion(NamedTuple):
@@ -98,7 +98,7 @@ def _declined(debate: DebateState, slot_index: int) -> bool:
 def _seats(debate: DebateState, slot: Slot) -> list[tuple[str, ...]]:
     """The seats that take a turn in a slot, stage by stage."""
     order = debate.plan.speaking_order
-    if slot.phase.triggered_by == "findings" and not rapporteur.decision_brief_findings(debate):
+    if slot.phase.triggered_by == "findings" and not rapporteur.decision_brief_faults(debate):
         return []
     if "findings" in debate.format.shapes.get(slot.phase.reply, {}) and rapporteur.decision_brief(debate) is None:
         return []  # nothing was written that could be checked
@@ -176,8 +176,8 @@ def last_slot_id(debate: DebateState, *, count_uncalled_briefs: bool = False) ->
         ):
             break
         last = n
-    left = [slot for slot in slots[last + 1 :] if not slot.after_rounds and not slot.phase.triggered_by]
-    return slots[last].turn_id("") if left else None
+    slots_left = [slot for slot in slots[last + 1 :] if not slot.after_rounds and not slot.phase.triggered_by]
+    return slots[last].turn_id("") if slots_left else None
 
 
 def early_end(debate: DebateState) -> EndedEarly:
@@ -222,7 +222,9 @@ def will_hear(debate: DebateState, seat: str) -> bool:
     if debate.last_slots.get(seat, -1) > due:
         return True
     slot, taking = debate.plan.slots[due], debate.judges if seat == JUDGE else (seat,)
-    return seat in slot.phase.seats and any(slot.turn_id(asked_seat) not in debate.begun for asked_seat in taking)
+    return seat in slot.phase.seats and any(
+        slot.turn_id(asked_seat) not in debate.question_counts for asked_seat in taking
+    )
 
 
 def hearers(debate: DebateState) -> tuple[str, ...]:
@@ -248,8 +250,8 @@ def new_questions(debate: DebateState, turn: Turn) -> list[FloorQuestion]:
 
 def questions_before(debate: DebateState, turn: Turn) -> QuestionCounts:
     """How many questions were asked before the seat's previous turn began, and before this one did."""
-    last = debate.last_begun.get((turn.seat, turn.mirrored), 0)
-    return debate.begun.get(turn.id) or QuestionCounts(last, len(debate.questions))
+    last = debate.questions_before_last_turn.get((turn.seat, turn.mirrored), 0)
+    return debate.question_counts.get(turn.id) or QuestionCounts(last, len(debate.questions))
 
 
 def turns_taken(debate: DebateState) -> list[Turn]:

@@ -93,7 +93,7 @@ class Settings(FrozenModel):
         Strict(),
         Field(ge=1),
         Setting(
-            lambda format: f"a whole number from 1 to {format.rounds.most}" if format.rounds.most > 1 else "1",
+            lambda format: f"a whole number from 1 to {format.rounds.maximum}" if format.rounds.maximum > 1 else "1",
             format_default=lambda format: format.rounds.default,
             keeps_source=True,
             in_estimate=True,
@@ -272,13 +272,13 @@ def value_problem(name: str, given: Any, format: Format, *, asked: bool = False)
 
 def _fewer_rounds(format: Format, *, asked: bool) -> str:
     limits = format.rounds
-    if limits.most <= 1:
+    if limits.maximum <= 1:
         return ""
-    advice = f" More than {limits.most} tend to produce diminishing returns"
-    advice += "; 4 or 5 is a good cap" if limits.most > 4 else ""
-    if limits.maximum_if_insisted <= limits.most:
+    advice = f" More than {limits.maximum} tend to produce diminishing returns"
+    advice += "; 4 or 5 is a good cap" if limits.maximum > 4 else ""
+    if limits.maximum_if_insisted <= limits.maximum:
         return f"{advice}."
-    beyond = " to ".join(str(n) for n in dict.fromkeys((limits.most + 1, limits.maximum_if_insisted)))
+    beyond = " to ".join(str(n) for n in dict.fromkeys((limits.maximum + 1, limits.maximum_if_insisted)))
     return with_hint(f"{advice}.", f"{beyond}, if you insist" if asked else f"`insist` for {beyond}")
 
 
@@ -314,7 +314,7 @@ def _problems(name: str, value: Any, others: Mapping[str, Any], format: Format) 
         case "positions":
             yield from _position_problems(value, format)
         case "rounds":
-            if value > (format.rounds.maximum_if_insisted if others.get("insist") else format.rounds.most):
+            if value > (format.rounds.maximum_if_insisted if others.get("insist") else format.rounds.maximum):
                 yield value_problem(name, value, format)
         case "strictness" | "first":
             if value not in (format.sides if name == "first" else format.rubric.strictness):

@@ -189,7 +189,7 @@ class OnceForEach(Generic[_K, _T]):
         return self._made[id(part)][1]
 
 
-def held_fields(fields: Mapping[str, Field], record: Mapping[str, Any]) -> Collection[str]:
+def present_fields(fields: Mapping[str, Field], record: Mapping[str, Any]) -> Collection[str]:
     """The names of the fields that a record has, in the order of the shape. An empty record takes no time for those
     that it lacks."""
     held = fields.keys() & record.keys()

@@ -23,7 +23,7 @@ from debate_orchestrator.core.mirror import Mirror
 from debate_orchestrator.core.phases import JUDGE, MIRRORED, Phase, Slot, Turn, judge_seats
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.shape import Shape
-from debate_orchestrator.core.verdict import ConvergenceFinding, RoundResult, Vote
+from debate_orchestrator.core.verdict import Convergence, RoundResult, Vote
 from debate_orchestrator.core.visible_text import VisibleText
 
 Stage = tuple[Turn, ...]
@@ -91,7 +91,7 @@ class SlotPosition(NamedTuple):
 class JudgedRound(NamedTuple):
     """What the ballots of a round come to, once its whole panel has had its turns."""
 
-    convergence_finding: ConvergenceFinding
+    convergence: Convergence
     result: RoundResult | None
     """None if every judge is absent."""
     intervened: bool
@@ -130,10 +130,10 @@ class DebateState:
     """How many of them were put in the earlier debate that is judged again."""
     changed_issues: tuple[str, ...] | None = None
     """The list of issues as the user changed it; None if they left the rapporteur's as it is."""
-    begun: Mapping[str, QuestionCounts] = field(default_factory=_empty)
+    question_counts: Mapping[str, QuestionCounts] = field(default_factory=_empty)
     """Turn id to the questions that the turn hears, once the turn has begun. All turns of a stage begin together: when
     the first of their briefs is sent, or the first reply is given."""
-    last_begun: Mapping[tuple[str, bool], int] = field(default_factory=_empty)
+    questions_before_last_turn: Mapping[tuple[str, bool], int] = field(default_factory=_empty)
     """Seat, and whether its turn is mirrored, to the number of questions asked before its latest turn began."""
     speeches: Mapping[str, VisibleText] = field(default_factory=_empty)
     """Turn id to what others hear of its speech."""

@@ -14,8 +14,8 @@ from debate_orchestrator.core.phases import MIRRORED, Slot
 from debate_orchestrator.core.shape import Shape
 from debate_orchestrator.core.state import DebateState, JudgedRound, JudgeTurns, Stage
 from debate_orchestrator.core.verdict import (
-    BallotReading,
-    ConvergenceFinding,
+    Convergence,
+    ParsedBallot,
     RoundResult,
     Verdict,
     Vote,
@@ -55,7 +55,7 @@ def final_votes(debate: DebateState) -> list[Vote]:
     return _votes(debate, [slot for slot in debate.plan.slots_by_round.get(None, ()) if slot.after_rounds])
 
 
-def blind_votes(debate: DebateState) -> list[Vote]:
+def pre_debate_votes(debate: DebateState) -> list[Vote]:
     """Each judge's vote before the first word; empty if the format does not ask."""
     return _votes(debate, [slot for slot in debate.plan.slots_by_round.get(None, ()) if slot.phase.option == "blind"])
 
@@ -76,18 +76,18 @@ def votes_in(debate: DebateState, slot_id: str) -> list[Vote] | None:
 
 
 def _vote(debate: DebateState, judge_turns: JudgeTurns) -> Vote:
-    readings = [_reading(debate, judge_turns.shape, turn_id) for turn_id in judge_turns.turns]
-    shown_mirrored = len(readings) > 1
+    parsed_ballots = [_parsed_ballot(debate, judge_turns.shape, turn_id) for turn_id in judge_turns.turns]
+    shown_mirrored = len(parsed_ballots) > 1
     return Vote(
         judge=judge_turns.judge,
         turn=judge_turns.turns[0],
-        original=readings[0],
-        mirrored=readings[1] if shown_mirrored else None,
+        original=parsed_ballots[0],
+        mirrored=parsed_ballots[1] if shown_mirrored else None,
         shown_mirrored=shown_mirrored,
     )
 
 
-def _reading(debate: DebateState, shape: Shape, turn_id: str) -> BallotReading | None:
+def _parsed_ballot(debate: DebateState, shape: Shape, turn_id: str) -> ParsedBallot | None:
     """What a ballot says of the sides as they are; None if none counts."""
     if (ballot := debate.structured_reply(turn_id)) is None:
         return None
@@ -120,19 +120,15 @@ def judge_round(debate: DebateState, round: int) -> JudgedRound:
     return JudgedRound(found, result, intervened)
 
 
-def convergence_finding(debate: DebateState, round: int) -> ConvergenceFinding:
-    """The convergence that the ballots of a round found."""
-    return debate.judged[round].convergence_finding if round in debate.judged else ConvergenceFinding()
+def convergence(debate: DebateState, round: int) -> Convergence:
+    """The convergence in a round, as more than half of its ballots see it."""
+    return debate.judged[round].convergence if round in debate.judged else Convergence()
 
 
 def diverging_sides(debate: DebateState, round: int) -> tuple[str, ...]:
     """The sides that answer the intervention of a round."""
     earlier_debate = debate.opened.earlier_debate
-    return (
-        convergence_finding(debate, round).sides
-        if earlier_debate is None
-        else earlier_debate.interventions.get(round, ())
-    )
+    return convergence(debate, round).sides if earlier_debate is None else earlier_debate.interventions.get(round, ())
 
 
 def conceded_in(debate: DebateState, round: int) -> str | None:
@@ -152,9 +148,7 @@ def intervened(debate: DebateState, round: int) -> bool:
 
 def converged_again(debate: DebateState, round: int) -> bool:
     """Whether a round converged right after an intervention, and was flagged instead of answered again."""
-    return (
-        convergence_finding(debate, round).detected and intervened(debate, round - 1) and not intervened(debate, round)
-    )
+    return convergence(debate, round).detected and intervened(debate, round - 1) and not intervened(debate, round)
 
 
 def rounds_converged_again(debate: DebateState) -> tuple[int, ...]:
@@ -224,8 +218,8 @@ def means(debate: DebateState) -> dict[str, dict[str, Fraction]]:
     return {side: {name: mean(values) for name, values in side_points.items()} for side, side_points in points.items()}
 
 
-def flips(debate: DebateState) -> tuple[int, int]:
-    """How many of the votes by judges who also saw the mirrored debate changed there, and how many there are."""
+def flipped_votes(debate: DebateState) -> tuple[int, int]:
+    """How many votes flipped on the mirrored debate, and how many were cast on it too."""
     pairs = [
         vote for slot_votes in debate.votes.values() for vote in slot_votes if vote.shown_mirrored and not vote.absent
     ]
@@ -238,8 +232,12 @@ def results_of(debate: DebateState, judge: str, *, mirrored: bool = False) -> li
     results: list[RoundResult] = []
     for n in range(1, debate.rounds + 1):
         by_judge = [vote for vote in votes(debate, n) if vote.judge == judge]
-        readings = [vote.mirrored if mirrored else vote.original for vote in by_judge]
-        counted_votes = [Vote(judge=judge, turn="", original=reading) for reading in readings if reading is not None]
+        parsed_ballots = [vote.mirrored if mirrored else vote.original for vote in by_judge]
+        counted_votes = [
+            Vote(judge=judge, turn="", original=parsed_ballot)
+            for parsed_ballot in parsed_ballots
+            if parsed_ballot is not None
+        ]
         results += [round_result(n, counted_votes, debate.format.sides)] if counted_votes else []
     return results
 
@@ -280,7 +278,7 @@ def verdict(debate: DebateState) -> Verdict | None:
         scored(debate),
         debate.format.sides,
         quorum=debate.opened.settings.quorum,
-        blind=blind_votes(debate),
+        pre_debate_votes=pre_debate_votes(debate),
         by_swing=debate.format.decided_by == "swing",
         winner_of=debate.plan.winner_of_label,
         measured=any("scores" in shape for shape in debate.format.shapes.values()),

@@ -14,7 +14,7 @@ from debate_orchestrator.core import rapporteur, schedule, speech_rules
 from debate_orchestrator.core.events import Spoke, StructuredReplyGiven
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply import FoundPage
-from debate_orchestrator.core.shape import Field, Shape, held_fields
+from debate_orchestrator.core.shape import Field, Shape, present_fields
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.visible_text import Quote, VisibleText
@@ -107,7 +107,9 @@ def as_text(shape: Shape, value: Mapping[str, Any]) -> str:
 
 def _fields(shape: Shape, value: Mapping[str, Any]) -> list[str]:
     filled = {
-        name: value[name] for name in held_fields(shape, value) if name != "refused" and value[name] not in (None, [])
+        name: value[name]
+        for name in present_fields(shape, value)
+        if name != "refused" and value[name] not in (None, [])
     }
     return [line for name, held in filled.items() for line in _under(f"{title(name)}: ", _held(shape[name], held))]
 

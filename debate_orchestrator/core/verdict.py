@@ -45,7 +45,7 @@ VerdictRemark = Literal[
 ]
 
 
-class BallotReading(FrozenModel):
+class ParsedBallot(FrozenModel):
     """What one ballot says, with the sides as they are."""
 
     winner: str
@@ -63,26 +63,26 @@ class Vote(FrozenModel):
 
     judge: str
     turn: str
-    original: BallotReading | None
+    original: ParsedBallot | None
     """What the ballot on the debate as it was says; None if none counts."""
-    mirrored: BallotReading | None = None
+    mirrored: ParsedBallot | None = None
     """The same of the ballot on the mirrored debate."""
     shown_mirrored: bool = False
     """Whether the judge was shown the mirrored debate too."""
 
     @property
-    def readings(self) -> list[BallotReading]:
+    def parsed_ballots(self) -> list[ParsedBallot]:
         """The ballots that count."""
-        return [reading for reading in (self.original, self.mirrored) if reading is not None]
+        return [parsed_ballot for parsed_ballot in (self.original, self.mirrored) if parsed_ballot is not None]
 
     @property
     def absent(self) -> bool:
-        return len(self.readings) < 1 + self.shown_mirrored
+        return len(self.parsed_ballots) < 1 + self.shown_mirrored
 
     @property
     def stable(self) -> bool:
         """Whether every ballot says the same."""
-        return len({(reading.winner, reading.label) for reading in self.readings}) < 2
+        return len({(parsed_ballot.winner, parsed_ballot.label) for parsed_ballot in self.parsed_ballots}) < 2
 
     @property
     def is_usable(self) -> bool:
@@ -92,22 +92,25 @@ class Vote(FrozenModel):
     @property
     def winner(self) -> str:
         """Whom the vote is for; no decision where the judge abstains, is absent, or unstable."""
-        return self.readings[0].winner if self.is_usable else NO_DECISION
+        return self.parsed_ballots[0].winner if self.is_usable else NO_DECISION
 
     @property
     def label(self) -> str | None:
-        return self.readings[0].label if self.is_usable else None
+        return self.parsed_ballots[0].label if self.is_usable else None
 
     @property
     def scores(self) -> dict[str, Fraction]:
         """Side to the mean of its scores on all ballots; empty if there are none, or the judge is absent."""
-        if self.absent or not all(reading.scores for reading in self.readings):
+        if self.absent or not all(parsed_ballot.scores for parsed_ballot in self.parsed_ballots):
             return {}
-        return {side: mean([reading.scores[side] for reading in self.readings]) for side in self.readings[0].scores}
+        return {
+            side: mean([parsed_ballot.scores[side] for parsed_ballot in self.parsed_ballots])
+            for side in self.parsed_ballots[0].scores
+        }
 
     @property
     def score(self) -> Fraction | None:
-        given = [reading.score for reading in self.readings if reading.score is not None]
+        given = [parsed_ballot.score for parsed_ballot in self.parsed_ballots if parsed_ballot.score is not None]
         return mean(given) if self.is_usable and given else None
 
 
@@ -126,13 +129,13 @@ def score(points: Mapping[str, float], weights: Mapping[str, Fraction]) -> Fract
 
 def read_ballot(
     ballot: Mapping[str, Any], sides: Sequence[str], weights: Mapping[str, Fraction], winner_of: Mapping[str, str]
-) -> BallotReading:
+) -> ParsedBallot:
     """What a ballot says, whatever its shape is."""
     scores = {side: score(ballot["scores"][side], weights) for side in sides} if "scores" in ballot else {}
     label = ballot.get("label")
     winner = ballot.get("winner") or (leader(scores) if scores else winner_of.get(str(label), NO_DECISION))
     number, probability = ballot.get("score"), ballot.get("probability")
-    return BallotReading(
+    return ParsedBallot(
         winner=winner,
         scores=scores,
         label=label,
@@ -212,7 +215,7 @@ class RoundResult(FrozenModel):
         return self.winner in self.scores and self.leader not in (self.winner, TIE)
 
 
-class ConvergenceFinding(FrozenModel):
+class Convergence(FrozenModel):
     """What the ballots of one round say of convergence."""
 
     detected: bool = False
@@ -242,7 +245,7 @@ class Verdict(FrozenModel):
     score: Fraction | None = None
     probability: Fraction | None = None
     """What the judges who voted for the winner give it, on average; None if they say nothing of it."""
-    blind: tuple[Vote, ...] = ()
+    pre_debate_votes: tuple[Vote, ...] = ()
     """The judges' votes before the first word."""
     swing: dict[str, int] = {}
     """Side to the votes it gained between, among the judges who voted both times; empty if there is none."""
@@ -289,17 +292,17 @@ def round_result(
     )
 
 
-def find_convergence(ballots: Sequence[StructuredReplyGiven], sides: Sequence[str]) -> ConvergenceFinding:
+def find_convergence(ballots: Sequence[StructuredReplyGiven], sides: Sequence[str]) -> Convergence:
     """Convergence as more than half of the ballots see it, and the sides that more than half of
     those name; where no side is named so often, all of them."""
-    convergence_findings = [ballot.data.get("convergence") or {} for ballot in ballots]
-    seen = [found for found in convergence_findings if found.get("detected")]
+    convergences = [ballot.data.get("convergence") or {} for ballot in ballots]
+    seen = [found for found in convergences if found.get("detected")]
     if not ballots or 2 * len(seen) <= len(ballots):
-        return ConvergenceFinding()
+        return Convergence()
     named = Counter(side for found in seen for side in sides if found.get("side") in (side, "both"))
     moved = tuple(side for side in sides if 2 * named[side] > len(seen)) or tuple(sides)
     criteria = dict.fromkeys(name for found in seen for name in found.get("criteria", ()))
-    return ConvergenceFinding(detected=True, sides=moved, criteria=tuple(criteria))
+    return Convergence(detected=True, sides=moved, criteria=tuple(criteria))
 
 
 def majority_concession(ballots: Sequence[StructuredReplyGiven]) -> str | None:
@@ -314,7 +317,7 @@ def final_verdict(
     sides: Sequence[str],
     *,
     quorum: int = 1,
-    blind: Sequence[Vote] = (),
+    pre_debate_votes: Sequence[Vote] = (),
     by_swing: bool = False,
     measured: bool = True,
     winner_of: Mapping[str, str] | None = None,
@@ -326,14 +329,16 @@ def final_verdict(
     the format scores the sides at all; `strengths` are the judges' own words for the strength."""
     totals = score_totals(results, sides)
     winner = panel_winner(votes, sides, quorum, winner_of)
-    gained = swing(blind, votes, sides) if blind else {}
+    gained = swing(pre_debate_votes, votes, sides) if pre_debate_votes else {}
     if by_swing and winner not in (NO_DECISION, CONSENSUS):
         winner = leader({side: Fraction(n) for side, n in gained.items()}) if gained else NO_DECISION
     winner = CONSENSUS if concession else winner
     gap = score_gap(totals)
     strength = strength_of(winner, totals, measured=measured)
     decided = decided_votes(votes)
-    shares = [reading.probability for vote in decided for reading in vote.readings if vote.winner == winner]
+    shares = [
+        parsed_ballot.probability for vote in decided for parsed_ballot in vote.parsed_ballots if vote.winner == winner
+    ]
     given = [share for share in shares if share is not None]
     numbers = [vote.score for vote in votes if vote.score is not None]
     return Verdict(
@@ -349,7 +354,7 @@ def final_verdict(
         label=plurality_label(votes),
         score=mean(numbers) if numbers else None,
         probability=mean(given) if given else None,
-        blind=tuple(blind),
+        pre_debate_votes=tuple(pre_debate_votes),
         swing=gained,
     )
 

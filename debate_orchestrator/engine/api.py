@@ -87,8 +87,8 @@ async def run(
         print(result.report.verdict.winner, result.files.report)
     """
     default_model = discovery.default_if_keyed if rehearse else discovery.default
-    with await _create(_settings(settings, default_model), rehearse=rehearse) as debate:
-        return await _run(debate, on_event, on_text)
+    with await _create(_settings(settings, default_model), rehearse=rehearse) as opened:
+        return await _run(opened, on_event, on_text)
 
 
 async def resume(
@@ -130,15 +130,15 @@ async def resume(
     if max_cost is not None and not 0 < max_cost < MAX_COST:
         raise BadSettings(f"max_cost must be US dollars above 0, and not {max_cost!r}.")
 
-    def changes(state: DebateState) -> list[Event]:
-        if max_cost is not None and (problems := unpriced_seats(state.cast)):
+    def changes(debate: DebateState) -> list[Event]:
+        if max_cost is not None and (problems := unpriced_seats(debate.cast)):
             raise BadSettings(problems)
         limits: list[Event] = [] if max_cost is None else [BudgetChanged(max_cost=max_cost)]
         limits += [] if retry_for is None else [RetryForChanged(retry_for=retry_for)]
-        return [*reopening(state), *limits]
+        return [*reopening(debate), *limits]
 
-    with continue_debate(journal, trusting(trust), changes) as debate:
-        return await _run(debate, on_event, on_text)
+    with continue_debate(journal, trusting(trust), changes) as opened:
+        return await _run(opened, on_event, on_text)
 
 
 async def rejudge(
@@ -176,8 +176,8 @@ async def rejudge(
         result = await rejudge("debate-report.journal.jsonl", ["anthropic:claude-opus-5-5", "openai:gpt-5"])
     """
     judging, files = _judging(os.fspath(source), judges, output, strictness, topic, positions, trust)
-    with create_debate(judging.opened, files, judging.speeches) as debate:
-        return await _run(debate, on_event, on_text)
+    with create_debate(judging.opened, files, judging.speeches) as opened:
+        return await _run(opened, on_event, on_text)
 
 
 def open_judging(
@@ -251,8 +251,8 @@ async def open_debate(
         print(step(files.journal).turns)
     """
     hosted = _settings(settings, lambda seat: model_spec.HOST)
-    with await _create(hosted, rehearse=rehearse, people=people, unsaved=unsaved) as debate:
-        return debate.files
+    with await _create(hosted, rehearse=rehearse, people=people, unsaved=unsaved) as opened:
+        return opened.files
 
 
 def read_journal(path: Path) -> JournalContents:
@@ -355,16 +355,16 @@ async def _create(
     return await create_paid_debate(opened, files, start.notes_after_opened(settings, expected), unsaved)
 
 
-async def _run(debate: OpenDebate, on_event: OnEvent | None, on_text: OnText | None) -> DebateResult:
+async def _run(opened: OpenDebate, on_event: OnEvent | None, on_text: OnText | None) -> DebateResult:
     """Runs what can be run, and writes the report when no turn is left."""
-    if debate.state.due:
-        start.must_be_callable(debate.state.cast)
+    if opened.state.due:
+        start.must_be_callable(opened.state.cast)
     try:
-        await drive(debate, seat_providers(debate, on_event=on_event), on_event=on_event, on_text=on_text)
+        await drive(opened, seat_providers(opened, on_event=on_event), on_event=on_event, on_text=on_text)
     except ExternalError as error:
-        raise debate.with_saved(error) from error
-    report, _ = finish(debate)
-    return DebateResult(debate.files, debate.state, report)
+        raise opened.with_saved(error) from error
+    report, _ = finish(opened)
+    return DebateResult(opened.files, opened.state, report)
 
 
 def _settings(settings: Settings | Mapping[str, Any], default_model: Callable[[str], str]) -> Settings:

@@ -13,7 +13,7 @@ from debate_orchestrator.core.costs import BilledCall, billed_calls
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.estimate import expected_cost, price_of, sizes
+from debate_orchestrator.engine.estimate import cost_before_call, expected_tokens, price_of
 from debate_orchestrator.prompting.briefs import Brief, brief
 from debate_orchestrator.providers import pricing
 from debate_orchestrator.util import model_spec
@@ -41,14 +41,14 @@ class Budget:
         self._current, self._shared_budget = current, shared_budget
         self._known: tuple[DebateState | None, float] = (None, 0.0)
         """A state and what it cost: adding it up for every call of many debates would take long."""
-        self._sizes: dict[str, tuple[int, int]] = {}
+        self._expected_tokens: dict[str, tuple[int, int]] = {}
         """Turn id to the tokens of its brief and of an answer, for journals that do not say what a call is expected to
         cost. A brief takes long to make, and a journal may name many models in a turn."""
 
     def check(self, turn_id: str, spec: str, turn_brief: Brief, *, batch: bool = False) -> float | None:
         """What a call is expected to cost, alone or in a batch; None if its price is unknown. It counts from the moment
         its `BriefSent` is on record. OverBudget if it would exceed the debate's cap or the shared one."""
-        price = expected_cost(spec, turn_brief, batch=batch)
+        price = cost_before_call(spec, turn_brief, batch=batch)
         check_cap(self._current.state.max_cost, self.committed, turn_id, spec, price, _RAISE_CAP)
         if self._shared_budget is not None:
             check_cap(self._shared_budget.cap, self._shared_budget.committed, turn_id, spec, price, RUN_AGAIN)
@@ -67,14 +67,14 @@ class Budget:
         if call.estimated_cost is not None:
             return call.estimated_cost
         # Journals of earlier versions hold no estimates, so they are made again.
-        least = 0.0 if call.reply is None else _min_cost(call.reply)
+        minimum = 0.0 if call.reply is None else _min_cost(call.reply)
         if call.turn is None or not price_of(call.by, 1, 1):
-            return least
+            return minimum
         # A turn that is off the schedule has no brief now. The latest one on it is about as long.
         turn = debate.turns.get(call.turn.id) or [*debate.turns.values()][-1]
-        if turn.id not in self._sizes:
-            self._sizes[turn.id] = sizes(brief(debate, turn))
-        return max(least, price_of(call.by, *self._sizes[turn.id]) or 0.0)
+        if turn.id not in self._expected_tokens:
+            self._expected_tokens[turn.id] = expected_tokens(brief(debate, turn))
+        return max(minimum, price_of(call.by, *self._expected_tokens[turn.id]) or 0.0)
 
 
 class SharedBudget:

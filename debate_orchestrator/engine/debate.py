@@ -112,19 +112,19 @@ def open_journal(journal: JournalWriter, files: DebateFiles) -> OpenDebate:
 
 def _opened(journal: JournalWriter, files: DebateFiles, following: Sequence[Event] = ()) -> OpenDebate:
     try:
-        debate = open_journal(journal, files)
+        open_debate = open_journal(journal, files)
         for event in following:
-            debate.record(event)
+            open_debate.record(event)
         if following:
             journal.sync()
     except BaseException:
         journal.close()
         raise
-    return debate
+    return open_debate
 
 
 def continue_debate(
-    journal: str | os.PathLike[str], require_consent: RequireConsent, changes: PlanChanges = lambda state: []
+    journal: str | os.PathLike[str], require_consent: RequireConsent, changes: PlanChanges = lambda debate: []
 ) -> OpenDebate:
     """Opens the debate of a journal again, with `changes` to its cast or limits.
 
@@ -135,22 +135,24 @@ def continue_debate(
     if it can't be opened.
     """
     path = os.fspath(journal)
-    debate = _opened(JournalWriter(path), DebateFiles.of_journal(path))
+    open_debate = _opened(JournalWriter(path), DebateFiles.of_journal(path))
     try:
-        events = changes(debate.state)
-        changed = debate.state
+        events = changes(open_debate.state)
+        changed = open_debate.state
         for event in events:
             changed = apply(changed, event)  # all of them, before the first is written: one may allow the next
         if changed.due:
-            require_consent(debate.journal, risks.of_debate(changed.opened, _named_by_journal(debate.state, changed)))
+            require_consent(
+                open_debate.journal, risks.of_debate(changed.opened, _named_by_journal(open_debate.state, changed))
+            )
         for event in events:
-            debate.record(event)
+            open_debate.record(event)
         if events:
-            debate.journal.sync()
+            open_debate.journal.sync()
     except BaseException:
-        debate.journal.close()
+        open_debate.journal.close()
         raise
-    return debate
+    return open_debate
 
 
 def _named_by_journal(before: DebateState, changed: DebateState) -> dict[str, tuple[str, ...]]:
@@ -161,43 +163,43 @@ def _named_by_journal(before: DebateState, changed: DebateState) -> dict[str, tu
     }
 
 
-def reopening(state: DebateState) -> list[Event]:
+def reopening(debate: DebateState) -> list[Event]:
     """The change to a complete debate that makes turns without a usable reply due again; empty if there are none."""
-    return [Reopened()] if schedule.asked_again(state) else []
+    return [Reopened()] if schedule.asked_again(debate) else []
 
 
 def record_alone(journal: str, make: Callable[[DebateState], Event]) -> DebateState:
     """Writes one event that calls no model to the journal of a debate that does not run now; returns the state after
     it. Raises LockedJournal if it runs, and OutOfTurn if the event does not fit."""
-    with _opened(JournalWriter(journal), DebateFiles.of_journal(journal)) as debate:
-        debate.record(make(debate.state))
-        return debate.state
+    with _opened(JournalWriter(journal), DebateFiles.of_journal(journal)) as open_debate:
+        open_debate.record(make(open_debate.state))
+        return open_debate.state
 
 
 # Driving
 
 
 def seat_providers(
-    debate: OpenDebate,
+    opened: OpenDebate,
     permissions: Permissions = NO_PERMISSIONS,
-    person: PersonInput | None = None,
+    person_input: PersonInput | None = None,
     on_event: OnEvent | None = None,
 ) -> dict[str, Provider]:
     """The providers of a debate that goes on, by seat: none for seats of an agent host, and none at all where no turn
-    is due. `person` takes the turns of human seats. Prompts that are not those of its last turns are noted in the
+    is due. `person_input` takes the turns of human seats. Prompts that are not those of its last turns are noted in the
     journal. BadSettings if the cast can't be used."""
-    if not debate.state.due:
+    if not opened.state.due:
         return {}
-    providers = casting.make_providers(debate.current, debate.files.evidence, permissions)
+    providers = casting.make_providers(opened.current, opened.files.evidence, permissions)
     for provider in providers.values():
-        provider.person = person
-    if (note := changed_prompts(debate.state)) is not None:
-        debate.record(note, on_event)
+        provider.person_input = person_input
+    if (note := changed_prompts(opened.state)) is not None:
+        opened.record(note, on_event)
     return providers
 
 
 async def drive(
-    debate: OpenDebate,
+    opened: OpenDebate,
     providers: Mapping[str, Provider],
     *,
     on_event: OnEvent | None = None,
@@ -224,14 +226,14 @@ async def drive(
     exceed the cap; Paused if no reply of a judge can be used whom the panel can't spare.
     """
     stop = stop or asyncio.Event()
-    budget = budget or Budget(debate.current)
+    budget = budget or Budget(opened.current)
     unsaved = unsaved or UnsavedEvents()
     runner = TurnRunner(
-        debate.journal, debate.current, stop, on_event, on_text, on_brief, budget, unsaved, needs_ballots, whole_panel
+        opened.journal, opened.current, stop, on_event, on_text, on_brief, budget, unsaved, needs_ballots, whole_panel
     )
     while True:
         await _run_stages(runner, providers)
-        left = any(turn.seat in providers for turn in debate.state.due)
+        left = any(turn.seat in providers for turn in opened.state.due)
         if not left or not stop.is_set() or paused is None or not await paused():
             return
 
@@ -260,22 +262,22 @@ def _for_the_host(debate: DebateState, journal: str) -> str:
     )
 
 
-def finish(debate: OpenDebate, tell: Tell = ignore) -> tuple[ReportModel, list[str]]:
+def finish(opened: OpenDebate, tell: Tell = ignore) -> tuple[ReportModel, list[str]]:
     """Writes the report of a debate and the page beside it; returns the report, and why the page could not be written.
     `tell` gets a sentence for each file that was kept under another name.
 
     Raises Paused if turns are due that only an agent host can take, and BadFile if the report can't be written.
     """
-    files = debate.files
-    if due := ", ".join(turn.id for turn in debate.state.due):
-        if model_spec.HOST in {spec_in(debate.state, turn.seat) for turn in debate.state.due}:
+    files = opened.files
+    if due := ", ".join(turn.id for turn in opened.state.due):
+        if model_spec.HOST in {spec_in(opened.state, turn.seat) for turn in opened.state.due}:
             problem = f"{files.journal}: {due}: `host` is an agent host or you, and is not called from here."
-            raise Paused(problem, hint=_for_the_host(debate.state, files.journal))
+            raise Paused(problem, hint=_for_the_host(opened.state, files.journal))
         problem = f"{files.journal}: turns are left: {due}."
-        raise Paused(problem, hint=f"`{next_command(debate.state, files.journal)}` to take them")
-    debate.journal.sync()  # no report may outlive what it tells
-    report = report_of(files.journal, debate.journal.entries)
+        raise Paused(problem, hint=f"`{next_command(opened.state, files.journal)}` to take them")
+    opened.journal.sync()  # no report may outlive what it tells
+    report = report_of(files.journal, opened.journal.entries)
     try:
         return report, report_files.write_both(report, files.report, files.page, tell)
     except DiskFull as error:
-        raise debate.with_saved(error) from error
+        raise opened.with_saved(error) from error

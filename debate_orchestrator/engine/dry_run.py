@@ -126,8 +126,8 @@ def _trials(format: Format, templates: Mapping[str, str], where: Callable[[Keys]
 
 def sizes(format: Format) -> list[int]:
     """The numbers of rounds to try: all small ones, and beyond them those around a number that a condition names."""
-    few = range(1, min(format.rounds.most, EVERY_SIZE) + 1)
-    return sorted({*few, *_rounds_beside_conditions(format), format.rounds.most, format.rounds.maximum_if_insisted})
+    few = range(1, min(format.rounds.maximum, EVERY_SIZE) + 1)
+    return sorted({*few, *_rounds_beside_conditions(format), format.rounds.maximum, format.rounds.maximum_if_insisted})
 
 
 def _rounds_beside_conditions(format: Format) -> set[int]:

@@ -46,8 +46,9 @@ MAX_TURNS = 400
 Every brief holds all earlier speeches, so the work grows with the square of the turns."""
 
 
-class Deriving(FrozenModel):
-    """The calls for the positions, which come before the debate: a second one where the first reply can't be used."""
+class PositionCalls(FrozenModel):
+    """The calls by which a model derives the positions, before the debate: a second one where the first reply can't be
+    used."""
 
     by: str
     """The model spec of the moderator."""
@@ -73,9 +74,9 @@ class CostEstimate(FrozenModel):
     """Whether the host or a person takes turns too, in their own time."""
     searches: bool
     """Whether debaters may search; searches are in none of the numbers."""
-    persons: bool = False
+    has_people: bool = False
     """Whether a person takes turns; they cost nothing."""
-    deriving: Deriving | None = None
+    position_calls: PositionCalls | None = None
     """The calls for the positions, if a model derives them first; they are in none of the numbers."""
     too_long: bool = False
     """Whether too many turns are left to be estimated. Then all counts are 0."""
@@ -97,10 +98,10 @@ class CostEstimate(FrozenModel):
 
     def sentence(self) -> str:
         """The estimate as one line."""
-        first = f"{self.deriving.sentence()}; then " if self.deriving else ""
+        first = f"{self.position_calls.sentence()}; then " if self.position_calls else ""
         if self.too_long or self.unplayable:
             return f"{first}not estimated: {self.unplayable or f'more than {MAX_TURNS} turns are left'}"
-        return first + self._summary() + ("; a person's turns cost nothing" if self.persons else "")
+        return first + self._summary() + ("; a person's turns cost nothing" if self.has_people else "")
 
     def _summary(self) -> str:
         if not self.calls:
@@ -131,7 +132,7 @@ class CostEstimate(FrozenModel):
         return f"about ${self.cost:.2f}" if self.cost >= 0.01 else "less than $0.01"
 
 
-def sizes(brief: Brief) -> tuple[int, int]:
+def expected_tokens(brief: Brief) -> tuple[int, int]:
     """About how many tokens a brief has, and its answer will have."""
     return sum(_blocks(brief)), pricing.tokens_of_words(brief.words or BALLOT_WORDS)
 
@@ -143,27 +144,27 @@ def _blocks(brief: Brief) -> list[int]:
     return [pricing.tokens(len(brief.system) + schema), *(pricing.tokens(len(part)) for part in parts)]
 
 
-def expected_cost(spec: str, brief: Brief, *, batch: bool = False) -> float | None:
+def cost_before_call(spec: str, brief: Brief, *, batch: bool = False) -> float | None:
     """US dollars that one call may cost with nothing cached, alone or in a batch; None if the price is unknown."""
-    return price_of(spec, *sizes(brief), batch=batch)
+    return price_of(spec, *expected_tokens(brief), batch=batch)
 
 
-def estimated_cost(spec: str, brief: Brief, reply: Reply, *, batch: bool = False) -> float | None:
-    """US dollars that a call has cost whose reply came without a cost: what was expected of it, or more if more had
-    come, thinking included. None if the price is unknown."""
-    input_tokens, output_tokens = sizes(brief)
-    usage = reply.usage or Usage(written=input_tokens)
+def cost_after_call(spec: str, brief: Brief, reply: Reply, *, batch: bool = False) -> float | None:
+    """Estimated cost in US dollars of a call whose reply states none: the cost expected before it, or more if the reply
+    was longer, with its thinking. None if the price is unknown."""
+    input_tokens, output_tokens = expected_tokens(brief)
+    usage = reply.usage or Usage(cache_write_5m=input_tokens)
     output = max(output_tokens, usage.output, pricing.tokens(max(reply.received or 0, len(reply.text))))
     received_cost = pricing.cost(spec, usage.model_copy(update={"output": output}), batch=batch)
-    least = price_of(spec, input_tokens, output_tokens, batch=batch)
-    return min(max(received_cost, least), MAX_COST) if received_cost and least else least
+    minimum = price_of(spec, input_tokens, output_tokens, batch=batch)
+    return min(max(received_cost, minimum), MAX_COST) if received_cost and minimum else minimum
 
 
 def price_of(spec: str, input_tokens: int, output_tokens: int, *, batch: bool = False) -> float | None:
     """US dollars of a call with so many tokens and nothing cached; None if the price is unknown."""
     if spec != model_spec.unrehearsed(spec):
         return 0.0  # a stand-in answers, not the model
-    return pricing.cost(spec, Usage(written=input_tokens, output=output_tokens), batch=batch)
+    return pricing.cost(spec, Usage(cache_write_5m=input_tokens, output=output_tokens), batch=batch)
 
 
 def token_traits(spec: str) -> tuple[Hashable, ...]:
@@ -172,7 +173,13 @@ def token_traits(spec: str) -> tuple[Hashable, ...]:
     spec = model_spec.unrehearsed(spec)
     price, provider = pricing.known(spec), provider_entry(spec)
     seconds = provider.seconds if provider is not None else None
-    return price is not None, price.least if price else 0, seconds, model_spec.is_called(spec), needs_code(spec)
+    return (
+        price is not None,
+        price.min_cacheable_tokens if price else 0,
+        seconds,
+        model_spec.is_called(spec),
+        needs_code(spec),
+    )
 
 
 class _PlannedCall(NamedTuple):
@@ -194,10 +201,12 @@ def estimate(opened: Opened, later_events: Iterable[Event] = (), *, rehearsal: b
         rehearsal = model_spec.is_rehearsal({seat: who for seat, who in opened.settings.cast.items() if seat != CLERK})
     debate = fold(map(_with_real_cast, [opened, *later_events]) if rehearsal else [opened, *later_events])
     seated = [spec for seat in debate.active_seats for spec in debate.cast[seat]]
-    persons = model_spec.HUMAN in seated
-    waits = persons or model_spec.HOST in seated
+    has_people = model_spec.HUMAN in seated
+    waits = has_people or model_spec.HOST in seated
     searches = opened.settings.search
-    estimate_so_far = CostEstimate(bill=Costs(), unknown=(), seconds=0, waits=waits, persons=persons, searches=searches)
+    estimate_so_far = CostEstimate(
+        bill=Costs(), unknown=(), seconds=0, waits=waits, has_people=has_people, searches=searches
+    )
     if schedule.max_turns(debate) - len(debate.replies) > MAX_TURNS:
         return estimate_so_far.model_copy(update={"too_long": True})
     try:
@@ -278,10 +287,10 @@ def _stage_calls(
         start = clock + TO_BEGIN if follows else clock
         prefixes_begun.add(prefix)
         # The system text is the first block; the last block is the call's own.
-        plan = plans[turn.id] if price and price.least else CachePlan()
+        plan = plans[turn.id] if price and price.min_cacheable_tokens else CachePlan()
         breakpoints = tuple(place + 1 for place in placed_breakpoints(plan, debate, len(blocks) - 1))
         shared = family(debate, turn.phase, turn.seat + (MIRRORED if turn.mirrored else ""))
-        least = price.least if price else 0
-        cache = Call(shared, tuple(blocks), breakpoints, plan.hour, start, start + TO_BEGIN, least)
-        calls.append(_PlannedCall(turn, spec, cache, sizes(turn_brief)[1]))
+        min_cacheable_tokens = price.min_cacheable_tokens if price else 0
+        cache = Call(shared, tuple(blocks), breakpoints, plan.long_ttl, start, start + TO_BEGIN, min_cacheable_tokens)
+        calls.append(_PlannedCall(turn, spec, cache, expected_tokens(turn_brief)[1]))
     return calls

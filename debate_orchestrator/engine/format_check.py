@@ -112,8 +112,8 @@ def _template_problems(format_source: source.FormatSource, carried: dict[str, st
 def _semantic_problems(format: Format) -> Iterator[FormatProblem]:
     """What a format may say, although no debate can be held with it."""
     rounds = format.rounds
-    if not 1 <= rounds.default <= rounds.most <= rounds.maximum_if_insisted <= MAX_ROUNDS:
-        numbers = f"default {rounds.default}, most {rounds.most}, insist {rounds.maximum_if_insisted}"
+    if not 1 <= rounds.default <= rounds.maximum <= rounds.maximum_if_insisted <= MAX_ROUNDS:
+        numbers = f"default {rounds.default}, most {rounds.maximum}, insist {rounds.maximum_if_insisted}"
         yield ("rounds",), f"{numbers}: each must be at least the one before, from 1 to {MAX_ROUNDS}."
     if not format.phases():
         yield ("round",), "There are no phases; a format needs at least one."

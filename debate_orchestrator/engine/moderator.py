@@ -14,7 +14,7 @@ from typing import NamedTuple
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.engine.budget import check_cap
-from debate_orchestrator.engine.estimate import estimated_cost, expected_cost
+from debate_orchestrator.engine.estimate import cost_after_call, cost_before_call
 from debate_orchestrator.engine.retry import call_with_retry
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting.briefs import Brief, Message, moderator_brief
@@ -74,12 +74,12 @@ async def derive_positions(
     return proposed.given["positions"], tuple(paid)
 
 
-def deriving_cost(settings: Settings, spec: str) -> float | None:
+def position_calls_cost(settings: Settings, spec: str) -> float | None:
     """US dollars that one call for the positions may cost; None if the price is unknown."""
     state = _without_positions(settings)
     task = SetupQuestions(loader.load(settings.format)).next(state)
     assert isinstance(task, ModeratorTask)
-    return expected_cost(spec, _brief(task, state).redacted())
+    return cost_before_call(spec, _brief(task, state).redacted())
 
 
 def _without_positions(settings: Settings) -> SetupState:
@@ -99,7 +99,7 @@ async def propose(
     task = setup_questions.next(state)
     assert isinstance(task, ModeratorTask)
     brief, work = _brief(task, state).redacted(), _WORK[task.name]
-    price = expected_cost(provider.name, brief)
+    price = cost_before_call(provider.name, brief)
     about = " (unknown price)" if price is None else f" (about ${price:.4f})" if price else ""
     limits.tell(f"{work}: {provider.name}{about}.")
     failed_costs: list[float] = []
@@ -118,7 +118,7 @@ async def propose(
                 "brief_digest": brief.digest,
                 "by": provider.name,
                 "called": model_spec.is_called(provider.name),
-                "estimated_cost": estimated_cost(provider.name, brief, reply) if reply.cost is None else None,
+                "estimated_cost": cost_after_call(provider.name, brief, reply) if reply.cost is None else None,
                 "received": None,
             }
             paid.append(reply.model_copy(update=update))
@@ -175,9 +175,9 @@ async def _reply(
 
     async def failed(failure: ExternalError, wait: float | None) -> None:
         if isinstance(failure, TransientError) and isinstance(failure.partial, Reply):
-            failed_costs.append(estimated_cost(provider.name, brief, failure.partial) or 0.0)
+            failed_costs.append(cost_after_call(provider.name, brief, failure.partial) or 0.0)
         elif isinstance(failure, TransientError) and failure.maybe_billed:
-            failed_costs.append(expected_cost(provider.name, brief) or 0.0)
+            failed_costs.append(cost_before_call(provider.name, brief) or 0.0)
         if wait is not None:
             limits.tell(f"  {' '.join(failure.problems)} Retry in {wait:.0f} s.")
             return

@@ -247,22 +247,22 @@ class ProbeRun:
         opened, speeches = make_opened(ballot.case, ballot.judge)
         make_folder(os.path.dirname(ballot.path))
         if ballot.path in self._debates:
-            debate = continue_debate(ballot.path, ignore)  # the user agreed to the judges of the whole run
+            open_debate = continue_debate(ballot.path, ignore)  # the user agreed to the judges of the whole run
         else:
-            debate = create_debate(opened, DebateFiles.of_journal(ballot.path))
-        with debate:
-            _checked(ballot, debate.journal.events)  # it may have changed since
-            self._debates[ballot.path] = debate.current
+            open_debate = create_debate(opened, DebateFiles.of_journal(ballot.path))
+        with open_debate:
+            _checked(ballot, open_debate.journal.events)  # it may have changed since
+            self._debates[ballot.path] = open_debate.current
             if on_begin:
-                on_begin(debate.journal)
+                on_begin(open_debate.journal)
             for event in speeches:
-                debate.record(event)
-            debate.journal.sync()
-            budget = self._shared_budget.budget(ballot.path, debate.current)
-            providers = casting.make_providers(debate.current, permissions=self._permissions)
+                open_debate.record(event)
+            open_debate.journal.sync()
+            budget = self._shared_budget.budget(ballot.path, open_debate.current)
+            providers = casting.make_providers(open_debate.current, permissions=self._permissions)
             # A judge without a usable ballot is a result here, and no reason to stop.
-            await drive(debate, providers, budget=budget, needs_ballots=False, **options)
-            if debate.state.complete:
+            await drive(open_debate, providers, budget=budget, needs_ballots=False, **options)
+            if open_debate.state.complete:
                 self._shared_budget.freeze(ballot.path)
 
     def _state(self, ballot: Ballot) -> DebateState | None:

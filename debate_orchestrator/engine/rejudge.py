@@ -196,7 +196,7 @@ def _earlier_questions(debate: DebateState, slots: Container[str]) -> tuple[Earl
     for stage in debate.stages:
         slot_id = schedule.slot_id_of(stage[0])
         if slot_id in slots:
-            before = max(debate.begun[turn.id].before_this_turn for turn in stage)
+            before = max(debate.question_counts[turn.id].before_this_turn for turn in stage)
             asked = debate.questions[len(earlier) : before]
             earlier += [EarlierQuestion(asked=event, before=slot_id, stage=stages_of[slot_id]) for event in asked]
         stages_of[slot_id] += 1

@@ -19,8 +19,8 @@ from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, RAPPORTEUR
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import budget
-from debate_orchestrator.engine.estimate import Deriving, estimate
-from debate_orchestrator.engine.moderator import derive_positions, deriving_cost
+from debate_orchestrator.engine.estimate import PositionCalls, estimate
+from debate_orchestrator.engine.moderator import derive_positions, position_calls_cost
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
@@ -37,7 +37,7 @@ from debate_orchestrator.util.messages import Tell, ignore
 
 def rehearsed(settings: Settings, *, people: bool = False) -> Settings:
     """The same settings with a stand-in in every seat, which calls no model; with `people`, they keep their seats, and
-    no stand-in draws up issues or writes a brief for them."""
+    no stand-in draws up issues or writes a decision brief for them."""
     unchanged = (model_spec.HUMAN,) if people else ()
     cast = {
         seat: tuple(spec if spec in unchanged else model_spec.stand_in(spec) for spec in specs)
@@ -145,16 +145,16 @@ def without_model(settings: Settings) -> tuple[Settings, str]:
 def estimate_before_positions(settings: Settings) -> str:
     """What a debate is expected to take for whose positions a model is called first, in a sentence; empty for others.
     Raises BadSettings with every context file that can't be read."""
-    if (deriving := deriving_of(settings)) is None:
+    if (position_calls := position_calls_of(settings)) is None:
         return ""
     expected = estimate(make_opened(_with_placeholders(settings)))
-    return expected.model_copy(update={"deriving": deriving}).sentence()
+    return expected.model_copy(update={"position_calls": position_calls}).sentence()
 
 
-def deriving_of(settings: Settings) -> Deriving | None:
+def position_calls_of(settings: Settings) -> PositionCalls | None:
     """The calls that `opened_with_positions` makes for the positions; None if it makes none."""
     spec = "" if settings.positions else _positions_or_model(settings)[1]
-    return Deriving(by=spec, cost=deriving_cost(settings, spec)) if spec else None
+    return PositionCalls(by=spec, cost=position_calls_cost(settings, spec)) if spec else None
 
 
 def _positions_or_model(settings: Settings) -> tuple[dict[str, str], str]:

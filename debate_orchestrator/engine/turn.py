@@ -20,7 +20,7 @@ from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.engine.budget import Budget
-from debate_orchestrator.engine.estimate import estimated_cost
+from debate_orchestrator.engine.estimate import cost_after_call
 from debate_orchestrator.engine.retry import UnsavedEvents, call_with_retry
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, brief
@@ -99,7 +99,7 @@ class TurnRunner:
         try:
             if cache_writer is not None:
                 await cache_writer.wait()
-            left = SPEECH_ATTEMPTS if self.debate.shape(turn) is None else STRUCTURED_ATTEMPTS
+            attempts_left = SPEECH_ATTEMPTS if self.debate.shape(turn) is None else STRUCTURED_ATTEMPTS
             while turn in self.debate.due and not self.stop.is_set():
                 spec = model_spec.unrehearsed(spec_in(self.debate, turn.seat))
                 code = code_for(self.debate, turn, spec, reply_secret.secret)
@@ -108,9 +108,9 @@ class TurnRunner:
                 reply = await call.reply()
                 if reply is None:
                     continue
-                left -= 1
+                attempts_left -= 1
                 try:
-                    event = self._parse(turn, reply, code, last=not left)
+                    event = self._parse(turn, reply, code, last=not attempts_left)
                 except Exception as error:
                     problem = f"The program failed to read the reply, which is complete ({type(error).__name__})."
                     fields = {"turn": turn.id, "by": provider.name, "reply": replies.stored(reply)}
@@ -119,7 +119,7 @@ class TurnRunner:
                 await self.record(event)
                 if call.unshown is not None:
                     raise call.unshown
-                if isinstance(event, Rejected) and not left and not event.absent:
+                if isinstance(event, Rejected) and not attempts_left and not event.absent:
                     raise _no_usable_reply(turn, event)
         finally:
             begun.set()  # a cache writer that failed must not block the turns behind it
@@ -218,13 +218,13 @@ class _Call:
             failed = f"The call was given up, since the program failed ({type(error).__name__})."
             self._record_given_up(failed if isinstance(error, Exception) else _STOPPED)
             raise
-        return self._own(reply)
+        return self._attributed(reply)
 
-    def _own(self, reply: Reply) -> Reply:
+    def _attributed(self, reply: Reply) -> Reply:
         """The reply as one to this call, with an estimate if its cost is unknown."""
         name, cost = self._provider.name, None
         if self._billed and reply.cost is None:
-            cost = estimated_cost(name, self._brief, reply, batch=self._provider.in_batch(self._brief))
+            cost = cost_after_call(name, self._brief, reply, batch=self._provider.in_batch(self._brief))
         update = {"brief_digest": self._digest, "by": name, "called": self._billed, "estimated_cost": cost}
         return reply.model_copy(update=update)
 
@@ -243,7 +243,7 @@ class _Call:
         sent = not self._provider.in_batch(self._brief)
         text, reply = "".join(self._pieces), None
         if text.strip():
-            reply = replies.stored(self._own(Reply(text=text, brief_digest="", by=self._provider.name)))
+            reply = replies.stored(self._attributed(Reply(text=text, brief_digest="", by=self._provider.name)))
         if self._billed or reply is not None:
             event = self._call_failed(problem, reply, maybe_billed=self._billed and sent)
             with suppress(DebateError):  # the journal can't be written: it says so where it is closed
@@ -264,7 +264,7 @@ class _Call:
         partial = transient.partial if transient and isinstance(transient.partial, Reply) else None
         if partial is not None:
             # The token count of a reply that broke off is not final, so its price is unknown.
-            partial = replies.stored(self._own(partial.model_copy(update={"cost": None})))
+            partial = replies.stored(self._attributed(partial.model_copy(update={"cost": None})))
         maybe_billed = transient is not None and (transient.maybe_billed or partial is not None)
         event = self._call_failed(" ".join(failure.problems), partial, maybe_billed=maybe_billed, wait=wait)
         await self._runner.record(event)

@@ -36,7 +36,7 @@ def audience_question(debate: DebateState, text: str, to: Sequence[str] = ()) ->
 
 def _waits(debate: DebateState, question: str, seat: str) -> bool:
     """Whether a question was put to a seat that has begun no turn since."""
-    own = (counts for turn, counts in debate.begun.items() if debate.turns_reached[turn].role == seat)
+    own = (counts for turn, counts in debate.question_counts.items() if debate.turns_reached[turn].role == seat)
     heard = max((counts.before_this_turn for counts in own), default=0)
     return any(event.question == question and seat in event.to for event in debate.questions[heard:])
 
@@ -45,7 +45,7 @@ def current_issues(debate: DebateState) -> list[str]:
     """The questions of the list, the weightiest first. Raises OutOfTurn where it can't be changed now."""
     listed = rapporteur.issue_list(debate)
     if listed is None or not schedule.can_change_issues(debate):
-        raise OutOfTurn(schedule.ISSUES_SETTLED, hint="a list of your own, under `issues`, in another debate")
+        raise OutOfTurn(schedule.TOO_LATE_FOR_ISSUES, hint="a list of your own, under `issues`, in another debate")
     return [one_line(question) for question in listed.issues.values()]
 
 

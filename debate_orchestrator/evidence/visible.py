@@ -1,8 +1,8 @@
 """The visible text of a tree of HTML: all that a visitor reads, in order, so that no word is missing from within it.
 
-Blocks stand on lines of their own. What shows something that is no text of the page, such as an image, is named in
-brackets, and so is text that is struck out: a sentence around either is not what it would be without it. "[hidden]"
-stands for content that is left out, unless all browsers are known to show nothing there.
+Each block is on a line of its own. An element that shows something other than text, such as an image, is replaced by
+its name in brackets. Text that is struck out is put in brackets too. Otherwise the sentence around either would read as
+another one. "[hidden]" replaces content that is left out, unless all browsers are known to show nothing there.
 """
 
 from __future__ import annotations

@@ -34,8 +34,8 @@ _FALLBACK_RUBRIC = "research"
 _UNNAMED = "unnamed"
 """The name under which the rest of a format is checked whose folder has a name that no format can have."""
 
-Places = dict[tuple[str, ...], str]
-"""The keys of a value, mapped to its place as `FILE:LINE`."""
+Locations = dict[tuple[str, ...], str]
+"""The keys that lead to a value, mapped to its location as `FILE:LINE`."""
 
 
 class FormatFolder(NamedTuple):
@@ -55,7 +55,7 @@ class FormatSource(NamedTuple):
     """Its own first, then that of the format it extends, and so on."""
     data: dict[str, Any]
     """Everything that `Format` takes, with the rubric in it, and inherited templates by their path."""
-    lines: Places
+    locations: Locations
     texts: dict[str, str]
     """The templates in its own folder, by their file's name."""
     format: Format | None
@@ -72,15 +72,15 @@ class FormatSource(NamedTuple):
 
     def where(self, keys: Keys) -> str:
         """The place of a value, as `FILE:LINE: key`."""
-        return location(self.lines, keys)
+        return location(self.locations, keys)
 
 
-def location(lines: Places, keys: Sequence[str | int]) -> str:
+def location(locations: Locations, keys: Sequence[str | int]) -> str:
     """The place of a value, or else of what it should be in, as `FILE:LINE: key`."""
     prefix = list(keys)
-    while prefix and tuple(map(str, prefix)) not in lines:
+    while prefix and tuple(map(str, prefix)) not in locations:
         prefix.pop()
-    place = lines.get(tuple(map(str, prefix)), "")
+    place = locations.get(tuple(map(str, prefix)), "")
     return f"{place}: {key_path(keys)}" if keys else place
 
 
@@ -122,16 +122,16 @@ def read_source(name_or_path: str) -> FormatSource:
     folder = find(name_or_path)
     errors = _name_problems(folder)
     folders, layers = _chain(folder, errors)
-    data, lines = layers[-1]
-    for layer, places in reversed(layers[:-1]):
-        data, lines = merge(data, lines, layer, places)
+    data, locations = layers[-1]
+    for layer, layer_locations in reversed(layers[:-1]):
+        data, locations = merge(data, locations, layer, layer_locations)
     texts = _texts(folder, errors)
-    _inherit(data, lines, folders, errors)
+    _inherit(data, locations, folders, errors)
     named = re.fullmatch(NAME_PATTERN, folder.name) is not None
     name = folder.name if named else _UNNAMED  # a name that will not do is told where it stands
-    format, problems = validate(Format, data | {"name": name}, lambda keys: location(lines, keys))
+    format, problems = validate(Format, data | {"name": name}, lambda keys: location(locations, keys))
     format = format if named and format is not None and format.rubric.name else None
-    return FormatSource(tuple(folders), data, lines, texts, format, [*errors, *problems])
+    return FormatSource(tuple(folders), data, locations, texts, format, [*errors, *problems])
 
 
 def _name_problems(folder: FormatFolder) -> list[str]:
@@ -147,7 +147,9 @@ def _name_problems(folder: FormatFolder) -> list[str]:
     return []
 
 
-def _chain(folder: FormatFolder, errors: list[str]) -> tuple[list[FormatFolder], list[tuple[dict[str, Any], Places]]]:
+def _chain(
+    folder: FormatFolder, errors: list[str]
+) -> tuple[list[FormatFolder], list[tuple[dict[str, Any], Locations]]]:
     """A format's layers: its own, then that of what it extends, and so on."""
     folders = [folder]
     layers = [_layer(folder, errors)]
@@ -165,25 +167,27 @@ def _chain(folder: FormatFolder, errors: list[str]) -> tuple[list[FormatFolder],
     return folders, layers
 
 
-def _layer(folder: FormatFolder, errors: list[str]) -> tuple[dict[str, Any], Places]:
+def _layer(folder: FormatFolder, errors: list[str]) -> tuple[dict[str, Any], Locations]:
     """What one format.yaml says, with its rubric in it."""
-    data, lines = _placed(folder, FILE)
+    data, locations = _placed(folder, FILE)
     unknown = [key for key in data if key not in (*_KEYS, "name")]
     for n, key in enumerate(unknown):
         if n < MAX_LISTED:  # finding the nearest key takes time, and so many messages are enough
-            message = f"{location(lines, (key,))}: {short_repr(key)} is not a key here; use one of {', '.join(_KEYS)}."
+            message = (
+                f"{location(locations, (key,))}: {short_repr(key)} is not a key here; use one of {', '.join(_KEYS)}."
+            )
             errors.append(f"{message} {suggest(key, _KEYS)}".rstrip())
         del data[key]
     name = data.pop("name", folder.name)
     if name != folder.name:
-        place = location(lines, ("name",))
+        place = location(locations, ("name",))
         errors.append(f"{place}: {short_repr(name)} should be {folder.name!r}, the folder's name. Leave the key out.")
     if "rubric" in data:
-        data["rubric"] = _rubric(data["rubric"], folder, lines, errors)
-    return data, lines
+        data["rubric"] = _rubric(data["rubric"], folder, locations, errors)
+    return data, locations
 
 
-def _placed(folder: FormatFolder, file: str) -> tuple[dict[str, Any], Places]:
+def _placed(folder: FormatFolder, file: str) -> tuple[dict[str, Any], Locations]:
     """A file of a format, with its lines. BadFile names it by the path that messages show."""
     _must_be_its_own(folder, file)
     try:
@@ -204,9 +208,9 @@ def _must_be_its_own(folder: FormatFolder, file: str) -> None:
         raise BadFile(f"{folder.shown_path}/{file}: this link leads out of the format's folder. Copy the file there.")
 
 
-def _rubric(given: Any, folder: FormatFolder, lines: Places, errors: list[str]) -> Any:
-    """The rubric that a format names, or is given in it; its own lines are added to `lines`."""
-    where = location(lines, ("rubric",))
+def _rubric(given: Any, folder: FormatFolder, locations: Locations, errors: list[str]) -> Any:
+    """The rubric that a format names, or is given in it; its own locations are added to `locations`."""
+    where = location(locations, ("rubric",))
     if isinstance(given, dict):
         return {"name": folder.name, **given}
     if isinstance(given, str) and given.endswith(".yaml") and os.path.basename(given) == given:
@@ -225,19 +229,21 @@ def _rubric(given: Any, folder: FormatFolder, lines: Places, errors: list[str]) 
     except BadFile as error:
         errors += error.problems
         return {"name": "", **resources.read_yaml(f"judges/{_FALLBACK_RUBRIC}.yaml")}
-    lines.update({("rubric", *keys): at for keys, at in inner.items()})
+    locations.update({("rubric", *keys): at for keys, at in inner.items()})
     return {"name": name, **data}
 
 
-def merge(base: dict[str, Any], lines: Places, layer: dict[str, Any], places: Places) -> tuple[dict[str, Any], Places]:
+def merge(
+    base: dict[str, Any], base_locations: Locations, layer: dict[str, Any], layer_locations: Locations
+) -> tuple[dict[str, Any], Locations]:
     """A format over the one that it extends."""
     merged, heads = dict(base), set[tuple[str, ...]]()
     for key, value in layer.items():
         deeper = key in ONE_DEEPER and isinstance(value, dict) and isinstance(base.get(key), dict)
         merged[key] = {**base[key], **value} if deeper else value
         heads |= {(key, str(inner)) for inner in value} if deeper else {(key,)}
-    kept = {keys: at for keys, at in lines.items() if keys[:1] not in heads and keys[:2] not in heads}
-    return merged, kept | places
+    kept = {keys: at for keys, at in base_locations.items() if keys[:1] not in heads and keys[:2] not in heads}
+    return merged, kept | layer_locations
 
 
 def _texts(folder: FormatFolder, errors: list[str]) -> dict[str, str]:
@@ -263,7 +269,7 @@ def _texts(folder: FormatFolder, errors: list[str]) -> dict[str, str]:
     return texts
 
 
-def _inherit(data: Mapping[str, Any], lines: Places, folders: Sequence[FormatFolder], errors: list[str]) -> None:
+def _inherit(data: Mapping[str, Any], locations: Locations, folders: Sequence[FormatFolder], errors: list[str]) -> None:
     """Names the templates that come from another format's folder by their path; finds those that
     are nowhere."""
     for keys, phase in phases(data):
@@ -278,7 +284,7 @@ def _inherit(data: Mapping[str, Any], lines: Places, folders: Sequence[FormatFol
             if homes and homes[0] is not folders[0]:
                 phase["template"] = f"{homes[0].name}/{file}"
         if file not in known:
-            where = location(lines, (*keys, "template" if phase.get("template") else "name"))
+            where = location(locations, (*keys, "template" if phase.get("template") else "name"))
             errors.append(f"{where}: there is no template {home}/{file}{ENDING}. {suggest(file, known)}".rstrip())
 
 

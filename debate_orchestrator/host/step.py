@@ -129,20 +129,20 @@ class Stepper:
 
     def __init__(
         self,
-        debate: OpenDebate,
+        opened: OpenDebate,
         folder: TurnsFolder,
         permissions: Permissions = NO_PERMISSIONS,
-        before_calls: Callable[[OpenDebate], None] = lambda debate: None,
+        before_calls: Callable[[OpenDebate], None] = lambda opened: None,
         *,
         begun: bool = False,
     ):
         """`before_calls` is called once, before the first call. `begun` says that the debate was opened just now, so
         that its first announcements are new."""
-        self.debate, self.folder, self.before_calls = debate, folder, before_calls
+        self.opened, self.folder, self.before_calls = opened, folder, before_calls
         self.permissions, self.begun, self.told = permissions, begun, False
         self.announcer = Announcer()
-        self.before = [] if begun else self.announcer.new(debate.state)
-        self.providers = seat_providers(debate, permissions)
+        self.before = [] if begun else self.announcer.new(opened.state)
+        self.providers = seat_providers(opened, permissions)
         self.waiting = [turn.id for turn in self._due_at_host() if turn.id in self.state.briefs_sent]
         self.accepted: list[Accepted] = []
         self.problems: list[str] = []
@@ -150,23 +150,23 @@ class Stepper:
 
     @property
     def state(self) -> DebateState:
-        return self.debate.state
+        return self.opened.state
 
-    def reattach(self, debate: OpenDebate) -> None:
+    def reattach(self, opened: OpenDebate) -> None:
         """Continues this step with the same debate, whose journal was closed and opened again."""
-        self.debate, self.providers = debate, seat_providers(debate, self.permissions)
+        self.opened, self.providers = opened, seat_providers(opened, self.permissions)
 
     def take(self, reply_texts: Mapping[str, str], *, one_agent: bool = False) -> None:
         """Takes and saves the replies, by turn id. One that can't be taken is a problem; all others are taken."""
         self._check_secret()
         if one_agent and (note := Noted(note="one agent")) not in self.state.notes:
-            self.debate.record(note)
+            self.opened.record(note)
         for turn_id, text in reply_texts.items():
             try:
                 self._take(turn_id, text)
             except (BadReply, OutOfTurn) as error:
                 self._reject(turn_id, error.problems)
-        self.debate.journal.sync()
+        self.opened.journal.sync()
 
     def step(self, reply_texts: Mapping[str, str]) -> StepResult:
         """Does as `take`, takes the replies in the folder too, runs the seats that can be called, and lays out what is
@@ -176,12 +176,12 @@ class Stepper:
             while self._collect() or self._call():
                 pass
         finally:
-            self.debate.journal.sync()
+            self.opened.journal.sync()
         try:
             turns = tuple(self._lay(turn) for turn in self.state.due)
         except DiskFull as error:
-            raise self.debate.with_saved(error) from error
-        self.debate.journal.sync()
+            raise self.opened.with_saved(error) from error
+        self.opened.journal.sync()
         new = self.announcer.new(self.state)
         show = new if self.begun or self.accepted else [*self.before, *new][-1:]
         missing = [turn for turn in turns if turn.turn in self.waiting and turn.turn not in self.rejected]
@@ -241,11 +241,11 @@ class Stepper:
         before = len(self.state.replies)
         if not self.told and any(turn.seat in self.providers for turn in self.state.due):
             self.told = True
-            self.before_calls(self.debate)
+            self.before_calls(self.opened)
         if self.providers:
             unsaved = UnsavedEvents(self.folder.tell)
             try:
-                coroutines.run(drive(self.debate, self.providers, unsaved=unsaved))
+                coroutines.run(drive(self.opened, self.providers, unsaved=unsaved))
             except KeyboardInterrupt:
                 raise Interrupted(lost=unsaved.lost) from None
         return len(self.state.replies) > before
@@ -266,7 +266,7 @@ class Stepper:
         event = self._parsed(turn, turn_brief, reply)
         if turn_id not in self.state.replies:
             self._record_brief_sent(turn, turn_brief)
-        if self.debate.record(event):
+        if self.opened.record(event):
             ignored = self.state.ignored_lines.get(turn_id)
             remark = self.state.format.lines.advice(ignored) if ignored else None
             words = sanitize.count_words(speech_rules.without_private_working(self.state, text))
@@ -283,7 +283,7 @@ class Stepper:
                 raise
             self._record_brief_sent(turn, turn_brief)
             rejected = Rejected(turn=turn.id, problems=tuple(error.problems), reply=reply, absent=False)
-            self.debate.record(rejected)
+            self.opened.record(rejected)
             raise
 
     def _reject(self, turn_id: str, problems: list[str]) -> None:
@@ -296,7 +296,7 @@ class Stepper:
     def _record_brief_sent(self, turn: Turn, turn_brief: Brief) -> None:
         earlier = self.state.briefs_sent.get(turn.id)
         if not earlier or earlier[-1].brief_digest != turn_brief.digest:
-            self.debate.record(BriefSent(turn=turn.id, brief_digest=turn_brief.digest, by=model_spec.HOST))
+            self.opened.record(BriefSent(turn=turn.id, brief_digest=turn_brief.digest, by=model_spec.HOST))
 
     def _brief(self, turn: Turn) -> Brief:
         """The brief of a due turn as the host may see it: without the secrets of the environment. It ends with the last
@@ -312,7 +312,7 @@ class Stepper:
     def _lay(self, turn: Turn) -> DueTurn:
         turn_brief = self._brief(turn)
         turn_files = self.folder.turn_files(turn.id, turn_brief.wants)
-        earlier = earlier_briefs(self.debate.journal.events, turn, os.path.basename(turn_files.reply))
+        earlier = earlier_briefs(self.opened.journal.events, turn, os.path.basename(turn_files.reply))
         self._record_brief_sent(turn, turn_brief)
         if problem := self.folder.write_brief(turn_files, self._brief_file(turn_brief, turn, turn_files), earlier):
             self._reject(turn.id, [problem])

@@ -37,16 +37,16 @@ class Piece(NamedTuple):
     body: str
 
 
-def pieces(brief: Brief, nonce: str, form: str = ALL_ASKED) -> list[Piece]:
-    """The pieces of a brief, in its order. `form` replaces the JSON Schema, which is for models: it says what a form
-    asks for."""
+def pieces(brief: Brief, nonce: str, schema_replacement: str = ALL_ASKED) -> list[Piece]:
+    """The pieces of a brief, in its order. `schema_replacement` is the sentence that people read in place of the JSON
+    Schema, which is for models: it says what a form asks for."""
     found = list(_parsed(_without_fence_text(brief.system, nonce), nonce))
     for message in brief.messages:
         for part in message.parts:
             if message.role == "assistant":
                 found.append(Piece("own.words", "You said", part))
             else:
-                found += _parsed(_without_schema(part, brief, form), nonce)
+                found += _parsed(_without_schema(part, brief, schema_replacement), nonce)
     return found
 
 
@@ -114,7 +114,7 @@ def _without_fence_text(system: str, nonce: str) -> str:
     return "\n\n".join(paragraph for paragraph in paragraphs if nonce not in paragraph or paragraph.startswith("<<< "))
 
 
-def _without_schema(part: str, brief: Brief, form: str) -> str:
+def _without_schema(part: str, brief: Brief, schema_replacement: str) -> str:
     """A part without the JSON Schema of the reply, and without the paragraph that asks for it: a form does that."""
     if brief.json_schema is None:
         return part
@@ -122,7 +122,7 @@ def _without_schema(part: str, brief: Brief, form: str) -> str:
     if not found:
         return part
     asked = before.rstrip().rpartition("\n\n")
-    return f"{asked[0] or asked[2]}\n\n{form}{after}"
+    return f"{asked[0] or asked[2]}\n\n{schema_replacement}{after}"
 
 
 def _spelled(body: str) -> str:

@@ -116,7 +116,7 @@ def find_with_code(text: str, code: ReplyCode) -> dict[str, Found]:
     if len(own) > _MAX_OWN:
         raise ValueError("it holds too many objects with the code")
     found: dict[tuple[int, int], tuple[str, Found]] = {}
-    for part in own:  # behind one that counts, another that says the same changes nothing, and one that differs is told
+    for part in own:  # after the first object that counts, identical ones are harmless; a differing one is an error
         if found or not _is_private(rest[: part.start], rest[part.stop :]):
             found[part.start, part.stop] = text[part.start : part.stop], (part.value, [])
     public = without_private(rest)

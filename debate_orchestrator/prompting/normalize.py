@@ -21,7 +21,7 @@ from debate_orchestrator.core.shape import (
     applies,
     empty_value,
     fields_asked,
-    held_fields,
+    present_fields,
 )
 from debate_orchestrator.prompting.reply_code import CODE, ReplyCode, coded_shape, phrase, text_behind
 from debate_orchestrator.util.data import strict_json
@@ -214,7 +214,7 @@ class _Normalizer:
         fields, keyed = wanted.fields, self._keyed(value, wanted.names)
         if self.code is not None:
             keyed = self._without_codes(wanted, self.code, keyed, where)
-        held = held_fields(fields, keyed)
+        held = present_fields(fields, keyed)
         for name in held:
             keyed[name] = self._field(fields[name], keyed[name], f"{where}{name}")
         for name in held:
@@ -235,7 +235,7 @@ class _Normalizer:
             for name in wanted.coded:
                 if not code.is_text(keyed.get(name)):
                     self.uncoded[f"{where}{name}"] = f'write "{name}": "{code.text}" {places[name]}'
-        in_order, written = held_fields(fields, keyed), [name for name in keyed if name in fields]
+        in_order, written = present_fields(fields, keyed), [name for name in keyed if name in fields]
         if moved := next((name for name, other in zip(written, in_order, strict=True) if name != other), None):
             self.problems.append(f"{where}{moved}: it is out of place; write it {places[moved]}.")
         return {name: item for name, item in keyed.items() if fields.get(name) is not CODE}

@@ -6,8 +6,8 @@ A speech may hold a filled ballot, or a part of one, and a judge may repeat it w
 
 Is the second winner the judge's decision or a part of the quotation? The code tells. No speech can hold it: it follows
 from a secret of this machine, and only the seat of the turn is shown it, at the very end of its brief. It stands first
-and last in the object, at the beginning of every item of a list, and before each field that decides and stands behind
-one with free words. All fields are written in the order of the shape. So between a text, where a quotation may stand,
+and last in the object, at the beginning of every item of a list, and before every non-text field that follows a
+free-text field. All fields are written in the order of the shape. So between a text, where a quotation may stand,
 and the next decision there is always a code: a quotation can't write that decision, and a text that swallows it
 swallows the code, too.
 """

@@ -73,7 +73,7 @@ class Messages(api.ApiModel):
         breakpoints = placed_breakpoints(
             plan, self.current.state, sum(len(message.parts) for message in brief.messages)
         )
-        return request(brief, self.name, breakpoints, hour=plan.hour)
+        return request(brief, self.name, breakpoints, long_ttl=plan.long_ttl)
 
     def batch_body(self, brief: Brief) -> dict[str, Any]:
         return UnsupportedOptions().request(self._request(brief), options_of(brief, self.name))
@@ -232,7 +232,7 @@ def _batched(line: _Line) -> MessagesReply | str:
     return answer
 
 
-def request(brief: Brief, spec: str, breakpoints: Iterable[int] = (), *, hour: bool = False) -> dict[str, Any]:
+def request(brief: Brief, spec: str, breakpoints: Iterable[int] = (), *, long_ttl: bool = False) -> dict[str, Any]:
     """A brief as the body of a request, without its options. `breakpoints` are the blocks with a cache breakpoint,
     counted from 0 over all messages; what is cached there lasts an hour or minutes."""
     blocks: list[dict[str, Any]] = []
@@ -242,7 +242,7 @@ def request(brief: Brief, spec: str, breakpoints: Iterable[int] = (), *, hour: b
         blocks += content
         messages.append({"role": message.role, "content": content})
     for place in breakpoints:
-        blocks[place]["cache_control"] = {"type": "ephemeral", **({"ttl": "1h"} if hour else {})}
+        blocks[place]["cache_control"] = {"type": "ephemeral", **({"ttl": "1h"} if long_ttl else {})}
     return {"model": servers.server(spec).model, "system": brief.system, "messages": messages}
 
 
@@ -395,12 +395,12 @@ class MessagesReply(api.ApiReply):
                 self._counts[name] = number
         counts = self._counts
         written = counts.get("cache_creation_input_tokens", 0)
-        hour = min(counts.get("ephemeral_1h_input_tokens", 0), written)
+        one_hour = min(counts.get("ephemeral_1h_input_tokens", 0), written)
         own = Usage(
-            fresh=counts.get("input_tokens", 0),
+            uncached_input=counts.get("input_tokens", 0),
             cached=counts.get("cache_read_input_tokens", 0),
-            written=written - hour,
-            written_hour=hour,
+            cache_write_5m=written - one_hour,
+            cache_write_1h=one_hour,
             output=counts.get("output_tokens", 0),
             searches=counts.get("web_search_requests", 0),
         )

@@ -368,7 +368,7 @@ def http_options(server: servers.ModelServer, *, insecure: bool) -> dict[str, An
         "follow_redirects": False,
         "event_hooks": {
             "request": [_only_encrypted(server, insecure), _learn_key if server.url is None else _strip(server)],
-            "response": [_tell_listener, bounded_body.hold_to_limits(LIMITS)],
+            "response": [_tell_listener, bounded_body.enforce_limits(LIMITS)],
         },
         "headers": {"accept-encoding": "gzip"},  # all that bounded_body can unpack
         "verify": not plain,  # without TLS there are no certificates to load

@@ -35,7 +35,7 @@ _STRING = re.compile(rb'"(?:[^"\\\r\n]|\\[^\r\n])*+"?')
 _BRACKET = re.compile(rb"[\[\]{}]")
 
 
-def hold_to_limits(limits: ProviderLimits) -> Callable[[httpx2.Response], Awaitable[None]]:
+def enforce_limits(limits: ProviderLimits) -> Callable[[httpx2.Response], Awaitable[None]]:
     """A hook that puts a `LimitedBody` in place of each response's body."""
 
     async def hook(response: httpx2.Response) -> None:

@@ -32,7 +32,7 @@ class CachePlan(NamedTuple):
 
     write: bool = False
     """Whether it writes all that will be sent again, because a later call will read it."""
-    hour: bool = False
+    long_ttl: bool = False
     """Whether that must be kept for an hour instead of minutes."""
     reads: str | None = None
     """The turn at whose breakpoint it reads, where it writes nothing itself. A call reads only up to a breakpoint of
@@ -52,7 +52,7 @@ class _Written(NamedTuple):
 
     turn: str
     until: float
-    lasts: float
+    ttl: float
 
 
 def cache_plans(debate: DebateState) -> dict[str, CachePlan]:
@@ -70,11 +70,11 @@ def cache_plans(debate: DebateState) -> dict[str, CachePlan]:
         shared = debate.opened.settings.share_cache and bool(others)
         plan = _plan(first, calls, starts, shared=shared)
         if plan.write:
-            lasts = max(_lifetime(hour=plan.hour), before.lasts if before else 0.0)  # a read renews what it reads
-            written[first.family] = _Written(first.turn, now + lasts, lasts)
+            ttl = max(_lifetime(long_ttl=plan.long_ttl), before.ttl if before else 0.0)  # a read renews what it reads
+            written[first.family] = _Written(first.turn, now + ttl, ttl)
         elif before is not None:
             plan = CachePlan(reads=before.turn)
-            written[first.family] = before._replace(until=now + before.lasts)
+            written[first.family] = before._replace(until=now + before.ttl)
         plans[first.turn] = plan
         # Without a cache writer the calls of a stage start together, so none can read what another writes.
         source = first.turn if shared and plan.write else before.turn if before else None
@@ -107,16 +107,16 @@ def _plan(call: _Planned, calls: list[_Planned], starts: list[float], *, shared:
     for."""
     later = [other for other in calls if other.family == call.family and other.certain and other.stage > call.stage]
     gap = starts[later[0].stage] - starts[call.stage] if later else 0.0
-    if later and gap <= _lifetime(hour=False):
+    if later and gap <= _lifetime(long_ttl=False):
         return CachePlan(write=True)
-    if len(later) > 1 and gap <= _lifetime(hour=True):
-        return CachePlan(write=True, hour=True)
+    if len(later) > 1 and gap <= _lifetime(long_ttl=True):
+        return CachePlan(write=True, long_ttl=True)
     return CachePlan(write=shared)
 
 
-def _lifetime(*, hour: bool) -> float:
+def _lifetime(*, long_ttl: bool) -> float:
     caching = pricing.table().cache
-    return _MARGIN * (caching.keeps_hour if hour else caching.keeps)
+    return _MARGIN * (caching.long_ttl if long_ttl else caching.ttl)
 
 
 def placed_breakpoints(plan: CachePlan, debate: DebateState, blocks: int) -> list[int]:
@@ -167,12 +167,12 @@ class Call(NamedTuple):
     """The tokens of each block, in order. The last is the call's own."""
     breakpoints: tuple[int, ...]
     """The blocks with a breakpoint, counted from 0."""
-    hour: bool
+    long_ttl: bool
     """Whether what it writes is kept for an hour."""
     start: float
     begun: float
     """When the first byte of the answer comes; before that nothing it writes can be read."""
-    least: int
+    min_cacheable_tokens: int
     """Tokens that a prefix must have to be cached."""
 
 
@@ -182,7 +182,7 @@ class _Prefix(NamedTuple):
     tokens: int
     readable: float
     until: float
-    lasts: float
+    ttl: float
 
 
 def simulated_usage(calls: Iterable[Call], caching: Caching) -> list[Usage]:
@@ -196,16 +196,18 @@ def simulated_usage(calls: Iterable[Call], caching: Caching) -> list[Usage]:
     for call in calls:
         sums = list(accumulate(call.blocks))
         prefix = sums[max(call.breakpoints)] if call.breakpoints else 0
-        prefix = prefix if prefix >= call.least else 0
+        prefix = prefix if prefix >= call.min_cacheable_tokens else 0
         prefixes = cache.setdefault(call.family, [])
         readable = [p for p in prefixes if p.readable <= call.start <= p.until and p.tokens <= prefix]
         read = max(readable, default=None)
         if read is not None:
-            prefixes[prefixes.index(read)] = read._replace(until=call.start + read.lasts)
+            prefixes[prefixes.index(read)] = read._replace(until=call.start + read.ttl)
         cached = read.tokens if read else 0
         if prefix > cached:
-            lasts = caching.keeps_hour if call.hour else caching.keeps
-            prefixes.append(_Prefix(prefix, call.begun, call.start + lasts, lasts))
-        minutes, hour = (0, prefix - cached) if call.hour else (prefix - cached, 0)
-        usages.append(Usage(fresh=sums[-1] - prefix, cached=cached, written=minutes, written_hour=hour))
+            ttl = caching.long_ttl if call.long_ttl else caching.ttl
+            prefixes.append(_Prefix(prefix, call.begun, call.start + ttl, ttl))
+        minutes, hour = (0, prefix - cached) if call.long_ttl else (prefix - cached, 0)
+        usages.append(
+            Usage(uncached_input=sums[-1] - prefix, cached=cached, cache_write_5m=minutes, cache_write_1h=hour)
+        )
     return usages

@@ -246,7 +246,7 @@ class CompletionsReply(api.ApiReply):
         prompt, output = api.count_field(usage, "prompt_tokens"), api.count_field(usage, "completion_tokens")
         if prompt is not None and output is not None:
             cached = min(api.count_field(api.field(usage, "prompt_tokens_details"), "cached_tokens") or 0, prompt)
-            self.usage = Usage(fresh=prompt - cached, cached=cached, output=output)
+            self.usage = Usage(uncached_input=prompt - cached, cached=cached, output=output)
         cost = api.field(usage, "cost")
         if isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < 1e6:
             self.cost = float(cost)

@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 
-from pydantic import ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
 from debate_orchestrator.core.reply import Usage
 from debate_orchestrator.core.values import FrozenModel
@@ -42,7 +42,7 @@ class ModelPrice(FrozenModel):
     output: float
     read: float = 1.0
     """The price of a cached token, times the input price."""
-    least: int = 0
+    min_cacheable_tokens: int = Field(default=0, alias="least")
     """Tokens below which a prefix is not cached."""
     context: int | None = None
     most_output: int | None = None
@@ -62,10 +62,12 @@ class ModelPrice(FrozenModel):
 class Caching(FrozenModel):
     """How the Messages API caches. Prices are times the input price, times are seconds from a request's start."""
 
+    model_config = ConfigDict(validate_by_name=True)
+
     write: float
-    write_hour: float
-    keeps: float
-    keeps_hour: float
+    long_write: float = Field(alias="write_hour")
+    ttl: float = Field(alias="keeps")
+    long_ttl: float = Field(alias="keeps_hour")
     breakpoints: int
     lookback: int
 
@@ -189,8 +191,8 @@ def cost(spec: str, usage: Usage | None, *, batch: bool = False) -> float | None
         return None
     caching = table().cache
     rate = model.long if model.long is not None and usage.input > model.long.above else model
-    written = usage.written * caching.write + usage.written_hour * caching.write_hour
-    paid = usage.fresh + usage.cached * model.read + written
+    written = usage.cache_write_5m * caching.write + usage.cache_write_1h * caching.long_write
+    paid = usage.uncached_input + usage.cached * model.read + written
     price = (paid * rate.input + usage.output * rate.output) / _MILLION
     return price * (table().batch if batch else 1) + usage.searches * table().searches / 1000
 

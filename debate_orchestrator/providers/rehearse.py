@@ -123,8 +123,8 @@ def _reported(
     turn: Turn,
     prefer: Mapping[str, str | bool],
 ) -> dict[str, Any]:
-    """The rapporteur's reply: a list of issues, advice, a check that finds nothing unless that is preferred, or a brief
-    that the record bears out."""
+    """The rapporteur's reply: a list of issues, advice, a check that finds nothing unless that is preferred, or a
+    decision brief that the record bears out."""
     reply = Filler(shape_context, {"mark": "not challenged"}, _WORDS_OF_A_REPORT).reply(shape, turn.id)
     if "findings" in reply and not prefer.get("findings"):
         reply["findings"] = []

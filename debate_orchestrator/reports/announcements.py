@@ -175,7 +175,7 @@ def _after_in_its_section(stages: Sequence[Stage], n: int) -> Iterator[Turn]:
 def _intervention(debate: DebateState, stage: Stage) -> Iterator[Announcement]:
     n = stage[0].round or 0
     names = " and ".join(debate.format.name_of(turn.seat) for turn in stage)
-    criteria = ", ".join(tally.convergence_finding(debate, n).criteria) or "as in the recorded debate"
+    criteria = ", ".join(tally.convergence(debate, n).criteria) or "as in the recorded debate"
     yield Announcement("intervention", filled_announcement(debate.format.labels.intervention, round=n), "warning")
     yield Announcement("intervention", f"{names}: forced divergence ({criteria})")
 
@@ -240,19 +240,19 @@ def _voted(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
     """The announcements of the votes in a slot; none before all are cast."""
     if turn.round is not None:
         return _round(debate, turn.round)
-    return _decided(debate) if turn.after_rounds else _blind(debate)
+    return _decided(debate) if turn.after_rounds else _pre_debate_votes(debate)
 
 
-def _blind(debate: DebateState) -> Iterator[Announcement]:
+def _pre_debate_votes(debate: DebateState) -> Iterator[Announcement]:
     """The votes before the first word."""
-    votes, scales = tally.blind_votes(debate), wording.scales(debate.format)
+    votes, scales = tally.pre_debate_votes(debate), wording.scales(debate.format)
     held = []
     for vote in votes:
-        ballot = wording.reading_line(vote.original, scales) if vote.original else "no ballot that counts"
+        ballot = wording.ballot_line(vote.original, scales) if vote.original else "no ballot that counts"
         held.append(f"{debate.format.name_of(vote.judge)}: {ballot}")
     if held:
         yield Announcement("votes", f"Before the first word: {'; '.join(held)}")
-    yield from _changed(debate, votes)
+    yield from _flipped(debate, votes)
 
 
 def _round(debate: DebateState, n: int) -> Iterator[Announcement]:
@@ -272,31 +272,31 @@ def _round(debate: DebateState, n: int) -> Iterator[Announcement]:
         score = f", {scales.with_scale(result.score)}" if label and result.score is not None else ""
         text = f"Round {n}: {one_line(label or NO_DECISION)}{score}"
     else:
-        counts = f" ({wording.tally(wording.votes_by_winner(votes))})" if len(votes) > 1 else ""
+        counts = f" ({wording.votes_text(wording.votes_by_winner(votes))})" if len(votes) > 1 else ""
         text = f"Round {n}: {wording.winner_word(result.winner)}{counts}"
     yield Announcement("scores", text)
     yield from _reasons(debate, tally.ballots(debate, n))
     if tally.converged_again(debate, n):
         yield Announcement("intervention", debate.format.labels.converged_again)
-    yield from _changed(debate, votes)
+    yield from _flipped(debate, votes)
 
 
 def _reasons(debate: DebateState, ballots: Sequence[StructuredReplyGiven]) -> Iterator[Announcement]:
-    for voted in ballots:
-        if _is_filler(debate, voted.turn):
+    for ballot in ballots:
+        if _is_filler(debate, ballot.turn):
             continue
-        reason = next((str(voted.data[name]) for name in _REASONS if voted.data.get(name)), "")
+        reason = next((str(ballot.data[name]) for name in _REASONS if ballot.data.get(name)), "")
         if reason:
-            yield Announcement("reason", one_line(reason), turn=voted.turn)
+            yield Announcement("reason", one_line(reason), turn=ballot.turn)
 
 
-def _changed(debate: DebateState, votes: Sequence[Vote]) -> Iterator[Announcement]:
+def _flipped(debate: DebateState, votes: Sequence[Vote]) -> Iterator[Announcement]:
     """Whose votes changed when the sides were exchanged."""
     for vote in votes:
         if vote.stable or vote.absent:
             continue
-        first, last = (wording.winner_word(reading.winner) for reading in vote.readings)
-        labels = [reading.label for reading in vote.readings if reading.label]
+        first, last = (wording.winner_word(parsed_ballot.winner) for parsed_ballot in vote.parsed_ballots)
+        labels = [parsed_ballot.label for parsed_ballot in vote.parsed_ballots if parsed_ballot.label]
         pair = " and ".join(map(one_line, labels)) if len(set(labels)) > 1 else f"{first} and {last}"
         text = f"{debate.format.name_of(vote.judge)} changed when the sides were exchanged ({pair}): no vote."
         yield Announcement("votes", text, "warning", vote.turn)
@@ -327,7 +327,7 @@ def _decided(debate: DebateState) -> Iterator[Announcement]:
         yield Announcement("votes", wording.votes_sentence(verdict))
     if shortfall := wording.shortfall(verdict.panel, verdict.quorum, format.name_of):
         yield Announcement("votes", shortfall, "warning")
-    yield from _changed(debate, verdict.panel)
+    yield from _flipped(debate, verdict.panel)
     if verdict.swing and not labelled:
         gains = ", ".join(f"{format.name_of(side)} {n:+d}" for side, n in verdict.swing.items())
         yield Announcement("votes", f"Votes gained by the debate: {gains}.")
@@ -337,10 +337,10 @@ def _decided(debate: DebateState) -> Iterator[Announcement]:
 def _dissent(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
     """The count of the dissent record by status, without those of which there are none: beside a closing line with an
     unresolved question, "0 unresolved" would read as a contradiction."""
-    voted = debate.structured_reply(turn.id)
-    if voted is not None and "rows" in voted.data:
-        found = voted.data["rows"]
-        counts = Counter(row.get("status") for row in found)
+    reply = debate.structured_reply(turn.id)
+    if reply is not None and "rows" in reply.data:
+        rows = reply.data["rows"]
+        counts = Counter(row.get("status") for row in rows)
         kinds = "".join(f", {counts[status]} {status}" for status in _STATUSES if counts[status])
-        claims = "1 disputed claim" if len(found) == 1 else f"{len(found)} disputed claims"
+        claims = "1 disputed claim" if len(rows) == 1 else f"{len(rows)} disputed claims"
         yield Announcement("dissent", f"Dissent record: {claims}{kinds}.", turn=turn.id)

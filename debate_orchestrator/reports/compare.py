@@ -16,7 +16,7 @@ from pydantic import Field
 
 from debate_orchestrator.core.phases import NO_DECISION
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.core.verdict import BallotReading, RoundResult, Vote, mean
+from debate_orchestrator.core.verdict import ParsedBallot, RoundResult, Vote, mean
 from debate_orchestrator.reports import sections, wording
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.reviews import FINAL
@@ -74,7 +74,7 @@ def compare(reports: Sequence[tuple[str, ReportModel]]) -> Comparison:
     """The comparison of some journals, each with its path; there are two at least."""
     first = reports[0][1]
     runs = [
-        ComparedRun(n, path, report, is_swapped(first, report)) for n, (path, report) in enumerate(reports, start=1)
+        ComparedRun(n, path, report, is_mirrored(first, report)) for n, (path, report) in enumerate(reports, start=1)
     ]
     judged = [run for run in runs if not run.report.stand_ins_judged]
     claims = [
@@ -106,7 +106,7 @@ def _notes(runs: Sequence[ComparedRun]) -> Iterator[str]:
     first = runs[0].report
     yield from _differing(runs)
     for run in runs[1:]:
-        if run.swapped:
+        if run.mirrored:
             yield f"In run {run.number} the sides are exchanged; here it is told by the letters of run 1."
         elif run.report.topic == first.topic and run.report.positions != first.positions:
             yield f"The positions of run {run.number} are not those of run 1; sides are compared by their letters."
@@ -185,7 +185,7 @@ def _verdicts(runs: Sequence[ComparedRun]) -> PlainTable:
         gap = percent(verdict.gap) if totals and verdict.gap is not None else ""
         by = {run.side(side): n for side, n in verdict.rounds_won.items()}
         rounds = ", ".join(f"{winner_word(side)} {by[side]}" for side in sorted(by)) if any(by.values()) else ""
-        votes = wording.tally({run.side(outcome): n for outcome, n in verdict.vote_counts.items()})
+        votes = wording.votes_text({run.side(outcome): n for outcome, n in verdict.vote_counts.items()})
         strength = verdict.strength or ""
         rows.append(
             (str(run.number), winner_word(won), strength, totals.get("a", ""), totals.get("b", ""), gap, rounds, votes)
@@ -201,8 +201,8 @@ def _rounds(runs: Sequence[ComparedRun]) -> PlainTable | None:
     return PlainTable(heads=("Round", *(f"Run {run.number}" for run in runs)), rows=tuple(rows)) if rows else None
 
 
-def _cell(run: ComparedRun, reading: BallotReading | None) -> str:
-    return wording.reading_line(reading, run.report.judging.scales) if reading else ""
+def _cell(run: ComparedRun, parsed_ballot: ParsedBallot | None) -> str:
+    return wording.ballot_line(parsed_ballot, run.report.judging.scales) if parsed_ballot else ""
 
 
 def _judges(runs: Sequence[ComparedRun]) -> PlainTable | None:
@@ -250,8 +250,8 @@ class ComparedRun(NamedTuple):
     number: int
     path: str
     report: ReportModel
-    swapped: bool = False
-    """Whether its sides are exchanged, beside those of the first run."""
+    mirrored: bool = False
+    """Whether each of its sides argues what the other does in the first run."""
 
     @property
     def speeches_digest(self) -> str:
@@ -261,29 +261,29 @@ class ComparedRun(NamedTuple):
 
     def side(self, name: str) -> str:
         """A side, or a winner, by the letters of the first run."""
-        return {"a": "b", "b": "a"}.get(name, name) if self.swapped else name
+        return {"a": "b", "b": "a"}.get(name, name) if self.mirrored else name
 
-    def reading(self, given: Vote | RoundResult, label: str | None) -> BallotReading:
+    def parsed_ballot(self, given: Vote | RoundResult, label: str | None) -> ParsedBallot:
         """What a vote, or the votes on a round, come to."""
         scores = {self.side(side): points for side, points in given.scores.items()}
         ordered = dict(sorted(scores.items()))
-        return BallotReading(winner=self.side(given.winner), scores=ordered, label=label, score=given.score)
+        return ParsedBallot(winner=self.side(given.winner), scores=ordered, label=label, score=given.score)
 
-    def result(self, n: int) -> BallotReading | None:
+    def result(self, n: int) -> ParsedBallot | None:
         """The result of a round; None if it was not judged by itself, or by stand-ins alone."""
         if self.report.stand_ins_judged:
             return None
         found = next((judged for judged in self.report.rounds if judged.number == n), None)
-        return self.reading(found.result, found.label) if found and found.result else None
+        return self.parsed_ballot(found.result, found.label) if found and found.result else None
 
-    def votes_by_judge(self) -> dict[str, dict[int, BallotReading]]:
+    def votes_by_judge(self) -> dict[str, dict[int, ParsedBallot]]:
         """Judge's seat to place to its vote, of those that are not absent and no stand-in."""
-        found: dict[str, dict[int, BallotReading]] = {}
+        found: dict[str, dict[int, ParsedBallot]] = {}
         places = [(judged.number, judged.votes) for judged in self.report.rounds]
         for place, votes in (*places, (FINAL, self.report.judging.panel)):
             for vote in votes:
                 if not (vote.absent or model_spec.is_stand_in(self.who(vote.judge))):
-                    found.setdefault(vote.judge, {})[place] = self.reading(vote, vote.label)
+                    found.setdefault(vote.judge, {})[place] = self.parsed_ballot(vote, vote.label)
         return found
 
     def decided(self, *, labelled: bool = True) -> str | None:
@@ -302,7 +302,7 @@ class ComparedRun(NamedTuple):
         return self.report.judges[n] if n < len(self.report.judges) else ""
 
 
-def is_swapped(first: ReportModel, other: ReportModel) -> bool:
+def is_mirrored(first: ReportModel, other: ReportModel) -> bool:
     """Whether each side argues, word for word, what the other does in the first run."""
     ours, theirs = first.positions, other.positions
     both = {"a", "b"} == set(ours) == set(theirs) and ours["a"] != ours["b"]
@@ -318,8 +318,8 @@ def differences(runs: Sequence[ComparedRun]) -> Iterator[str]:
     if len(ended) > 1:
         yield _by_winner("The verdict", ended)
     for n in sorted({judged.number for run in same_topic for judged in run.report.rounds}):
-        results = {run.number: reading for run in same_topic if (reading := run.result(n)) is not None}
-        by = {run: named_by(reading, labelled=labelled) for run, reading in results.items()}
+        results = {run.number: parsed_ballot for run in same_topic if (parsed_ballot := run.result(n)) is not None}
+        by = {run: named_by(parsed_ballot, labelled=labelled) for run, parsed_ballot in results.items()}
         if len(set(by.values())) > 1:
             yield _by_winner(f"Round {n}", by)
     yield from _changed_judges(same_topic, labelled=labelled)
@@ -357,8 +357,8 @@ class _Pairs:
         self.same = self.pairs = 0
         self.apart: list[Fraction] = []
 
-    def add(self, first: BallotReading, other: BallotReading, *, scores: bool, labelled: bool) -> None:
-        won = [named_by(reading, labelled=labelled) for reading in (first, other)]
+    def add(self, first: ParsedBallot, other: ParsedBallot, *, scores: bool, labelled: bool) -> None:
+        won = [named_by(parsed_ballot, labelled=labelled) for parsed_ballot in (first, other)]
         if NO_DECISION not in won:
             self.pairs += 1
             self.same += won[0] == won[1]

@@ -133,7 +133,7 @@ class DecisionBriefReport(Part):
     """The side that won the debate, which is another question; null where neither did."""
     differs: bool
     """Whether the advice goes against the side that argued better."""
-    held_exchanged: bool | None
+    held_mirrored: bool | None = Field(serialization_alias="held_exchanged")
     """Whether the result held when judges saw the sides exchanged; null where they did not."""
     judges_for: tuple[int, int] | None
     """How many judges of the panel voted for the result, and how many there are; null for a single judge."""
@@ -211,7 +211,7 @@ def decision_brief_report(debate: DebateState) -> DecisionBriefReport | None:
         sides_with=sides_with,
         argued_better=winner,
         differs=None not in (winner, sides_with) and winner != sides_with,
-        held_exchanged=_held_exchanged(debate),
+        held_mirrored=_held_mirrored(debate),
         judges_for=_judges_for(debate),
         by_case=tuple(CaseReport(condition=row["if"], then=row["then"], sure=row["sure"]) for row in fields["by_case"]),
         why=tuple(_consideration(debate, row) for row in fields["why"]),
@@ -265,7 +265,7 @@ def mark_text(reason: ConsiderationReport) -> str:
     return "not borne out by the record" if reason.mark_problems else MARKED[reason.mark]
 
 
-def _held_exchanged(debate: DebateState) -> bool | None:
+def _held_mirrored(debate: DebateState) -> bool | None:
     pairs = [vote for vote in tally.final_votes(debate) if vote.shown_mirrored and not vote.absent]
     return all(vote.stable for vote in pairs) if pairs else None
 

@@ -152,7 +152,7 @@ def _sure(report: ReportModel) -> Iterator[str]:
     if verdict.winner == NO_DECISION or not report.judging.panel:
         return
     if report.judging.mirrored:
-        held = report.judging.mirrored - report.judging.changed
+        held = report.judging.mirrored - report.judging.flipped
         yield f"Held with the sides exchanged: {held} of {report.judging.mirrored} votes."
 
 
@@ -175,15 +175,17 @@ def _argued(report: ReportModel, verdict: VerdictReport) -> str:
 def _before(report: ReportModel, winner: str) -> str:
     """The share that judges gave the winner on average before the first word, as the end of a sentence; empty if there
     is none."""
-    held = [_share_of(vote, winner, report.judging.scales.certain) for vote in report.judging.blind]
+    held = [_share_of(vote, winner, report.judging.scales.full_probability) for vote in report.judging.pre_debate_votes]
     shares = [share for share in held if share]
     return f"; {wording.whole_percent(mean(shares))} before the debate" if shares else ""
 
 
-def _share_of(vote: Vote, side: str, certain: Fraction) -> Fraction | None:
+def _share_of(vote: Vote, side: str, full_probability: Fraction) -> Fraction | None:
     """What a vote gives a side, as a share of certainty."""
     given = [
-        (reading.winner, reading.probability / certain) for reading in vote.readings if reading.probability is not None
+        (parsed_ballot.winner, parsed_ballot.probability / full_probability)
+        for parsed_ballot in vote.parsed_ballots
+        if parsed_ballot.probability is not None
     ]
     return mean([share if winner == side else 1 - share for winner, share in given]) if given else None
 
@@ -253,7 +255,7 @@ def reasons(report: ReportModel) -> Iterator[Reason]:
             yield Reason("Why it decided", str(strongest["why"]), turn.id)
         decided = fields.get("decided")
         if isinstance(decided, dict):
-            side = turn.reading.winner if turn.reading else report.verdict.winner
+            side = turn.parsed_ballot.winner if turn.parsed_ballot else report.verdict.winner
             text = decided.get(side) or " ".join(map(str, decided.values()))
             yield Reason(name, str(text), turn.id)
         given = [str(fields[field]) for field in _REASONS if isinstance(fields.get(field), str)]
@@ -263,10 +265,10 @@ def reasons(report: ReportModel) -> Iterator[Reason]:
 
 def splits(report: ReportModel) -> list[str]:
     """Where the judges of a panel differ, a sentence each: on the winner, and on who is better by a criterion."""
-    panel = [turn for turn in _finals(report) if turn.reading is not None]
+    panel = [turn for turn in _finals(report) if turn.parsed_ballot is not None]
     if len(panel) < 2:
         return []
-    places = [("the winner", {turn.seat: turn.reading.winner for turn in panel if turn.reading})]
+    places = [("the winner", {turn.seat: turn.parsed_ballot.winner for turn in panel if turn.parsed_ballot})]
     for criterion, title in report.format.criteria.items():
         better = {turn.seat: _better((turn.fields or {}).get("scores") or {}, criterion) for turn in panel}
         places.append((title.lower(), better))

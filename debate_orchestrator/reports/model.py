@@ -25,7 +25,7 @@ from debate_orchestrator.core.phases import (
 )
 from debate_orchestrator.core.shape import Shape
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.core.verdict import BallotReading, Verdict, Vote
+from debate_orchestrator.core.verdict import ParsedBallot, Verdict, Vote
 from debate_orchestrator.reports import citations, decision_brief, wording
 from debate_orchestrator.reports.decision_brief import DecisionBriefReport, IssuesReport
 from debate_orchestrator.reports.parts import (
@@ -209,7 +209,7 @@ def _report(entries: Sequence[Entry], reviews: GatheredReviews | None) -> Report
         conceded=tally.conceded(debate),
         rounds=rounds,
         judging=judging,
-        votes=tuple(_vote(vote, judging.scales.certain) for vote in votes),
+        votes=tuple(_vote(vote, judging.scales.full_probability) for vote in votes),
         issues=decision_brief.issues_report(debate),
         decision_brief=decision_brief.decision_brief_report(debate),
         dissent=tuple(_disputed(record.fields or {}, debate.format.sides)) if record else None,
@@ -221,7 +221,7 @@ def _report(entries: Sequence[Entry], reviews: GatheredReviews | None) -> Report
         costs=costs_report(costs_of(debate)),
         earlier_debate=earlier_debate_report(debate.opened.earlier_debate) if debate.opened.earlier_debate else None,
         reviewers=reviewer_report(debate, reviews) if reviews else None,
-        journal=JournalReport(lines=entries[-1].n, format_version=JOURNAL_SCHEMA, last_hash=entries[-1].hash),
+        journal=JournalReport(lines=entries[-1].n, schema_version=JOURNAL_SCHEMA, last_hash=entries[-1].hash),
         before=before,
         after=after,
         finals=finals,
@@ -277,7 +277,7 @@ def _turn(debate: DebateState, turn: Turn, vote: Vote | None) -> TurnReport:
     is_vote = turn.judging and debate.format.is_vote(turn.phase)
     is_record = turn.after_rounds and "rows" in shape
     side = turn.seat in debate.format.sides
-    reading = None if vote is None else vote.mirrored if turn.id == vote.turn + MIRRORED else vote.original
+    parsed_ballot = None if vote is None else vote.mirrored if turn.id == vote.turn + MIRRORED else vote.original
     counted = vote is not None and (vote.winner != NO_DECISION or vote.label is not None)
     return TurnReport(
         id=turn.id,
@@ -292,7 +292,7 @@ def _turn(debate: DebateState, turn: Turn, vote: Vote | None) -> TurnReport:
         shape=shape,
         mirrored=turn.mirrored,
         counted=counted if is_vote else None,
-        reading=reading,
+        parsed_ballot=parsed_ballot,
         words=shown.words if fields is None or shown.declined else _words(shape, fields),
         most_words=turn.phase.most_words,
         dropped=shown.dropped,
@@ -353,11 +353,11 @@ def _judging(debate: DebateState) -> JudgingReport:
     format = debate.format
     slots = [slot for slot in debate.plan.slots if JUDGE in slot.phase.seats and slot.phase.reply != "text"]
     voting = [slot for slot in slots if format.is_vote(slot.phase)]
-    changed, mirrored = tally.flips(debate)
+    flipped, mirrored = tally.flipped_votes(debate)
     return JudgingReport(
         quorum=debate.opened.settings.quorum,
         mirrored=mirrored,
-        changed=changed,
+        flipped=flipped,
         by_swing=format.decided_by == "swing",
         means=tally.means(debate),
         conflicts=conflicts_of_interest(debate),
@@ -367,7 +367,7 @@ def _judging(debate: DebateState) -> JudgingReport:
         format=format,
         labelled=wording.LABEL in _asked_fields(debate, voting),
         panel=tuple(tally.final_votes(debate)),
-        blind=tuple(tally.blind_votes(debate)),
+        pre_debate_votes=tuple(tally.pre_debate_votes(debate)),
         weights=debate.weights,
     )
 
@@ -380,7 +380,7 @@ def _votes(debate: DebateState) -> list[Vote]:
     """Every vote, in the order of the debate."""
     numbers = _round_numbers(debate)
     return [
-        *tally.blind_votes(debate),
+        *tally.pre_debate_votes(debate),
         *(vote for n in numbers for vote in tally.votes(debate, n)),
         *tally.final_votes(debate),
     ]
@@ -391,15 +391,15 @@ def _ballot_turns(vote: Vote) -> tuple[str, ...]:
     return (vote.turn, vote.turn + MIRRORED) if vote.shown_mirrored else (vote.turn,)
 
 
-def _vote(vote: Vote, certain: Fraction) -> VoteReport:
+def _vote(vote: Vote, full_probability: Fraction) -> VoteReport:
     place, _, _ = vote.turn.partition(".")
     return VoteReport(
         judge=vote.judge,
         place="start" if place == "start" else "final" if place == "final" else "round",
         round=int(place) if place.isdigit() else None,
         turns=_ballot_turns(vote),
-        original=_ballot_result(vote.original, certain),
-        mirrored=_ballot_result(vote.mirrored, certain),
+        original=_ballot_result(vote.original, full_probability),
+        mirrored=_ballot_result(vote.mirrored, full_probability),
         absent=vote.absent,
         stable=vote.stable,
         counts_as=vote.winner,
@@ -408,11 +408,11 @@ def _vote(vote: Vote, certain: Fraction) -> VoteReport:
     )
 
 
-def _ballot_result(reading: BallotReading | None, certain: Fraction) -> BallotResult | None:
-    if reading is None:
+def _ballot_result(parsed_ballot: ParsedBallot | None, full_probability: Fraction) -> BallotResult | None:
+    if parsed_ballot is None:
         return None
-    share = None if reading.probability is None else reading.probability / certain
-    return BallotResult(**{**dict(reading), "probability": share})
+    share = None if parsed_ballot.probability is None else parsed_ballot.probability / full_probability
+    return BallotResult(**{**dict(parsed_ballot), "probability": share})
 
 
 def _verdict(debate: DebateState, rounds: Sequence[RoundReport], judging: JudgingReport) -> VerdictReport | None:
@@ -427,7 +427,9 @@ def _verdict(debate: DebateState, rounds: Sequence[RoundReport], judging: Judgin
         "rounds_won": verdict.rounds_won if any(round_report.result for round_report in rounds) else {},
         "label": label,
         "score": verdict.score if label is not None or not judging.labelled else None,
-        "win_probability": None if verdict.probability is None else verdict.probability / judging.scales.certain,
+        "win_probability": None
+        if verdict.probability is None
+        else verdict.probability / judging.scales.full_probability,
     }
     return VerdictReport(**{**dict(verdict), **own})
 

@@ -14,7 +14,7 @@ from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.reply import FoundPage, Usage
 from debate_orchestrator.core.shape import Shape
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.core.verdict import BallotReading, RoundResult, Verdict, VerdictRemark, Vote
+from debate_orchestrator.core.verdict import ParsedBallot, RoundResult, Verdict, VerdictRemark, Vote
 from debate_orchestrator.core.visible_text import Quote
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.wording import Scales
@@ -93,7 +93,7 @@ class TurnReport(Part):
     """Whether a judge saw the debate with the sides exchanged."""
     counted: bool | None = None
     """Whether the vote of this ballot counts: all its ballots are valid and say the same. Null for other turns."""
-    reading: BallotReading | None = Field(default=None, exclude=True)
+    parsed_ballot: ParsedBallot | None = Field(default=None, exclude=True)
     """What the ballot says."""
     words: int = 0
     """Words that others heard."""
@@ -212,7 +212,7 @@ class JudgingReport(Part):
     """Judges whose votes must count for there to be a decision."""
     mirrored: int = 0
     """Votes of judges who voted on the debate and also on the mirrored one, which shows each side as the other."""
-    changed: int = 0
+    flipped: int = Field(default=0, serialization_alias="changed")
     """How many of those differed on the mirrored debate, and so do not count."""
     by_swing: bool = False
     """Whether the side that gained more votes during the debate wins, in place of the side with more votes."""
@@ -230,7 +230,7 @@ class JudgingReport(Part):
     labelled: bool = Field(default=False, exclude=True)
     """Whether the votes are for labels."""
     panel: tuple[Vote, ...] = Field(default=(), exclude=True)
-    blind: tuple[Vote, ...] = Field(default=(), exclude=True)
+    pre_debate_votes: tuple[Vote, ...] = Field(default=(), exclude=True)
     weights: dict[str, Fraction] = Field(default={}, exclude=True)
 
     @property
@@ -280,7 +280,7 @@ class VerdictReport(Verdict, Part):
     probability: Fraction | None = Field(exclude=True)
     """The same in the format's own units."""
     panel: tuple[Vote, ...] = Field(exclude=True)
-    blind: tuple[Vote, ...] = Field(exclude=True)
+    pre_debate_votes: tuple[Vote, ...] = Field(exclude=True)
     quorum: int = Field(exclude=True)
 
 
@@ -388,9 +388,9 @@ class TokenCounts(Part):
         if usage == Usage():
             return None
         return cls(
-            input_fresh=usage.fresh,
+            input_fresh=usage.uncached_input,
             input_cached=usage.cached,
-            input_written=usage.written + usage.written_hour,
+            input_written=usage.cache_write_5m + usage.cache_write_1h,
             output=usage.output,
             searches=usage.searches,
         )
@@ -482,7 +482,7 @@ class JournalReport(Part):
 
     lines: int
     """How many it had."""
-    format_version: int = Field(serialization_alias="form")
+    schema_version: int = Field(serialization_alias="form")
     """The version of the journal's format."""
     last_hash: str = Field(serialization_alias="head")
     """The hash of its last line, a sha256 in hex, which stands for the whole of it."""

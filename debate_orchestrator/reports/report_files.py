@@ -36,17 +36,17 @@ BLANK = "0" * 64
 """In place of a report's checksum while that is taken."""
 _NUMBER = r"(?:0|[1-9]\d{0,3})"  # one spelling of each version, and no room for words
 _VERSION, _SHA = rf"(?P<version>{_NUMBER}\.{_NUMBER}\.{_NUMBER})", "[0-9a-f]{64}"
-_LINES, _SCHEMA = r"(?P<lines>[1-9]\d{0,11})", r"(?P<schema>[1-9]\d{0,5})"
+_LINES, _SCHEMA_VERSION = r"(?P<lines>[1-9]\d{0,11})", r"(?P<schema_version>[1-9]\d{0,5})"
 SENTENCE = (
-    rf"Made by debate-orchestrator {_VERSION}\. Journal: {_LINES} lines?, form {_SCHEMA}, "
-    rf"head sha256:(?P<head>{_SHA})\. This report: sha256:(?P<digest>{_SHA}), of its bytes with these 64 digits as "
-    r"zeros\."
+    rf"Made by debate-orchestrator {_VERSION}\. Journal: {_LINES} lines?, form {_SCHEMA_VERSION}, "
+    rf"head sha256:(?P<last_hash>{_SHA})\. This report: sha256:(?P<digest>{_SHA}), of its bytes with these 64 digits "
+    r"as zeros\."
 )
 """Finds `checksum_sentence` with its values."""
 _MEMBERS = (
     rf'  "version": "{_VERSION}",\n'
-    rf'  "journal": \{{\n    "lines": {_LINES},\n    "form": {_SCHEMA},\n'
-    rf'    "head": "(?P<head>{_SHA})"\n  \}},\n'
+    rf'  "journal": \{{\n    "lines": {_LINES},\n    "form": {_SCHEMA_VERSION},\n'
+    rf'    "head": "(?P<last_hash>{_SHA})"\n  \}},\n'
     rf'  "digest": "(?P<digest>{_SHA})"\n\}}\n'
 )
 TRACES = (
@@ -112,7 +112,7 @@ class Checksum(NamedTuple):
     version: str
     """Of the package that made the report."""
     lines: int
-    format_version: int
+    schema_version: int
     """The version of the journal's format."""
     last_hash: str
     """The hash of the journal's last line then."""
@@ -127,7 +127,7 @@ def checksum_sentence(report: ReportModel) -> str:
     journal = report.journal
     lines = f"{journal.lines} line{'s' * (journal.lines != 1)}"
     return (
-        f"Made by debate-orchestrator {__version__}. Journal: {lines}, form {journal.format_version}, "
+        f"Made by debate-orchestrator {__version__}. Journal: {lines}, form {journal.schema_version}, "
         f"head sha256:{journal.last_hash}. This report: sha256:{BLANK}, of its bytes with these 64 digits as zeros."
     )
 
@@ -143,8 +143,8 @@ def read_checksum(data: bytes, ending: str) -> Checksum | None:
     return Checksum(
         version=stated["version"],
         lines=int(stated["lines"]),
-        format_version=int(stated["schema"]),
-        last_hash=stated["head"],
+        schema_version=int(stated["schema_version"]),
+        last_hash=stated["last_hash"],
         digest=stated["digest"],
         fits=stated["digest"] == digest,
     )
@@ -246,7 +246,7 @@ State = Literal[
     "reviewed",  # as `contradicts` or `no checksum`, but perhaps made before one of the reviewers' ballots
     "other version",  # names another version of this program, and only that one can tell
 ]
-Remade = Literal["same", "different", "not compared"]
+Rerendered = Literal["same", "different", "not compared"]
 _ONLY = "Only that version can tell whether it says what the journal says: anyone can give a report a new checksum."
 _FILED_SINCE = "Reviewers have filed ballots since, which it does not include: `debate report` makes it with them."
 _JUDGED_HERE = "of another journal: that of the debate which is judged again in this one."
@@ -257,22 +257,22 @@ class Verification(NamedTuple):
 
     path: str
     state: State
-    remade: Remade
+    rerendered: Rerendered
     """Whether rendering it again gives the same bytes."""
     text: str
     """The same for people, in a sentence or two that the report's name begins."""
     checksum: Checksum | None = None
 
     @property
-    def well(self) -> bool:
+    def ok(self) -> bool:
         """Whether nothing speaks against it."""
         if self.state == "no checksum":
-            return self.remade == "same"
+            return self.rerendered == "same"
         return self.state in ("unchanged", "earlier")
 
     @property
-    def undecided(self) -> bool:
-        """Whether `well` is not decidable yet, since something has to be done first."""
+    def inconclusive(self) -> bool:
+        """Whether `ok` is not decidable yet, since something has to be done first."""
         return self.state in ("reviewed", "other version")
 
     @property
@@ -281,9 +281,9 @@ class Verification(NamedTuple):
         checksum = self.checksum
         return {
             "report": self.path,
-            "well": self.well,
+            "well": self.ok,
             "state": self.state,
-            "remade": self.remade,
+            "remade": self.rerendered,
             "version": checksum.version if checksum else None,
             "lines": checksum.lines if checksum else None,
             "head": checksum.last_hash if checksum else None,
@@ -293,9 +293,9 @@ class Verification(NamedTuple):
 
 
 def reports_beside(report: str) -> list[str]:
-    """The reports beside a journal: `report` and those that differ from it in their ending alone. What is there under
-    the name of a report that people read is among them, whatever it is: they may take it for one. A JSON file is only
-    where it was a report; it may be an answers file."""
+    """The reports beside a journal: `report` and those whose names differ from it in their ending alone. A markdown or
+    HTML file with such a name is listed whatever it holds, since people may take it for a report. A JSON file is listed
+    only if it was a report, since it may be an answers file."""
     stem = os.path.splitext(report)[0]
     there = [path for path in (f"{stem}{ending}" for ending in FILE_TYPES) if os.path.lexists(path)]
     return [path for path in there if FILE_TYPES[os.path.splitext(path)[1]].around is not None or _was_a_report(path)]
@@ -402,23 +402,23 @@ def _belonging(path: str, data: bytes, lines: int, checksum: Checksum, rendering
     if not latest:
         text = f"unchanged, and made from this journal when it had {checksum.lines} of its {plural(lines, 'line')}"
     # Every byte is compared, but another version that renders the journal the same names itself.
-    remade = [by_version(rendering, ending, checksum.version) for rendering in renderings]
-    if data in remade and _parts(checksum.version) > _parts(__version__):
+    rerendered = [by_version(rendering, ending, checksum.version) for rendering in renderings]
+    if data in rerendered and _parts(checksum.version) > _parts(__version__):
         text = (
             f"made again, it is the same, but it names version {checksum.version}, and this is {__version__}. {_ONLY}"
         )
         return Verification(path, "other version", "same", text, checksum)
-    if data == remade[-1]:
+    if data == rerendered[-1]:
         same = (
             "to the byte" if checksum.version == __version__ else f"but for the version, which was {checksum.version}"
         )
         return Verification(path, state, "same", f"{text}; made again, it is the same {same}.", checksum)
-    if data in remade:
+    if data in rerendered:
         text += f". {_FILED_SINCE}"
         return Verification(path, "reviewed", "same", text, checksum)
-    if checksum.format_version != SCHEMA:
+    if checksum.schema_version != SCHEMA:
         text = (
-            f"does not say what the journal says: it names version {checksum.format_version} of the journal's format, "
+            f"does not say what the journal says: it names version {checksum.schema_version} of the journal's format, "
             f"and that is {SCHEMA}. It was changed and given a new checksum."
         )
         return Verification(path, "contradicts", "different", text, checksum)

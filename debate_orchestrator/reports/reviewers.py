@@ -13,7 +13,7 @@ from typing import NamedTuple
 from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.core.verdict import BallotReading, RoundResult, Vote, leader, mean
+from debate_orchestrator.core.verdict import ParsedBallot, RoundResult, Vote, leader, mean
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.parts import Number, Part
 from debate_orchestrator.reports.reviews import FINAL, GatheredReviews, Points, Review
@@ -71,8 +71,8 @@ class _Rater(NamedTuple):
 
     name: str
     what: str
-    rounds: Mapping[int, BallotReading | None]
-    final: BallotReading | None
+    rounds: Mapping[int, ParsedBallot | None]
+    final: ParsedBallot | None
     before: str = ""
     after: str = ""
 
@@ -119,7 +119,11 @@ def _panel_winner(debate: DebateState) -> str | None:
 def _table(debate: DebateState, ballots: Sequence[Review]) -> PlainTable:
     scales, raters = wording.scales(debate.format), [*_judges(debate), *map(_reviewer, ballots)]
     numbers = sorted({n for rater in raters for n in rater.rounds})
-    scored = any(reading and reading.scores for rater in raters for reading in (*rater.rounds.values(), rater.final))
+    scored = any(
+        parsed_ballot and parsed_ballot.scores
+        for rater in raters
+        for parsed_ballot in (*rater.rounds.values(), rater.final)
+    )
     rows = [_panel_row(debate, numbers, scored=scored)] if debate.judges else []
     for rater in raters:
         cells = [_cell(rater.rounds.get(n), scales) for n in numbers]
@@ -138,10 +142,10 @@ def _panel_row(debate: DebateState, numbers: Sequence[int], *, scored: bool) -> 
     return ("The panel", "verdict", *cells, whole, *totals, "", "")
 
 
-def _of_result(result: RoundResult | None) -> BallotReading | None:
+def _of_result(result: RoundResult | None) -> ParsedBallot | None:
     if result is None:
         return None
-    return BallotReading(winner=result.winner, scores=result.scores, label=result.label, score=result.score)
+    return ParsedBallot(winner=result.winner, scores=result.scores, label=result.label, score=result.score)
 
 
 def _judges(debate: DebateState) -> Iterator[_Rater]:
@@ -156,13 +160,17 @@ def _judges(debate: DebateState) -> Iterator[_Rater]:
         yield _Rater(debate.format.name_of(judge), "judge", own, _of_vote(finals.get(judge)))
 
 
-def _of_vote(vote: Vote | None) -> BallotReading | None:
+def _of_vote(vote: Vote | None) -> ParsedBallot | None:
     """What a judge's vote counts as."""
     if vote is None or vote.absent:
         return None
-    shares = [reading.probability for reading in vote.readings if vote.stable and reading.probability is not None]
+    shares = [
+        parsed_ballot.probability
+        for parsed_ballot in vote.parsed_ballots
+        if vote.stable and parsed_ballot.probability is not None
+    ]
     likely = mean(shares) if shares else None
-    return BallotReading(winner=vote.winner, scores=vote.scores, label=vote.label, score=vote.score, probability=likely)
+    return ParsedBallot(winner=vote.winner, scores=vote.scores, label=vote.label, score=vote.score, probability=likely)
 
 
 def _reviewer(ballot: Review) -> _Rater:
@@ -171,15 +179,19 @@ def _reviewer(ballot: Review) -> _Rater:
     return _Rater(ballot.reviewer, what, ballot.rounds, ballot.final, before, after)
 
 
-def _cell(reading: BallotReading | None, scales: Scales) -> str:
-    return "no ballot that counts" if reading is None else wording.reading_line(reading, scales)
+def _cell(parsed_ballot: ParsedBallot | None, scales: Scales) -> str:
+    return "no ballot that counts" if parsed_ballot is None else wording.ballot_line(parsed_ballot, scales)
 
 
 def _totals(debate: DebateState, rater: _Rater) -> str:
     """The sum of a judge's or reviewer's scores, of the debate as a whole too where that is scored."""
-    readings = [reading for reading in (*rater.rounds.values(), rater.final) if reading and reading.scores]
-    sums = {side: sum((rater.scores[side] for rater in readings), Fraction(0)) for side in debate.format.sides}
-    return _points(sums) if readings else ""
+    parsed_ballots = [
+        parsed_ballot
+        for parsed_ballot in (*rater.rounds.values(), rater.final)
+        if parsed_ballot and parsed_ballot.scores
+    ]
+    sums = {side: sum((rater.scores[side] for rater in parsed_ballots), Fraction(0)) for side in debate.format.sides}
+    return _points(sums) if parsed_ballots else ""
 
 
 def _points(scores: Mapping[str, Fraction]) -> str:

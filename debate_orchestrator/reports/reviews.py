@@ -27,7 +27,7 @@ from debate_orchestrator.core.phases import TIE, Slot
 from debate_orchestrator.core.shape import Field, Shape, ShapeContext, fields_asked
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.core.verdict import BallotReading, read_ballot
+from debate_orchestrator.core.verdict import ParsedBallot, read_ballot
 from debate_orchestrator.setup.state import QuestionText
 from debate_orchestrator.storage.files import make_folder, write_atomic, write_new
 from debate_orchestrator.storage.journal_lines import Entry
@@ -66,8 +66,8 @@ class Review(FrozenModel):
     """The position held before reading: a side or `undecided`; None if that was not asked."""
     after: str | None
     """The same after it."""
-    rounds: dict[int, BallotReading]
-    final: BallotReading
+    rounds: dict[int, ParsedBallot]
+    final: ParsedBallot
     """What it says of the debate as a whole; where judges only score, the side that scores better wins."""
     points: dict[tuple[int, str, str], Fraction]
     """Round (FINAL for the whole debate), side and criterion to the points given."""
@@ -184,7 +184,7 @@ class ReviewForm:
             why=given["why"],
         )
 
-    def _read(self, part: Mapping[str, Any]) -> BallotReading:
+    def _read(self, part: Mapping[str, Any]) -> ParsedBallot:
         return read_ballot(part, self.sides, self.debate.weights, self.debate.format.winner_of)
 
 

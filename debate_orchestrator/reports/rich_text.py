@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from debate_orchestrator.core.shape import Field, Shape, held_fields
+from debate_orchestrator.core.shape import Field, Shape, present_fields
 from debate_orchestrator.core.transcript_entries import as_text
 from debate_orchestrator.core.transcript_entries import title as title_of
 from debate_orchestrator.reports.parts import Part
@@ -193,7 +193,7 @@ class FieldText:
 
     def row(self, shape: Shape, record: Mapping[str, Any]) -> Phrase:
         """A record in one line: whom it is about, then the rest; `HEADING: TEXT` where it is two texts."""
-        held = held_fields(shape, record)
+        held = present_fields(shape, record)
         given = [(shape[name], record[name]) for name in held if record[name] not in (None, [])]
         leads = [field.kind == "turn" or (field.kind == "choice" and not field.of) for field, _ in given]
         about = [self._inline(*pair) for pair, lead in zip(given, leads, strict=True) if lead]

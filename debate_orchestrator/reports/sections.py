@@ -73,7 +73,7 @@ def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[st
         "listed_last": lambda turn: writer.field_items(
             fields.listed(turn.shape, turn.fields, _SHOWN_LAST | rated | elsewhere)
         ),
-        "reading": lambda turn: _reading(report, turn),
+        "parsed_ballot": lambda turn: _parsed_ballot(report, turn),
         "cited": lambda turn: writer.line(markup.cited(turn.pages)),
     }
     if report.transcript_only:
@@ -115,7 +115,7 @@ class JudgingText(NamedTuple):
     votes: PhraseTable | None
     counts: tuple[Phrase, ...]
     """Quorum, and what the mirror changed, a sentence each."""
-    blind: PhraseTable | None
+    pre_debate_votes: PhraseTable | None
     gained: Phrase
     means: PhraseTable | None
     criteria_about: tuple[Phrase, ...]
@@ -134,7 +134,7 @@ def judging_text(report: ReportModel, fields: FieldText) -> JudgingText:
     return JudgingText(
         votes=_votes(report),
         counts=tuple(map(phrase, _counts(report))),
-        blind=_blind(report),
+        pre_debate_votes=_pre_debate_votes(report),
         gained=phrase(_gained(report)),
         means=means,
         criteria_about=tuple(about) if means else (),
@@ -159,8 +159,10 @@ def _votes(report: ReportModel) -> PhraseTable | None:
 def _vote_row(report: ReportModel, place: str, vote: Vote) -> tuple[Phrase, ...]:
     scales = report.judging.scales
     original, mirrored = (
-        citing(prose(wording.reading_line(reading, scales)), ballot) if reading else phrase("no ballot that counts")
-        for reading, ballot in ((vote.original, vote.turn), (vote.mirrored, vote.turn + MIRRORED))
+        citing(prose(wording.ballot_line(parsed_ballot, scales)), ballot)
+        if parsed_ballot
+        else phrase("no ballot that counts")
+        for parsed_ballot, ballot in ((vote.original, vote.turn), (vote.mirrored, vote.turn + MIRRORED))
     )
     stable = "yes" if vote.stable else "no"
     shown_mirrored = (mirrored, phrase("-" if vote.absent else stable)) if vote.shown_mirrored else ((), ())
@@ -177,24 +179,24 @@ def _counts(report: ReportModel) -> Iterator[str]:
         yield f"{what} that count: {n} of {len(panel)}; at least {least} must, for anything to be decided."
     if judging.mirrored:
         yield "Each judge also voted on the debate with the sides exchanged. A vote that changed is an abstention."
-        yield f"{judging.changed} of {plural(judging.mirrored, 'vote')} changed when the sides were exchanged."
+        yield f"{judging.flipped} of {plural(judging.mirrored, 'vote')} changed when the sides were exchanged."
 
 
-def _blind(report: ReportModel) -> PhraseTable | None:
+def _pre_debate_votes(report: ReportModel) -> PhraseTable | None:
     """What each judge held before the first word and after the last."""
-    if not report.judging.blind:
+    if not report.judging.pre_debate_votes:
         return None
     after = {vote.judge: vote for vote in report.judging.panel}
     rows = [
         (prose(report.seats[vote.judge]), _held(report, vote), _held(report, after.get(vote.judge)))
-        for vote in report.judging.blind
+        for vote in report.judging.pre_debate_votes
     ]
     return PhraseTable((phrase("Judge"), phrase("Before the debate"), phrase("After it")), tuple(rows))
 
 
-def _reading(report: ReportModel, turn: TurnReport) -> str:
+def _parsed_ballot(report: ReportModel, turn: TurnReport) -> str:
     """What a ballot says; of a mirrored pair, nothing is counted before both are in."""
-    return wording.reading_line(turn.reading, report.judging.scales) if turn.reading else "not counted yet"
+    return wording.ballot_line(turn.parsed_ballot, report.judging.scales) if turn.parsed_ballot else "not counted yet"
 
 
 def _held(report: ReportModel, vote: Vote | None) -> Phrase:
@@ -203,7 +205,7 @@ def _held(report: ReportModel, vote: Vote | None) -> Phrase:
         return phrase("not yet")
     if vote.absent or vote.original is None:
         return phrase("absent")
-    ballot = citing(prose(wording.reading_line(vote.original, report.judging.scales)), vote.turn)
+    ballot = citing(prose(wording.ballot_line(vote.original, report.judging.scales)), vote.turn)
     return ballot if vote.stable else phrase(ballot, ", changed in the mirror")
 
 

@@ -88,7 +88,7 @@ def result_line(report: ReportModel) -> str:
         return ""
     if report.stand_ins_judged:
         return wording.NO_JUDGE
-    tried = {True: "yes", False: "no", None: "not tried"}[decision_brief.held_exchanged]
+    tried = {True: "yes", False: "no", None: "not tried"}[decision_brief.held_mirrored]
     sentences = [who_argued_better(report), f"Held with sides exchanged: {tried}"]
     if decision_brief.judges_for is not None:
         sentences.append("Judges for this result: {} of {}".format(*decision_brief.judges_for))

@@ -15,7 +15,7 @@ from debate_orchestrator.core.phases import CONSENSUS, DECISION_BRIEF, ISSUES, N
 from debate_orchestrator.core.shape import Field
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.core.verdict import BallotReading, RoundResult, Verdict, Vote, decided_votes
+from debate_orchestrator.core.verdict import ParsedBallot, RoundResult, Verdict, Vote, decided_votes
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.messages import and_joined, command
 from debate_orchestrator.util.numbers import decimals, percent, plural
@@ -38,7 +38,7 @@ class Scales(FrozenModel):
 
     score: str = ""
     """The most that a score may be: `10`; empty if there is none."""
-    certain: Fraction = Fraction(1)
+    full_probability: Fraction = Fraction(1)
     """The probability of what is certain."""
     ends: tuple[str, str] = ENDS
     """What the least score and the most mean, in the format's words if it has any."""
@@ -58,7 +58,7 @@ class Scales(FrozenModel):
 
     def likely(self, probability: Fraction) -> str:
         """A probability: `85%`."""
-        return percent(probability / self.certain)
+        return percent(probability / self.full_probability)
 
 
 ISSUES_CHANGED = "The user changed the list of issues before round 1."
@@ -74,7 +74,7 @@ def scales(format: Format) -> Scales:
     share = next((shape[PROBABILITY].most for shape in reversed(fields) if PROBABILITY in shape), None)
     return Scales(
         score="" if most is None else f"{most:g}",
-        certain=Fraction(str(share)) if share else Fraction(1),
+        full_probability=Fraction(str(share)) if share else Fraction(1),
         ends=next((named for named in map(_ends, scores) if named != ENDS), ENDS),
     )
 
@@ -104,7 +104,7 @@ def behind_sentence(results: Iterable[RoundResult]) -> str:
     return f"Against the scores: {', '.join(behind)}." if behind else ""
 
 
-def tally(votes: Mapping[str, int]) -> str:
+def votes_text(votes: Mapping[str, int]) -> str:
     """Votes by winner: `A 2, B 1`; `none` where there are none."""
     return ", ".join(f"{winner_word(name)} {n}" for name, n in votes.items()) or "none"
 
@@ -126,12 +126,12 @@ def votes_by_winner(votes: Sequence[Vote]) -> dict[str, int]:
 
 def is_labelled(votes: Sequence[Vote]) -> bool:
     """Whether these votes are for labels."""
-    return any(reading.label is not None for vote in votes for reading in vote.readings)
+    return any(parsed_ballot.label is not None for vote in votes for parsed_ballot in vote.parsed_ballots)
 
 
-def named_by(reading: BallotReading, *, labelled: bool = True) -> str:
+def named_by(parsed_ballot: ParsedBallot, *, labelled: bool = True) -> str:
     """Whom a ballot is for, or which label, where labels are wanted."""
-    return reading.label if labelled and reading.label else reading.winner
+    return parsed_ballot.label if labelled and parsed_ballot.label else parsed_ballot.winner
 
 
 def label_of(verdict: Verdict) -> str | None:
@@ -144,13 +144,13 @@ def label_by_quorum(label: str | None, votes: Sequence[Vote], quorum: int) -> st
     return label if sum(vote.label is not None for vote in votes) >= max(1, quorum) else None
 
 
-def reading_line(reading: BallotReading, scales: Scales) -> str:
+def ballot_line(parsed_ballot: ParsedBallot, scales: Scales) -> str:
     """What one ballot says: `A (A 7.4, B 6.8)`, `misleading (4/10)`, `B (85%)`."""
-    if reading.label is not None:
-        return scales.labelled(reading.label, reading.score)
-    details = [f"{side.upper()} {decimals(points)}" for side, points in reading.scores.items()]
-    details += [scales.likely(reading.probability)] if reading.probability is not None else []
-    word = winner_word(reading.winner)
+    if parsed_ballot.label is not None:
+        return scales.labelled(parsed_ballot.label, parsed_ballot.score)
+    details = [f"{side.upper()} {decimals(points)}" for side, points in parsed_ballot.scores.items()]
+    details += [scales.likely(parsed_ballot.probability)] if parsed_ballot.probability is not None else []
+    word = winner_word(parsed_ballot.winner)
     return f"{word} ({', '.join(details)})" if details else word
 
 
@@ -212,7 +212,7 @@ def whole_percent(share: Fraction) -> str:
     return "under 1%" if share and not whole else f"{whole}%"
 
 
-def announced(debate: DebateState, event: Event) -> str | None:
+def user_event_text(debate: DebateState, event: Event) -> str | None:
     """The announcement of a question from the floor, a changed list of issues or an early end when it happens; None for
     other events."""
     if isinstance(event, QuestionAsked):

@@ -163,7 +163,7 @@ def make_settings(
     elif values.get("positions") == {}:
         problems.append(value_problem("positions", {}, format))
     if values["rounds"] == AUTO:
-        values |= {"rounds": format.rounds.most, "until_dry": True}
+        values |= {"rounds": format.rounds.maximum, "until_dry": True}
     values["rounds"] = rounds(values["rounds"], 999) or values["rounds"]
     if isinstance(values["issues"], list):
         values["issues"] = tuple(values["issues"])

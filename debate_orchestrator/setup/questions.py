@@ -120,7 +120,7 @@ class SetupQuestions:
         if limits.maximum_if_insisted > 1:
             yield "rounds", "rounds" in given
         number = given.get("rounds", 1)
-        if number != answers.AUTO and number > limits.most:
+        if number != answers.AUTO and number > limits.maximum:
             yield "insist", bool(given.get("insist"))
         yield from ((key, key in given) for key in self.plain_settings if len(self._choices(key)) != 1)
 
@@ -169,9 +169,9 @@ class SetupQuestions:
                 return {"argued": " ".join(self.argued(state)), "keys": keys}
             case "rounds":
                 auto = f", or {answers.AUTO}" if self.format.can_end_without_new_ground else ""
-                return {"default": limits.default, "most": limits.most, "auto": auto, "about": self._about_rounds()}
+                return {"default": limits.default, "most": limits.maximum, "auto": auto, "about": self._about_rounds()}
             case "insist":
-                cap = "4 or 5" if limits.most > 4 else limits.most
+                cap = "4 or 5" if limits.maximum > 4 else limits.maximum
                 return {"rounds": state.given.get("rounds", ""), "cap": cap}
         return {"default": answers.typed(self.default(key))} if key in self.plain_settings else {}
 
@@ -206,7 +206,7 @@ class SetupQuestions:
             "output": given["output"],
         }
         if shown_values["rounds"] == answers.AUTO:
-            shown_values["rounds"] = f"{answers.AUTO}, at most {format.rounds.most}"
+            shown_values["rounds"] = f"{answers.AUTO}, at most {format.rounds.maximum}"
         flat = {key: sanitize.one_line(str(value)) for key, value in shown_values.items()}
         more = "".join(f"\n{line}" for line in (*answers.block_lines(given, format), *self.risk_lines(given)))
         return self.words.confirmed.format(positions="\n".join(lines), more=more, **flat)

@@ -112,8 +112,9 @@ class Risk(FrozenModel):
 
     @property
     def digest(self) -> str:
-        """What it is known by when it has been agreed to, whichever key asks for it: a program by its command line and
-        its folder, a server or a file by its name, whatever is in it later; the prompts of a journal by their words."""
+        """Identifies a risk that the user has agreed to, whichever key asks for it. A program is identified by its
+        command line and its folder, a server or a file by its name and not by its content, and the prompts of a journal
+        by their words."""
         known = "\0".join(filter(None, (f"{self.kind} {self.what}", self.folder)))
         return hashlib.sha256(known.encode("utf-8", "surrogatepass")).hexdigest()
 

@@ -87,14 +87,14 @@ class Display:
             return _FALLBACK
         return columns or _FALLBACK[0], rows or _FALLBACK[1]
 
-    def hold(self) -> None:
+    def acquire(self) -> None:
         """Takes the end of the screen, and prints what has waited."""
         self._held = True
         self._write(_HIDE if self.moves else "")
         self.paint([], [])
 
     def release(self) -> None:
-        """Leaves the cursor in an empty row. Finished rows wait until the next `hold`."""
+        """Leaves the cursor in an empty row. Finished rows wait until the next `acquire`."""
         if self._held:
             self._write(f"{_CLEAR}{_SHOW}" if self.moves else "")
             self._held, self._open = False, []

@@ -80,7 +80,7 @@ class TerminalControl:
             if self._lent:
                 self._display.forget()  # a person who leaves a turn is not shown what others said beside it
             else:
-                self._display.hold()  # what waited behind another job is printed now
+                self._display.acquire()  # what waited behind another job is printed now
                 self._live.close()
         finally:
             self._give_back()
@@ -121,7 +121,7 @@ class TerminalControl:
                 asyncio.get_running_loop().add_reader(self._descriptor, self._read)
             except (OSError, termios.error):
                 self._give_back()
-        self._display.hold()
+        self._display.acquire()
 
     def _give_back(self) -> None:
         self._display.release()

@@ -146,7 +146,7 @@ class Live:
             case events.Rejected() | events.CallFailed():
                 self._fail(event)
             case events.QuestionAsked() | events.IssuesChanged() | events.EndedEarly():
-                self._say(wording.announced(debate, event) or "", ALARM)
+                self._say(wording.user_event_text(debate, event) or "", ALARM)
         if self._stage is not None and self._stage.is_final:
             self._end_stage()
         if isinstance(event, events.ReplyEvent | events.BriefSent):

@@ -49,17 +49,17 @@ class Player:
         self._running.set()
         self._to_verdict = False
         """Whether everything before the final verdict is shown at once."""
-        self.left = False
-        """Whether it was left before its end."""
+        self.has_quit = False
+        """Whether the person quit before its end."""
 
     def press(self, key: str) -> None:
         """q leaves, p pauses, v skips to the verdict; any other key skips a speech, or continues from a pause."""
         running = self._running.is_set()
-        self.left = self.left or key in ("q", "Q")
+        self.has_quit = self.has_quit or key in ("q", "Q")
         self._to_verdict = self._to_verdict or key in ("v", "V")
         if key in ("p", "P") and running:
             self._running.clear()
-        elif self.left or running:
+        elif self.has_quit or running:
             self._skip.set()
         if not running:
             self._running.set()
@@ -74,7 +74,7 @@ class Player:
         )
 
     async def play(self) -> bool:
-        """Plays to the end, or until it is left; whether the end was reached."""
+        """Plays to the end, or until the person quits; whether the end was reached."""
         rest = deque(self._events)
         while rest:
             batch = take_batch(self.debate, rest)
@@ -82,7 +82,7 @@ class Player:
                 if isinstance(event, StructuredReplyGiven) and schedule.turn(self.debate, event.turn).after_rounds:
                     self._to_verdict = False
                 await self._lead_up_to(event, batch)
-                if self.left:
+                if self.has_quit:
                     return False
                 self.debate = apply(self.debate, event)
                 if not self._was_replaced(event):

@@ -78,7 +78,7 @@ class SetupConversation(SetupBase):
         """Says what this is, and takes up the conversation of a file, or one that was left here, or a new one."""
         self.prompter.tell(self.words.said["welcome"])
         fresh = (new_file(), SetupState())
-        kept, state = from_file(path) if path else (None if topic else self._left(agreed)) or fresh
+        kept, state = from_file(path) if path else (None if topic else self._unfinished(agreed)) or fresh
         self.stated_cast = state.given.get(_CAST)
         stated = rehearsed(state) if self.rehearse else state
         if format_name:
@@ -103,12 +103,12 @@ class SetupConversation(SetupBase):
         """The paid calls that the person wants, of the models that they named or agreed to."""
         return paid_calls(sorted(self.wanted))
 
-    def _left(self, agreed: Agreed) -> tuple[KeptAnswers, SetupState] | None:
-        """The conversation that was left here, if it is to be continued."""
-        found = newest_unfinished()
-        if found is None:
+    def _unfinished(self, agreed: Agreed) -> tuple[KeptAnswers, SetupState] | None:
+        """The unfinished conversation of this folder, if it is to be continued."""
+        unfinished = newest_unfinished()
+        if unfinished is None:
             return None
-        kept, state = found
+        kept, state = unfinished
         topic = state.given.get("topic") or (state.progress.topics[-1] if state.progress.topics else "")
         try:
             # Another's file may lie in this folder: Enter alone takes up one's own only. Which of its models would be
@@ -118,7 +118,7 @@ class SetupConversation(SetupBase):
             answer = self.choice("go_on", usual, left=f"{one_line(str(topic))} ({kept.path})")
         except Back:
             answer = usual
-        return found if answer == "yes" else None
+        return unfinished if answer == "yes" else None
 
     def agrees(self, name: str, risks: Sequence[Risk]) -> bool:
         """Shows what a file does besides the debate, and asks whether that is wanted. Enter alone means no."""
@@ -128,7 +128,7 @@ class SetupConversation(SetupBase):
         except Back:
             return False
 
-    def hold(self) -> Settings:
+    def run(self) -> Settings:
         """Asks until all is confirmed. Raises Postponed, or Quit if the person quits before; what was answered is
         kept."""
         again: str | None = None

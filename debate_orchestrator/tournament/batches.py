@@ -50,9 +50,9 @@ QUIET = 2.0
 """Seconds without a new call after which a batch is created of those that have come."""
 FIRST_POLL_SECONDS, MAX_POLL_SECONDS = 2.0, 60.0
 """Seconds between two looks at a batch, at first and in the end."""
-SETTLE = 30.0
-"""Seconds between the two looks that tell that a batch was not created: a server may be at it still that has not
-answered, and a list may lag behind."""
+CONFIRM_SECONDS = 30.0
+"""Seconds between the two looks that tell that a batch was not created: the server may still be creating the batch, and
+its list may be stale."""
 _CLOCK_SKEW = 7 * 86_400.0
 """Seconds by which this machine's clock may have been ahead of the provider's."""
 _CLOCKS_APART = 300.0
@@ -86,12 +86,12 @@ class Batches:
         on_note: Callable[[str], None] = lambda note: None,
         quiet: float = QUIET,
         first_poll: float = FIRST_POLL_SECONDS,
-        settle: float = SETTLE,
+        confirm_seconds: float = CONFIRM_SECONDS,
     ):
         """Without `collects` no new batch is created, and only results of earlier ones are taken. Raises as
         `BatchFile`."""
         self.collects, self._permissions, self._on_note = collects, permissions, on_note
-        self._quiet, self._first_poll, self._settle_for = quiet, first_poll, settle
+        self._quiet, self._first_poll, self._confirm_seconds = quiet, first_poll, confirm_seconds
         self._file = BatchFile(folder)
         self._apis: dict[str, BatchApi] = {}
         self._calls: dict[str, _Call] = {}
@@ -288,7 +288,7 @@ class Batches:
             return None
         found = await self._look(api, batch)
         if found is None:
-            await asyncio.sleep(self._settle_for)
+            await asyncio.sleep(self._confirm_seconds)
             found = await self._look(api, batch)
         return found
 
@@ -443,11 +443,11 @@ class BatchedProvider(Provider):
         await self._direct.close()
 
 
-def call_id(state: DebateState, turn: str, model: str, brief: str) -> str:
+def call_id(debate: DebateState, turn: str, model: str, brief: str) -> str:
     """The id of the next call of a turn in any batch: the same until its result is in the journal. `brief` is the
     brief's digest."""
-    results = len(state.rejected.get(turn, ())) + len(state.failed.get(turn, ()))
-    parts = [state.opened.nonce, turn, model, brief, results]
+    results = len(debate.rejected.get(turn, ())) + len(debate.failed.get(turn, ()))
+    parts = [debate.opened.nonce, turn, model, brief, results]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:48]
 
 

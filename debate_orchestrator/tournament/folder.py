@@ -69,28 +69,28 @@ class Tournament(NamedTuple):
         """The tournament of a spec, with the schedule that follows from it."""
         return cls(folder, spec, make_schedule(spec), {topic.id: topic for topic in spec.topics})
 
-    def journal(self, debate: ScheduledDebate) -> str:
+    def journal(self, scheduled: ScheduledDebate) -> str:
         """The path of a debate's journal."""
-        return self.journal_of(debate.id)
+        return self.journal_of(scheduled.id)
 
     def journal_of(self, debate_id: str) -> str:
         """The path of the journal of the debate with that id."""
         return os.path.join(self.folder, DEBATES, f"{debate_id}{JOURNAL}")
 
-    def make_opened(self, debate: ScheduledDebate) -> Opened:
+    def make_opened(self, scheduled: ScheduledDebate) -> Opened:
         """The event that opens a debate."""
-        return open_scheduled(self.spec, debate, self.topics[debate.topic_id])
+        return open_scheduled(self.spec, scheduled, self.topics[scheduled.topic_id])
 
-    def must_belong(self, debate: ScheduledDebate, events: Sequence[Event]) -> None:
+    def must_belong(self, scheduled: ScheduledDebate, events: Sequence[Event]) -> None:
         """BadFile unless events are of this debate: they begin with its opening, whatever was drawn for it by chance,
         and no model from outside the tournament was put into a seat."""
-        opened, expected = events[0], self.make_opened(debate)
+        opened, expected = events[0], self.make_opened(scheduled)
         drawn = {"nonce", "version", "prompts"}
         known = isinstance(opened, Opened) and opened.model_dump(exclude=drawn) == expected.model_dump(exclude=drawn)
         pool = {judge.spec for judge in self.spec.judges.pool}
         recast = [event for event in events if isinstance(event, Reassigned)]
         if not known or any(event.seat != JUDGE or not pool.issuperset(event.who) for event in recast):
-            problem = f"{name_of(self.journal(debate))} is the journal of another debate than the schedule's."
+            problem = f"{name_of(self.journal(scheduled))} is the journal of another debate than the schedule's."
             raise BadFile(problem, hint="move it away, and the debate is held again; or restore the folder from a copy")
 
 
@@ -251,7 +251,7 @@ def load(folder: str) -> Tournament:
     spec = unfrozen(data, name_of(path))
     tournament = Tournament.of(folder, spec)
     written = os.path.join(folder, SCHEDULE)
-    plain = [debate.model_dump(mode="json") for debate in tournament.schedule]
+    plain = [scheduled.model_dump(mode="json") for scheduled in tournament.schedule]
     if os.path.exists(written) and read_json(written) != plain:
         problem = f"{name_of(written)} is not the schedule that {SPEC} makes."
         raise BadFile(problem, hint="remove it, or restore both files from a copy")

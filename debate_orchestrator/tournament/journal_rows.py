@@ -151,7 +151,7 @@ def _belonging(
         tournament = load(folder) if spec is not None else None
     except UserError as error:
         return run_debates, [f"Whether journals are of scheduled debates is not known: {error.problems[0]}"]
-    scheduled = {debate.id: debate for debate in tournament.schedule} if tournament else {}
+    scheduled = {entry.id: entry for entry in tournament.schedule} if tournament else {}
     belonging, notes = [], []
     for debate in run_debates:
         line, opened = schedule.get(debate.name), debate.entries[0].event

@@ -19,7 +19,7 @@ from pydantic import ConfigDict, Field
 from debate_orchestrator.core.reply import Count, Reply, Usage
 from debate_orchestrator.core.settings import MAX_COUNT
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.engine.estimate import estimated_cost, price_of, sizes
+from debate_orchestrator.engine.estimate import cost_after_call, expected_tokens, price_of
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import api, call_errors
 from debate_orchestrator.providers.limits import LIMITS, reply_length
@@ -78,7 +78,7 @@ class Bucket:
     def take(self, amount: float) -> None:
         self._level -= amount
 
-    def hold_to(self, remaining: float) -> None:
+    def cap_to(self, remaining: float) -> None:
         """Takes note of what the provider says is left."""
         self._level = min(self._level, remaining)
 
@@ -113,10 +113,10 @@ class LimiterState(FrozenModel):
     """Throttled calls since the last one that was answered."""
     throttled: Count
     buckets: _Buckets
-    """What the server has stated."""
+    """The limits that the server has stated."""
     given: _Buckets | None = None
-    """What is left of limits that tournaments give, for those that do. None in what earlier versions wrote, which have
-    these among `buckets`."""
+    """The limits that tournaments give, and what is left of them. None in a state that an earlier version wrote: there
+    they are among `buckets`."""
 
 
 class Limiter:
@@ -155,7 +155,7 @@ class Limiter:
             return None
         return max((bucket.wait(now) for bucket in self.buckets.values()), default=0.0)
 
-    def held_back(self) -> tuple[float, str]:
+    def blocked_for(self) -> tuple[float, str]:
         """Seconds for which no call may be made, whichever calls are under way, and what decides on that."""
         now = self._clock()
         used_up = (
@@ -184,7 +184,7 @@ class Limiter:
             bucket = self._stated.setdefault(name, Bucket(rate.limit, self._clock(), stated=True))
             bucket.a_minute = rate.limit
             if rate.remaining is not None:
-                bucket.hold_to(rate.remaining)
+                bucket.cap_to(rate.remaining)
         if status in _THROTTLED:
             self._throttle(call_errors.retry_after(headers))
         elif status < 400:
@@ -259,7 +259,7 @@ class Admission(NamedTuple):
 
     @classmethod
     def of(cls, model: str, brief: Brief) -> Admission:
-        input_tokens, output_tokens = sizes(brief)
+        input_tokens, output_tokens = expected_tokens(brief)
         most = _most_tokens(model, brief)
         return cls(input_tokens, output_tokens, price_of(model, input_tokens, output_tokens) or 0.0, *most)
 
@@ -272,7 +272,7 @@ class Admission(NamedTuple):
         """What it took beyond that, which may be negative; nothing if the usage is unknown."""
         if used is None or not used.output:
             return {}
-        input_tokens = min(used.fresh + used.written + used.written_hour, self.most_input)
+        input_tokens = min(used.uncached_input + used.cache_write_5m + used.cache_write_1h, self.most_input)
         amounts = _amounts(input_tokens - self.input_tokens, min(used.output, self.most_output) - self.output_tokens)
         return {name: amount for name, amount in amounts.items() if name != "requests"}
 
@@ -307,7 +307,7 @@ class Gate:
     def _taken(self, limiters: Sequence[Limiter], call: Admission, turn: str, soon: float) -> float | Paused:
         """The same, in these limiters, which are looked at again after `soon` if a call under way may make room. Paused
         is returned, so that what they know now is kept."""
-        seconds, what = max(limiter.held_back() for limiter in limiters)
+        seconds, what = max(limiter.blocked_for() for limiter in limiters)
         if seconds > self._longest:
             problem = f"{turn}: {what} allows no call for another {seconds:,.0f} s, and calls are retried for "
             return Paused(f"{problem}{self._longest:,.0f} s.", hint="the same command later")
@@ -408,13 +408,13 @@ class LimitedProvider(Provider):
         try:
             reply = await self._provider.reply(brief, on_text)
             usage = reply.usage
-            cost = estimated_cost(self.name, brief, reply) if reply.cost is None else reply.cost
+            cost = cost_after_call(self.name, brief, reply) if reply.cost is None else reply.cost
             return reply
         except ExternalError as error:
             failed = True
             partial = error.partial if isinstance(error, TransientError) else None
             if isinstance(partial, Reply):
-                cost = estimated_cost(self.name, brief, partial)
+                cost = cost_after_call(self.name, brief, partial)
             elif not isinstance(error, TransientError) or not error.maybe_billed:
                 cost = 0.0
             raise

@@ -79,9 +79,9 @@ def make_schedule(spec: TournamentSpec) -> tuple[ScheduledDebate, ...]:
     return tuple(debates)
 
 
-def schedule_line(debate: ScheduledDebate) -> str:
+def schedule_line(scheduled: ScheduledDebate) -> str:
     """A debate as a schedule has it in JSON, without the end of the line."""
-    return json.dumps(debate.model_dump(mode="json"), ensure_ascii=False)
+    return json.dumps(scheduled.model_dump(mode="json"), ensure_ascii=False)
 
 
 def _size(value: Any) -> int:
@@ -342,15 +342,15 @@ def _cost_classes(spec: TournamentSpec, debates: Sequence[ScheduledDebate]) -> l
     traits = {name: token_traits(one) for name, one in model_specs.items()}
     order = {name: index for index, name in enumerate(sorted(model_specs, key=lambda name: (repr(traits[name]), name)))}
     classes: dict[Hashable, _CostClass] = {}
-    for debate in debates:
+    for scheduled in debates:
         # The first judge also takes the seats for which the spec names no model, such as the moderator's.
-        first, others = debate.judges[:1], debate.judges[1:]
-        names = (debate.pro, debate.con, *first, *sorted(others, key=order.__getitem__))
+        first, others = scheduled.judges[:1], scheduled.judges[1:]
+        names = (scheduled.pro, scheduled.con, *first, *sorted(others, key=order.__getitem__))
         cast = tuple(model_specs[name] for name in names)
         models = tuple((cast.index(one), traits[name]) for one, name in zip(cast, names, strict=True))
-        key = debate.first, models  # the second speaker reads more than the first
-        cost_class = classes.setdefault(key, _CostClass(debate, names, tuple(Counter() for _ in cast), Counter()))
-        cost_class.topics[debate.topic_id] += 1
+        key = scheduled.first, models  # the second speaker reads more than the first
+        cost_class = classes.setdefault(key, _CostClass(scheduled, names, tuple(Counter() for _ in cast), Counter()))
+        cost_class.topics[scheduled.topic_id] += 1
         for counts, one in zip(cost_class.models, cast, strict=True):
             counts[one] += 1
     return sorted(classes.values(), key=lambda cost_class: -cost_class.models[0].total())
@@ -368,11 +368,11 @@ def _mean_topic(cost_class: _CostClass, topics: Mapping[str, Topic]) -> Topic:
 
 
 def _name_indexes(
-    spec: TournamentSpec, debate: ScheduledDebate, cast: Mapping[str, tuple[str, ...]], names: Sequence[str]
+    spec: TournamentSpec, scheduled: ScheduledDebate, cast: Mapping[str, tuple[str, ...]], names: Sequence[str]
 ) -> dict[str, int]:
     """For each seat of a debate, the index of its model in the `names` of a cost class. Seats for which the spec names
     no model have that of the first judge, or of a side. A seat with another model, such as the clerk's, is left out."""
-    panel = zip(judge_seats(len(debate.judges)), debate.judges, strict=True)
+    panel = zip(judge_seats(len(scheduled.judges)), scheduled.judges, strict=True)
     name_indexes = dict(zip(spec.loaded_format.sides, (0, 1), strict=True))
     name_indexes |= {seat: 2 + names[2:].index(name) for seat, name in panel}
     model_specs = {index: spec.model_named(names[index]).spec for index in (2, 0, 1) if index < len(names)}
@@ -402,8 +402,8 @@ def _load(model: str, amounts: Mapping[str, float], *, batch: bool) -> Load:
     usage = Usage.model_construct(None, **{name: round(amounts[name]) for name in Usage.model_fields})
     low = usage.model_copy(update={"output": round(amounts["output"] * SHORT_ANSWERS)})
     # Longer answers are also longer input of the calls that follow.
-    longer = {"fresh": round(usage.input * LONG_ANSWERS), "output": round(amounts["output"] * LONG_ANSWERS)}
-    high = usage.model_copy(update={"cached": 0, "written": 0, "written_hour": 0, **longer})
+    longer = {"uncached_input": round(usage.input * LONG_ANSWERS), "output": round(amounts["output"] * LONG_ANSWERS)}
+    high = usage.model_copy(update={"cached": 0, "cache_write_5m": 0, "cache_write_1h": 0, **longer})
     batch = batch and takes_batches(model)
     costs = [_per_call(model, size, amounts["calls"], batch=batch) for size in (usage, low, high)]
     return Load(model, amounts["calls"], usage, *costs)

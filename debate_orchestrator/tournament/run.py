@@ -140,7 +140,7 @@ class TournamentRun:
         permissions: Permissions = NO_PERMISSIONS,
         concurrency: int = CONCURRENCY,
         retry_failed: bool = False,
-        on_change: OnChange = lambda debate, debate_status, event: None,
+        on_change: OnChange = lambda scheduled, debate_status, event: None,
         unsaved: UnsavedEvents | None = None,
         batches: Batches | None = None,
         must_be_locked: Callable[[], None] = lambda: None,
@@ -161,25 +161,25 @@ class TournamentRun:
     def read_journals(self) -> None:
         """Reads how every debate stands from its journal in the folder."""
         with declared_prices(self.tournament.spec):
-            for debate in self.tournament.schedule:
-                path = self.tournament.journal_of(debate.id)
+            for scheduled in self.tournament.schedule:
+                path = self.tournament.journal_of(scheduled.id)
                 try:
                     if not is_begun(path):
-                        self.statuses[debate.id] = DebateStatus("waiting")
+                        self.statuses[scheduled.id] = DebateStatus("waiting")
                         continue
                     events = read(path).events
-                    self.tournament.must_belong(debate, events)
-                    state = stored_state(path, events)
+                    self.tournament.must_belong(scheduled, events)
+                    debate = stored_state(path, events)
                 except UserError as error:
-                    self.statuses[debate.id] = unusable(error, DebateStatus("stopped"))
+                    self.statuses[scheduled.id] = unusable(error, DebateStatus("stopped"))
                     continue
-                self._record_status(debate, CurrentState(state))
+                self._record_status(scheduled, CurrentState(debate))
 
     def pending(self) -> list[ScheduledDebate]:
         """The debates that are left, those that have begun first."""
         left = ["stopped", "waiting"] + ["undecided"] * self._retry_failed
-        debates = [debate for debate in self.tournament.schedule if self.statuses[debate.id].status in left]
-        return sorted(debates, key=lambda debate: self.statuses[debate.id].status == "waiting")
+        debates = [scheduled for scheduled in self.tournament.schedule if self.statuses[scheduled.id].status in left]
+        return sorted(debates, key=lambda scheduled: self.statuses[scheduled.id].status == "waiting")
 
     async def run(self, stop: asyncio.Event) -> None:
         """Runs the debates that are left, until none of them can go on or `stop` is set. The status of each says why it
@@ -193,7 +193,7 @@ class TournamentRun:
 
     async def _run(self, stop: asyncio.Event) -> None:
         while not stop.is_set():
-            pending = [debate for debate in self.pending() if not self.statuses[debate.id].for_good]
+            pending = [scheduled for scheduled in self.pending() if not self.statuses[scheduled.id].for_good]
             self._capped = False
             done = count_completed(self.statuses.values())
             queue = iter(pending)
@@ -206,58 +206,60 @@ class TournamentRun:
 
     async def _work(self, queue: Iterator[ScheduledDebate], stop: asyncio.Event) -> None:
         """Runs one debate after another."""
-        for debate in queue:
+        for scheduled in queue:
             if stop.is_set():
                 return
             try:
-                await self.run_debate(debate, stop)
+                await self.run_debate(scheduled, stop)
             except RedactionFailed:
                 stop.set()
                 raise
             except Exception as error:
-                _LOG.exception("%s was stopped by an error in this program.", debate.id)
-                self._set_status(debate, stopped_by_internal_error(error, self.statuses[debate.id]))
+                _LOG.exception("%s was stopped by an error in this program.", scheduled.id)
+                self._set_status(scheduled, stopped_by_internal_error(error, self.statuses[scheduled.id]))
             except BaseException:
                 stop.set()
                 raise
 
-    async def run_debate(self, debate: ScheduledDebate, stop: asyncio.Event) -> DebateStatus:
+    async def run_debate(self, scheduled: ScheduledDebate, stop: asyncio.Event) -> DebateStatus:
         """Takes every turn of one debate that can be taken, and returns its status then. A problem of its journal, its
         format or its cast is in its status, and stops no other debate."""
-        before = self.statuses[debate.id]._replace(why=(), for_good=False)
+        before = self.statuses[scheduled.id]._replace(why=(), for_good=False)
         if self._capped and before.status == "waiting":
             return before  # what the cap leaves is for debates that have begun
-        specs = [self.tournament.spec.model_named(name).spec for name in (debate.pro, debate.con, *debate.judges)]
+        specs = [
+            self.tournament.spec.model_named(name).spec for name in (scheduled.pro, scheduled.con, *scheduled.judges)
+        ]
         if broken := [spec for spec in specs if self._failures[spec] >= _MAX_FAILURES]:
             why = f"{broken[0]} failed in {_MAX_FAILURES} debates in a row, so no more are begun with it."
-            return self._set_status(debate, before._replace(why=(why,), for_good=True))
+            return self._set_status(scheduled, before._replace(why=(why,), for_good=True))
         try:
             self._must_be_locked()
-            self._set_status(debate, before._replace(status="running"))
+            self._set_status(scheduled, before._replace(status="running"))
             with declared_prices(self.tournament.spec):
-                await self._take_turns(debate, stop)
+                await self._take_turns(scheduled, stop)
         except ExternalError as error:
             self._capped = self._capped or isinstance(error, OverBudget)
-            debate_status = self.statuses[debate.id]._replace(status="stopped", why=tuple(error.problems))
-            self._set_status(debate, debate_status._replace(for_good=isinstance(error, PermanentFailure)))
+            debate_status = self.statuses[scheduled.id]._replace(status="stopped", why=tuple(error.problems))
+            self._set_status(scheduled, debate_status._replace(for_good=isinstance(error, PermanentFailure)))
             if isinstance(error, JournalWriteError):
                 stop.set()  # the disk is full: what is paid for from now on could not be kept
         except UserError as error:
-            self._set_status(debate, unusable(error, self.statuses[debate.id]))
-        return self.statuses[debate.id]
+            self._set_status(scheduled, unusable(error, self.statuses[scheduled.id]))
+        return self.statuses[scheduled.id]
 
-    async def _take_turns(self, debate: ScheduledDebate, stop: asyncio.Event) -> None:
+    async def _take_turns(self, scheduled: ScheduledDebate, stop: asyncio.Event) -> None:
         """Takes every turn of one debate. Raises what stops it."""
         made: list[Opened] = []
 
         def make_opened() -> Opened:
-            made.append(self.tournament.make_opened(debate))
+            made.append(self.tournament.make_opened(scheduled))
             return made[0]
 
-        async with self._store.open(debate.id, make_opened) as journal:
+        async with self._store.open(scheduled.id, make_opened) as journal:
             events = journal.events
             if not made or events[0] is not made[0]:
-                self.tournament.must_belong(debate, events)
+                self.tournament.must_belong(scheduled, events)
             running = open_journal(journal, DebateFiles.of_journal(journal.path))
             if not made and running.state.due and (note := changed_prompts(running.state)) is not None:
                 running.record(note)
@@ -265,53 +267,53 @@ class TournamentRun:
                 running.record(Reopened())
             try:
                 while running.state.due and not stop.is_set():
-                    await self._drive(debate, running, stop)
+                    await self._drive(scheduled, running, stop)
                 await journal.synced()
             finally:
-                self._record_status(debate, running.current)
+                self._record_status(scheduled, running.current)
 
-    async def _drive(self, debate: ScheduledDebate, running: OpenDebate, stop: asyncio.Event) -> None:
+    async def _drive(self, scheduled: ScheduledDebate, running: OpenDebate, stop: asyncio.Event) -> None:
         """Takes the turns of a debate until it is complete, or stops; a judge who fails is replaced from the
         reserve."""
 
-        def on_event(state: DebateState, event: Event) -> None:
+        def on_event(debate: DebateState, event: Event) -> None:
             if hasattr(event, "reply") and not isinstance(event, CallFailed):
                 self._failures.pop(event.reply.by, None)
-            self._on_change(debate, self.statuses[debate.id], event)
+            self._on_change(scheduled, self.statuses[scheduled.id], event)
 
-        pages_folder = self._store.pages_folder(debate.id)
+        pages_folder = self._store.pages_folder(scheduled.id)
         plain = casting.make_providers(running.current, pages_folder, self._permissions)
         providers = self.limiters.limited(plain)
         if self._batches is not None:
             providers = self._batches.wrapped(plain, providers, running.current)
-        reserve = self._reserve(debate, running.journal.events)
+        reserve = self._reserve(scheduled, running.journal.events)
         try:
             await drive(
                 running,
                 providers,
                 on_event=on_event,
                 stop=stop,
-                budget=self.budget.budget(debate.id, running.current),
+                budget=self.budget.budget(scheduled.id, running.current),
                 unsaved=self._unsaved,
                 whole_panel=bool(reserve),
             )
         except (OverBudget, ReplyPending):
             raise
         except ExternalError as error:
-            state = running.state
-            failed = _failed_turns(state)
+            debate = running.state
+            failed = _failed_turns(debate)
             if isinstance(error, PermanentFailure):
-                self._failures.update({spec_in(state, turn.seat) for turn in failed})
+                self._failures.update({spec_in(debate, turn.seat) for turn in failed})
             seats = {turn.seat for turn in failed if turn.role == JUDGE}
             replaceable = failed and len(seats) <= len(reserve) and all(turn.role == JUDGE for turn in failed)
             if not replaceable or stop.is_set():
                 raise
-            panel = list(state.cast[JUDGE])
+            panel = list(debate.cast[JUDGE])
             for seat, spec in zip(sorted(seats), reserve, strict=False):
-                panel[state.judges.index(seat)] = spec
+                panel[debate.judges.index(seat)] = spec
             running.record(Reassigned(seat=JUDGE, who=tuple(panel)), on_event)
 
-    def _reserve(self, debate: ScheduledDebate, events: Sequence[Event]) -> list[str]:
+    def _reserve(self, scheduled: ScheduledDebate, events: Sequence[Event]) -> list[str]:
         """The judges of the reserve who have not been on the panel yet."""
         used: set[str] = set()
         for event in events:
@@ -319,22 +321,22 @@ class TournamentRun:
                 used.update(event.cast.get(JUDGE, ()))
             elif isinstance(event, Reassigned) and event.seat == JUDGE:
                 used.update(event.who)
-        specs = [self.tournament.spec.model_named(name).spec for name in debate.reserve]
+        specs = [self.tournament.spec.model_named(name).spec for name in scheduled.reserve]
         return [spec for spec in specs if spec not in used]
 
-    def _record_status(self, debate: ScheduledDebate, current: CurrentState) -> None:
+    def _record_status(self, scheduled: ScheduledDebate, current: CurrentState) -> None:
         """Records the status and the cost of a debate that does not run now."""
-        state = current.state
-        budget = self.budget.budget(debate.id, current)
-        self.budget.freeze(debate.id)
+        debate = current.state
+        budget = self.budget.budget(scheduled.id, current)
+        self.budget.freeze(scheduled.id)
         status: Status = "stopped"
-        if state.complete:
-            status = "undecided" if schedule.unanswered_at_the_end(state) else "complete"
-        self._set_status(debate, DebateStatus(status, _winner(state), budget.committed()))
+        if debate.complete:
+            status = "undecided" if schedule.unanswered_at_the_end(debate) else "complete"
+        self._set_status(scheduled, DebateStatus(status, _winner(debate), budget.committed()))
 
-    def _set_status(self, debate: ScheduledDebate, debate_status: DebateStatus) -> DebateStatus:
-        self.statuses[debate.id] = debate_status
-        self._on_change(debate, debate_status, None)
+    def _set_status(self, scheduled: ScheduledDebate, debate_status: DebateStatus) -> DebateStatus:
+        self.statuses[scheduled.id] = debate_status
+        self._on_change(scheduled, debate_status, None)
         return debate_status
 
 
@@ -357,19 +359,19 @@ def internal_error(error: Exception) -> str:
     return f"{INTERNAL_ERROR}: {type(error).__name__} in {Path(frame.filename).name}, line {frame.lineno}."
 
 
-def _failed_turns(state: DebateState) -> list[Turn]:
+def _failed_turns(debate: DebateState) -> list[Turn]:
     """The turns that are due because their last call failed for good, or no reply to them could be used."""
     return [
         turn
-        for turn in state.due
-        if state.rejected.get(turn.id) or any(call.wait is None for call in state.failed.get(turn.id, ())[-1:])
+        for turn in debate.due
+        if debate.rejected.get(turn.id) or any(call.wait is None for call in debate.failed.get(turn.id, ())[-1:])
     ]
 
 
-def _winner(state: DebateState) -> str | None:
+def _winner(debate: DebateState) -> str | None:
     """Who has won a debate that is complete."""
-    verdict = tally.verdict(state) if state.complete else None
+    verdict = tally.verdict(debate) if debate.complete else None
     if verdict is None or verdict.winner == NO_DECISION:
         return None
-    pro, con = state.format.sides
+    pro, con = debate.format.sides
     return {pro: "pro", con: "con"}.get(verdict.winner, verdict.winner)

@@ -43,7 +43,7 @@ from debate_orchestrator.web.guard import DASHBOARD, LinkedDebate, Tokens, of_th
 from debate_orchestrator.web.live import EventStream, message
 from debate_orchestrator.web.pages import go_to, html_response, standalone_page
 from debate_orchestrator.web.renderings import THIS_USER, Renderings
-from debate_orchestrator.web.runs import Runs, must_be_among, written_here
+from debate_orchestrator.web.runs import Runs, consent_already_given, must_be_among
 from debate_orchestrator.web.sent_form import form
 
 _MAX_COMPARED = 20
@@ -112,8 +112,8 @@ class Dashboard:
         def compared() -> str:
             journals = [folder.journal_of(name) for name in names]
             loaded = [(path, *folder.load(path)) for path in journals]
-            for _, _, state in loaded:
-                blocks.check_nothing_hidden(state)
+            for _, _, debate in loaded:
+                blocks.check_nothing_hidden(debate)
             reports = [(path, build_report(contents.entries, journal=path)) for path, contents, _ in loaded]
             return html_page.render_comparison(compare(reports))
 
@@ -155,7 +155,7 @@ class Dashboard:
         files = await open_debate(
             prepared.settings, rehearse=prepared.rehearsal, people=True, unsaved=self._runs.unsaved
         )
-        self._runs.start(files.journal, written_here)
+        self._runs.start(files.journal, consent_already_given)
         return files.journal
 
     async def with_slash(self, request: Request) -> Response:
@@ -169,12 +169,12 @@ class Dashboard:
         path = folder.journal_of(request.path_params["name"])
         live = self._runs.running(path)
         version: Key = folder.version(path)
-        contents, state = await self._work(lambda: folder.load(path))
+        contents, debate = await self._work(lambda: folder.load(path))
         if live is not None and live.current is not None:
-            state, version = live.current.state, live.version
+            debate, version = live.current.state, live.version
         problems = self._runs.problems(path)
         running, stopping = live is not None, live is not None and live.stopping
-        make = live.blocks_html() if live and live.current else partial(blocks.all_rendered, state)
+        make = live.blocks_html() if live and live.current else partial(blocks.all_rendered, debate)
         body = await self._renderings.get(("blocks", version), make, THIS_USER)
         linked = LinkedDebate(request.path_params["name"], contents.entries[0].hash)
 
@@ -184,35 +184,35 @@ class Dashboard:
                 "running": running,
                 "stopping": stopping,
                 "body": body.decode(),
-                "status": blocks.status(state, running=running, stopping=stopping, problems=problems),
+                "status": blocks.status(debate, running=running, stopping=stopping, problems=problems),
                 "reviewers": [
                     (reviewer, f"?{reviewing.own_query(self._tokens, linked, reviewer)}", filed)
                     for reviewer, filed in reviews.reviewer_names(DebateFiles.of_journal(path).ballots)
                 ],
-                **self._values(state, linked),
+                **self._values(debate, linked),
             }
 
         return await self._page("debate.html.j2", **await self._work(values))
 
-    def _values(self, state: DebateState, linked: LinkedDebate) -> dict[str, Any]:
+    def _values(self, debate: DebateState, linked: LinkedDebate) -> dict[str, Any]:
         """What the page of a debate shows besides its blocks and how it runs."""
-        format, name = state.format, linked.name
+        format, name = debate.format, linked.name
         return {
             "name": name,
-            "setup": state.opened.settings,
+            "setup": debate.opened.settings,
             "sides": {side: format.name_of(side) for side in format.sides},
-            "state": state,
+            "state": debate,
             "seats": [
                 (format.name_of(seat), f"/seat/{quote(name, safe='')}/{seat}/{self._tokens.seat(linked, seat)}")
-                for seat in human_seats(state)
+                for seat in human_seats(debate)
             ],
             "hearers": [
                 (seat, format.name_of(seat) if seat in format.sides else "the judges")
-                for seat in schedule.hearers(state)
+                for seat in schedule.hearers(debate)
             ],
-            "can_end_early": can_end_early(state),
-            "hides_turns": bool(blocks.hidden_turns(state)),
-            "judged": bool(state.judges) and state.complete,
+            "can_end_early": can_end_early(debate),
+            "hides_turns": bool(blocks.hidden_turns(debate)),
+            "judged": bool(debate.judges) and debate.complete,
             "review": reviewing.link(self._tokens, linked),
         }
 
@@ -226,8 +226,8 @@ class Dashboard:
     async def report(self, request: Request) -> Response:
         """The finished page, as `debate report` writes it."""
         path = folder.journal_of(request.path_params["name"])
-        _, state = await self._work(lambda: folder.load(path))
-        blocks.check_nothing_hidden(state)
+        _, debate = await self._work(lambda: folder.load(path))
+        blocks.check_nothing_hidden(debate)
         return await self._renderings.report(path, THIS_USER)
 
     async def act(self, request: Request) -> Response:
@@ -291,7 +291,7 @@ class Dashboard:
 
         async def run() -> str:
             files = await self._work(write_journal)
-            self._runs.start(files.journal, written_here)
+            self._runs.start(files.journal, consent_already_given)
             return files.journal
 
         journal = await self._runs.forms.begin(sent.get("form_key", ""), run, path, judges)

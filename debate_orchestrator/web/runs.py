@@ -79,7 +79,7 @@ def must_be_among(shown: Iterable[Risk], found: Iterable[Risk]) -> None:
         raise BadSettings(problem, hint="do it again: the page then shows what the journal does now")
 
 
-written_here: RequireConsent = ignore
+consent_already_given: RequireConsent = ignore
 """For a journal that this program has just written: it does what the user has agreed to."""
 
 
@@ -184,8 +184,10 @@ class Run:
     """A debate that runs in this process. It ends when nothing is left that can be asked from here, when it is paused,
     or when a provider fails; `problems` then says why."""
 
-    def __init__(self, path: str, people: BrowserPeople, explain: Explain, tell: Tell, require_consent: RequireConsent):
-        self.path, self.people, self.viewers = path, people, Viewers()
+    def __init__(
+        self, path: str, person_input: BrowserPeople, explain: Explain, tell: Tell, require_consent: RequireConsent
+    ):
+        self.path, self.person_input, self.viewers = path, person_input, Viewers()
         self.problems: list[str] = []
         self.failure: Exception | None = None
         """Why it ended before its debate was complete, unless it was paused on purpose."""
@@ -195,10 +197,10 @@ class Run:
         """The hash of its first line, by which another journal of the same name is told from it."""
         with suppress(OSError):  # its task then fails in the same way, and tells of it
             self.first_hash = stated_first_hash(path)
-        self.debate: OpenDebate | None = None
+        self.open_debate: OpenDebate | None = None
         """The debate while it runs."""
         self.opened = asyncio.Event()
-        """Set once `debate` is there, or never will be: a thread reads the journal, which may be long."""
+        """Set once `open_debate` is there, or never will be: a thread reads the journal, which may be long."""
         self.current: CurrentState | None = None
         self._stop = asyncio.Event()
         self._shutting_down = False
@@ -221,20 +223,20 @@ class Run:
     def pause(self) -> None:
         """Starts no further call; the replies under way are awaited, since they are paid for."""
         self._stop.set()
-        self.people.pause()
+        self.person_input.pause()
         self._tell_status()
 
     def pause_for_shutdown(self) -> None:
         """Does as `pause`, because the server shuts down."""
         self._shutting_down = True
-        self.people.viewers.close()  # pages of seats are not to load anew what another program may answer by then
+        self.person_input.viewers.close()  # pages of seats are not to load anew what another program may answer by then
         self.pause()
 
     def record(self, event: Event) -> None:
         """Writes an event of the user's to the journal. Raises OutOfTurn where the debate does not admit it."""
-        assert self.debate is not None
-        self.debate.record(event, self._on_event)
-        self.debate.journal.sync()
+        assert self.open_debate is not None
+        self.open_debate.record(event, self._on_event)
+        self.open_debate.journal.sync()
 
     @property
     def version(self) -> int:
@@ -264,7 +266,7 @@ class Run:
             try:
                 await self._work()
             finally:
-                self.debate = None
+                self.open_debate = None
                 self.opened.set()
                 self._blocks.end()
                 if self._shutting_down:
@@ -284,26 +286,26 @@ class Run:
             if not self._shutting_down:
                 self.viewers.tell("over", {})
             self.viewers.close()
-            self.people.end()
+            self.person_input.end()
 
     async def _work(self) -> None:
         """Takes every turn that can be taken from here, and writes the report when none is left."""
-        with await to_its_end(partial(continue_debate, self.path, self._require_consent, reopening)) as debate:
-            self.debate, self.current = debate, debate.current
+        with await to_its_end(partial(continue_debate, self.path, self._require_consent, reopening)) as open_debate:
+            self.open_debate, self.current = open_debate, open_debate.current
             self.opened.set()
-            self._blocks.take(debate.state)
-            if debate.state.due:
-                must_be_callable(debate.state.cast, people=True)
+            self._blocks.take(open_debate.state)
+            if open_debate.state.due:
+                must_be_callable(open_debate.state.cast, people=True)
             await drive(
-                debate,
-                seat_providers(debate, person=self.people, on_event=self._on_event),
+                open_debate,
+                seat_providers(open_debate, person_input=self.person_input, on_event=self._on_event),
                 on_event=self._on_event,
                 on_text=self._on_text,
                 stop=self._stop,
                 unsaved=self.unsaved,
             )
-            if not debate.state.due:
-                await to_its_end(lambda: finish(debate))
+            if not open_debate.state.due:
+                await to_its_end(lambda: finish(open_debate))
 
     def _tell_failure(self) -> None:
         """Tells the owner why the run failed, unless another process has the debate."""
@@ -328,7 +330,7 @@ class Run:
         for turn in [turn for turn in self._writing if turn in debate.replies]:
             del self._writing[turn]
         self._blocks.take(debate)
-        self.people.tell(debate)
+        self.person_input.tell(debate)
         self._tell_status()
 
     def _on_text(self, turn: Turn, piece: str) -> None:
@@ -354,8 +356,8 @@ class Run:
         """Whether what is written in a turn may be seen before the turns beside it are taken."""
         assert self.current is not None
         stage = next((stage for stage in self.current.state.stages if turn in stage), ())
-        state = self.current.state
-        return not blocks.is_hidden(state, stage) and not rapporteur.is_hidden_advice(state, turn)
+        debate = self.current.state
+        return not blocks.is_hidden(debate, stage) and not rapporteur.is_hidden_advice(debate, turn)
 
     def _tell_status(self) -> None:
         if self.current is not None:
@@ -400,7 +402,7 @@ class Runs:
 
     def start(self, path: str, require_consent: RequireConsent) -> Run:
         """Goes on with a debate, unless it runs already. `require_consent` gets the risks of its journal as it is
-        when it is opened; `written_here` is for one that this program has just written."""
+        when it is opened; `consent_already_given` is for one that this program has just written."""
         if (run := self.running(path)) is None:
             run = self._runs[path] = Run(path, BrowserPeople(), self._explain, self._tell, require_consent)
             self._problems.pop(path, None)
@@ -432,8 +434,8 @@ class Runs:
         run = self.running(path)
         if run is not None:
             await run.opened.wait()
-        if run is not None and run.debate is not None:
-            run.record(make(run.debate.state))
+        if run is not None and run.open_debate is not None:
+            run.record(make(run.open_debate.state))
         else:
             record_alone(path, make)
 

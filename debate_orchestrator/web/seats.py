@@ -67,18 +67,18 @@ class Seats:
             raise HTTPException(404)
         run = self._runs.running(path)
         if run is not None and run.current is not None:
-            state = run.current.state
+            debate = run.current.state
         else:
-            state = (await self._renderings.run(lambda: folder.load(path), params["token"]))[1]
-        if params["seat"] not in person_turns.human_seats(state):
+            debate = (await self._renderings.run(lambda: folder.load(path), params["token"]))[1]
+        if params["seat"] not in person_turns.human_seats(debate):
             raise HTTPException(404)
-        return path, state, run
+        return path, debate, run
 
     async def seat(self, request: Request) -> Response:
         """What a person in a seat sees: the turn that waits for them, or that none does."""
-        path, state, run = await self._debate(request)
-        awaited = run.people.awaited_turn(request.path_params["seat"]) if run else None
-        visit = Visit(request, state, run, awaited)
+        path, debate, run = await self._debate(request)
+        awaited = run.person_input.awaited_turn(request.path_params["seat"]) if run else None
+        visit = Visit(request, debate, run, awaited)
         token = request.path_params["token"]
         if request.method != "POST":
             version: Key = run.version if run and run.current else folder.version(path)
@@ -95,10 +95,10 @@ class Seats:
                 if self._handed_in.get(token) == _reply_digest(sent):
                     return go_to(request.url.path)
                 return await self._page(visit, {}, [NOT_WAITING], late=_written(sent))
-            return await self._take(visit, run.people, awaited, sent)
+            return await self._take(visit, run.person_input, awaited, sent)
 
     async def _take(
-        self, visit: Visit, people: BrowserPeople, awaited: AwaitedTurn, sent: Mapping[str, str]
+        self, visit: Visit, person_input: BrowserPeople, awaited: AwaitedTurn, sent: Mapping[str, str]
     ) -> Response:
         """Takes a reply, or shows the form again with its problems and remarks."""
         speech = awaited.debate.shape(awaited.turn) is None
@@ -117,7 +117,7 @@ class Seats:
         try:
             if problems := await self._renderings.run(lambda: person_turns.reply_problems(*awaited[:3], text), token):
                 raise BadReply(problems)
-            people.hand_in(awaited, text)
+            person_input.hand_in(awaited, text)
             self._handed_in[token] = _reply_digest(sent)
         except BadReply as error:
             return await self._page(visit, sent, error.problems)
@@ -135,8 +135,8 @@ class Seats:
         self, visit: Visit, sent: Mapping[str, str], problems: list[str], remarks: Sequence[str], late: str
     ) -> str:
         """The page; `late` is what was handed in for a turn that waits no longer."""
-        request, state, run, awaited = visit
-        seat, format = request.path_params["seat"], state.format
+        request, debate, run, awaited = visit
+        seat, format = request.path_params["seat"], debate.format
         side = seat if seat in format.sides else JUDGE
         values: dict[str, Any] = {"heard": [], "task": "", "length_hint": "", "questions": None}
         if awaited is not None:
@@ -152,19 +152,19 @@ class Seats:
             form_token=request.path_params["token"],
             here=request.url.path,
             server_proof=self._tokens.server_proof(request.path_params["token"]),
-            setup=state.opened.settings,
+            setup=debate.opened.settings,
             name=format.name_of(seat),
             side=side,
             others=[
-                (format.name_of(side), state.opened.settings.positions[side]) for side in format.sides if side != seat
+                (format.name_of(side), debate.opened.settings.positions[side]) for side in format.sides if side != seat
             ],
-            standing=_standing(state),
-            taken=_taken(state, seat, request.path_params["name"]),
-            position=state.opened.settings.positions.get(seat, ""),
+            standing=_standing(debate),
+            taken=_taken(debate, seat, request.path_params["name"]),
+            position=debate.opened.settings.positions.get(seat, ""),
             heading=format.heading_of(awaited.turn) if awaited else "",
             turn=awaited.turn.id if awaited else "",
             draft=f"{request.path_params['name']} {awaited.turn.id} {awaited.brief.digest[:16]}" if awaited else "",
-            state=state,
+            state=debate,
             running=run is not None,
             sent=sent,
             problems=problems,
@@ -177,7 +177,7 @@ class Seats:
         """Says when the page of the seat has changed. While the debate is paused the stream ends at once, and the
         browser looks again after some seconds."""
         _, _, run = await self._debate(request)
-        viewers = run.people.viewers if run else None
+        viewers = run.person_input.viewers if run else None
         token = request.path_params["token"]
         return EventStream(viewers, lambda: [AGAIN, message("here", {})], token, self._tokens.server_proof(token))
 
@@ -188,8 +188,8 @@ class Seats:
 
     async def report(self, request: Request) -> Response:
         """The finished page, once the debate is complete."""
-        path, state, _ = await self._debate(request)
-        if not state.complete:
+        path, debate, _ = await self._debate(request)
+        if not debate.complete:
             raise HTTPException(404)
         return await self._renderings.report(path, request.path_params["token"])
 

@@ -91,11 +91,11 @@ def of_bill(made: Costs, first: Opened) -> Figures:
         rules, one = pricing.table().cache, pricing.known(spec)
         assert one is not None
         use = line.usage
-        equivalents += use.fresh + use.cached * one.read + use.written * rules.write
-        equivalents += use.written_hour * rules.write_hour
+        equivalents += use.uncached_input + use.cached * one.read + use.cache_write_5m * rules.write
+        equivalents += use.cache_write_1h * rules.long_write
         sums = sums + use
-    written = sums.written + sums.written_hour
-    return Figures(sums.cached, written, sums.fresh, sums.output, equivalents, made.total.cost)
+    written = sums.cache_write_5m + sums.cache_write_1h
+    return Figures(sums.cached, written, sums.uncached_input, sums.output, equivalents, made.total.cost)
 
 
 def of_simulation(sent: list[Sent]) -> Figures:
@@ -105,9 +105,9 @@ def of_simulation(sent: list[Sent]) -> Figures:
         usage = Usage(**one.counted._asdict(), output=tokens(one.reply))
         dollars += pricing.cost(f"anthropic:{one.request['model']}", usage) or 0.0
     counts = [one.counted for one in sent]
-    written = sum(one.written + one.written_hour for one in counts)
+    written = sum(one.cache_write_5m + one.cache_write_1h for one in counts)
     output = sum(tokens(one.reply) for one in sent)
-    cached, fresh = sum(one.cached for one in counts), sum(one.fresh for one in counts)
+    cached, fresh = sum(one.cached for one in counts), sum(one.uncached_input for one in counts)
     return Figures(cached, written, fresh, output, paid(sent), dollars)
 
 

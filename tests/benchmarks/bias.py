@@ -139,7 +139,7 @@ class Outcome(NamedTuple):
     undecided: float
     """Share of all debates without a decision."""
     flips: float | None
-    """Share of the mirrored votes that changed."""
+    """Share of the mirrored votes that flipped."""
     shift: float
     """Mean points by which equal sides were set apart in favour of the favoured one."""
 
@@ -158,8 +158,8 @@ def outcome(name: str, setting: Setting, debates: int, seed: int = SEED) -> Outc
         assert verdict is not None
         favoured = {"position": first, "length": long, "side": "a"}.get(name.partition(":")[0], "a")
         open_ += verdict.winner == NO_DECISION
-        changed, of = tally.flips(debate)
-        flipped, pairs = flipped + changed, pairs + of
+        flips, of = tally.flipped_votes(debate)
+        flipped, pairs = flipped + flips, pairs + of
         if equal:
             wrong += verdict.winner == favoured
             shift += _ahead(verdict, favoured)

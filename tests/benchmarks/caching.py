@@ -89,7 +89,7 @@ class Counting(Provider):
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         plan, debate = self._plans[brief.turn], self._current.state
         breakpoints = placed_breakpoints(plan, debate, sum(len(message.parts) for message in brief.messages))
-        base, options = request(brief, self.name, breakpoints, hour=plan.hour), options_of(brief, self.name)
+        base, options = request(brief, self.name, breakpoints, long_ttl=plan.long_ttl), options_of(brief, self.name)
         asked = UnsupportedOptions().request(base, options)
         now = asyncio.get_running_loop().time()
         counted = self._cache.count(asked, now, now + FIRST)
@@ -144,7 +144,10 @@ def price(model: str, counted: Counted) -> float:
     """What that much input costs, in tokens at the plain price."""
     rules, read = pricing.table().cache, pricing.table().vendors["anthropic"][model].read
     return (
-        counted.fresh + counted.cached * read + counted.written * rules.write + counted.written_hour * rules.write_hour
+        counted.uncached_input
+        + counted.cached * read
+        + counted.cache_write_5m * rules.write
+        + counted.cache_write_1h * rules.long_write
     )
 
 

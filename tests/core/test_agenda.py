@@ -114,7 +114,7 @@ def test_convergence_is_not_answered_after_an_early_end() -> None:
     debate = debated(3, 1, {"1.verdict.judge": converging()}, until="1.divergence.a")
     debate = apply(debate, CLOSED)
     assert [turn.id for turn in debate.due] == ["final.verdict.judge"]
-    assert tally.convergence_finding(debate, 1).detected and not tally.intervened(debate, 1)
+    assert tally.convergence(debate, 1).detected and not tally.intervened(debate, 1)
 
 
 def test_a_second_early_end_changes_nothing() -> None:
@@ -214,7 +214,7 @@ def test_an_old_intervention_takes_place_whatever_is_found_now() -> None:
     assert (
         tally.intervened(debate, 1),
         tally.diverging_sides(debate, 1),
-        tally.convergence_finding(debate, 1).detected,
+        tally.convergence(debate, 1).detected,
     ) == (
         True,
         ("b",),
@@ -228,7 +228,7 @@ def test_a_new_finding_calls_no_side_to_speak() -> None:
 
     assert debate.complete
     assert not [turn for turn in ids(debate) if "divergence" in turn]
-    assert tally.convergence_finding(debate, 1).sides == ("a",)
+    assert tally.convergence(debate, 1).sides == ("a",)
 
 
 def test_a_new_finding_after_an_old_intervention_is_flagged() -> None:

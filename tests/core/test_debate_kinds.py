@@ -84,10 +84,10 @@ def test_a_blind_vote_counts_in_no_total() -> None:
     made = rules(before=[BLIND | {"reply": "ballot"}], round=[SPEECH, BALLOT])
     script = {"start.blind.judge": {"scores": {"a": {"wit": 5}, "b": {"wit": 0}}, "winner": "a"}}
     debate = debated(1, rules=made, script=script, blind=True)
-    assert [vote.winner for vote in tally.blind_votes(debate)] == ["a"]
+    assert [vote.winner for vote in tally.pre_debate_votes(debate)] == ["a"]
     assert tally.totals(debate) == {"a": Fraction(5, 2), "b": Fraction(5, 2)}
     assert tally.means(debate) == {side: {"wit": Fraction(5, 2)} for side in "ab"}
-    assert tally.blind_votes(debated(1, rules=made)) == []
+    assert tally.pre_debate_votes(debated(1, rules=made)) == []
 
 
 # Labels, swings, weights
@@ -123,7 +123,7 @@ def test_a_debate_decided_by_swing(final: str, winner: str) -> None:
     verdict = tally.verdict(debated(1, 3, script, rules=made, blind=True))
     assert verdict is not None
     assert (verdict.winner, verdict.swing) == (winner, {"a": final.count("a") - 2, "b": final.count("b") - 1})
-    assert [vote.winner for vote in verdict.blind] == ["a", "a", "b"]
+    assert [vote.winner for vote in verdict.pre_debate_votes] == ["a", "a", "b"]
 
 
 def test_criteria_have_weights_and_scales_of_their_own() -> None:
@@ -260,7 +260,7 @@ def test_a_debate_without_a_judge_completes() -> None:
     debate = debated(2, rules=made)
     assert ids(debate)[-2:] == ["final.close.a", "final.close.b"]
     assert (debate.complete, debate.judges, tally.verdict(debate), tally.results(debate)) == (True, (), None, [])
-    assert (tally.totals(debate), tally.means(debate), tally.flips(debate)) == ({"a": 0, "b": 0}, {}, (0, 0))
+    assert (tally.totals(debate), tally.means(debate), tally.flipped_votes(debate)) == ({"a": 0, "b": 0}, {}, (0, 0))
     assert state(fold(record(2, rules=made)))["verdict"] is None
     assert tally.conceded(debated(2, rules=made, script={"1.speech.a": "You win."})) == "a"
 

@@ -38,7 +38,7 @@ FULL = Reply(
     brief_digest="0" * 64,
     by="x:y",
     model="y-1",
-    usage=Usage(fresh=1, output=2),
+    usage=Usage(uncached_input=1, output=2),
     stop_reason="end",
 )
 EVENTS: list[Event] = [
@@ -130,7 +130,7 @@ BY = "anthropic:m"
 
 def paid(text: str = "So it is.", cost: float | None = 0.5, **usage: int) -> Reply:
     """A reply that was paid for."""
-    counted = Usage(**({"fresh": 10, "output": 5} | usage))
+    counted = Usage(**({"uncached_input": 10, "output": 5} | usage))
     return reply(text).model_copy(update={"by": BY, "usage": counted, "cost": cost, "called": True})
 
 
@@ -147,7 +147,9 @@ def test_a_line_for_each_seat_and_phase() -> None:
         ("a", "opening", 1, 0.5),
         ("b", "opening", 1, 0.25),
     ]
-    assert made.total == CostLine(seat="all", phase="all", calls=2, cost=0.75, usage=Usage(fresh=20, output=10))
+    assert made.total == CostLine(
+        seat="all", phase="all", calls=2, cost=0.75, usage=Usage(uncached_input=20, output=10)
+    )
 
 
 def test_what_came_to_nothing_is_paid_for_too() -> None:
@@ -194,7 +196,7 @@ def test_the_setup_is_on_it() -> None:
 
 def test_it_can_be_told_by_seat() -> None:
     """The lines of a seat add up, whatever the phase."""
-    spent = Usage(fresh=1, cached=2, written=3, written_hour=4, output=5, searches=6)
+    spent = Usage(uncached_input=1, cached=2, cache_write_5m=3, cache_write_1h=4, output=5, searches=6)
     lines = [CostLine(seat=seat, phase=str(n), calls=1, usage=spent, cost=1.0) for n, seat in enumerate("aba")]
     seats = Costs(lines=tuple(lines)).of_seats()
 

@@ -107,7 +107,7 @@ def test_nothing_counts_before_both_are_there() -> None:
         [],
         None,
     )
-    assert (tally.ballots(debate, 1), tally.convergence_finding(debate, 1).detected, tally.flips(debate)) == (
+    assert (tally.ballots(debate, 1), tally.convergence(debate, 1).detected, tally.flipped_votes(debate)) == (
         [],
         False,
         (0, 0),
@@ -127,7 +127,7 @@ def test_who_goes_by_names_abstains() -> None:
     assert result is not None and verdict is not None
     assert (result.winner, result.scores, result.ballots) == ("no decision", {"a": 6, "b": 6}, 1)
     assert (verdict.winner, verdict.strength, verdict.remarks) == ("no decision", None, ("no quorum",))
-    assert (verdict.panel[0].stable, verdict.panel[0].absent, tally.flips(debate)) == (False, False, (2, 2))
+    assert (verdict.panel[0].stable, verdict.panel[0].absent, tally.flipped_votes(debate)) == (False, False, (2, 2))
 
 
 def test_scores_are_the_mean_of_both_presentations() -> None:
@@ -149,7 +149,7 @@ def test_absent_in_one_presentation_is_absent(gone: str) -> None:
         {},
     )
     assert [(vote.absent, vote.winner) for vote in tally.votes(debate, 1)] == [(True, "no decision")]
-    assert tally.flips(debate) == (0 if tally.final_votes(debate)[0].stable else 1, 1)
+    assert tally.flipped_votes(debate) == (0 if tally.final_votes(debate)[0].stable else 1, 1)
 
 
 @pytest.mark.parametrize(("quorum", "winner"), [(1, "b"), (2, "no decision")])
@@ -180,8 +180,8 @@ def test_how_many_votes_flip() -> None:
     )
     script |= biased("2.verdict.judge-1", scored_ballot(5, 5, 2)) | sincere("final.verdict.judge-1", {"winner": "b"})
     script |= {"2.verdict.judge-2": absent("2.verdict.judge-2")} | biased("final.verdict.judge-2", {"winner": "tie"})
-    assert tally.flips(mirrored(2, 2, script)) == (1, 5)
-    assert tally.flips(debated(2, 2)) == (0, 0)
+    assert tally.flipped_votes(mirrored(2, 2, script)) == (1, 5)
+    assert tally.flipped_votes(debated(2, 2)) == (0, 0)
 
 
 # What else ballots say
@@ -192,7 +192,7 @@ def test_findings_and_advice_are_of_straight_ballots() -> None:
     told = {"feedback": {"a": "Straight to A.", "b": "Straight to B."}}
     other = converging("a") | {"conceded": "b", "feedback": {"a": "Mirrored.", "b": "Mirrored."}}
     debate = mirrored(2, script={"1.verdict.judge": told, "1.verdict.judge.mirrored": other})
-    assert (tally.convergence_finding(debate, 1).detected, tally.conceded_in(debate, 1), tally.conceded(debate)) == (
+    assert (tally.convergence(debate, 1).detected, tally.conceded_in(debate, 1), tally.conceded(debate)) == (
         False,
         None,
         None,
@@ -296,7 +296,7 @@ def test_a_sincere_judge_counts_as_without_the_mirror(rounds: list[tuple[int, in
     )
     verdicts = [made.model_dump(exclude={"panel"}) for made in (tally.verdict(one), tally.verdict(two)) if made]
     assert len(verdicts) == 2 and verdicts[0] == verdicts[1]
-    assert tally.flips(two) == (0, len(rounds) + 1)
+    assert tally.flipped_votes(two) == (0, len(rounds) + 1)
 
 
 def test_a_format_may_mirror_unasked() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.verdict import (
-    BallotReading,
+    ParsedBallot,
     RoundResult,
     Verdict,
     Vote,
@@ -38,7 +38,7 @@ def result(n: int, a: Any, b: Any, winner: str = "tie") -> RoundResult:
 
 def votes(*declared: str) -> list[Vote]:
     """The votes of a panel whose judges declare these winners."""
-    return [Vote(judge=f"judge-{n}", turn="x", original=BallotReading(winner=one)) for n, one in enumerate(declared, 1)]
+    return [Vote(judge=f"judge-{n}", turn="x", original=ParsedBallot(winner=one)) for n, one in enumerate(declared, 1)]
 
 
 def decided(a: Any, b: Any, *declared: str, strength: str | None = None, **how: Any) -> Verdict:
@@ -96,8 +96,8 @@ def test_totals_are_the_sums_of_the_round_scores(rounds: list[tuple[float, float
 def test_a_panel_scores_the_mean_of_its_ballots() -> None:
     """A round's score is the mean over the ballots, whatever each judge declares."""
     ballots = [{"scores": {"a": {"q": a}, "b": {"q": 5}}, "winner": "b"} for a in (7, 8, 8)]
-    readings = [read_ballot(one, SIDES, {"q": Fraction(1)}, {}) for one in ballots]
-    made = round_result(2, [Vote(judge=str(n), turn="x", original=one) for n, one in enumerate(readings)], SIDES)
+    parsed_ballots = [read_ballot(one, SIDES, {"q": Fraction(1)}, {}) for one in ballots]
+    made = round_result(2, [Vote(judge=str(n), turn="x", original=one) for n, one in enumerate(parsed_ballots)], SIDES)
     assert (made.scores, made.winner, made.leader, made.ballots) == ({"a": Fraction(23, 3), "b": 5}, "b", "a", 3)
 
 
@@ -135,7 +135,7 @@ def test_a_panel_finds_convergence_by_more_than_half(votes: str, sides: str) -> 
     """More than half of the panel must see convergence; of those, more than half must name a side, else both go."""
     named = {"a": converging("a"), "b": converging("b"), "2": converging("both"), "-": {}}
     debate = debated(2, 3, {f"1.verdict.judge-{n}": named[vote] for n, vote in enumerate(votes, 1)})
-    assert tally.convergence_finding(debate, 1).sides == tuple(sides)
+    assert tally.convergence(debate, 1).sides == tuple(sides)
     assert [turn.id for turn in schedule.turns_taken(debate) if turn.phase.triggered_by] == [
         f"1.divergence.{side}" for side in sides
     ]
@@ -279,11 +279,12 @@ FIELDS = ("winner", "label", "score", "probability")
 def test_a_swing_needs_a_vote_before_and_a_quorum_after() -> None:
     """Where no judge voted both times, or too few now, nothing is decided by swing."""
     gone = [Vote(judge="judge-1", turn="x", original=None)]
-    assert final_verdict(votes("a"), [], SIDES, blind=gone, by_swing=True).winner == "no decision"
+    assert final_verdict(votes("a"), [], SIDES, pre_debate_votes=gone, by_swing=True).winner == "no decision"
     assert final_verdict(votes("a"), [], SIDES, by_swing=True).winner == "no decision"
     both = votes("b", "b")
     assert (
-        final_verdict(votes("a", "no decision"), [], SIDES, blind=both, by_swing=True, quorum=2).winner == "no decision"
+        final_verdict(votes("a", "no decision"), [], SIDES, pre_debate_votes=both, by_swing=True, quorum=2).winner
+        == "no decision"
     )
 
 

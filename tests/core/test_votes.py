@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.core.verdict import (
-    BallotReading,
+    ParsedBallot,
     Vote,
     mean,
     panel_winner,
@@ -27,17 +27,17 @@ LABELS = {"supported": "a", "refuted": "b", "unclear": "no decision"}
 WINNERS = st.sampled_from(["a", "b", "tie", "consensus", "no decision"])
 
 
-def read(ballot: dict[str, Any], weights: dict[str, Fraction] = EVEN) -> BallotReading:
+def read(ballot: dict[str, Any], weights: dict[str, Fraction] = EVEN) -> ParsedBallot:
     return read_ballot(ballot, SIDES, weights, LABELS)
 
 
-def reading(winner: str = "a", **how: Any) -> BallotReading:
-    return BallotReading(winner=winner, **how)
+def parsed_ballot(winner: str = "a", **how: Any) -> ParsedBallot:
+    return ParsedBallot(winner=winner, **how)
 
 
-def vote(original: BallotReading | str | None = "a", mirrored: BallotReading | str | None = None, **how: Any) -> Vote:
+def vote(original: ParsedBallot | str | None = "a", mirrored: ParsedBallot | str | None = None, **how: Any) -> Vote:
     """A judge's vote; twice, where a second presentation is named."""
-    made = [BallotReading(winner=one) if isinstance(one, str) else one for one in (original, mirrored)]
+    made = [ParsedBallot(winner=one) if isinstance(one, str) else one for one in (original, mirrored)]
     return Vote(**{"judge": "judge", "turn": "x", "original": made[0], "mirrored": made[1]} | how)
 
 
@@ -96,7 +96,7 @@ def test_a_score_lies_between_its_points(points: dict[str, tuple[int, Fraction]]
 
 def test_another_label_is_another_vote() -> None:
     """A vote whose label changes with the presentation is unstable, also where the winner does not."""
-    made = vote(reading("a", label="true"), reading("a", label="mostly true"), shown_mirrored=True)
+    made = vote(parsed_ballot("a", label="true"), parsed_ballot("a", label="mostly true"), shown_mirrored=True)
     assert (made.winner, made.label, made.stable) == ("no decision", None, False)
 
 
@@ -174,4 +174,4 @@ def test_swings_are_gains_and_losses(minds: list[tuple[str, str]]) -> None:
 )
 def test_the_label_that_more_judges_give(labels: list[str | None], most: str | None) -> None:
     """A panel's label is the one given more often than any other, if there is one."""
-    assert plurality_label([vote(reading(label=label)) for label in labels]) == most
+    assert plurality_label([vote(parsed_ballot(label=label)) for label in labels]) == most

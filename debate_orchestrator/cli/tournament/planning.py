@@ -66,7 +66,7 @@ def plan(arguments: argparse.Namespace) -> int:
         if kept := write_over(arguments.to, text, folder.SCHEDULE_BEGINS, "a schedule"):
             print_status(f"The schedule that was there is kept as {kept}.")
     if arguments.json:
-        plain = [debate.model_dump(mode="json") for debate in schedule]
+        plain = [scheduled.model_dump(mode="json") for scheduled in schedule]
         print_json({**_estimate_json(expected), "notes": unlisted(spec), "schedule": plain})
         return 0
     for line in _schedule_lines(schedule, arguments.to):
@@ -108,9 +108,9 @@ def _estimate_json(expected: TournamentEstimate) -> dict[str, Any]:
 
 def _schedule_lines(schedule: Sequence[ScheduledDebate], file: str | None) -> Iterator[str]:
     """The first debates of a schedule, and where the others are."""
-    for debate in schedule[:_SHOWN]:
-        judges = f"; judges {', '.join(debate.judges)}" if debate.judges else ""
-        yield f"{debate.id}: {debate.pro} (pro) against {debate.con} (con), {debate.first} first{judges}"
+    for scheduled in schedule[:_SHOWN]:
+        judges = f"; judges {', '.join(scheduled.judges)}" if scheduled.judges else ""
+        yield f"{scheduled.id}: {scheduled.pro} (pro) against {scheduled.con} (con), {scheduled.first} first{judges}"
     if file:
         yield f"{len(schedule):,} debates; the whole schedule is in {file}."
     elif len(schedule) > _SHOWN:
@@ -123,7 +123,7 @@ def _estimate_lines(
     """What a schedule takes, in words."""
     from debate_orchestrator.providers import pricing
 
-    topics = len({debate.topic_id for debate in schedule})
+    topics = len({scheduled.topic_id for scheduled in schedule})
     yield (
         f"{expected.debates:,} debates: {len(spec.models)} models, {topics} topics, sides {spec.sides}, "
         f"format {spec.format}."
@@ -144,7 +144,7 @@ def _estimate_lines(
         yield "A batch for each stage of the debates: most take less than an hour, and none more than 24."
     else:
         yield f"About {duration(expected.seconds)}, by {expected.bound}."
-    uses = Counter(judge for debate in schedule for judge in debate.judges)
+    uses = Counter(judge for scheduled in schedule for judge in scheduled.judges)
     if uses:
         yield f"Judges: {', '.join(f'{name} {count}' for name, count in uses.most_common())}."
     for load in expected.loads:

@@ -47,19 +47,19 @@ class Progress:
         """Debates completed in this run."""
         self.last: deque[tuple[ScheduledDebate, DebateStatus]] = deque(maxlen=LAST)
 
-    def __call__(self, debate: ScheduledDebate, debate_status: DebateStatus, event: Event | None) -> None:
+    def __call__(self, scheduled: ScheduledDebate, debate_status: DebateStatus, event: Event | None) -> None:
         if event is None:
-            self._in_flight.pop(debate.id, None)
+            self._in_flight.pop(scheduled.id, None)
             if debate_status.is_complete:
                 self.completed += 1
-                self.last.append((debate, debate_status))
+                self.last.append((scheduled, debate_status))
             return
         if isinstance(event, BriefSent):
-            self._in_flight[debate.id].add(event.turn)
+            self._in_flight[scheduled.id].add(event.turn)
             self.calls += 1
             self._asked.append(time.monotonic())
         elif isinstance(event, ReplyEvent | CallFailed):
-            self._in_flight[debate.id].discard(event.turn)
+            self._in_flight[scheduled.id].discard(event.turn)
             self.failed_calls += isinstance(event, CallFailed)
 
     @property
@@ -76,7 +76,9 @@ class Progress:
 
     def winners(self) -> list[str]:
         """The last winners, a line each."""
-        return [f"  {debate.topic_id}: {outcome(debate, debate_status)}" for debate, debate_status in self.last]
+        return [
+            f"  {scheduled.topic_id}: {outcome(scheduled, debate_status)}" for scheduled, debate_status in self.last
+        ]
 
     def numbers(self, run: TournamentRun) -> RunCounts:
         """How far a run is, by the status of its debates and what was counted."""
@@ -132,12 +134,12 @@ def bar(numbers: RunCounts) -> str:
     return f"{'█' * filled}{'░' * (width - filled)} {done / total:.0%}"
 
 
-def outcome(debate: ScheduledDebate, debate_status: DebateStatus) -> str:
+def outcome(scheduled: ScheduledDebate, debate_status: DebateStatus) -> str:
     """Who argued and who has won, in a line."""
-    sides = f"{debate.pro} (pro) against {debate.con} (con)"
+    sides = f"{scheduled.pro} (pro) against {scheduled.con} (con)"
     match debate_status.winner:
         case "pro" | "con":
-            winner = debate.pro if debate_status.winner == "pro" else debate.con
+            winner = scheduled.pro if debate_status.winner == "pro" else scheduled.con
             return f"{sides}: {winner} wins"
         case None:
             return f"{sides}: no decision" if debate_status.status == "undecided" else sides
@@ -170,7 +172,7 @@ def _overwritable() -> Display | None:
     display = display_of(sys.stderr)
     if display is None or not display.moves:
         return None
-    display.hold()
+    display.acquire()
     return display
 
 

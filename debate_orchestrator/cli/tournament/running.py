@@ -132,10 +132,10 @@ def run_tournament(tournament: Tournament, arguments: argparse.Namespace, must_b
     unsaved = UnsavedEvents(print_status)
     batches = _batches(tournament, arguments)
 
-    def on_change(debate: ScheduledDebate, debate_status: DebateStatus, event: Event | None) -> None:
-        progress(debate, debate_status, event)
+    def on_change(scheduled: ScheduledDebate, debate_status: DebateStatus, event: Event | None) -> None:
+        progress(scheduled, debate_status, event)
         if arguments.events:
-            _print_event(debate, debate_status, event)
+            _print_event(scheduled, debate_status, event)
 
     run = TournamentRun(
         tournament,
@@ -205,9 +205,9 @@ async def _queue_and_watch(run: TournamentRun, arguments: argparse.Namespace, ur
     from debate_orchestrator.tournament.cluster.folder_sync import FolderSync
     from debate_orchestrator.tournament.cluster.queue import Passes
 
-    def on_fetched(debate: str) -> None:
+    def on_fetched(debate_id: str) -> None:
         if arguments.events:
-            print_json_line({"debate": debate, "fetched": True})
+            print_json_line({"debate": debate_id, "fetched": True})
 
     async with opened(url, print_status) as database:
         folder_sync = FolderSync(database, run.tournament, arguments.lease)
@@ -229,10 +229,10 @@ async def _queue_and_watch(run: TournamentRun, arguments: argparse.Namespace, ur
     if interrupted and not arguments.quiet:
         print_status("Workers go on with the debates that are queued. To end that too, end the workers.")
     run.read_journals()
-    for debate, stored in passes.statuses.items():
-        if debate in run.statuses and not (here := run.statuses[debate]).is_complete:
+    for debate_id, stored in passes.statuses.items():
+        if debate_id in run.statuses and not (here := run.statuses[debate_id]).is_complete:
             status = "unusable" if stored.status == "unusable" else here.status
-            run.statuses[debate] = here._replace(status=status, why=stored.why or here.why)
+            run.statuses[debate_id] = here._replace(status=status, why=stored.why or here.why)
     run.statuses.update(folder_sync.unusable)
     counts = Counter(debate_status.status for debate_status in run.statuses.values())
     complete, undecided = counts["complete"] + counts["undecided"], counts["undecided"]
@@ -253,15 +253,15 @@ async def _bring(run: TournamentRun, folder_sync: FolderSync, arguments: argpars
             print_status(f"{plural(len(fetched), 'journal')} fetched.")
 
 
-def _print_event(debate: ScheduledDebate, debate_status: DebateStatus, event: Event | None) -> None:
+def _print_event(scheduled: ScheduledDebate, debate_status: DebateStatus, event: Event | None) -> None:
     """Prints one event, or a new status, as a line of JSON. What was said is in the journals."""
     if event is None:
-        print_json_line({"debate": debate.id, "standing": debate_status._asdict()})
+        print_json_line({"debate": scheduled.id, "standing": debate_status._asdict()})
         return
     fields = event.model_dump(mode="json", include={"kind", "turn", "by", "problem", "wait", "absent", "seat", "who"})
     reply = getattr(event, "reply", None)
     cost = {} if reply is None else {"by": reply.by, "cost": reply.cost, "usage": reply.usage and dict(reply.usage)}
-    print_json_line({"debate": debate.id, "event": fields | cost})
+    print_json_line({"debate": scheduled.id, "event": fields | cost})
 
 
 def _write_reports(run: TournamentRun, *, quiet: bool) -> dict[str, list[str]]:
@@ -272,15 +272,15 @@ def _write_reports(run: TournamentRun, *, quiet: bool) -> dict[str, list[str]]:
     from debate_orchestrator.storage.journal import read
 
     paths = {
-        debate.id: DebateFiles.of_journal(run.tournament.journal(debate))
-        for debate in run.tournament.schedule
-        if run.statuses[debate.id].is_complete
+        scheduled.id: DebateFiles.of_journal(run.tournament.journal(scheduled))
+        for scheduled in run.tournament.schedule
+        if run.statuses[scheduled.id].is_complete
     }
-    lacking = {debate: files for debate, files in paths.items() if not os.path.lexists(files.page)}
+    lacking = {debate_id: files for debate_id, files in paths.items() if not os.path.lexists(files.page)}
     if len(lacking) > 50 and not quiet:
         print_status(f"Writing {len(lacking):,} reports; Ctrl-C leaves the rest, and `resume` writes them.")
     problems: dict[str, list[str]] = {}
-    for debate, files in lacking.items():
+    for debate_id, files in lacking.items():
         try:
             report = build_report(read(files.journal).entries, journal=files.journal)
             unwritten = report_files.write_both(report, files.report, files.page, lambda message: None)
@@ -289,7 +289,7 @@ def _write_reports(run: TournamentRun, *, quiet: bool) -> dict[str, list[str]]:
         except UserError as error:
             unwritten = error.problems
         if unwritten:
-            problems[debate] = unwritten
+            problems[debate_id] = unwritten
     return problems
 
 
@@ -336,14 +336,14 @@ def _end(
     return 2 if unwritten else 0
 
 
-def _left_over(run: TournamentRun, left: int, saved: str) -> Paused | PermanentFailure:
+def _left_over(run: TournamentRun, debates_left: int, saved: str) -> Paused | PermanentFailure:
     """The error that says why debates are left, and what is `saved`."""
     from debate_orchestrator.tournament.run import INTERNAL_ERROR
 
     whys: dict[str, list[str]] = {}
-    for debate, debate_status in run.statuses.items():
+    for debate_id, debate_status in run.statuses.items():
         if debate_status.why:
-            whys.setdefault(" ".join(debate_status.why), []).append(debate)
+            whys.setdefault(" ".join(debate_status.why), []).append(debate_id)
     reasons = sorted(whys.items(), key=lambda reason: -len(reason[1]))
     lines = [_reason(why, debates) for why, debates in reasons[:_SHOWN]]
     if len(reasons) > _SHOWN:
@@ -352,7 +352,7 @@ def _left_over(run: TournamentRun, left: int, saved: str) -> Paused | PermanentF
         debate_status.is_complete or debate_status.status == "unusable" for debate_status in run.statuses.values()
     )
     ending = PermanentFailure if unusable or any(why.startswith(INTERNAL_ERROR) for why in whys) else Paused
-    return ending([*lines, f"{plural(left, 'debate')} left. {saved[:1].upper()}{saved[1:]}"])
+    return ending([*lines, f"{plural(debates_left, 'debate')} left. {saved[:1].upper()}{saved[1:]}"])
 
 
 def _reason(why: str, debates: Sequence[str]) -> str:

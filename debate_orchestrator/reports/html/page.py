@@ -170,13 +170,13 @@ def gist(turn: TurnReport, writer: HtmlWriter, scales: Scales) -> str:
 
 
 def _vote(turn: TurnReport, scales: Scales) -> str:
-    if turn.reading is None:
+    if turn.parsed_ballot is None:
         return "No ballot that counts."
     fields = turn.fields or {}
     reason = next(
         (str(fields[name]) for name in ("justification", "summary", "why", "reasons") if fields.get(name)), ""
     )
-    vote = f"{wording.reading_line(turn.reading, scales)}."
+    vote = f"{wording.ballot_line(turn.parsed_ballot, scales)}."
     return f"{vote} {excerpt(reason, MAX_LENGTH - 40)[0]}" if reason else vote
 
 

@@ -52,7 +52,7 @@ WHERE journals.lines = %(before)s AND (journals.holder IS NULL OR journals.holde
 RETURNING id, token
 """
 _OVERLAP = 60.0
-"""Seconds for which is looked again at what was settled lately: a transaction may be seen late."""
+"""Seconds for which is looked again at what ended lately: a transaction may be seen late."""
 
 
 class FolderSync:
@@ -62,7 +62,7 @@ class FolderSync:
         """`lease` replaces the one that the tournament has in the database, in seconds."""
         self.database, self.tournament, self._lease = database, tournament, lease
         self.id = identity(tournament.spec)
-        self._scheduled = {debate.id for debate in tournament.schedule}
+        self._scheduled = {scheduled.id for scheduled in tournament.schedule}
         self._have: dict[str, int] = {}
         """Lines of the journals in the folder, by debate."""
         self._since: float | None = 0.0
@@ -77,16 +77,16 @@ class FolderSync:
         for (text,) in await self.database.rows("SELECT spec FROM tournaments WHERE id = %(id)s", id=self.id):
             self._must_have_models(stored_spec(text, f"The tournament {self.id} in {self.database.where}"))
         known = await self._counts(None)
-        usable = [debate for debate, found in statuses.items() if found.status not in ("waiting", "unusable")]
+        usable = [debate_id for debate_id, found in statuses.items() if found.status not in ("waiting", "unusable")]
         if others := [one for debates in _batches(usable) for one in await self._different(debates, known)]:
             folder, where = name_of(self.tournament.folder), self.database.where
             problem = f"{folder} has other journals than {where}, of {len(others):,} debates such as {others[0]}."
             hint = "name a new folder, into which they are fetched; another run of the spec needs another tag"
             raise BadFile(problem, hint=hint)
         await self.register(retry_failed=retry_failed)
-        for debate in usable:
-            if self._have[debate] > known.get(debate, 0):
-                await self._bring_one(debate, known.get(debate, 0), statuses[debate])
+        for debate_id in usable:
+            if self._have[debate_id] > known.get(debate_id, 0):
+                await self._bring_one(debate_id, known.get(debate_id, 0), statuses[debate_id])
 
     def _must_have_models(self, known: dict[str, Any]) -> None:
         lacking = [name for name in known.get("added", []) if name not in self.tournament.spec.added]
@@ -103,23 +103,23 @@ class FolderSync:
         await self.database.execute(_REGISTER, id=self.id, **values, lease=self._lease, default_lease=LEASE)
 
     async def _counts(self, since: float | None) -> dict[str, int]:
-        """Lines of the journals in the database, of all debates or of those that were settled lately."""
+        """Lines of the journals in the database, of all debates or of those that ended lately."""
         return dict(await self.database.rows(_COUNTS, id=self.id, since=since))
 
     async def _different(self, debates: Sequence[str], known: Mapping[str, int]) -> list[str]:
         """The debates whose journals don't begin alike. Lines are chained: the last one that both have tells."""
         last: dict[str, bytes] = {}
-        for debate in debates:
-            lines = self._lines(debate)
-            self._have[debate] = len(lines)
-            if count := min(len(lines), known.get(debate, 0)):
-                last[debate] = lines[count - 1]
-        numbers = [min(self._have[debate], known[debate]) for debate in last]
+        for debate_id in debates:
+            lines = self._lines(debate_id)
+            self._have[debate_id] = len(lines)
+            if count := min(len(lines), known.get(debate_id, 0)):
+                last[debate_id] = lines[count - 1]
+        numbers = [min(self._have[debate_id], known[debate_id]) for debate_id in last]
         theirs = dict(await self.database.rows(_LINE, id=self.id, debates=list(last), numbers=numbers))
-        if lacking := [debate for debate in last if debate not in theirs]:
+        if lacking := [debate_id for debate_id in last if debate_id not in theirs]:
             problem = f"{self.database.where} counts more lines than it has of the debate {lacking[0]}."
             raise BadFile(problem, hint="restore the database, or name an empty one")
-        return [debate for debate, line in last.items() if bytes(theirs[debate]) != line]
+        return [debate_id for debate_id, line in last.items() if bytes(theirs[debate_id]) != line]
 
     def _lines(self, debate_id: str) -> list[bytes]:
         """The complete lines of a journal in the folder, each with its newline."""
@@ -143,7 +143,7 @@ class FolderSync:
                 await connection.execute(commit, {"cost": debate_status.cost - spent, "id": self.id})
 
     async def fetch(self, *, everything: bool = False) -> list[str]:
-        """Fetches journals of which the database has more: of debates that were settled lately, or of all. Returns
+        """Fetches journals of which the database has more: of debates that ended lately, or of all. Returns
         their ids, with those of an earlier fetch that broke off. What can't be fetched is in `unusable`."""
         ((now,),) = await self.database.rows("SELECT extract(epoch FROM now())::float")
         known = await self._counts(None if everything else self._since)
@@ -151,8 +151,8 @@ class FolderSync:
         behind = [id for id, count in known.items() if id in self._scheduled and count > self._have.get(id, 0)]
         for debates in _batches(behind):
             found = dict(await self.database.rows(_LINES, id=self.id, debates=debates))
-            for debate in debates:
-                self._write(debate, bytes(found.get(debate, b"")), known[debate])
+            for debate_id in debates:
+                self._write(debate_id, bytes(found.get(debate_id, b"")), known[debate_id])
         self._since = now - _OVERLAP
         fetched, self._fetched = self._fetched, []
         return fetched

@@ -105,7 +105,9 @@ async def enqueue(database: Database, tournament: str, debates: Iterable[tuple[s
     queued = {lock for (lock,) in await database.rows(known, queue=queue)}
     manager = database.app.job_manager
     jobs = [
-        _job(queue, tournament, debate, begun) for debate, begun in debates if f"{tournament}/{debate}" not in queued
+        _job(queue, tournament, debate_id, begun)
+        for debate_id, begun in debates
+        if f"{tournament}/{debate_id}" not in queued
     ]
     for start in range(0, len(jobs), _BATCH):
         batch = jobs[start : start + _BATCH]
@@ -117,15 +119,15 @@ async def enqueue(database: Database, tournament: str, debates: Iterable[tuple[s
                     await manager.defer_job_async(job)
 
 
-def _job(queue: str, tournament: str, debate: str, begun: bool) -> Job:
+def _job(queue: str, tournament: str, debate_id: str, begun: bool) -> Job:
     from procrastinate.jobs import Job
 
     return Job(
         id=None,
         lock=None,  # the journal's token is what keeps two workers apart
-        queueing_lock=f"{tournament}/{debate}",
+        queueing_lock=f"{tournament}/{debate_id}",
         task_name=TASK,
-        task_kwargs={"tournament": tournament, "debate": debate},
+        task_kwargs={"tournament": tournament, "debate": debate_id},
         queue=queue,
         priority=int(begun),
     )
@@ -243,22 +245,22 @@ class Passes:
     def _pending(self, *, again: bool) -> list[tuple[str, bool]]:
         """The debates that are left, and whether each has begun; with `again` those too that stopped for good."""
         found = []
-        for debate in self._folder_sync.tournament.schedule:
-            debate_status = self.statuses.get(debate.id)
+        for scheduled in self._folder_sync.tournament.schedule:
+            debate_status = self.statuses.get(scheduled.id)
             if debate_status is None:
-                found.append((debate.id, False))
+                found.append((scheduled.id, False))
             elif debate_status.status == "undecided" and self._retry_failed and again:
-                found.append((debate.id, True))
+                found.append((scheduled.id, True))
             elif not debate_status.is_complete and (again or not debate_status.for_good):
-                found.append((debate.id, debate_status.status != "waiting"))
+                found.append((scheduled.id, debate_status.status != "waiting"))
         return found
 
     async def _until_run(self) -> None:
         """Watches until no debate is queued or running, and fetches what is complete."""
         while True:
             try:
-                for debate in await self._folder_sync.fetch():
-                    self._on_fetched(debate)
+                for debate_id in await self._folder_sync.fetch():
+                    self._on_fetched(debate_id)
                 await self._count()
                 waiting = await left(self._database, self._folder_sync.id)
                 self._database.reached()
@@ -272,8 +274,8 @@ class Passes:
     async def _look(self) -> None:
         """Reads how the debates stand."""
         rows = await self._database.rows(_STATUSES, id=self._folder_sync.id)
-        for debate, status, winner, cost, why, for_good in rows:
-            self.statuses[debate] = DebateStatus(status, winner, cost, tuple(why), for_good)
+        for debate_id, status, winner, cost, why, for_good in rows:
+            self.statuses[debate_id] = DebateStatus(status, winner, cost, tuple(why), for_good)
         await self._count()
 
     async def _count(self) -> None:

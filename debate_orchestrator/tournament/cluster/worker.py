@@ -83,7 +83,7 @@ class Worker:
         *,
         concurrency: int,
         permissions: Permissions = NO_PERMISSIONS,
-        on_change: OnChange = lambda debate, debate_status, event: None,
+        on_change: OnChange = lambda scheduled, debate_status, event: None,
         tell: Callable[[str], None] = _LOG.info,
         unsaved: UnsavedEvents | None = None,
     ):
@@ -329,7 +329,7 @@ class Worker:
                 on_change=self._on_change,
                 unsaved=self.unsaved,
             )
-            debates = {debate.id: debate for debate in loaded.schedule}
+            debates = {scheduled.id: scheduled for scheduled in loaded.schedule}
             self._passes[tournament] = _Pass(latest, worker_id, debates, run, limiters)
             return self._passes[tournament]
 

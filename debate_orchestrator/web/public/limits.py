@@ -32,16 +32,16 @@ class VisitorCounts(Protocol):
     """Where use is counted. A `day` is YYYY-MM-DD in UTC; a debate is named by its address on the site."""
 
     async def admit(
-        self, debate: str, day: str, counters: Most, cost: float, caps: SiteRules, below: Mapping[str, int] = {}
+        self, debate_id: str, day: str, counters: Most, cost: float, caps: SiteRules, below: Mapping[str, int] = {}
     ) -> str | None:
         """Counts a debate, unless a limit is reached; then nothing changes, and the name of that limit is returned.
 
         `counters` are those of the day that count the debate. Those in `below` do not count it, but must not be full
-        either. `cost` is reserved for the debate, in US dollars, until it is settled; in a database for
-        `OPENING_SECONDS` at most, since a server that dies settles nothing. Raises LimitsUnavailable."""
+        either. `cost` is reserved for the debate, in US dollars, until it is charged; in a database for
+        `OPENING_SECONDS` at most, since a server that dies charges nothing. Raises LimitsUnavailable."""
         ...
 
-    async def settle(self, debate: str, day: str, cost: float) -> None:
+    async def charge(self, debate_id: str, day: str, cost: float) -> None:
         """Replaces the amount reserved for a debate by its cost, or by what it may cost at most. `day` is the day on
         which it was opened. Raises LimitsUnavailable."""
         ...
@@ -64,7 +64,7 @@ class MemoryCounts:
             self._day, self._counts, self._key = day, Counter(), secrets.token_bytes(KEY_BYTES)
 
     async def admit(
-        self, debate: str, day: str, counters: Most, cost: float, caps: SiteRules, below: Mapping[str, int] = {}
+        self, debate_id: str, day: str, counters: Most, cost: float, caps: SiteRules, below: Mapping[str, int] = {}
     ) -> str | None:
         self._begin_day(day)
         today = sum(dollars for on, dollars in self._spent.values() if on == day)
@@ -73,11 +73,11 @@ class MemoryCounts:
             return full
         self._counts.update(counters.keys())
         if cost:
-            self._spent[debate] = day, cost
+            self._spent[debate_id] = day, cost
         return None
 
-    async def settle(self, debate: str, day: str, cost: float) -> None:
-        self._spent[debate] = self._spent.get(debate, (day, cost))[0], cost
+    async def charge(self, debate_id: str, day: str, cost: float) -> None:
+        self._spent[debate_id] = self._spent.get(debate_id, (day, cost))[0], cost
 
     async def day_key(self, day: str) -> bytes:
         self._begin_day(day)
@@ -226,7 +226,7 @@ class PostgresCounts:
             connection.execute("INSERT INTO debate_public_keys VALUES (%s, %s) ON CONFLICT DO NOTHING", self._keys)
 
     async def admit(
-        self, debate: str, day: str, counters: Most, cost: float, caps: SiteRules, below: Mapping[str, int] = {}
+        self, debate_id: str, day: str, counters: Most, cost: float, caps: SiteRules, below: Mapping[str, int] = {}
     ) -> str | None:
         def count(connection: Any) -> str | None:
             connection.execute("DELETE FROM debate_public_counts WHERE day < %s", (day,))
@@ -246,13 +246,13 @@ class PostgresCounts:
                 connection.execute(
                     "INSERT INTO debate_public_costs (debate, day, dollars, opens_by) "
                     "VALUES (%s, %s, %s, now() + make_interval(secs => %s))",
-                    (debate, day, cost, OPENING_SECONDS),
+                    (debate_id, day, cost, OPENING_SECONDS),
                 )
             return None
 
         return await self._locked(count)
 
-    async def settle(self, debate: str, day: str, cost: float) -> None:
+    async def charge(self, debate_id: str, day: str, cost: float) -> None:
         upsert = (
             "INSERT INTO debate_public_costs (debate, day, dollars) VALUES (%s, %s, %s) "
             "ON CONFLICT (debate) DO UPDATE SET dollars = excluded.dollars, opens_by = NULL"
@@ -260,7 +260,7 @@ class PostgresCounts:
         delete = "DELETE FROM debate_public_costs WHERE debate = %s"
 
         def replace(connection: Any) -> None:
-            connection.execute(*((upsert, (debate, day, cost)) if cost else (delete, (debate,))))
+            connection.execute(*((upsert, (debate_id, day, cost)) if cost else (delete, (debate_id,))))
 
         await self._locked(replace)
 

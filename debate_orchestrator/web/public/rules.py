@@ -175,7 +175,7 @@ def _tried(answers: Mapping[str, Any]) -> Settings:
 def _money(settings: Settings, *, free: bool) -> list[str]:
     """What is wrong with the cap of one debate."""
     specs = {spec for specs in settings.cast.values() for spec in specs if model_spec.is_called(spec)}
-    tokens = Usage(fresh=1_000_000, output=1_000_000)
+    tokens = Usage(uncached_input=1_000_000, output=1_000_000)
     costly = sorted(spec for spec in specs if pricing.cost(spec, tokens) != 0.0)
     if free:
         priced = [spec for spec in costly if pricing.cost(spec, tokens) is not None]

@@ -37,7 +37,7 @@ from debate_orchestrator.web.public.moderation import ModerationFailed, TopicScr
 from debate_orchestrator.web.public.rules import Offer, SiteRules, risks_of
 from debate_orchestrator.web.public.visitors import MODEL, OFFER, TRIES, VISITOR, FormError, not_started
 from debate_orchestrator.web.repeated_forms import RepeatedForms
-from debate_orchestrator.web.runs import Run, Runs, written_here
+from debate_orchestrator.web.runs import Run, Runs, consent_already_given
 
 SUFFIXES = (".public", ".public.rehearsed")
 """What stands between the address of a public debate and `.journal.jsonl`. No other debate of the folder is shown."""
@@ -264,7 +264,7 @@ class Site:
         while self._owed:
             name, (day, dollars) = next(iter(self._owed.items()))
             try:
-                await self.visitor_counts.settle(name, day, dollars)
+                await self.visitor_counts.charge(name, day, dollars)
             except LimitsUnavailable as error:
                 self.tell(error)
                 if self._ending.is_set():
@@ -391,7 +391,7 @@ class StartQueue:
             path = next(iter(self._waiting))
             waited = self._waiting.pop(path)
             self._running.add(path)
-            began, run = time.monotonic(), self._runs.start(path, written_here)
+            began, run = time.monotonic(), self._runs.start(path, consent_already_given)
             run.task.add_done_callback(partial(self._ended, run, began))
             waited.tell("over", {})  # pages then load the debate itself
             waited.close()

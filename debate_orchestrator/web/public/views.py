@@ -138,19 +138,19 @@ class Views:
         version: Key = run.version if run else folder.version(path)
 
         def page() -> str:
-            state, body = running or _as_written(path)
-            return self._page(request.path_params["name"], path, state, page_state, body(), base)
+            debate, body = running or _as_written(path)
+            return self._page(request.path_params["name"], path, debate, page_state, body(), base)
 
         key = ("page", version, repr(page_state._replace(run=None)), page_state.run is not None, base)
         html = await self._renderings.get(key, page, self._limiter.pseudonym(request.scope))
         return self._of_debate(HTMLResponse(html))
 
-    def _page(self, name: str, path: str, state: DebateState, page_state: PageState, body: str, base: str) -> str:
+    def _page(self, name: str, path: str, debate: DebateState, page_state: PageState, body: str, base: str) -> str:
         """The page of a debate as HTML."""
         waits = page_state.run is not None or page_state.place > 0
-        format, setup = state.format, state.opened.settings
-        outcome = folder.outcome(state) if state.complete else ""
-        described = _result(path, outcome) if state.complete else "; ".join(setup.positions.values())
+        format, setup = debate.format, debate.opened.settings
+        outcome = folder.outcome(debate) if debate.complete else ""
+        described = _result(path, outcome) if debate.complete else "; ".join(setup.positions.values())
         return pages.render(
             "public/debate.html.j2",
             site=self._site.rules.title,
@@ -158,10 +158,10 @@ class Views:
             setup=setup,
             topic=one_line(setup.topic),
             sides={side: format.name_of(side) for side in format.sides},
-            state=state,
-            live=waits and not state.complete,
-            reloads=not waits and not state.complete and not page_state.given_up,
-            status=page_state.run.status(state) if page_state.run else _status(page_state, complete=state.complete),
+            state=debate,
+            live=waits and not debate.complete,
+            reloads=not waits and not debate.complete and not page_state.given_up,
+            status=page_state.run.status(debate) if page_state.run else _status(page_state, complete=debate.complete),
             outcome=outcome,
             described=one_line(described)[:300],
             rehearsal=_is_rehearsal(path),
@@ -224,8 +224,8 @@ class Views:
 
 def _as_written(path: str) -> tuple[DebateState, Callable[[], str]]:
     """A debate that does not run, and what makes its blocks."""
-    state = folder.load(path)[1]
-    return state, partial(blocks.all_rendered, state)
+    debate = folder.load(path)[1]
+    return debate, partial(blocks.all_rendered, debate)
 
 
 def _status(page_state: PageState, *, complete: bool) -> str:
