@@ -56,6 +56,15 @@ NO_MODELS = FoundModels((Available(spec="anthropic:MODEL", ready=False, about="n
 TOPIC = "Tabs are better than spaces."
 SETUP = (TOPIC, "rehearse", "yes", "none")
 """Answers to every question up to the last confirmation, where no model is asked."""
+GIVEN = {
+    "topic": TOPIC,
+    "positions": {"a": "Tabs are better than spaces.", "b": "Tabs are not better than spaces."},
+    "rounds": 3,
+    "strictness": "strict",
+    "output": "debate-report.md",
+    "context": [],
+}
+"""What such answers give, but for the cast."""
 
 
 def trusting(path: str, given: Mapping[str, Any], format_name: str | None, calls: Sequence[Risk]) -> None:
@@ -168,6 +177,11 @@ def hold(
         except (Quit, KeyboardInterrupt):
             ended = "left"
         return Held(conversation.state, ended, screen.text, conversation)
+
+
+def settled(held: Held) -> dict[str, Any]:
+    """What was answered, but for the cast."""
+    return {key: value for key, value in held.state.given.items() if key != "cast"}
 
 
 def kept() -> str:

@@ -158,6 +158,7 @@ def test_a_debate_without_its_decision_brief_says_so(debate: Run) -> None:
     for place in (closing, ran.err, Path("r.md").read_text(encoding="utf-8")):
         assert missing in place and "No list of issues: each of the 4 replies" in place
     asks = f"`debate resume {J}` asks for the decision brief again; with `--rapporteur MODEL` it asks another model."
+    assert ran.err.endswith(f"Next: `debate resume {J}` asks for what is missing; then open r.html in a browser.\n")
     assert asks in closing and asks in debate("check", J).err
     assert missing in debate("check", J).out and missing in debate("check", J, "--json").json["missing"]
 

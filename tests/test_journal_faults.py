@@ -278,8 +278,15 @@ def test_nesting_without_end_is_damage(tmp_path: Path) -> None:
     body = b'{"n":2,"at":"","prev":"%s","event":%s}'
     data = written(path, [opened()])
     path.write_bytes(data + sealed(body % (read(path).entries[0].hash.encode(), deep)))
-    with pytest.raises(DamagedJournal, match="line 2"):
+    with pytest.raises(DamagedJournal, match="line 2 matches its hash but is nested too deeply"):
         read(path)
+
+
+def test_no_word_of_another_file_is_told(tmp_path: Path) -> None:
+    """What is said of a file that is no journal may be published, and the file may be none that was meant."""
+    (tmp_path / "key").write_text("PRIVATE-LINE\n")
+    with pytest.raises(BadJournal, match=r"key is not a debate's journal\.$"):
+        read(tmp_path / "key")
 
 
 def test_a_writer_outlives_an_event_loop(tmp_path: Path) -> None:

@@ -66,6 +66,20 @@ def test_one_connection_is_kept(database: str, connected: list[str]) -> None:  #
     assert connected == [database]
 
 
+def test_a_form_of_before_midnight_is_counted_with_those_of_its_day(database: str) -> None:  # noqa: F811
+    """Also where another process has counted one of the next day before it; older days are deleted."""
+    one, other, most = PostgresCounts(database), PostgresCounts(database), {"visitor:x": 1}
+
+    async def run() -> None:
+        assert await one.admit("1", "2029-12-31", most, 0.0, Caps()) is None
+        assert await other.admit("2", "2030-01-01", most, 0.0, Caps()) is None
+        assert await one.admit("3", "2029-12-31", most, 0.0, Caps()) == "visitor:x"
+        assert await other.admit("4", "2030-01-02", most, 0.0, Caps()) is None
+
+    asyncio.run(run())
+    assert counted(database) == 2
+
+
 def test_a_busy_event_loop_holds_no_lock(database: str) -> None:  # noqa: F811
     """A debate is counted, and the lock given back, while the loop does other work."""
     counts = PostgresCounts(database)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import shutil
 from pathlib import Path
+from typing import Any
 
 import puppets
 import pytest
 from conftest import Run
-from messages_server import Server, serving
+from messages_server import Server, schema_of, serving
 
 from debate_orchestrator import load_format
 from debate_orchestrator.engine.estimate import estimate
@@ -39,9 +41,18 @@ def commands() -> list[list[str]]:
 def test_the_commands_run(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every `debate` command of these pages does what its comment says, in the order in which they stand."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
-    with serving(Server()) as server:
+    server = Server()
+    server.say = rapporteur
+    with serving(server):
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
         run_all(debate)
+
+
+def rapporteur(request: dict[str, Any]) -> str | None:
+    """What a rapporteur answers that writes a usable brief and the advice before it; None for other turns."""
+    replies = {"weighing": puppets.brief(), "considerations": puppets.advice(), "findings": {"findings": []}}
+    wanted = (schema_of(request) or {}).get("properties", {})
+    return next((json.dumps(reply) for key, reply in replies.items() if key in wanted), None)
 
 
 def run_all(debate: Run) -> None:
@@ -50,8 +61,8 @@ def run_all(debate: Run) -> None:
             Path(command[-1]).write_text(debate(*command[:-2]).out, encoding="utf-8")
             continue
         ran = debate(*command)
-        may_lack = command[0] in ("check", "run", "resume", "judge")  # this server's rapporteur gives no usable brief
-        assert ran.code in ((0, 3) if may_lack else (0,)), (command, ran.err)
+        is_open = command[0] == "check" and "Not complete" in ran.out  # the debate that its host has not finished
+        assert ran.code == (3 if is_open else 0), (command, ran.err)
         if "--json" in command:
             puppets.answer(ran.json["turns"])
 

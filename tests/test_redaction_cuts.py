@@ -7,7 +7,6 @@ import base64
 import shlex
 import sys
 from collections.abc import AsyncIterator, Callable
-from pathlib import Path
 
 import httpx2
 import pytest
@@ -24,8 +23,7 @@ from debate_orchestrator.providers.bounded_body import LimitedBody
 from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.providers.openai import CompletionsReply
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, OnPiece, Provider, call_provider
-from debate_orchestrator.storage.journal import read as read_journal
-from debate_orchestrator.util.errors import BadJournal, TransientError, short_repr
+from debate_orchestrator.util.errors import TransientError, short_repr
 from debate_orchestrator.util.redact import truncate
 
 KEY = "sk-proj-Ab3dEf6hIj9lMn2pQr5tUv8xYz01"
@@ -116,14 +114,6 @@ def page(key: str, left: int) -> str:
     return f"{found.title}\n{found.why}\n{found.passage}"
 
 
-def journal(key: str, left: int) -> str:
-    path = Path("x.jsonl")
-    path.write_text(f"{'y' * (40 - left)}{key}\n\n", encoding="utf-8")
-    with pytest.raises(BadJournal, match="it begins with") as refused:
-        read_journal(str(path))
-    return str(refused.value)
-
-
 WHOLE_TEXTS: dict[str, Cut] = {
     "a long body of an error": long_body,
     "a broken body of an error": broken_body,
@@ -132,14 +122,13 @@ WHOLE_TEXTS: dict[str, Cut] = {
     "a quotation": lambda key, left: call_errors.quote(f"{'x' * (300 - left)}{key}"),
     "the end of a quotation": lambda key, left: call_errors.quote(f"{key}{'x' * (300 - left)}", end=True),
     "a value in an error": lambda key, left: short_repr(f"{'x' * (59 - left)}{key}" + "y" * 60),
-    "a file that is no journal": journal,
     "any text": lambda key, left: truncate(f"{'x' * (99 - left)}{key}", 99),
 }
 
 
 @pytest.mark.parametrize("left", [len(KEY) - 1, 20, 12, 6])
 @pytest.mark.parametrize("place", WHOLE_TEXTS)
-def test_nothing_of_a_key_is_left(place: str, left: int, here: Path) -> None:
+def test_nothing_of_a_key_is_left(place: str, left: int) -> None:
     """Where the whole text is there before the cut, nothing of a key is told, however much of it the cut leaves."""
     told = WHOLE_TEXTS[place](KEY, left)
 

@@ -307,6 +307,8 @@ def test_no_word_is_lost(rest: str) -> None:
             "The better choice for the gateway is Go.",
         ),
         ("Postgres or MySQL", "The better choice is Postgres.", "The better choice is MySQL."),
+        ("Hire now or wait?", 'The better choice is "Hire now".', 'The better choice is "wait".'),
+        ("REST or files?", "The better choice is REST.", "The better choice is files."),
         ("tabs vs. spaces?", "The better choice is tabs.", "The better choice is spaces."),
     ]
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -12,7 +11,6 @@ from threading import Timer
 from typing import Any
 
 import pytest
-from conftest import Run
 from human_turns import Script
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -20,45 +18,30 @@ from persons import (
     BACK,
     BREAK,
     CTRL_C,
-    CTRL_D,
     ERASE,
+    GIVEN,
     NO_MODELS,
     SETUP,
     TOPIC,
     UP,
-    Held,
     coming,
     hold,
-    kept,
     no_check,
+    settled,
     trusting,
 )  # fmt: skip
 
 from debate_orchestrator.cli.answers_and_flags import setup_questions
 from debate_orchestrator.providers.discovery import FoundModels
-from debate_orchestrator.setup.kept_answers import RecentAnswers, from_file
-from debate_orchestrator.setup.state import SetupProgress, SetupState, load, save
+from debate_orchestrator.setup.state import SetupState, load
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.terminal.prompt import Quit
 from debate_orchestrator.terminal.setup_conversation import SetupConversation
 from debate_orchestrator.util import resources
-from debate_orchestrator.util.data import read_mapping
 from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.util.terminal_text import Back, Postponed
 
 ALL = (*SETUP, "yes")
-GIVEN = {
-    "topic": TOPIC,
-    "positions": {"a": "Tabs are better than spaces.", "b": "Tabs are not better than spaces."},
-    "rounds": 3,
-    "strictness": "strict",
-    "output": "debate-report.md",
-    "context": [],
-}
-
-
-def settled(held: Held) -> dict[str, Any]:
-    return {key: value for key, value in held.state.given.items() if key != "cast"}
 
 
 class TestOrder:
@@ -258,135 +241,6 @@ class TestMore:
 
         assert held.state.given["positions"] == {"a": "Cats.", "b": "Dogs."}
         assert held.state.sources["positions"] == "user"
-
-
-class TestLeaving:
-    @pytest.mark.parametrize("answered", range(len(SETUP) + 1))
-    def test_at_every_question(self, here: Path, answered: int) -> None:
-        """Leaving at any question keeps what was answered, and it continues at the same question."""
-        held = hold(*SETUP[:answered], (CTRL_C, CTRL_D)[answered % 2])
-        again = hold(*([""] if answered else []), *SETUP[answered:], goes_on=True)
-
-        assert held.ended == "left"
-        assert settled(again) == GIVEN
-
-    def test_later(self, here: Path) -> None:
-        """Who does not want to begin yet leaves with everything kept."""
-        held = hold(*SETUP, "later")
-
-        assert held.ended == "later"
-        assert "`debate --answers .debate-setup.yaml`" in held.conversation.kept.leaving()
-        assert hold("", "yes", goes_on=True).ended == "confirmed"
-
-    def test_a_half_typed_answer_comes_back(self, here: Path) -> None:
-        """What was typed and not sent is among the earlier answers the next time."""
-        hold("A long and winding thou" + CTRL_C)
-
-        assert hold(UP + "ght").state.progress.topics == ("A long and winding thought",)
-
-    def test_another_conversation_beside_it(self, here: Path) -> None:
-        """The one that was left can be left alone: another has its own file."""
-        hold(*SETUP)
-        before = kept()
-        hold("no", "Cats are better.", goes_on=True)
-
-        assert kept() == before
-        assert read_mapping(".debate-setup-2.yaml")["setup"]["topics"] == ["Cats are better."]
-
-    def test_nothing_answered_nothing_kept(self, here: Path) -> None:
-        """Who leaves at once leaves nothing behind."""
-        hold(CTRL_C)
-
-        assert list(here.iterdir()) == []
-
-    def test_a_folder_that_can_not_be_written(self, here: Path) -> None:
-        """Where answers can't be kept, that is said once, and the conversation goes on."""
-        (here / "file").write_text("")
-        held = hold(*SETUP, file="file/draft.yaml")
-
-        assert held.text.count("Your answers can't be kept") == 1
-        assert settled(held) == GIVEN
-
-    def test_answers_are_remembered_for_other_days(self, here: Path) -> None:
-        """Topics, positions and outputs are remembered; choices are not."""
-        hold(*SETUP, "more", "output", ERASE + "out.md", "more", "positions", "edit", ERASE + "Tabs.", ERASE + "No.")
-
-        assert RecentAnswers().of("topic") == (TOPIC,)
-        assert RecentAnswers().of("position") == ("Tabs.", "No.")
-        assert RecentAnswers().of("output") == ("out.md",) and RecentAnswers().of("strictness") == ()
-
-
-class TestFiles:
-    def test_the_host_continues_with_it(self, debate: Run) -> None:
-        """`debate ask` continues a conversation that was left at the terminal, and the terminal continues that."""
-        hold(*SETUP[:2], file="setup.yaml")
-        told = debate("ask", "setup.yaml").json
-        held = hold("yes", "none", "yes", file="setup.yaml")
-
-        assert told["question"]["key"] == "positions_ok"
-        assert settled(held) == GIVEN
-        assert load("setup.yaml").given["cast"]["a"].startswith("rehearse:")
-
-    def test_it_continues_the_hosts(self, debate: Run) -> None:
-        """A conversation that a host began, with its moderator's work, continues at the terminal."""
-        told = debate("ask", "setup.yaml", "topic=tabs?").json
-        restated = {"ambiguous": False, "restated": "Tabs win.", "recommended": None, "alternative": None}
-        Path(told["turns"][0]["reply"]).write_text(json.dumps(restated))
-        debate("ask", "setup.yaml")
-
-        assert hold("rehearse", "yes", file="setup.yaml").state.given["topic"] == "Tabs win."
-
-    def test_consent_is_asked_for_the_format_that_was_typed(self, here: Path) -> None:
-        """Whether a file's recordings have pages looked up hangs on the format, also where it was typed."""
-        Path("mine.yaml").write_text("topic: Tabs?\n")
-        asked: list[tuple[Any, ...]] = []
-        hold(file="mine.yaml", format="claim", agree=lambda *given: asked.append(given))
-
-        assert [(path, name) for path, _, name, _ in asked] == [("mine.yaml", "claim")]
-
-    def test_a_persons_answers_are_confirmed(self, here: Path) -> None:
-        """Answers that a person wrote into a file count as said: what needs it is confirmed, nothing else is asked."""
-        Path("mine.yaml").write_text(
-            "topic: Tabs?\npositions: {a: Tabs., b: Spaces.}\nrounds: 1\nstrictness: strict\noutput: out.md\n"
-            "cast: rehearse\nmax_cost: 2\ncontext: []\n"
-        )
-        held = hold("yes", "yes", file="mine.yaml")
-
-        assert held.ended == "confirmed"
-        assert held.state.given["positions"] == {"a": "Tabs.", "b": "Spaces."} and held.state.given["max_cost"] == 2
-        assert "Settled so far: positions: Tabs. / Spaces." in held.text
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize(
-        "text",
-        [
-            "rounds: three\nstrictness: 7\n",
-            "topic: [1]\npositions: {a: 1}\noutput: {}\ncast: 3\n",
-            "setup: {topics: [], topic_ok: true, positions_ok: true, positions: own, asked: {topic_ok: x}}\n",
-            "topic: x\nsetup: {topics: [x], topic_ok: true, asked: {positions_ok: x}, proposal: {ambiguous: 7}}\n",
-            "positions: [a]\nsetup: {topics: [x], topic_ok: true}\nrounds: 99\n",
-            "cast: {a: 7, b: [], judge: {x: y}}\ncontext: 7\n",
-        ],
-    )
-    def test_files_that_a_hand_has_spoiled(self, here: Path, text: str) -> None:
-        """What makes no sense in a file is asked for again, and never breaks the conversation."""
-        Path("odd.yaml").write_text(text)
-
-        assert hold("Tabs?", "rehearse", "yes", "none", "yes", file="odd.yaml").ended in ("confirmed", "left")
-
-    def test_an_answer_that_is_refused_is_kept(self, here: Path) -> None:
-        """A file with an invalid answer is kept aside as it is, once, before it is written anew."""
-        path = here / "odd.yaml"
-        given = {"strictness": "strict", "rounds": 99}
-        save(str(path), SetupState(given=given, sources={}, progress=SetupProgress(topics=("Tabs?",))))
-        was = path.read_text(encoding="utf-8")
-        conversation = SetupConversation(Script(), setup_questions, coming(NO_MODELS), no_check)
-        conversation.take_up(*from_file(str(path)))
-        conversation.keep()
-        conversation.keep()
-
-        assert (here / "odd.edited.yaml").read_text(encoding="utf-8") == was
-        assert sorted(file.name for file in here.glob("*.yaml")) == ["odd.edited.yaml", "odd.yaml"]
 
 
 class TestOptions:

@@ -283,6 +283,14 @@ def test_hostile_rows_are_told_or_left_out(debate: Run, here: Path, row: tuple[s
     assert ran.code or debate("tournament", "report", "in", "--to", "page").code in (0, 2)
 
 
+def test_why_a_row_is_not_json_is_told(debate: Run, here: Path) -> None:
+    """A row that is nested too deeply looks like JSON: what is wrong with it is said."""
+    Path("rows.jsonl").write_text(f"{json.dumps(RECORD)}\n{'[' * 40}{']' * 40}", encoding="utf-8")
+    ran = debate("tournament", "import", "rows.jsonl", "--to", "in")
+
+    assert ran.code == 2 and "rows.jsonl:2: not valid JSON (it is nested more than 32 deep)." in ran.err, ran.err
+
+
 @pytest.mark.parametrize("fault", [KeyboardInterrupt(), OSError(28, "No space left on device")])
 def test_an_import_that_breaks_off_leaves_no_rows(
     debate: Run, monkeypatch: pytest.MonkeyPatch, fault: BaseException

@@ -17,6 +17,9 @@ from contests import imported, row
 from hostile_texts import NASTY
 from page_reading import Page
 
+from debate_orchestrator.tournament.journal_rows import read_rows
+from debate_orchestrator.util import resources
+
 pytestmark = pytest.mark.usefixtures("few_draws")
 
 MANY = 36
@@ -166,3 +169,19 @@ def test_models_that_no_vote_tells_apart(debate: Run) -> None:
 
     page, plot = (Path("t", name).read_text(encoding="utf-8") for name in ("index.html", "plots/strengths.svg"))
     assert ">0.5</text>" in plot and "-0.00" not in page
+
+
+def test_no_word_is_told_of_what_a_link_leads_to(
+    debate: Run, here: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """A journal that is a link is left out, which is told; a stranger's folder may have one to any file."""
+    example, outside = resources.folder("examples") / "friday-deploys", tmp_path_factory.mktemp("elsewhere")
+    shutil.copytree(example, "t")
+    shutil.copy(example / "debate-report.journal.jsonl", outside / "journal")
+    (outside / "key").write_text("PRIVATE-LINE\n", encoding="utf-8")
+    for name in ("journal", "key"):
+        Path(f"t/{name}.journal.jsonl").symlink_to(outside / name)
+    told = debate("tournament", "report", "t").err
+
+    assert len(read_rows("t").debates) == 1 and "PRIVATE-LINE" not in told
+    assert all(f"{name}.journal.jsonl (a symbolic link)" in told for name in ("journal", "key")), told

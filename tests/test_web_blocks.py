@@ -48,7 +48,7 @@ def test_no_event_looks_at_earlier_speeches_again(here: Path, monkeypatch: pytes
     looked = counted(monkeypatch, announcements, "_about")
 
     async def ran() -> None:
-        run = runs.Runs(remembered=False).start("x.journal.jsonl", runs.consent_already_given)
+        run = runs.Runs(remember=False).start("x.journal.jsonl", runs.consent_already_given)
         told, viewer, state = list[str](), run.viewers.join(), None
         while (sent := await viewer.get()) is not None:
             run.messages_so_far()
@@ -147,7 +147,7 @@ def test_a_block_that_fails_to_render_ends_no_debate(
         raise ZeroDivisionError("no ballot can be shown")
 
     async def ran() -> tuple[str, DebateState]:
-        run = runs.Runs(remembered=False).start("x.journal.jsonl", runs.consent_already_given)
+        run = runs.Runs(remember=False).start("x.journal.jsonl", runs.consent_already_given)
         viewer, told = run.viewers.join(), list[bytes]()
         while (sent := await viewer.get()) is not None:
             told.append(sent)

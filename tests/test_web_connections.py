@@ -254,7 +254,7 @@ def test_what_forms_have_begun_ends_with_the_server(key: str) -> None:
         return ""
 
     async def run() -> None:
-        runs = Runs(remembered=False)
+        runs = Runs(remember=False)
         forms = runs.forms
         asked = asyncio.ensure_future(forms.begin(key, work))
         await asyncio.sleep(0.01)

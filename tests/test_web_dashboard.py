@@ -81,8 +81,12 @@ def test_a_rehearsal_says_what_the_real_debate_takes(visitor: Visitor) -> None:
 
     chosen, nameless = told(), told(**STAND_INS)
     models = "anthropic:claude-sonnet-5-5 and anthropic:claude-opus-5-5"
-    assert re.match(rf"nothing: it is a rehearsal\. The real debate, with {models}: \d+ calls, .*about \$\d", chosen)
+    real = rf"nothing: it is a rehearsal\. The real debate, with {models}: "
+    first = r"1 or 2 first calls of \S+ \(about \$[\d.]+ each\), which derives the positions; then "
+    assert re.match(rf"{real}{first}\d+ calls, .*about \$\d", chosen)
     assert nameless == chosen
+    given = told(**{"positions.a": "We should.", "positions.b": "We should not."})
+    assert re.match(rf"{real}\d+ calls, .*about \$\d", given)
     hosted = told(**{f"other.{seat}": "rehearse:host" for seat in ("a", "b", "judge", "rapporteur")})
     assert hosted.endswith("What the real debate takes is not known: its stand-ins name no model")
 

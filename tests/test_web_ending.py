@@ -58,7 +58,7 @@ def test_a_report_that_is_being_written_when_the_server_ends(
     ended = reporting(monkeypatch, begun, go)
 
     async def served() -> None:
-        runs = Runs(remembered=False)
+        runs = Runs(remember=False)
         run = runs.start("r.journal.jsonl", consent_already_given)
         while not begun.is_set():
             await asyncio.sleep(0.01)

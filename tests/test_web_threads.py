@@ -162,7 +162,7 @@ def test_a_journal_that_is_opened_holds_up_nothing(here: Path, monkeypatch: pyte
         return real(*given)
 
     async def asked() -> None:
-        served = runs.Runs(remembered=False)
+        served = runs.Runs(remember=False)
         run = served.start("x.journal.jsonl", runs.consent_already_given)
         async with asyncio.timeout(60):
             while not begun_.is_set():
@@ -196,7 +196,7 @@ def test_a_server_that_ends_while_a_journal_is_opened_lets_it_go(here: Path, mon
         return real(*given)
 
     async def ended() -> None:
-        served = runs.Runs(remembered=False)
+        served = runs.Runs(remember=False)
         served.start("x.journal.jsonl", runs.consent_already_given)
         async with asyncio.timeout(60):
             while not begun_.is_set():

@@ -70,7 +70,7 @@ async def until(happened: Callable[[], object]) -> None:
 
 
 def run_of(told: list[str], explain: Callable[[Exception], list[str]]) -> tuple[Runs, Run]:
-    runs = Runs(explain, told.append, remembered=False)
+    runs = Runs(explain, told.append, remember=False)
     return runs, runs.start(J, consent_already_given)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import shutil
 import threading
 import tracemalloc
@@ -28,7 +27,7 @@ from debate_orchestrator import read_journal
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.sanitize import few_combining_marks
-from debate_orchestrator.web import blocks, connections, folder, pages, reviewing, runs, seats
+from debate_orchestrator.web import blocks, connections, folder, pages, reviewing, seats
 from debate_orchestrator.web import renderings as web_renderings
 from debate_orchestrator.web.cache import SizedCache
 from debate_orchestrator.web.guard import Guard, LinkedDebate, RequestLimit
@@ -194,11 +193,11 @@ def test_a_slow_journal_holds_up_no_other(here: Path, monkeypatch: pytest.Monkey
         shutil.copy(EXAMPLE, f"{name}.journal.jsonl")
     gate, begun_, real = threading.Event(), threading.Event(), folder.read
 
-    def slow(path: str) -> Any:
+    def slow(path: str, **given: Any) -> Any:
         if path.startswith("a."):
             begun_.set()
             assert gate.wait(60)
-        return real(path)
+        return real(path, **given)
 
     monkeypatch.setattr(folder, "read", slow)
     with ThreadPoolExecutor(2) as pool:
@@ -465,26 +464,6 @@ def test_a_wrong_link_looks_at_no_other_file(here: Path, monkeypatch: pytest.Mon
         monkeypatch.setattr(folder, "_all_names", lambda: pytest.fail("the folder was listed"))
         for link in ("/seat/debate-report/a/xx", "/review/debate-report/xx", "/seat/none/a/xx"):
             assert stranger.get(link).status_code == 404
-
-
-def test_another_journal_of_the_same_name_is_not_gone_on_with(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A journal that was put in the place of one that ran when the server was killed is another debate."""
-    monkeypatch.setattr(discovery, "available", lambda *_: [])
-    with visiting() as before:
-        begun(before, **{"cast.a": "human"})
-        path = next(Path().glob("*.journal.jsonl"))
-        noted = runs.remembered()
-        record = runs._remembered_file()
-        assert record is not None and noted == [path.name]
-        kept = record.read_text(encoding="utf-8")
-    with visiting() as other:
-        other.send(f"/debates/{path.name.removesuffix('.journal.jsonl')}/pause")
-        begun(other, topic="Another debate?", **{"cast.a": "human"})
-    stranger = next(found for found in Path().glob("*.journal.jsonl") if found != path)
-    shutil.copy(stranger, path)
-    record.write_text(kept, encoding="utf-8")
-
-    assert json.loads(kept).keys() == {path.name} and runs.remembered() == []
 
 
 def test_a_letter_has_few_combining_marks_on_a_page(here: Path) -> None:

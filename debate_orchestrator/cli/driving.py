@@ -80,7 +80,8 @@ def drive_to_report(opened: OpenDebate, arguments: argparse.Namespace, estimate_
     tell_reports(written, quiet=quiet)
     rehearsal = model_spec.is_rehearsal(opened.state.cast) or getattr(arguments, "rehearse", False)
     if written.page and not quiet and not rehearsal:
-        next_step(f"open {written.page} in a browser.")
+        first = f"`{command('resume', files.journal)}` asks for what is missing; then " if code else ""
+        next_step(f"{first}open {written.page} in a browser.")
     return code
 
 

@@ -97,7 +97,7 @@ def _newest(found: list[str], unfinished: Unfinished | None) -> str:
     rehearsal = what = ""
     for path in reversed(found):
         try:
-            debate = stored_state(path, journal.read(path).events)
+            debate = stored_state(path, journal.read(path, follow=False).events)
         except DebateError:
             continue  # named as the newest below, where it is; other journals may still be waiting
         if not unfinished(debate):

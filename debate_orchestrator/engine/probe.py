@@ -177,7 +177,7 @@ class ProbeRun:
         try:
             return journal.must_be_new(ballot.path)
         except BadJournal:
-            entries = journal.read(ballot.path).entries
+            entries = journal.read(ballot.path, follow=False).entries
         debate = _checked(ballot, [entry.event for entry in entries])
         if isinstance(entries[-1].event, _CALLS):
             self.asked[ballot.path] = entries

@@ -95,7 +95,7 @@ def check_settings(
         raise BadSettings(problems)
     must_be_new(files.journal)
     files.must_be_new(except_for=files.journal)  # an empty journal may be there
-    debate = fold([make_opened(_with_placeholders(settings))])
+    debate = fold([make_opened(with_placeholders(settings))])
     casting.make_providers(CurrentState(debate), permissions=permissions)  # a recording that can't be read is told now
 
 
@@ -107,7 +107,7 @@ async def opened_with_positions(
 
     Nothing is written. Raises what `without_model`, `make_opened` and `derive_positions` raise."""
     settings, spec = without_model(settings)
-    opened = make_opened(_with_placeholders(settings))
+    opened = make_opened(with_placeholders(settings))
     if not spec:
         return opened
     provider = casting.make_provider(spec, CurrentState(fold([opened])), permissions)
@@ -147,7 +147,7 @@ def estimate_before_positions(settings: Settings) -> str:
     Raises BadSettings with every context file that can't be read."""
     if (position_calls := position_calls_of(settings)) is None:
         return ""
-    expected = estimate(make_opened(_with_placeholders(settings)))
+    expected = estimate(make_opened(with_placeholders(settings)))
     return expected.model_copy(update={"position_calls": position_calls}).sentence()
 
 
@@ -161,7 +161,7 @@ def _positions_or_model(settings: Settings) -> tuple[dict[str, str], str]:
     return positions_or_model(settings.topic, settings.cast, loader.load(settings.format).sides)
 
 
-def _with_placeholders(settings: Settings) -> Settings:
+def with_placeholders(settings: Settings) -> Settings:
     """The settings with placeholders for positions that are still to be derived."""
     if settings.positions:
         return settings

@@ -198,7 +198,9 @@ def _of_options(topic: str) -> Pair | None:
     if max(len(first), len(second)) > _MOST_OPTION_WORDS:
         return None
     choice = " ".join(["The better choice", *ending, "is"])
-    return f"{choice} {' '.join(first)}.", f"{choice} {' '.join(second)}."
+    # A capital at the beginning of a topic may be that of a name or not: what is quoted can keep it.
+    mark = '"' if _capital(first[0].lower()) == first[0] and not second[0][0].isupper() else ""
+    return f"{choice} {mark}{' '.join(first)}{mark}.", f"{choice} {mark}{' '.join(second)}{mark}."
 
 
 def _of_statement(topic: str) -> Pair | None:

@@ -49,19 +49,21 @@ NAME_ONE = f"name a file that ends in {JOURNAL}"
 """What to try where a name is no journal's."""
 
 
-def read(path: str | os.PathLike[str]) -> JournalContents:
-    """The journal at `path`.
+def read(path: str | os.PathLike[str], *, follow: bool = True) -> JournalContents:
+    """The journal at `path`. What was found in a folder, and not named by the user, is read with `follow` false: a link
+    in a stranger's folder may lead to any file.
 
-    Raises BadJournal if the file is not a journal, NewerJournal if a newer version wrote it, UnknownEvent if this one
-    can't read an event, and DamagedJournal if a line was changed, is missing, or follows a bad one.
+    Raises BadJournal if the file is not a journal, or is a link and not to be followed, NewerJournal if a newer version
+    wrote it, UnknownEvent if this one can't read an event, and DamagedJournal if a line was changed, is missing, or
+    follows a bad one.
     """
-    return parse(str(path), read_bytes(path))
+    return parse(str(path), read_bytes(path, follow=follow))
 
 
-def read_bytes(path: str | os.PathLike[str]) -> bytes:
+def read_bytes(path: str | os.PathLike[str], *, follow: bool = True) -> bytes:
     """The bytes of a journal, of which nothing is verified. BadJournal if the file can't be read."""
     try:
-        return read_regular(path, follow=True)
+        return read_regular(path, follow=follow)
     except (OSError, ValueError) as error:
         problem = f"Can't read the journal {name_of(path)} ({error_text(error)})."
         raise BadJournal(problem, hint=NAME_ONE) from None
@@ -78,8 +80,8 @@ def begins_like_one(path: str | os.PathLike[str]) -> bool:
 
 def stated_first_hash(path: str | os.PathLike[str]) -> str | None:
     """The hash that the first line of a file states. It is not verified. None for a file that does not begin as a
-    journal does. OSError for a file that is larger than a journal may be: strangers may ask for this."""
-    with open(path, "rb", opener=followed_file) as file:
+    journal does. Strangers may ask for this: OSError for a link and for a file larger than a journal may be."""
+    with open(path, "rb", opener=regular_file) as file:
         must_fit(file.fileno())
         if file.read(len(BEGINNING)) != BEGINNING:
             return None

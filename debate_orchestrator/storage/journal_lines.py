@@ -23,7 +23,6 @@ from debate_orchestrator.core.values import NOT_A_LINE
 from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import BadJournal, DamagedJournal, NewerJournal, UnknownEvent, short_repr
 from debate_orchestrator.util.numbers import numbers_of
-from debate_orchestrator.util.redact import truncate
 
 SCHEMA = 1
 """The version of the journal's format."""
@@ -80,8 +79,8 @@ def _entry(path: str, n: int, line: bytes, earlier: list[Entry]) -> Entry:
     digest = hashlib.sha256(body).hexdigest()
     if suffix != _hash_suffix(digest):
         if n == 1 and not line.startswith(BEGINNING):
-            beginning = short_repr(truncate(line.decode("utf-8", "replace"), 40))
-            raise BadJournal(f"{path} is not a debate's journal: it begins with {beginning}.")
+            # In no word of the file: it may be none that was meant, and what is said of it may be published.
+            raise BadJournal(f"{path} is not a debate's journal.")
         raise DamagedJournal(f"{where} was changed: it does not match its hash.", hint="restore it from a copy")
     number, at, before, data = _fields(where, body)
     if number != n or before != prev:
@@ -113,7 +112,9 @@ def _fields(where: str, body: bytes) -> tuple[int, str, str, object]:
         number, at, before, data = record["n"], record["at"], record["prev"], record["event"]
         if type(number) is not int or not isinstance(at, str) or not _AT.fullmatch(at):
             raise TypeError
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except RecursionError:
+        raise DamagedJournal(f"{where} matches its hash but is nested too deeply.") from None
+    except (ValueError, KeyError, TypeError):
         raise DamagedJournal(
             f"{where} matches its hash but lacks n, at, prev or event as a journal has them."
         ) from None

@@ -171,8 +171,9 @@ def _json_lines(text: str, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
         if line.strip():
             try:
                 value = strict_json(line)
-            except (ValueError, RecursionError):
-                raise BadFile(f"{where}:{number}: not valid JSON.", hint="one JSON object on each line") from None
+            except ValueError as error:
+                problem = f"{where}:{number}: not valid JSON ({error})."
+                raise BadFile(problem, hint="one JSON object on each line") from None
             if not isinstance(value, dict):
                 raise BadFile(f"{where}:{number}: not a JSON object.", hint="one JSON object on each line")
             yield number, value

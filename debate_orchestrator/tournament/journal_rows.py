@@ -116,7 +116,7 @@ def _read_all(paths: Sequence[str], home: Path) -> tuple[list[_Debate], list[str
         if stems[name] > 1 and Path(path).parent != home:
             name = f"{Path(path).parent.name}/{name}"
         try:
-            entries = read(path).entries
+            entries = read(path, follow=False).entries
             found.append(_Debate(name, path, build_report(entries, journal=path), entries))
         except BadJournal as error:
             problems += error.problems

@@ -167,7 +167,7 @@ class TournamentRun:
                     if not is_begun(path):
                         self.statuses[scheduled.id] = DebateStatus("waiting")
                         continue
-                    events = read(path).events
+                    events = read(path, follow=False).events
                     self.tournament.must_belong(scheduled, events)
                     debate = stored_state(path, events)
                 except UserError as error:

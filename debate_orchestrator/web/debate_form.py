@@ -9,7 +9,7 @@ from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import CLERK, DEBATING_SEATS, JUDGE, RAPPORTEUR
 from debate_orchestrator.core.settings import DEFAULT_FORMAT, SETTINGS_WITH_SOURCE, Settings
 from debate_orchestrator.engine import format_check, start
-from debate_orchestrator.engine.estimate import estimate
+from debate_orchestrator.engine.estimate import PositionCalls, estimate
 from debate_orchestrator.providers.discovery import FoundModels
 from debate_orchestrator.setup.answers import SETTING_TEXTS, from_text, make_settings, types_of
 from debate_orchestrator.storage.paths import DebateFiles
@@ -145,8 +145,13 @@ class Prepared(NamedTuple):
     files: DebateFiles
     rehearsal: bool
     """Whether the debate is a rehearsal."""
-    derives: bool
-    """Whether a model is to derive the positions when it starts."""
+    position_calls: PositionCalls | None
+    """The calls for the positions when it starts; of a rehearsal, when the real debate does."""
+
+    @property
+    def derives(self) -> bool:
+        """Whether a model is to derive the positions when it starts."""
+        return self.position_calls is not None and not self.rehearsal
 
 
 def prepare(sent: Mapping[str, str], found: FoundModels) -> Prepared:
@@ -155,13 +160,15 @@ def prepare(sent: Mapping[str, str], found: FoundModels) -> Prepared:
     answers = answers_of(sent, format, found)
     settings = make_settings(answers, format, answers["output"])
     rehearsal = model_spec.is_rehearsal({seat: settings.cast.get(seat, ()) for seat in seats_to_fill(format)})
+    real = {seat: tuple(map(model_spec.unrehearsed, specs)) for seat, specs in settings.cast.items()}
+    position_calls = start.position_calls_of(settings.model_copy(update={"cast": real}))
     settings = start.rehearsed(settings) if rehearsal else settings
-    settings, deriving = start.without_model(settings)
+    settings, _ = start.without_model(settings)
     files = folder.free_files(settings.topic, _REHEARSED if rehearsal else "")
     start.check_settings(settings, files, people=True)
     output = f"{files.report.removesuffix('.md').removesuffix(_REHEARSED)}.md" if rehearsal else files.report
     settings = settings.model_copy(update={"output": output})
-    return Prepared(settings, files, rehearsal, derives=bool(deriving))
+    return Prepared(settings, files, rehearsal, position_calls)
 
 
 def expected_cost(prepared: Prepared) -> str:
@@ -174,7 +181,8 @@ def expected_cost(prepared: Prepared) -> str:
         return "nothing: it is a rehearsal. What the real debate takes is not known: its stand-ins name no model"
     if not called:
         return "nothing: no model is called"
-    found = start.estimate_before_positions(settings) or estimate(start.make_opened(settings)).sentence()
+    takes = estimate(start.make_opened(start.with_placeholders(settings)))
+    found = takes.model_copy(update={"position_calls": prepared.position_calls}).sentence()
     if prepared.rehearsal:
         return f"nothing: it is a rehearsal. The real debate, with {and_joined(called)}: {found}"
     return found

@@ -137,7 +137,7 @@ def load(path: str) -> tuple[JournalContents, DebateState]:
             lock = _reading.setdefault(path, threading.Lock())
         with lock:
             if (kept := _journals.get(path)) is None or kept[0] != now:
-                contents = read(path)
+                contents = read(path, follow=False)
                 kept = now, contents, stored_state(path, contents.events)
                 _journals.put(path, kept, now[1])
     return kept[1], kept[2]

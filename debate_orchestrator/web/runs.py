@@ -4,15 +4,12 @@ its viewers what happens."""
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import itertools
-import json
-import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
+from weakref import WeakValueDictionary
 
 from debate_orchestrator.core import rapporteur
 from debate_orchestrator.core.events import Event
@@ -20,7 +17,6 @@ from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.phases import MIRRORED, Turn
 from debate_orchestrator.core.private_text import PrivateFilter
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.api import find_risks
 from debate_orchestrator.engine.debate import (
     OpenDebate,
     RequireConsent,
@@ -35,11 +31,8 @@ from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.engine.start import must_be_callable
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.setup.risks import Risk
-from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.journal import stated_first_hash
-from debate_orchestrator.storage.paths import JOURNAL, state_folder
 from debate_orchestrator.util.errors import (
-    BadFile,
     BadReply,
     BadSettings,
     DebateError,
@@ -49,8 +42,8 @@ from debate_orchestrator.util.errors import (
 )
 from debate_orchestrator.util.messages import Tell, ignore
 from debate_orchestrator.util.redact import redact
-from debate_orchestrator.util.threads import to_its_end
-from debate_orchestrator.web import blocks, folder
+from debate_orchestrator.util.threads import in_debate_pool, to_its_end
+from debate_orchestrator.web import blocks, remembered
 from debate_orchestrator.web.live import Viewers, message
 from debate_orchestrator.web.live_blocks import LiveBlocks
 from debate_orchestrator.web.log import tell_error, tell_line
@@ -185,13 +178,15 @@ class Run:
     or when a provider fails; `problems` then says why."""
 
     def __init__(
-        self, path: str, person_input: BrowserPeople, explain: Explain, tell: Tell, require_consent: RequireConsent
-    ):
-        self.path, self.person_input, self.viewers = path, person_input, Viewers()
+        self, path: str, explain: Explain, tell: Tell, require_consent: RequireConsent, alone: asyncio.Lock
+    ) -> None:
+        """`alone` is held while an event is written to the journal without a run, and while it is opened."""
+        self.path, self.person_input, self.viewers = path, BrowserPeople(), Viewers()
         self.problems: list[str] = []
         self.failure: Exception | None = None
         """Why it ended before its debate was complete, unless it was paused on purpose."""
         self._explain, self._tell, self._require_consent = explain, tell, require_consent
+        self._alone = alone
         self.unsaved = UnsavedEvents(self._tell_unsaved)
         self.first_hash: str | None = None
         """The hash of its first line, by which another journal of the same name is told from it."""
@@ -290,8 +285,10 @@ class Run:
 
     async def _work(self) -> None:
         """Takes every turn that can be taken from here, and writes the report when none is left."""
-        with await to_its_end(partial(continue_debate, self.path, self._require_consent, reopening)) as open_debate:
-            self.open_debate, self.current = open_debate, open_debate.current
+        async with self._alone:
+            opened = await to_its_end(partial(continue_debate, self.path, self._require_consent, reopening))
+            self.open_debate, self.current = opened, opened.current
+        with opened as open_debate:
             self.opened.set()
             self._blocks.take(open_debate.state)
             if open_debate.state.due:
@@ -372,16 +369,19 @@ class Runs:
         explain: Explain = error_sentences,
         tell: Tell = tell_line,
         *,
-        remembered: bool = True,
+        remember: bool = True,
         forms: RepeatedForms | None = None,
     ) -> None:
         """`explain` says to viewers why a debate is paused; `tell` gets what the owner should know, a line each. The
-        next server of the folder continues debates that are `remembered`."""
+        next server of the folder continues the debates, unless `remember` is false."""
         self.forms = forms or RepeatedForms()
         self._runs: dict[str, Run] = {}
+        self._alone = WeakValueDictionary[str, asyncio.Lock]()
+        """By the path of a journal, what is held while it is opened, as long as it is used."""
+        self._going_on: asyncio.Task[None] | None = None
         self._problems: dict[str, list[str]] = {}
         self._shutting_down = False
-        self._explain, self._tell, self._remembered = explain, tell, remembered
+        self._explain, self._tell, self._remembered = explain, tell, remember
         self.unsaved = UnsavedEvents(tell)
         """For what is paid for before a debate is open."""
         self._lost = 0
@@ -404,11 +404,15 @@ class Runs:
         """Goes on with a debate, unless it runs already. `require_consent` gets the risks of its journal as it is
         when it is opened; `consent_already_given` is for one that this program has just written."""
         if (run := self.running(path)) is None:
-            run = self._runs[path] = Run(path, BrowserPeople(), self._explain, self._tell, require_consent)
+            run = self._runs[path] = Run(path, self._explain, self._tell, require_consent, self._lock(path))
             self._problems.pop(path, None)
             run.task.add_done_callback(lambda _: self._ended(run))
-            self._remember()
+            if self._remembered:
+                remembered.note(path, run.first_hash)
         return run
+
+    def _lock(self, path: str) -> asyncio.Lock:
+        return self._alone.setdefault(path, asyncio.Lock())
 
     def _ended(self, run: Run) -> None:
         """Forgets a run, and keeps only why it failed: the journal has the rest."""
@@ -417,32 +421,43 @@ class Runs:
             del self._runs[run.path]
             if run.failure is not None:
                 self._problems[run.path] = run.problems
-        self._remember()
+            # Another server that has it may be killed too.
+            if self._remembered and not self._shutting_down and not isinstance(run.failure, LockedJournal):
+                remembered.forget(run.path)
 
     def go_on(self) -> None:
-        """Goes on with the debates that ran when the last server of this folder ended."""
-        for path in remembered():
-            self.start(path, lambda _, found: must_be_among((), found))
+        """Goes on with the debates that ran when the last servers of this folder ended, one after the other: a thread
+        reads each journal, which may be long."""
+        self._going_on = asyncio.create_task(self._go_on(remembered.noted()))
 
-    def _remember(self) -> None:
-        if self._remembered and not self._shutting_down:
-            remember({path: run.first_hash for path, run in self._runs.items() if run.running})
+    async def _go_on(self, noted: Iterable[tuple[str, str]]) -> None:
+        for path, first_hash in noted:
+            goes_on = await in_debate_pool(partial(remembered.goes_on, path, first_hash))
+            if not goes_on and self.running(path) is None:
+                remembered.forget(path)
+            elif (
+                goes_on and (path, first_hash) in remembered.noted()
+            ):  # it may have been gone on with and paused meanwhile
+                self.start(path, lambda _, found: must_be_among((), found))
 
     async def record(self, path: str, make: Callable[[DebateState], Event]) -> None:
         """Writes an event of the user's into a debate, whether it runs or waits. Raises DebateError where the debate
         does not admit it, or runs in another process."""
-        run = self.running(path)
-        if run is not None:
+        if (run := self.running(path)) is not None:
             await run.opened.wait()
-        if run is not None and run.open_debate is not None:
-            run.record(make(run.open_debate.state))
-        else:
-            record_alone(path, make)
+        async with self._lock(path):
+            if (run := self.running(path)) is not None and run.open_debate is not None:
+                run.record(make(run.open_debate.state))
+            else:
+                await to_its_end(lambda: record_alone(path, make))
 
     async def shutdown(self) -> None:
         """Ends the forms, which may begin runs, and all runs as SIGTERM ends a debate at a terminal: the parts of
         replies that have come are kept."""
         self._shutting_down = True
+        if self._going_on is not None:
+            self._going_on.cancel()
+            await asyncio.gather(self._going_on, return_exceptions=True)
         await self.forms.end()
         running = [run for run in self._runs.values() if run.running]
         for run in running:
@@ -452,39 +467,3 @@ class Runs:
         for run in running:
             run.task.cancel()
         await asyncio.gather(*(run.task for run in running), return_exceptions=True)
-
-
-def remember(journals: Mapping[str, str | None]) -> None:
-    """Notes the journals of the debates that run now, each with the hash of its first line. Where that can't be
-    written, the user goes on with each."""
-    if (record := _remembered_file()) is None:
-        return
-    with suppress(OSError, BadFile):
-        record.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        write_atomic(record, json.dumps(journals, sort_keys=True))
-
-
-def remembered() -> list[str]:
-    """The journals that were noted, as far as they are the same debates and can go on without consent."""
-    record = _remembered_file()
-    try:
-        noted = json.loads(record.read_text(encoding="utf-8")) if record else {}
-    except (OSError, ValueError):
-        return []
-    there = {f"{name}{JOURNAL}" for name in folder.names()}
-    hashes = noted.items() if isinstance(noted, dict) else ()
-    return [path for path, first_hash in hashes if path in there and _goes_on(path, first_hash)]
-
-
-def _goes_on(path: str, first_hash: object) -> bool:
-    try:
-        contents, debate = folder.load(path)
-        return contents.entries[0].hash == first_hash and not debate.complete and not find_risks(path)
-    except (DebateError, OSError):
-        return False
-
-
-def _remembered_file() -> Path | None:
-    parent = state_folder()
-    digest = hashlib.sha256(os.fsencode(os.path.realpath(os.curdir))).hexdigest()[:32]
-    return parent / "serve" / f"{digest}.json" if parent else None

@@ -83,6 +83,20 @@ def test_what_one_reviewer_files_leaves_the_draft_of_another(folder: Path, conte
         page.get_by_role("link", name="See the report").wait_for()
         (draft,) = page.evaluate("Object.values(localStorage)")
         assert "says Anna" in draft
+        page.goto(link)
+        page.get_by_label("Your name").fill("Ben")
+        page.get_by_label("I have not").check()
+        page.get_by_label("Neither, so far").check()
+        page.get_by_role("button", name="Read the debate").click()
+        page.wait_for_url("**as=Ben*")
+        for damaged in ("{", "null", "1"):
+            page.get_by_label("Why did that side win").fill("A reason.")
+            page.evaluate(
+                "(text) => Object.keys(localStorage).forEach((key) => localStorage.setItem(key, text))", damaged
+            )
+            page.reload()
+            page.get_by_label("Why did that side win").fill(f"Behind {damaged}.")
+            assert any(f"Behind {damaged}." in kept for kept in page.evaluate("Object.values(localStorage)"))
 
 
 def test_a_tournament_by_its_numbers(folder: Path, context: Any) -> None:  # noqa: F811

@@ -282,7 +282,7 @@ def _write_reports(run: TournamentRun, *, quiet: bool) -> dict[str, list[str]]:
     problems: dict[str, list[str]] = {}
     for debate_id, files in lacking.items():
         try:
-            report = build_report(read(files.journal).entries, journal=files.journal)
+            report = build_report(read(files.journal, follow=False).entries, journal=files.journal)
             unwritten = report_files.write_both(report, files.report, files.page, lambda message: None)
         except DiskFull:
             raise

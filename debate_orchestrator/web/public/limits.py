@@ -229,7 +229,8 @@ class PostgresCounts:
         self, debate_id: str, day: str, counters: Most, cost: float, caps: SiteRules, below: Mapping[str, int] = {}
     ) -> str | None:
         def count(connection: Any) -> str | None:
-            connection.execute("DELETE FROM debate_public_counts WHERE day < %s", (day,))
+            # The day before is kept: a form that took its day before midnight may be counted after another's of today.
+            connection.execute("DELETE FROM debate_public_counts WHERE day::date < %s::date - 1", (day,))
             connection.execute("DELETE FROM debate_public_costs WHERE opens_by < now()")
             rows = connection.execute("SELECT counter, used FROM debate_public_counts WHERE day = %s", (day,))
             sums = "SELECT coalesce(sum(dollars) FILTER (WHERE day = %s), 0), coalesce(sum(dollars), 0)"

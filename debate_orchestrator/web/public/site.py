@@ -67,7 +67,7 @@ class Site:
         self.rules, self.visitor_counts = rules, visitor_counts
         self.topic_screener = TopicScreener(rules.moderation)
         forms = RepeatedForms(self.topic_screener.drop)
-        self.runs = Runs(visitors.public_reasons, log, remembered=False, forms=forms)
+        self.runs = Runs(visitors.public_reasons, log, remember=False, forms=forms)
         self.queue = StartQueue(self.runs, rules.at_once, rules.queue, self._ended)
         self.log = log
         self._seldom = Seldom()

@@ -173,7 +173,8 @@ const store = { get: (key) => { try { return localStorage.getItem(key); } catch 
   set: (key, value) => { try { localStorage.setItem(key, value); } catch { /* it is on the page all the same */ } } };
 for (const form of document.querySelectorAll("form[data-draft]")) {
   const key = `debate draft ${form.dataset.draft}`;
-  const kept = JSON.parse(store.get(key) || "{}");
+  let kept = {};
+  try { kept = JSON.parse(store.get(key)) || {}; } catch { /* it is damaged, and is replaced by what is typed */ }
   const typed = [...form.elements].filter((field) => field.name && field.type !== "hidden" && field.tagName !== "BUTTON");
   for (const field of typed) {
     const empty = field.tagName === "TEXTAREA" || field.type === "text" || field.type === "" ? !field.value.trim() : false;
