@@ -207,16 +207,23 @@ def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.fixture
-def server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """A server in the vendor's place, whose models take part in tournaments."""
-    import contests
+def plain_server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A server in the vendor's place, which says what it says by itself."""
     from messages_server import Server, serving
 
     with serving(Server()) as server:
-        server.say = contests.replied
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
         monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
         yield server
+
+
+@pytest.fixture
+def server(plain_server: Server) -> Server:
+    """A server in the vendor's place, whose models take part in tournaments."""
+    import contests
+
+    plain_server.say = contests.replied
+    return plain_server
 
 
 @pytest.fixture
