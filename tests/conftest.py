@@ -20,6 +20,7 @@ from debate_orchestrator.util.redact import StreamRedactor
 if TYPE_CHECKING:
     from evidence_site import Site
     from messages_server import Server
+    from postgres import Postgres
 
 # Where a change is judged, it is judged by the same examples every time; at a desk, others come with every run. There
 # are more of them with `--hypothesis-profile=thorough`, as in `.ci/run`.
@@ -170,6 +171,13 @@ def pytest_sessionfinish() -> None:
     gc.freeze()
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with slow tests begin first: a worker that began one of them last would keep the others waiting."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
 def pytest_collection_finish() -> None:
     """What is there before the first test is there after the last: the collector need not look through it. It looks
     through the rest more rarely than it would in a program that runs for long, since a test leaves little
@@ -199,16 +207,23 @@ def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.fixture
-def server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """A server in the vendor's place, whose models take part in tournaments."""
-    import contests
+def plain_server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A server in the vendor's place, which says what it says by itself."""
     from messages_server import Server, serving
 
     with serving(Server()) as server:
-        server.say = contests.replied
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
         monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
         yield server
+
+
+@pytest.fixture
+def server(plain_server: Server) -> Server:
+    """A server in the vendor's place, whose models take part in tournaments."""
+    import contests
+
+    plain_server.say = contests.replied
+    return plain_server
 
 
 @pytest.fixture
@@ -218,7 +233,7 @@ def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def postgres_server() -> Iterator[Any]:
+def postgres_server() -> Iterator[Postgres]:
     """A PostgreSQL server; skips where it is not installed, and fails there where CI=true."""
     import postgres
 
@@ -228,3 +243,15 @@ def postgres_server() -> Iterator[Any]:
         pytest.skip("PostgreSQL (initdb, pg_ctl) is not installed")
     with postgres.running(programs) as server:
         yield server
+
+
+@pytest.fixture
+def database(postgres_server: Postgres) -> str:
+    """The name of an empty database."""
+    return postgres_server.database()
+
+
+@pytest.fixture
+def url(postgres_server: Postgres) -> str:
+    """The address of an empty database."""
+    return postgres_server.url(postgres_server.database())

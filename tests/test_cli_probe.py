@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import signal
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from conftest import Run
-from messages_server import Server, serving
+from messages_server import Server
 from started import PATIENCE, started
 from weak_judges import judge
 
@@ -30,12 +29,9 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def server(here: Path, few: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+def server(few: None, plain_server: Server) -> Server:
     """A server for models."""
-    with serving(Server()) as server:
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
-        monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
-        yield server
+    return plain_server
 
 
 def test_list(debate: Run) -> None:

@@ -19,12 +19,6 @@ from debate_orchestrator.util.data import to_yaml
 RUN = ("tournament", "run", "spec.yaml", "--rehearse", "--no-reports", "--to")
 
 
-@pytest.fixture
-def url(postgres_server: Postgres) -> str:
-    """The address of an empty database."""
-    return postgres_server.url(postgres_server.database())
-
-
 @pytest.fixture(autouse=True)
 def spec(here: Path) -> None:
     """A spec file of three models and one topic."""

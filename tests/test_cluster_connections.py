@@ -10,7 +10,6 @@ from urllib.parse import quote
 
 import contests
 import pytest
-from postgres import Postgres
 from test_cluster_database import brought, registered, unheard_of
 
 from debate_orchestrator.tournament.cluster import database as database_module
@@ -19,12 +18,6 @@ from debate_orchestrator.tournament.cluster.queue import enqueue
 from debate_orchestrator.tournament.cluster.worker import Worker
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def url(postgres_server: Postgres) -> str:
-    """The address of an empty database."""
-    return postgres_server.url(postgres_server.database())
 
 
 def test_heartbeats_have_a_connection_of_their_own(here: Path, url: str) -> None:

@@ -13,7 +13,6 @@ from typing import Any
 import contests
 import pytest
 from messages_server import Server
-from postgres import Postgres
 
 from debate_orchestrator.core.events import BriefSent, Event, Opened, Spoke
 from debate_orchestrator.providers import pricing
@@ -36,12 +35,6 @@ from debate_orchestrator.util.redact import add_secret
 pytestmark = pytest.mark.slow
 
 CALL = Admission(input_tokens=100, output_tokens=100, price=0.0)
-
-
-@pytest.fixture
-def url(postgres_server: Postgres) -> str:
-    """The address of an empty database."""
-    return postgres_server.url(postgres_server.database())
 
 
 @asynccontextmanager

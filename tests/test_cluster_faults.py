@@ -50,12 +50,6 @@ ALTER = REFUSE.replace(_RAISE, "new.line := overlay(new.line PLACING 'X' FROM 10
 """The same with one that keeps another line."""
 
 
-@pytest.fixture
-def database(postgres_server: Postgres) -> str:
-    """The name of an empty database."""
-    return postgres_server.database()
-
-
 def read_only(postgres: Postgres, name: str, mode: str) -> None:
     """A server that takes no writes in a database for now, or takes them again."""
     postgres.query(name, "BEGIN READ WRITE; " + READ_ONLY.format(name=name, mode=mode) + "; COMMIT")

@@ -11,7 +11,6 @@ from typing import Any
 
 import contests
 import pytest
-from postgres import Postgres
 from test_cluster_database import CALL, brought, registered
 
 from debate_orchestrator.tournament.cluster import database as database_module
@@ -24,12 +23,6 @@ from debate_orchestrator.util.errors import BadFile, OverBudget, Paused
 pytestmark = pytest.mark.slow
 
 PRICED = Admission(input_tokens=1, output_tokens=1, price=0.10)
-
-
-@pytest.fixture
-def url(postgres_server: Postgres) -> str:
-    """The address of an empty database."""
-    return postgres_server.url(postgres_server.database())
 
 
 async def gate(database: Database, held: Tournament, id: str) -> Gate:

@@ -13,7 +13,6 @@ from typing import Any
 import contests
 import pytest
 from journals import said
-from postgres import Postgres
 from test_cluster_database import CALL, asked, brought, registered
 
 from debate_orchestrator.core.events import Event, Spoke
@@ -34,12 +33,6 @@ SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wai
 """
 """How many sessions wait for what another one has locked."""
 ROWS = "SELECT id FROM journals WHERE debate = ANY(%(debates)s) FOR UPDATE"
-
-
-@pytest.fixture
-def url(postgres_server: Postgres) -> str:
-    """The address of an empty database."""
-    return postgres_server.url(postgres_server.database())
 
 
 @pytest.fixture(autouse=True)

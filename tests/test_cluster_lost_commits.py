@@ -49,12 +49,6 @@ STEPS = st.lists(
 )
 
 
-@pytest.fixture
-def database(postgres_server: Postgres) -> str:
-    """The name of an empty database."""
-    return postgres_server.database()
-
-
 class Unsure(Database):
     """A database whose COMMITs have the fates that a test gives them."""
 

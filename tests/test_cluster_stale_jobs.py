@@ -28,12 +28,6 @@ PUT_BACK = "UPDATE procrastinate_jobs SET status = 'todo', attempts = attempts +
 PUT_BACK_JOBS = "SELECT count(*) FROM procrastinate_jobs WHERE attempts > 0"
 
 
-@pytest.fixture
-def database(postgres_server: Postgres) -> str:
-    """The name of an empty database."""
-    return postgres_server.database()
-
-
 @pytest.mark.parametrize("ends", ["retried", "finished"])
 @pytest.mark.parametrize("taker", ["another worker", "the same worker"])
 def test_an_execution_ends_its_own_job_alone(

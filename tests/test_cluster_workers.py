@@ -29,12 +29,6 @@ LEASE = ("--lease", "4")
 """Workers are taken for dead after 4 seconds."""
 
 
-@pytest.fixture
-def database(postgres_server: Postgres) -> str:
-    """The name of an empty database."""
-    return postgres_server.database()
-
-
 def write_spec(topics: int, **changes: Any) -> None:
     Path("spec.yaml").write_text(to_yaml(contests.given(topics, **changes)), encoding="utf-8")
 

@@ -6,13 +6,12 @@ import random
 import re
 import signal
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 from conftest import STATED
-from messages_server import Server, serving
+from messages_server import Server
 from started import started
 
 from debate_orchestrator.core.events import BriefSent, CallFailed, ReplyEvent
@@ -27,12 +26,9 @@ RUN = ("run", *STATED, "--rounds=1", "--output=r.md")
 
 
 @pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    with serving(Server(first_byte=0.01, whole=0.02)) as made:
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", made.url)
-        monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
-        monkeypatch.chdir(tmp_path)
-        yield made
+def server(plain_server: Server) -> Server:
+    plain_server.first_byte, plain_server.whole = 0.01, 0.02
+    return plain_server
 
 
 def told(report: Path) -> str:

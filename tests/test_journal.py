@@ -161,6 +161,18 @@ def test_lines_sealed_by_hand_are_taken(tmp_path: Path) -> None:
     assert read(path).events == [opened(), Noted(note="one agent"), Noted(note="prompts changed")]
 
 
+def test_journals_of_one_format_share_it(tmp_path: Path) -> None:
+    """A format, which takes most of what it takes to read a journal, is read once from the same words; what is written
+    otherwise is another."""
+    first = opened()
+    other = first.model_copy(update={"format": first.format.model_copy(update={"title": "Another"})})
+    for name, event in (("a", first), ("b", first), ("c", other)):
+        JournalWriter.create(tmp_path / name, event).close()
+    formats = [read(tmp_path / name).events[0].format for name in "abc"]
+
+    assert formats[0] is formats[1] and formats == [first.format, first.format, other.format]
+
+
 def test_the_clock_is_the_callers(tmp_path: Path) -> None:
     """The moments on record are those of the clock that the writer was given."""
     moments = iter(["first", "second"])

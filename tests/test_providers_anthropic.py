@@ -41,10 +41,9 @@ def server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         yield made
 
 
-def replied(spec: str, turn: str = "1.opening.a", patience: float = 4, **changes: Any) -> Reply:
+def ask(spec: str, retry_for: float = 600.0, **changes: Any) -> Reply:
     """One call of a model named so, for the first turn of a debate."""
-    opened = debates.opened_event().with_settings(retry_for=patience)
-    debate = fold([opened])
+    debate = fold([debates.opened_event().with_settings(retry_for=retry_for)])
     provider = make_provider(spec, CurrentState(debate))
 
     async def asked() -> Reply:
@@ -102,7 +101,7 @@ def test_a_cast_names_any_server(debate: Run, server: Server, monkeypatch: pytes
     first = debate("run", *SETUP, "--rounds=1", *seats)
     keys = set(server.keys)
     monkeypatch.setenv(host, "the-hosts-own")
-    replied(f"anthropic:m@{url}")
+    ask(f"anthropic:m@{url}")
 
     assert first.code == 0, first.err
     assert keys == {"Bearer none"}
@@ -126,7 +125,7 @@ def test_search(server: Server) -> None:
     }
     first = {"text": "First. ", "stop": "pause_turn", "blocks": [block], "citations": [cited]}
     server.problem = lambda request, n: first if n == 0 else {"text": "Then."}
-    reply = replied("anthropic:m", search=True)
+    reply = ask("anthropic:m", search=True)
 
     assert reply.text == "First. Then."
     assert reply.found_pages == (FoundPage(url="https://x/1", title="T", quote="so"),)
@@ -142,7 +141,7 @@ def test_a_server_without_search(server: Server) -> None:
     refusal = {"status": 400, "message": "tools.0: web_search is not supported"}
     server.problem = lambda request, n: refusal if "tools" in request else None
 
-    assert replied("anthropic:m", search=True).unsupported == ("search",)
+    assert ask("anthropic:m", search=True).unsupported == ("search",)
     assert len(server.requests) == 2
 
 
@@ -217,7 +216,7 @@ def test_no_redirect_is_followed(server: Server) -> None:
     """A server that sends a call elsewhere gets it nowhere: a key would go along."""
     server.problem = lambda request, n: {"status": 307, "headers": {"location": f"{server.url}/elsewhere"}}
     with pytest.raises(ProviderFailed):
-        replied("anthropic:m")
+        ask("anthropic:m")
 
     assert len(server.requests) == 1
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import bz2
 import gzip
 import subprocess
@@ -15,18 +14,15 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any
 
-import debates
 import pytest
 from conftest import STATED, Run
 from counting import calls
 from hostile import KINDS, begun, delta, ended, event, raw, said, sending, thought
 from messages_server import Server, serving
+from test_providers_anthropic import ask
 
 from debate_orchestrator.core.events import CallFailed
-from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.prompting.briefs import brief
-from debate_orchestrator.providers.casting import make_provider
 from debate_orchestrator.providers.servers import key_name
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util.errors import ExternalError, ProviderFailed, TransientError
@@ -34,21 +30,6 @@ from debate_orchestrator.util.errors import ExternalError, ProviderFailed, Trans
 pytestmark = pytest.mark.slow
 
 SETUP = (*STATED, "--output=r.md", "--rounds=1")
-
-
-def ask(spec: str, retry_for: float = 600.0, **changes: Any) -> Reply:
-    """One call, for the first turn of a debate."""
-    debate = fold([debates.opened_event().with_settings(retry_for=retry_for)])
-    provider = make_provider(spec, CurrentState(debate))
-
-    async def asked() -> Reply:
-        try:
-            put = brief(debate, debate.due[0]).model_copy(update=changes)
-            return await provider.reply(put, lambda piece: None)
-        finally:
-            await provider.close()
-
-    return asyncio.run(asked())
 
 
 def fails(spec: str, said: str, kind: type[ExternalError] = TransientError, **more: Any) -> ExternalError:

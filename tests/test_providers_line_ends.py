@@ -10,7 +10,8 @@ from itertools import product
 import httpx2
 import pytest
 from hostile import KINDS, begun, ended, said, sending
-from test_providers_limits import ask, fails
+from test_providers_anthropic import ask
+from test_providers_limits import fails
 
 from debate_orchestrator.providers.bounded_body import LimitedBody
 from debate_orchestrator.providers.limits import LIMITS, OverLimit

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +17,7 @@ import httpx2
 import pytest
 from conftest import STATED, Run
 from debates import opened_event
-from messages_server import Server, serving
+from messages_server import Server
 from started import started
 
 from debate_orchestrator.core.events import Opened, Spoke
@@ -82,12 +82,8 @@ main(["formats"])
 
 
 @pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    with serving(Server()) as made:
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", made.url)
-        monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
-        monkeypatch.chdir(tmp_path)
-        yield made
+def server(plain_server: Server) -> Server:
+    return plain_server
 
 
 def asked(server: Server, requests: int) -> None:

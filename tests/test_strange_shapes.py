@@ -88,14 +88,13 @@ def wide(fields: int, when: Condition) -> Shape:
 
 
 LONG = Field(kind="choice", of=tuple(f"{n} " + "x" * 190 for n in range(100)))
+CONDITIONAL = Field(kind="flag", only_if={f"f{m} " + "x" * 190: True for m in range(200)})
 STRANGE: dict[str, Shape] = {
     "lists of records": in_lists({f"f{n}": Field(kind="text") for n in range(280)}),
     "long names": in_lists({f"f{n} " + "x" * 190: Field(kind="text") for n in range(280)}),
     "long choices": in_lists({f"f{n}": LONG for n in range(280)}),
     "choices for each issue": in_lists({f"f{n}": LONG.model_copy(update={"per_issue": True}) for n in range(280)}),
-    "conditions": in_lists(
-        {f"f{n}": Field(kind="flag", only_if={f"f{m} " + "x" * 190: True for m in range(200)}) for n in range(280)}
-    ),
+    "conditions": in_lists(dict.fromkeys((f"f{n}" for n in range(280)), CONDITIONAL)),
 }
 
 

@@ -144,9 +144,8 @@ class TestBack:
     def test_from_every_question(self, here: Path) -> None:
         """From each question back leads to the one before it."""
         for answered in range(1, len(SETUP) + 1):
-            again = hold(
-                *SETUP[:answered], BACK, *([""] if answered == 1 else []), *SETUP[answered - 1 + (answered == 1) :]
-            )
+            rest = ("", *SETUP[1:]) if answered == 1 else SETUP[answered - 1 :]
+            again = hold(*SETUP[:answered], BACK, *rest)
             assert settled(again)["topic"] == TOPIC, answered
 
 

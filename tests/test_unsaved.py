@@ -8,12 +8,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from journals import private_mount
-from messages_server import Server, serving
+from messages_server import Server
 from started import Started, started
 
 from debate_orchestrator.core.events import BriefSent, StructuredReplyGiven
@@ -40,12 +39,9 @@ RUN = (
 
 
 @pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    with serving(Server(first_byte=0.01, whole=0.02)) as made:
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", made.url)
-        monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
-        monkeypatch.chdir(tmp_path)
-        yield made
+def server(plain_server: Server) -> Server:
+    plain_server.first_byte, plain_server.whole = 0.01, 0.02
+    return plain_server
 
 
 def limit(process: Started, most: int | None) -> None:

@@ -286,14 +286,13 @@ def test_what_is_told_moves_no_cursor_and_holds_no_secret(
     assert not {"\x1b", "\u202e", "\u200b"} & set(said)
 
 
-@pytest.mark.parametrize("name", ENDING)
-def test_the_last_line_counts_what_is_lost(here: Path, name: str) -> None:
+def test_the_last_line_counts_what_is_lost(here: Path) -> None:
     """The last line of a server that a signal ends claims that all is saved only where nothing was lost."""
     with site("full") as served:
         asyncio.run(start(served.port, "Is tea better than coffee?", **{"position.a": "Yes.", "position.b": "No."}))
         served.hear("can't be saved")
-        served.process.send_signal(signal.Signals[name])
-        said = served.end(code_of(name))
+        served.process.send_signal(signal.SIGTERM)
+        said = served.end(code_of("SIGTERM"))
     lost = said.count("Lost: ")
     assert lost and re.search(
         rf"\ndebate: interrupted; {lost} repl(y|ies) lost, as named above\. Every other .* saved\.\n\Z", said

@@ -319,18 +319,16 @@ def heard(debate: DebateState, listener: Turn) -> list[Turn]:
         turn
         for stage in takewhile(lambda stage: all(turn.id != listener.id for turn in stage), debate.stages)
         for turn in stage
-        if (turn.phase.reply == "text" or not turn.judging)
+        if (turn.seat == listener.seat or _hears(debate, listener.hears_as, turn))
+        and (turn.phase.reply == "text" or not turn.judging)
         and not isinstance(debate.replies.get(turn.id), Rejected)
-        and (listener.hears_as in _hearers(debate, turn) or turn.seat == listener.seat)
     ]
 
 
-def _hearers(debate: DebateState, turn: Turn) -> tuple[str, ...]:
-    """The seats that hear of a turn that is taken."""
-    heard_by = turn.phase.heard_by
-    if not speech_rules.declined(debate, turn.id):
-        return heard_by
-    return tuple(seat for seat in heard_by if seat in turn.phase.refusals_heard_by)
+def _hears(debate: DebateState, seat: str, turn: Turn) -> bool:
+    """Whether a seat hears of a turn that is taken."""
+    phase = turn.phase
+    return seat in phase.heard_by and (seat in phase.refusals_heard_by or not speech_rules.declined(debate, turn.id))
 
 
 def own_ballots(debate: DebateState, turn: Turn) -> list[Turn]:

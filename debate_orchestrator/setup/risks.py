@@ -241,12 +241,11 @@ def _speeches(events: Sequence[Event]) -> list[Any]:
 def _is_shipped(format: Format, templates: Mapping[str, str]) -> bool:
     """Whether a format comes with the program, with its very words: much of what a format's data says (what is judged
     by, how strictly, what a field is about) is put into briefs, as its templates are."""
-    if not templates and _digest(format) in _EARLIER:
-        return True
-    if format.name not in resources.format_names():
-        return False
-    shipped, own = loader.load_with_templates(format.name)
-    return templates == own and format.model_dump_json() == shipped.model_dump_json()
+    if format.name in resources.format_names():
+        shipped, own = loader.load_with_templates(format.name)
+        if templates == own and format.model_dump_json() == shipped.model_dump_json():
+            return True
+    return not templates and _digest(format) in _EARLIER
 
 
 def _digest(format: Format) -> str:

@@ -11,6 +11,7 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 from weakref import WeakValueDictionary
 
@@ -92,7 +93,7 @@ def _entry(path: str, n: int, line: bytes, earlier: list[Entry]) -> Entry:
         kind = NewerJournal if type(version) is int and version > SCHEMA else UnknownEvent
         raise kind(f"{path} has journal version {short_repr(version)}, and this program reads version {SCHEMA}.")
     try:
-        return Entry(number, at, EVENT.validate_python(data), digest)
+        return Entry(number, at, EVENT.validate_python(_with_known_format(data) if n == 1 else data), digest)
     except (ValidationError, RecursionError) as error:
         mistake = _first_mistake(error)
         if isinstance(error, ValidationError) and {item["type"] for item in error.errors()} == {NOT_A_LINE}:
@@ -101,6 +102,24 @@ def _entry(path: str, n: int, line: bytes, earlier: list[Entry]) -> Entry:
         version = opened.get("version") if isinstance(opened, dict) else None
         kind = NewerJournal if numbers_of(version) > numbers_of(__version__) else UnknownEvent
         raise kind(f"{where} holds an event this version does not know{mistake}.") from None
+
+
+def _with_known_format(data: object) -> object:
+    """The data of a first event with its format read, where a journal with the same format was read before: to
+    validate it takes longer than all other lines. Journals of earlier versions, which have a `cast` there, are left as
+    they are, and so is what is no format."""
+    if not isinstance(data, dict) or "cast" in data or not isinstance(data.get("format"), dict):
+        return data
+    try:
+        return data | {"format": _format(json.dumps(data["format"]))}
+    except (ValidationError, RecursionError):
+        return data
+
+
+@lru_cache(maxsize=8)
+def _format(words: str) -> Format:
+    """The format that is written so, as JSON."""
+    return Format.model_validate(json.loads(words))
 
 
 def _fields(where: str, body: bytes) -> tuple[int, str, str, object]:
