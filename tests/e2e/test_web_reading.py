@@ -9,6 +9,7 @@ from typing import Any
 
 import contests
 import pytest
+from messages_server import Server
 
 from debate_orchestrator.util import resources
 
@@ -99,10 +100,10 @@ def test_what_one_reviewer_files_leaves_the_draft_of_another(folder: Path, conte
             assert any(f"Behind {damaged}." in kept for kept in page.evaluate("Object.values(localStorage)"))
 
 
-def test_a_tournament_by_its_numbers(folder: Path, context: Any) -> None:  # noqa: F811
+def test_a_tournament_by_its_numbers(folder: Path, context: Any, server: Server) -> None:  # noqa: F811
     """From the list to the leaderboard, from a number to its debates, and from one of these to its report."""
     with ThreadPoolExecutor(1) as pool:  # the browser has the event loop of this thread
-        pool.submit(lambda: contests.ran(contests.tournament(folder / "held", topics=1))).result()
+        pool.submit(lambda: contests.ran(contests.tournament(folder / "held", topics=1, rehearse=False))).result()
     with served(folder) as (address, _):
         window = context.new_page()
         window.goto(address)
