@@ -101,9 +101,9 @@ def test_an_import_has_so_many_scores(debate: Run, monkeypatch: pytest.MonkeyPat
 
 def test_what_was_read_is_not_kept_twice() -> None:
     """Of each row that was read only a digest is kept, to tell a row that stands twice from one that differs."""
-    collector = importing._Collector(has_time=False)
+    collector = importing._Collector("rows.csv", has_time=False)
     values = {"debate": "d", "pro": "x", "con": "y", "judge": "j", "winner": "pro", "motion": "M" * 100_000}
-    collector.take(importing.JudgeRow(2, values, {}, {}))
+    collector.take(importing.JudgeRow(2, values, values, {}, {}))
 
     assert len(repr(collector._seen)) < 1_000
 
@@ -469,3 +469,12 @@ def test_a_model_is_added_once() -> None:
     twice = folder.frozen(spec()) | {"added": [spec().models[1].name] * 2}
     with pytest.raises(BadFile, match="added: a model is listed twice"):
         folder.unfrozen(json.loads(json.dumps(twice, default=str)), "x")
+
+
+def test_topics_of_one_motion_are_listed_up_to_a_number() -> None:
+    """Of the topics that have the same motion only the first are named."""
+    topics = [{"id": f"t{n}", "motion": "M.", "category": "c"} for n in range(2_000)]
+    (problem,) = spec_file.read_topics(topics, "")[1]
+
+    assert problem.startswith("topics: the topics t0, t1, ") and problem.endswith(" more have the same motion.")
+    assert len(problem) < 1_000

@@ -6,33 +6,32 @@ Nothing is guessed. What can't be read counts as missing, and the notes say how 
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
-from typing import Any, NamedTuple
-
-from pydantic import Field
+from functools import lru_cache, partial
+from typing import Any
 
 from debate_orchestrator.core.settings import MAX_COUNT
-from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.formats.validation import key_path, validate
 from debate_orchestrator.storage.files import make_folder, write_new
-from debate_orchestrator.tournament import rows
+from debate_orchestrator.tournament import judge_rows, rows
 from debate_orchestrator.tournament.folder import SPEC, must_be_new
 from debate_orchestrator.tournament.journal_rows import IMPORTED
-from debate_orchestrator.tournament.rows import BallotRow, DebateRow, RoleUsage, Rows, Side, Winner
-from debate_orchestrator.util.data import MAX_FILE_SIZE, name_of, read_mapping, read_text, strict_json
-from debate_orchestrator.util.errors import BadFile, first_few, short_repr, suggest
+from debate_orchestrator.tournament.judge_rows import NESTED, OF_DEBATE, ColumnMap, JudgeRow
+from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows, Side, Winner
+from debate_orchestrator.util.data import MAX_FILE_SIZE, name_of, read_mapping, read_text
+from debate_orchestrator.util.errors import BadFile, short_repr
 from debate_orchestrator.util.garbage import collection_paused
-from debate_orchestrator.util.sanitize import count_words, normalized
+from debate_orchestrator.util.numbers import plain_number
+from debate_orchestrator.util.sanitize import normalized
 
 _MISSING = {"", "-", "none", "null", "nan", "n/a", "na", "unknown", "invalid", "abstain", "no decision"}
+_MAX_MISSING_LENGTH = max(map(len, _MISSING))
+_LEFT_OUT = ", whose dimension is left out of their ballot"
 _WINNERS: dict[str, Winner] = {"pro": "pro", "con": "con", "tie": "tie", "draw": "tie"}
 _TRUE = {"1", "true", "yes"}
 _SIDES: dict[str, Side] = {"pro": "pro", "con": "con", "pro-first": "pro", "con-first": "con"}
@@ -40,60 +39,16 @@ _TWICE = "Rows that stand twice, of which one counts"
 _DIFFERENT = (
     "Second ballots of a judge on one debate that differ from the first, left out (map `repeat` if they are repeats)"
 )
-_OF_DEBATE = ("topic", "motion", "category", "pro", "con", "created", "first")
-"""The keys whose values belong to the debate, and should be the same in each of its rows."""
+_LIMITED = {"topic": "topic", "category": "category", "pro": "model", "con": "model"}
+"""Names of a debate whose length is limited, and what they are names of."""
 _LATEST_SECONDS = 1e11
 """A number beyond this is a time in milliseconds."""
 
 
-class ColumnMap(FrozenModel):
-    """Which column holds what. In JSON lines a column is a path of keys: `transcript.topic.id`."""
-
-    debate: str
-    pro: str
-    con: str
-    judge: str
-    topic: str | None = None
-    motion: str | None = None
-    category: str | None = None
-    created: str | None = None
-    first: str | None = None
-    """pro or con, whichever speaks first."""
-    winner: str | None = None
-    """pro, con, tie, or a side's model."""
-    scores: dict[str, tuple[str, str]] = {}
-    """Dimension to the columns of pro's and con's points."""
-    round: str | None = Field(default=None, alias="turn")
-    """The round after which the ballot was cast; the last one of a debate is on the whole of it."""
-    mirrored: str | None = None
-    """Whether the judge saw the sides exchanged. The row holds the sides as they are."""
-    repeat: str | None = None
-    """A number or name for each time that a judge judged the same debate."""
-    label: str | None = None
-    score: str | None = None
-    """A single number for the motion itself."""
-
-    def columns(self) -> list[str]:
-        """Every column that it names."""
-        own = [value for name, value in self if name != "scores" and value is not None]
-        return [*own, *(column for pair in self.scores.values() for column in pair)]
-
-
 _MAX_PARTS, _MAX_PATH_LENGTH = 32, 500
 """Keys of a path in a map, and its characters."""
-MAX_COLUMNS = 10_000
-"""Columns that a CSV file may have."""
 MAX_SCORES = 1_000_000
 """Scores of all rows: a map may read one short column as many dimensions."""
-
-
-class JudgeRow(NamedTuple):
-    """One row as it was read: values by the fields of the map, those of scores by dimension."""
-
-    line: int
-    values: dict[str, Any]
-    scores: dict[str, tuple[Any, Any]]
-    usage_by_role: dict[Any, RoleUsage]
 
 
 def import_rows(source: str, map_file: str | None, to: str) -> Rows:
@@ -115,9 +70,10 @@ def import_rows(source: str, map_file: str | None, to: str) -> Rows:
         "ballots": len(found.ballots),
         "notes": list(found.notes),
     }
+    text_of_rows = rows.dump(found, name_of(source))
     make_folder(to)
     written = os.path.join(to, rows.ROWS)
-    write_new(written, rows.dump(found))
+    write_new(written, text_of_rows)
     try:
         write_new(os.path.join(to, SPEC), json.dumps({"schema": 1, IMPORTED: about}, indent=2) + "\n")
     except BaseException:  # an interrupt too: rows alone are no tournament, and would be in the way of the next import
@@ -151,216 +107,123 @@ def read_debates(text: str, where: str, columns: ColumnMap | None) -> Rows:
     is_json = text.lstrip().startswith("{")
     if columns is None and not is_json:
         raise BadFile(f"{where} needs a map of its columns.", hint="a YAML file that says which column is what")
-    found, scores = _Collector(has_time=columns is None or columns.created is not None), 0
+    found, scores = _Collector(where, has_time=columns is None or columns.created is not None), 0
     if columns is None:
-        rows_read = _debatebench(_json_lines(text, where), where)
+        rows_read = judge_rows.debatebench(judge_rows.json_lines(text, where), where)
     elif is_json:
-        rows_read = _mapped(_json_lines(text, where), columns, where)
+        rows_read = judge_rows.mapped(judge_rows.json_lines(text, where), columns, where)
     else:
-        rows_read = _mapped(_csv_lines(text, columns, where), columns, where)
+        rows_read = judge_rows.mapped(judge_rows.csv_lines(text, columns, where), columns, where)
     for row in rows_read:
         if (scores := scores + len(row.scores)) > MAX_SCORES:
             hint = "a map with fewer `scores`, or the rows in several files"
             raise BadFile(f"{where} has more than the {MAX_SCORES:,} scores that are allowed.", hint=hint)
         found.take(row)
-    return found.rows(where)
-
-
-def _json_lines(text: str, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    for number, line in enumerate(text.split("\n"), start=1):
-        if line.strip():
-            try:
-                value = strict_json(line)
-            except ValueError as error:
-                problem = f"{where}:{number}: not valid JSON ({error})."
-                raise BadFile(problem, hint="one JSON object on each line") from None
-            if not isinstance(value, dict):
-                raise BadFile(f"{where}:{number}: not a JSON object.", hint="one JSON object on each line")
-            yield number, value
-
-
-def _csv_lines(text: str, columns: ColumnMap, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    csv.field_size_limit(MAX_FILE_SIZE)
-    delimiter = max(",;\t", key=text.partition("\n")[0].count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    first = 1  # the line with which a row begins
-    try:
-        header = next(reader, [])
-        if len(header) > MAX_COLUMNS:
-            raise BadFile(f"{where} has {len(header):,} columns, and at most {MAX_COLUMNS:,} are allowed.")
-        place = {name: n for n, name in enumerate(header)}
-        missing = (name for name in columns.columns() if name not in place)
-        problems = (f"{where} has no column `{name}`. {suggest(name, header)}".rstrip() for name in missing)
-        if told := list(first_few(problems, where)):
-            raise BadFile(told)
-        mapped = {name: place[name] for name in columns.columns()}
-        first = reader.line_num + 1
-        for cells in reader:
-            first = reader.line_num + 1
-            if cells:
-                yield reader.line_num, {name: cells[n] if n < len(cells) else "" for name, n in mapped.items()}
-    except csv.Error as error:
-        hint = 'close each quoted cell before the next begins, and write `"` in one twice'
-        raise BadFile(f"{where}:{first}: not valid CSV ({error}).", hint=hint) from None
-
-
-def _mapped(lines: Iterable[tuple[int, dict[str, Any]]], columns: ColumnMap, where: str) -> Iterator[JudgeRow]:
-    named = {key: _path(name) for key, name in columns if key != "scores" and name is not None}
-    scored = {name: (_path(pro), _path(con)) for name, (pro, con) in columns.scores.items()}
-    absent = {"debate", "pro", "con", "judge"}
-    for number, record in lines:
-        values = {key: _at(record, name) for key, name in named.items()}
-        scores = {name: (_at(record, pro), _at(record, con)) for name, (pro, con) in scored.items()}
-        absent = {key for key in absent if values[key] is None}
-        yield JudgeRow(number, values, scores, {})
-    if absent:
-        raise BadFile([f"{where} has no `{getattr(columns, key)}` in any row." for key in sorted(absent)])
-
-
-def _path(text: str) -> tuple[str, ...]:
-    """The keys of a path: the whole as one key, which comes first where it is there, and then one after another."""
-    return text, *text.split(".")
-
-
-def _at(value: Any, path: tuple[str, ...]) -> Any:
-    """The value at a path of keys; None where there is none."""
-    whole, *keys = path
-    if isinstance(value, dict) and whole in value:
-        return value[whole]
-    for key in keys:
-        if not isinstance(value, dict):
-            return None
-        value = value.get(key)
-    return value
-
-
-def _debatebench(lines: Iterable[tuple[int, Any]], where: str) -> Iterator[JudgeRow]:
-    """The judges of each debate as rows. A debate without judges is one row without a judge."""
-    for number, record in lines:
-        transcript, panel = record.get("transcript"), record.get("judges")
-        if not isinstance(transcript, dict) or not isinstance(panel, list):
-            problem = f"{where}:{number}: no `transcript` and `judges`, as each line of DebateBench's debates has."
-            raise BadFile(problem, hint="a map of the columns, for another layout")
-        given = transcript.get("turns")
-        turns = [turn for turn in given if isinstance(turn, dict)] if isinstance(given, list) else []
-        values = {
-            "debate": transcript.get("debate_id"),
-            "topic": _at(transcript, _path("topic.id")),
-            "motion": _at(transcript, _path("topic.motion")),
-            "category": _at(transcript, _path("topic.category")),
-            "pro": transcript.get("pro_model_id"),
-            "con": transcript.get("con_model_id"),
-            "created": record.get("created_at"),
-            "first": turns[0].get("speaker") if turns else transcript.get("round_order"),
-        }
-        panel = [judge for judge in panel if isinstance(judge, dict)]
-        usage_by_role: dict[Any, RoleUsage] = {}
-        if turns:
-            usage_by_role = {
-                side: _side_usage([turn for turn in turns if turn.get("speaker") == side]) for side in rows.SIDES
-            }
-            usage_by_role["judge"] = _side_usage(panel)
-        for judge in panel or [{}]:
-            pro, con = (_mapping(_at(judge, _path(f"{side}.scores"))) for side in rows.SIDES)
-            points = {str(name): (pro[name], con.get(name)) for name in pro}
-            own = {"judge": judge.get("judge_id"), "winner": judge.get("winner")}
-            yield JudgeRow(number, values | own, points, usage_by_role)
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _side_usage(turns: list[dict[str, Any]]) -> RoleUsage:
-    """What a side's turns took, or the judges' ballots, as far as the record says."""
-
-    def total(*names: str) -> float | None:
-        given = [next((turn[name] for name in names if turn.get(name) is not None), None) for turn in turns]
-        known = [value for value in given if isinstance(value, int | float) and abs(value) <= rows.MAX_NUMBER]
-        return amount if known and len(known) == len(turns) and abs(amount := sum(known)) <= rows.MAX_SUM else None
-
-    milliseconds = total("duration_ms", "latency_ms")
-    prompt, answer = total("prompt_tokens"), total("completion_tokens")
-    contents = [turn["content"] for turn in turns if isinstance(turn.get("content"), str)]
-    return RoleUsage(
-        calls=len(turns),
-        input=None if prompt is None else int(prompt),
-        output=None if answer is None else int(answer),
-        cost=total("cost"),
-        seconds=None if milliseconds is None else milliseconds / 1000,
-        words=sum(count_words(content) for content in contents) if contents else None,
-    )
+    return found.rows()
 
 
 class _Collector:
     """Puts rows of judges together into debates and ballots."""
 
-    def __init__(self, *, has_time: bool):
-        self._has_time = has_time
+    def __init__(self, where: str, *, has_time: bool):
+        self._where, self._has_time = where, has_time
         self._unread: dict[str, tuple[int, str]] = {}
         """What could not be read, by kind: how often, and the first case."""
         self._debates: dict[str, dict[str, Any]] = {}
+        self._latest: tuple[Mapping[str, Any] | None, str] = None, ""
+        """The values of a debate that were read last, and its id."""
         self._ballots: dict[tuple[Any, ...], BallotRow] = {}
-        self._seen: dict[tuple[Any, ...], bytes] = {}
-        """The sha256 of each row that was taken."""
+        self._seen: dict[tuple[Any, ...], int] = {}
+        """The hash of each row that was taken."""
+        self._judges: dict[tuple[str, float | None], set[str]] = {}
+        """Debate and round to the judges whose ballots may be votes."""
         self._conflicts: list[str] = []
+        """The first of them."""
+        self._conflict_count = 0
         self._readable = 0
 
     def take(self, row: JudgeRow) -> None:
-        debate_id = _text(row.values.get("debate"))
+        """Raises BadFile if a name is longer, or a debate has more votes, than is allowed."""
+        debate_id = self._debate(row)
         if not debate_id:
-            self._note("Rows without a debate, left out", f"line {row.line}")
+            self._note("Rows without a debate, left out", lambda: f"line {row.line}")
             return
-        debate = self._debate(debate_id, row)
-        judge = _text(row.values.get("judge"))
+        judge = self._name(row.values.get("judge"), row)
         if not judge:
-            self._note("Rows without a judge, which cast no vote", f"line {row.line}")
+            self._note("Rows without a judge, which cast no vote", lambda: f"line {row.line}")
             return
+        rows.check_name("judge", judge, debate_id, self._where)
         number = self._number(row, "round", MAX_COUNT)
         mirrored = _text(row.values.get("mirrored")).casefold() in _TRUE
-        key = (debate_id, judge, number, mirrored, _text(row.values.get("repeat")))
-        content = hashlib.sha256(repr((row.values, row.scores)).encode("utf-8", "surrogatepass")).digest()
+        key = (debate_id, judge, number, mirrored, self._name(row.values.get("repeat"), row))
+        # Texts are hashed once, however many rows share them.
+        content = hash((*row.debate.values(), *row.values.values(), *row.scores.items()))
         if key in self._seen:
             kind = _TWICE if self._seen[key] == content else _DIFFERENT
-            self._note(kind, f"line {row.line}, debate {short_repr(debate_id)}")
+            self._note(kind, lambda: f"line {row.line}, debate {short_repr(debate_id)}")
             return
         self._seen[key] = content
+        if not mirrored:
+            judges = self._judges.setdefault((debate_id, number), set())
+            judges.add(judge)
+            rows.check_votes(len(judges), debate_id, self._where)
         scores = self._scores(row)
         ballot = BallotRow(
             debate=debate_id,
             judge=judge,
-            winner=self._winner(row, debate, scores),
+            winner=self._winner(row, self._debates[debate_id], scores),
             scores=scores,
             round=None if number is None else int(number),
             mirrored=mirrored,
-            label=_text(row.values.get("label")) or None,
+            label=self._name(row.values.get("label"), row) or None,
             score=self._number(row, "score", rows.MAX_NUMBER),
         )
+        rows.check_name("label", ballot.label, debate_id, self._where)
         self._readable += ballot.winner is not None
         self._ballots[key] = ballot
 
-    def _note(self, kind: str, case: str) -> None:
-        """Takes note of something that could not be read."""
-        count, first = self._unread.get(kind, (0, case))
+    def _note(self, kind: str, case: Callable[[], str]) -> None:
+        """Takes note of something that could not be read. Only the first case is put into words."""
+        count, first = self._unread.get(kind) or (0, case())
         self._unread[kind] = (count + 1, first)
 
-    def _debate(self, debate_id: str, row: JudgeRow) -> dict[str, Any]:
-        """The debate's values, of which every row may give those that others lack."""
+    def _name(self, value: Any, row: JudgeRow) -> str:
+        """A text or a number as text; empty for anything else."""
+        if value is NESTED:
+            self._note("Lists and objects in place of a name, taken as missing", lambda: f"line {row.line}")
+        return _text(value)
+
+    def _debate(self, row: JudgeRow) -> str:
+        """The id of a row's debate, empty where it has none. Every row may give values of a debate that others lack."""
+        if row.debate is self._latest[0]:
+            return self._latest[1]
+        debate_id = self._name(row.debate.get("debate"), row)
+        self._latest = row.debate, debate_id
+        if not debate_id:
+            return ""
+        rows.check_id(debate_id, self._where)
         debate = self._debates.setdefault(debate_id, {"usage_by_role": row.usage_by_role})
-        given = tuple(row.values.get(key) for key in _OF_DEBATE)
+        given = tuple(row.debate.get(key) for key in OF_DEBATE)
         if debate.get("given") == given:
-            return debate
+            return debate_id
         debate["given"] = given
-        for key in _OF_DEBATE:
-            text = _text(row.values.get(key))
+        for key in OF_DEBATE:
+            text = self._name(row.debate.get(key), row)
             text = self._time(text, row) if key == "created" and text else text
-            if not text or (key in ("pro", "con") and text.casefold() in _MISSING):
+            if not text or (key in ("pro", "con") and _is_missing(text)):
                 continue
+            if what := _LIMITED.get(key):
+                rows.check_name(what, text, debate_id, self._where)
             if key in ("pro", "con") and debate.get(key, text) != text:
-                problem = f"debate {short_repr(debate_id)} has two models for {key}: {short_repr(debate[key])} and "
-                self._conflicts.append(f"{problem}{short_repr(text)} (line {row.line}).")
+                self._conflict(debate_id, key, debate[key], text, row.line)
             debate[key] = min(debate.get(key, text), text) if key == "created" else debate.get(key, text)
-        return debate
+        return debate_id
+
+    def _conflict(self, debate_id: str, key: str, known: str, text: str, line: int) -> None:
+        self._conflict_count += 1
+        if len(self._conflicts) < 3:
+            problem = f"debate {short_repr(debate_id)} has two models for {key}: {short_repr(known)} and "
+            self._conflicts.append(f"{problem}{short_repr(text)} (line {line}).")
 
     def _time(self, text: str, row: JudgeRow) -> str:
         """A time in one form; empty, with a problem, where it can't be read. One without a zone is UTC."""
@@ -373,7 +236,7 @@ class _Collector:
                 moment = datetime.fromisoformat(text)
                 moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
         except (ValueError, OverflowError):
-            self._note("Times that can't be read, taken as unknown", f"{short_repr(text)}, line {row.line}")
+            self._note("Times that can't be read, taken as unknown", lambda: f"{short_repr(text)}, line {row.line}")
             return ""
         return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
@@ -383,9 +246,9 @@ class _Collector:
         number = _finite(value)
         if number is not None and abs(number) > most:
             number = None
-        if number is None and _text(value).casefold() not in _MISSING:
+        if number is None and not _is_missing(value):
             key_in_map = ColumnMap.model_fields[key].alias or key
-            self._note(f"`{key_in_map}` that is no number", f"{short_repr(_text(value))}, line {row.line}")
+            self._note(f"`{key_in_map}` that is no number", lambda: _case(value, row.line))
         return number
 
     def _scores(self, row: JudgeRow) -> dict[str, tuple[float, float]]:
@@ -396,49 +259,50 @@ class _Collector:
             if pro is not None and con is not None:
                 found[name] = (pro, con)
                 continue
-            given = [value for value in pair if _finite(value) is None]
-            empty = all(_text(value).casefold() in _MISSING for value in given)
-            kind = "Scores that are missing" if empty else "Scores that are no numbers"
-            value = "" if empty else f"{short_repr(_text(given[0]))}, "
-            self._note(f"{kind}, whose dimension is left out of their ballot", f"{value}line {row.line}")
+            if (pro is not None or _is_missing(pair[0])) and (con is not None or _is_missing(pair[1])):
+                self._note("Scores that are missing" + _LEFT_OUT, lambda: f"line {row.line}")
+            else:
+                self._note(
+                    "Scores that are no numbers" + _LEFT_OUT,
+                    partial(_case, pair[0] if pro is None else pair[1], row.line),
+                )
         return found
 
     def _winner(
         self, row: JudgeRow, debate: Mapping[str, Any], scores: dict[str, tuple[float, float]]
     ) -> Winner | None:
-        text = _text(row.values.get("winner"))
+        value = row.values.get("winner")
+        text = _text(value)
         pro, con = debate.get("pro"), debate.get("con")
         if text and pro != con and text in (pro, con):
             return "pro" if text == pro else "con"
         if found := _WINNERS.get(text.casefold()):
             return found
-        if text.casefold() not in _MISSING:
-            self._note(
-                "Winners that are neither pro, con, tie nor a side's model, taken as missing",
-                f"{short_repr(text)}, line {row.line}",
-            )
+        if not _is_missing(value):
+            kind = "Winners that are neither pro, con, tie nor a side's model, taken as missing"
+            self._note(kind, lambda: _case(value, row.line))
             return None
         by_scores = rows.winner_by_scores(scores.values())
         if by_scores is None:
-            self._note("Missing votes", f"line {row.line}")
+            self._note("Missing votes", lambda: f"line {row.line}")
         return by_scores
 
-    def rows(self, where: str) -> Rows:
+    def rows(self) -> Rows:
         """All of it. Raises BadFile if a debate contradicts itself, or no winner at all could be read."""
         notes = [f"{kind}: {count:,} (the first: {first})." for kind, (count, first) in self._unread.items()]
         if self._conflicts:
-            more = [f"There are {len(self._conflicts):,} such rows."] if len(self._conflicts) > 3 else []
-            problems = [f"{where}: {problem}" for problem in self._conflicts[:3]] + more
+            more = [f"There are {self._conflict_count:,} such rows."] if self._conflict_count > 3 else []
+            problems = [f"{self._where}: {problem}" for problem in self._conflicts] + more
             raise BadFile(problems, hint="map a column to `debate` that names each debate once")
         if not self._readable:
-            raise BadFile([f"{where}: no row has a winner that can be read.", *notes])
+            raise BadFile([f"{self._where}: no row has a winner that can be read.", *notes])
         ballots = rows.mark_flipped(_finals(self._ballots))
         votes: dict[str, list[Winner | None]] = {debate_id: [] for debate_id in self._debates}
         for ballot in ballots:
             if ballot.is_vote:
                 votes[ballot.debate].append(ballot.winner)
         debates = [self._row(debate_id, rows.panel_winner(votes[debate_id])) for debate_id in self._debates]
-        rows.check_sizes(debates, ballots, where)
+        rows.check_sizes(debates, ballots, self._where)
         if not self._has_time:
             notes.append("No column for time is mapped: Elo takes debates in the order of their ids.")
         elif any(not debate.created for debate in debates):
@@ -472,10 +336,10 @@ def _finals(ballots: Mapping[tuple[Any, ...], BallotRow]) -> list[BallotRow]:
 
 
 def _text(value: Any) -> str:
-    """A value as text, in one Unicode form, so that a name written in two ways is one name."""
+    """A value as text, in one Unicode form, so that a name written in two ways is one name; empty for what is none."""
     if isinstance(value, str):
         return _clean(value)
-    return "" if value is None else str(value)
+    return "" if value is None or value is NESTED else str(value)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -483,12 +347,28 @@ def _clean(text: str) -> str:
     return normalized(text.strip(), "NFC")
 
 
+def _is_missing(value: Any) -> bool:
+    """Whether nothing stands there, or a word that says so."""
+    if not isinstance(value, str):
+        return value is None
+    text = _clean(value)
+    return len(text) <= _MAX_MISSING_LENGTH and text.casefold() in _MISSING
+
+
+def _shown(value: Any) -> str:
+    return "a list or an object" if value is NESTED else short_repr(_text(value))
+
+
+def _case(value: Any, line: int) -> str:
+    return f"{_shown(value)}, line {line}"
+
+
 def _finite(value: Any) -> float | None:
-    """A number; None for anything else, NaN and numbers whose sums no float holds among them."""
-    if isinstance(value, bool) or value is None:
-        return None
-    try:
+    """A number; None for anything else, and numbers whose sums no float holds among them."""
+    if isinstance(value, str):
+        number = plain_number(value)
+    elif isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= rows.MAX_NUMBER:
         number = float(value)
-    except (ValueError, TypeError, OverflowError):
+    else:
         return None
-    return number if abs(number) <= rows.MAX_NUMBER else None
+    return number if number is not None and abs(number) <= rows.MAX_NUMBER else None

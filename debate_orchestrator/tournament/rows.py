@@ -17,6 +17,7 @@ from pydantic import ConfigDict, Field, ValidationError
 
 from debate_orchestrator.core.settings import MAX_COUNT, MAX_TOPIC_LENGTH
 from debate_orchestrator.core.values import FrozenModel
+from debate_orchestrator.util.data import MAX_FILE_SIZE
 from debate_orchestrator.util.errors import BadFile, short_repr
 from debate_orchestrator.util.garbage import collection_paused
 
@@ -186,29 +187,46 @@ class Rows:
 
 
 def check_sizes(debates: Iterable[DebateRow], ballots: Iterable[BallotRow], where: str) -> None:
-    """BadFile if a name is longer, a debate has more votes, or a ballot more or longer dimensions, than are allowed, or
-    a ballot stands twice."""
+    """BadFile if an id or a name is longer, a debate has more votes, or a ballot more or longer dimensions, than are
+    allowed, or a ballot stands twice."""
     for row in debates:
+        check_id(row.id, where)
         for what, name in (("model", row.pro), ("model", row.con), ("topic", row.topic), ("category", row.category)):
-            _check_name(what, name, row.id, where)
+            check_name(what, name, row.id, where)
     votes: Counter[str] = Counter()
     seen: set[tuple[object, ...]] = set()
     for ballot in ballots:
-        debate = short_repr(ballot.debate)
-        _check_name("judge", ballot.judge, ballot.debate, where)
+        check_name("judge", ballot.judge, ballot.debate, where)
+        check_name("label", ballot.label, ballot.debate, where)
         votes[ballot.debate] += ballot.is_vote
-        if votes[ballot.debate] > MAX_VOTES:
-            raise BadFile(f"{where}: the debate {debate} has more than the {MAX_VOTES} votes that are allowed.")
+        check_votes(votes[ballot.debate], ballot.debate, where)
         if len(ballot.scores) > MAX_DIMENSIONS or max(map(len, ballot.scores), default=0) > MAX_DIMENSION_LENGTH:
             allowed = f"{MAX_DIMENSIONS} dimensions with names of {MAX_DIMENSION_LENGTH} characters are allowed"
-            raise BadFile(f"{where}: a ballot on the debate {debate} has more scores; at most {allowed}.")
+            found = f"a ballot on the debate {short_repr(ballot.debate)} has more scores"
+            raise BadFile(f"{where}: {found}; at most {allowed}.")
         key = (ballot.debate, ballot.judge, ballot.round, ballot.final, ballot.mirrored, ballot.repeat)
         if key in seen:
-            raise BadFile(f"{where}: a ballot on the debate {debate} appears twice.", hint="import the data again")
+            problem = f"{where}: a ballot on the debate {short_repr(ballot.debate)} appears twice."
+            raise BadFile(problem, hint="import the data again")
         seen.add(key)
 
 
-def _check_name(what: str, name: str | None, debate_id: str, where: str) -> None:
+def check_votes(votes: int, debate_id: str, where: str) -> None:
+    """BadFile if a debate has more votes than are allowed."""
+    if votes > MAX_VOTES:
+        problem = f"{where}: the debate {short_repr(debate_id)} has more than the {MAX_VOTES} votes that are allowed."
+        raise BadFile(problem)
+
+
+def check_id(debate_id: str, where: str) -> None:
+    """BadFile if the id of a debate, which each of its ballots names, is longer than is allowed."""
+    if len(debate_id) > MAX_NAME_LENGTH:
+        found = f"{len(debate_id):,} characters, and at most {MAX_NAME_LENGTH:,} characters are allowed"
+        raise BadFile(f"{where}: the id of the debate {short_repr(debate_id)} has {found}.")
+
+
+def check_name(what: str, name: str | None, debate_id: str, where: str) -> None:
+    """BadFile if the name of a debate's model, judge, topic or category, or a label, is longer than is allowed."""
     if name is not None and len(name) > MAX_NAME_LENGTH:
         found = (
             f"a {what} whose name has {len(name):,} characters, and at most {MAX_NAME_LENGTH:,} characters are allowed"
@@ -288,9 +306,17 @@ def mark_flipped(ballots: Sequence[BallotRow]) -> list[BallotRow]:
     return [row.model_copy(update={"counted": False}) if row.mirrored_with in flipped else row for row in ballots]
 
 
-def dump(rows: Rows) -> str:
-    """The rows as JSON lines, which `load` reads back."""
-    return "".join(f"{row.model_dump_json()}\n" for row in [*rows.debates, *rows.ballots])
+def dump(rows: Rows, where: str = ROWS) -> str:
+    """The rows as JSON lines, which `load` reads back. BadFile if they would be more than a file may hold: a row of a
+    few characters becomes one of some hundred."""
+    lines, size = list[str](), 0
+    for row in [*rows.debates, *rows.ballots]:
+        lines.append(f"{row.model_dump_json()}\n")
+        size += len(lines[-1].encode())
+        if size > MAX_FILE_SIZE:
+            problem = f"{where}: its rows take more than the {MAX_FILE_SIZE:,} bytes that a file may have."
+            raise BadFile(problem, hint="import the data in several parts")
+    return "".join(lines)
 
 
 @collection_paused()

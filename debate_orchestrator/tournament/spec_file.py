@@ -31,7 +31,16 @@ from debate_orchestrator.tournament.spec import (
 )
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.data import name_of, read_text, strict_json
-from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, first_few, short_repr, suggest, with_hint
+from debate_orchestrator.util.errors import (
+    BadFile,
+    BadSettings,
+    DebateError,
+    first_few,
+    listed,
+    short_repr,
+    suggest,
+    with_hint,
+)
 
 ROUND_ROBIN = "round robin"
 DEFAULT_FORMAT = "panel"
@@ -241,4 +250,4 @@ def _twice(where: str, topics: Sequence[Topic]) -> Iterator[str]:
         motions.setdefault(sanitize.normalized(topic.motion).casefold().rstrip(" ."), []).append(topic.id)
     for same in motions.values():
         if len(set(same)) > 1:
-            yield f"{where}: the topics {', '.join(same)} have the same motion."
+            yield f"{where}: the topics {listed(same)} have the same motion."

@@ -86,7 +86,8 @@ def _add_ratings(database: sqlite3.Connection, ratings: Ratings) -> None:
 
 
 _SCHEMA = """
-CREATE TABLE debates (place INTEGER PRIMARY KEY, debate UNIQUE, created, topic, category, pro, con, first, winner,
+-- A debate goes by its place in the order of time: its id may be long, and many rows name it.
+CREATE TABLE debates (debate INTEGER PRIMARY KEY, id UNIQUE, created, topic, category, pro, con, first, winner,
     complete);
 CREATE TABLE ballots (debate, judge, winner, lead, score, label, round, final, mirrored, repeat, is_vote);
 CREATE TABLE points (debate, dimension, pro, con);  -- of votes
@@ -130,21 +131,26 @@ def _database(rows: Rows) -> sqlite3.Connection:
     database = sqlite3.connect(":memory:")
     database.executescript(_SCHEMA)
     database.executemany(
-        "INSERT INTO debates VALUES (:place, :id, :created, :topic, :category, :pro, :con, :first, :winner, :complete)",
-        ({**vars(row), "place": n} for n, row in enumerate(rows.debates)),
+        """INSERT INTO debates VALUES (:debate, :id, :created, :topic, :category, :pro, :con, :first, :winner,
+        :complete)""",
+        ({**vars(row), "debate": n} for n, row in enumerate(rows.debates)),
     )
+    place = {row.id: n for n, row in enumerate(rows.debates)}
     database.executemany(
         """INSERT INTO ballots VALUES (:debate, :judge, :winner, :lead, :score, :label, :round, :final, :mirrored,
         :repeat, :is_vote)""",
-        ({**vars(row), "lead": row.lead, "is_vote": row.is_vote} for row in rows.ballots),
+        ({**vars(row), "debate": place[row.debate], "lead": row.lead, "is_vote": row.is_vote} for row in rows.ballots),
     )
     points = (
-        (row.debate, name, pro, con) for row in rows.ballots if row.is_vote for name, (pro, con) in row.scores.items()
+        (place[row.debate], name, pro, con)
+        for row in rows.ballots
+        if row.is_vote
+        for name, (pro, con) in row.scores.items()
     )
     database.executemany("INSERT INTO points VALUES (?, ?, ?, ?)", points)
     database.executescript(_PANEL_POINTS)
     usage = (
-        (row.id, role, *(value for _, value in done))
+        (place[row.id], role, *(value for _, value in done))
         for row in rows.debates
         for role, done in row.usage_by_role.items()
     )

@@ -1,4 +1,4 @@
-"""Numbers and counts as they are shown, the interval of a rate, and the numbers of a version."""
+"""Numbers read from texts, numbers and counts as they are shown, the interval of a rate, the numbers of a version."""
 
 from __future__ import annotations
 
@@ -6,8 +6,25 @@ import math
 import re
 from fractions import Fraction
 
+_MAX_DIGITS = 400
+"""Characters of a number that is read from a text."""
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 _NORMAL_95 = 1.9599639845400536
 """Standard deviations of a normal distribution that hold 95 % of it, to either side."""
+
+
+def plain_number(text: str) -> float | None:
+    """The number that a text writes in the digits 0 to 9, blanks around it allowed; None for any other text, such as
+    `nan`, `1_0` or one too large for a float."""
+    text = text.strip() if len(text) <= _MAX_DIGITS else ""
+    number = float(text) if _NUMBER.fullmatch(text) else math.inf
+    return number if math.isfinite(number) else None
+
+
+def plain_integer(text: str) -> int | None:
+    """The integer that a text writes in the digits 0 to 9, blanks around it allowed; None for any other text."""
+    text = text.strip() if len(text) <= _MAX_DIGITS else ""
+    return int(text) if re.fullmatch(r"[+-]?\d+", text, re.ASCII) else None
 
 
 def decimals(value: Fraction) -> str:
