@@ -5,6 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from debate_orchestrator.util.errors import short_repr
+from debate_orchestrator.util.numbers import plain_integer, plain_number
+
 if TYPE_CHECKING:
     from debate_orchestrator.providers.provider import Permissions
 
@@ -31,12 +34,18 @@ def add_schemas(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--schemas", action="store_true", help="print the schemas of replies; briefs hold them too")
 
 
+def whole(text: str) -> int:
+    """The value of a flag that takes a whole number."""
+    number = plain_integer(text)
+    if number is None:
+        raise argparse.ArgumentTypeError(f"{short_repr(text)} is not a whole number, such as 3.")
+    return number
+
+
 def _seconds(text: str) -> float:
-    try:
-        if 0 <= (seconds := float(text)) <= 86_400:
-            return seconds
-    except ValueError:
-        pass
+    seconds = plain_number(text)
+    if seconds is not None and 0 <= seconds <= 86_400:
+        return seconds
     raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds. Try: --wait at the end, or --wait=60.")
 
 

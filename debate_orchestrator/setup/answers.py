@@ -33,6 +33,7 @@ from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.errors import BadSettings, first_few, short_repr, suggest, with_hint
 from debate_orchestrator.util.messages import and_joined
 from debate_orchestrator.util.model_spec import FETCH, HOST, HUMAN, is_rehearsal, is_stand_in, specs_of
+from debate_orchestrator.util.numbers import plain_number
 
 KEYS = (*Settings.model_fields, "setup")
 """What may stand in an answers file; `setup` is the conversation that `debate ask` keeps there."""
@@ -388,10 +389,8 @@ def number(text: str, types: Container[Any] = (float,)) -> float | str:
     """The number that a text gives, of the first of `types` that fits; the text itself if it gives none."""
     if int in types and text.isascii() and text.isdigit() and len(text) < 10:
         return int(text)
-    try:
-        return float(text) if float in types else text
-    except ValueError:
-        return text
+    found = plain_number(text) if float in types else None
+    return text if found is None else found
 
 
 def setting_of(name: str, text: str, format: Format) -> Any:

@@ -6,7 +6,6 @@ import argparse
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from debate_orchestrator.cli import consent, flags
@@ -17,6 +16,7 @@ from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import read_mapping
 from debate_orchestrator.util.errors import BadSettings
+from debate_orchestrator.util.numbers import plain_number
 
 if TYPE_CHECKING:
     from debate_orchestrator.tournament.folder import Tournament
@@ -40,7 +40,7 @@ def add_spec(parser: argparse.ArgumentParser) -> None:
     """The file of a spec, and the flags that override it."""
     parser.add_argument("spec", metavar="SPEC", help="a YAML or JSON file; `debate tournament new` writes one")
     for name, (metavar, about) in _FLAGS.items():
-        kind = int if name in _NUMBERS else str
+        kind = flags.whole if name in _NUMBERS else str
         parser.add_argument(f"--{name}", metavar=metavar, type=kind, help=about)
     parser.add_argument("--max-cost", metavar="USD", help="what all debates may cost together, or none")
     parser.add_argument("--rehearse", action="store_true", help="use stand-ins that call no model")
@@ -174,9 +174,9 @@ def lease(text: str) -> float:
     """The value of --lease, in seconds."""
     from debate_orchestrator.tournament.cluster.database import MAX_LEASE_LENGTH, SHORTEST_LEASE
 
-    with suppress(ValueError):
-        if SHORTEST_LEASE <= (seconds := float(text)) <= MAX_LEASE_LENGTH:
-            return seconds
+    seconds = plain_number(text)
+    if seconds is not None and SHORTEST_LEASE <= seconds <= MAX_LEASE_LENGTH:
+        return seconds
     allowed = f"{SHORTEST_LEASE:,.0f} to {MAX_LEASE_LENGTH:,.0f}"
     raise BadSettings(f"--lease must be a number of seconds from {allowed}, and not {text!r}.")
 
