@@ -176,6 +176,7 @@ FORWARDED = b"x-forwarded-for"
         ("1.2.3.4:5678", "1.2.3.4"),
         ("::ffff:1.2.3.4", "1.2.3.4"),
         ("[::ffff:1.2.3.4]:99", "1.2.3.4"),
+        ("64:ff9b::1.2.3.4", "1.2.3.4"),
         ("[2001:db8::1]:99", "2001:db8::/64"),
         ("[2001:db8::1]", "2001:db8::/64"),
         ("2001:db8::1", "2001:db8::/64"),
@@ -300,7 +301,7 @@ def test_connections_that_say_nothing_are_closed(here: Path) -> None:
         process.wait(PATIENCE)
 
 
-DAY, NEXT = "2030-01-01", "2030-01-02"
+DAY, NEXT, AHEAD = "2030-01-01", "2030-01-02", "2031-01-01"
 
 
 class Caps(NamedTuple):
@@ -364,6 +365,22 @@ def test_a_day_that_has_begun_does_not_begin_anew(counts: VisitorCounts) -> None
         assert await counts.admit("1", NEXT, {"visitor:x": 1}, 0.0, Caps()) is None
         await counts.admit("2", DAY, {"visitor:y": 1}, 0.0, Caps())
         assert await counts.admit("3", NEXT, {"visitor:x": 1}, 0.0, Caps()) == "visitor:x"
+
+    asyncio.run(run())
+
+
+def test_a_clock_that_jumped_ahead_stops_no_visitor_later(counts: VisitorCounts) -> None:
+    """Once it is right again, each day has its own key and counts."""
+
+    async def run() -> None:
+        await counts.day_key(AHEAD)
+        assert await counts.admit("ahead", AHEAD, {"visitor:x": 1}, 0.0, Caps()) is None
+        keys = set()
+        for day in (DAY, NEXT):
+            keys.add(await counts.day_key(day))
+            assert await counts.admit(f"first {day}", day, {"visitor:x": 1}, 0.0, Caps()) is None
+            assert await counts.admit(f"second {day}", day, {"visitor:x": 1}, 0.0, Caps()) == "visitor:x"
+        assert len(keys) == 2
 
     asyncio.run(run())
 

@@ -203,3 +203,59 @@ def test_dollars_of_a_debate_that_was_never_opened_are_given_back(
         assert await counts.admit("fourth", DAY, {}, 0.1, caps) == "max_cost_per_day"
 
     asyncio.run(run())
+
+
+def test_a_new_database_learns_what_was_spent_before(database: str) -> None:  # noqa: F811
+    """Also where its tables were dropped. What a process has said itself is not replaced."""
+    spent = {"earlier": (DAY, 0.6), "free": (DAY, 0.0)}
+    counts, caps = PostgresCounts(database, lambda _: spent), Caps(max_cost=1.0)
+
+    async def run() -> None:
+        assert await counts.admit("1", DAY, {}, 0.6, caps) == "max_cost"
+        await counts.charge("earlier", DAY, 0.1)
+        again = PostgresCounts(database, lambda _: spent)
+        assert await again.admit("2", DAY, {}, 0.9, caps) is None
+        with psycopg.Connection.connect(database) as connection:
+            connection.execute("DROP TABLE debate_public_costs")
+        spent["2"] = DAY, 0.3
+        with pytest.raises(LimitsUnavailable, match="its tables are gone"):
+            await again.admit("3", DAY, {}, 0.2, caps)
+        assert await again.admit("4", DAY, {}, 0.2, caps) == "max_cost"
+        assert await again.admit("5", DAY, {}, 0.1, caps) is None
+
+    asyncio.run(run())
+
+
+def test_a_debate_that_was_opened_keeps_its_dollars_though_no_process_could_say_so(
+    database: str,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The database may be away from the admission on for longer than dollars are reserved."""
+    monkeypatch.setattr(limits_module, "OPENING_SECONDS", 0.0)
+    opened: dict[str, tuple[str, float]] = {}
+    counts, caps = PostgresCounts(database, lambda _: opened), Caps(max_cost=1.0)
+
+    async def run() -> None:
+        assert await counts.admit("opened", DAY, {}, 0.9, caps) is None
+        opened["opened"] = DAY, 0.8
+        for other in (counts, PostgresCounts(database)):
+            assert await other.admit("2", DAY, {}, 0.3, caps) == "max_cost"
+        assert await counts.admit("3", DAY, {}, 0.2, caps) is None
+        assert await counts.admit("never opened is given back", DAY, {}, 0.2, caps) is None
+
+    asyncio.run(run())
+
+
+def test_the_day_is_that_of_the_database(database: str, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    """Servers whose clocks differ agree on it. It is not asked for with each start."""
+    monkeypatch.setattr(limits_module, "today", lambda: "2001-01-01")
+    counts = PostgresCounts(database)
+    with psycopg.Connection.connect(database) as connection:
+        select = "SELECT (now() AT TIME ZONE 'UTC')::date::text"
+        (before,) = connection.execute(select).fetchone()
+        day = asyncio.run(counts.today())
+        connection.rollback()
+        (after,) = connection.execute(select).fetchone()
+    assert before <= day <= after
+    monkeypatch.setattr(counts, "_locked", lambda _: pytest.fail("the database was asked again"))
+    assert asyncio.run(counts.today()) == day

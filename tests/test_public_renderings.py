@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import io
 import threading
 
@@ -167,3 +168,28 @@ def test_letters_read_from_the_right_stand_at_the_right() -> None:
         picture = Image.open(io.BytesIO(card.draw(topic, [], "", "")))
         boxes = picture.crop((0, 40, 1200, 200)).point(lambda value: 255 if value < 128 else 0).convert("L").getbbox()
         assert boxes is not None and column[0] <= boxes[0] and boxes[2] <= column[1], (topic, boxes)
+
+
+def test_a_failure_that_no_request_waits_for_is_not_reported() -> None:
+    """A visitor left while the page was made, which then failed."""
+    gate, begun, told = threading.Event(), threading.Event(), list[str]()
+
+    def failing() -> str:
+        begun.set()
+        assert gate.wait(60)
+        raise ValueError("no page")
+
+    async def run() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context["message"]))
+        renderings = Renderings()
+        asked = asyncio.ensure_future(renderings.get("a", failing, "x"))
+        await asyncio.to_thread(begun.wait)
+        asked.cancel()
+        await asyncio.wait([asked])
+        gate.set()
+        await renderings.ended()
+        renderings.close()
+
+    asyncio.run(run())
+    gc.collect()
+    assert told == []

@@ -15,6 +15,7 @@ import debates
 import journals
 import pytest
 from messages_server import Server
+from starlette.requests import Request
 from web_visitor import Visitor, plain, visiting
 
 from debate_orchestrator import fold, read_journal, render
@@ -23,6 +24,7 @@ from debate_orchestrator.engine.estimate import estimate
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.web import dashboard, folder
+from debate_orchestrator.web.pages import address_of
 
 SETUP = {"topic": "Should we move to gRPC?", "rounds": "1"}
 NAME = "should-we-move-to-grpc.rehearsed"
@@ -388,3 +390,9 @@ def test_a_long_topic_leaves_room_for_the_rest_of_a_list(visitor: Visitor) -> No
         text = visitor.text(page)
         assert "Is it so Is it so" in text and "…" in text and len(text) < 2_000, page
     assert "Is it so " * 4_999 in visitor.text("/debates/long")
+
+
+def test_names_with_control_characters_have_addresses() -> None:
+    """The links of a page lead to its debate, though the page shows no such characters."""
+    scope = {"type": "http", "method": "GET", "path": "/seat/a\x7f\u202eb%?/a/0", "query_string": b"", "headers": []}
+    assert address_of(Request(scope)) == "/seat/a%7F%E2%80%AEb%25%3F/a/0"

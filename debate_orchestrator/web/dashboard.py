@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, TypeVar
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -102,7 +102,7 @@ class Dashboard:
 
     async def compare(self, request: Request) -> Response:
         """Some debates side by side."""
-        names = request.query_params.getlist("debate")
+        names = [unquote(name) for name in request.query_params.getlist("debate")]  # as it stands in addresses
         if len(names) < 2:
             raise BadSettings("A comparison needs two debates at least.", hint="tick two of them in the list")
         if len(names) > _MAX_COMPARED:

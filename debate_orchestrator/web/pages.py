@@ -107,6 +107,12 @@ def html_response(template: str, code: int = 200, **values: Any) -> HTMLResponse
     return HTMLResponse(render(template, **values), code)
 
 
+def address_of(request: Request) -> str:
+    """The path that a request asks for, as it stands in links: with the true name of the debate, of which a page shows
+    no control characters."""
+    return quote(request.scope["path"])
+
+
 def of_dashboard(request: Request) -> dict[str, Any]:
     """What every page of the dashboard holds: the address of all of them, and its `server_proof`. Empty texts for
     other pages."""

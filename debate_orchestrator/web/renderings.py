@@ -49,6 +49,12 @@ class _Request:
     begun: bool = False
 
 
+def _look_at(result: asyncio.Future[Any]) -> None:
+    """Takes note of a failure: no request may be left that asks for it, and asyncio would report it as unseen."""
+    if not result.cancelled():
+        result.exception()
+
+
 class _Threads:
     """Threads, and how many of them are free: what has to wait for one waits outside the pool, where it can be given
     up."""
@@ -102,7 +108,9 @@ class Renderings:
             hint = "the same again in some seconds"
             raise HTTPException(429, with_hint("Too many requests of yours wait at once.", hint))
         if key not in self._requests:
-            self._requests[key] = _Request(work, asyncio.get_running_loop().create_future())
+            pending = asyncio.get_running_loop().create_future()
+            pending.add_done_callback(_look_at)
+            self._requests[key] = _Request(work, pending)
         request = self._requests[key]
         if not request.begun:
             attempt = asyncio.ensure_future(self._do(key, request, visitor))

@@ -27,7 +27,7 @@ from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.web import blocks, folder, form_fields
 from debate_orchestrator.web.guard import LinkedDebate, Tokens, same
-from debate_orchestrator.web.pages import go_to, render
+from debate_orchestrator.web.pages import address_of, go_to, render
 from debate_orchestrator.web.renderings import Renderings
 from debate_orchestrator.web.sent_form import form
 
@@ -78,7 +78,7 @@ class Reviews:
             take = self._begin if sent.get("action") == "begin" else self._file
             return await self._renderings.run(lambda: take(request, self._reviewed(path), sent), token)
         name = await self._renderings.run(lambda: self._reviewer(request, self._reviewed(path)), token)
-        key = ("review", folder.version(path), request.url.path, name)
+        key = ("review", folder.version(path), address_of(request), name)
         page = await self._renderings.get(key, lambda: self._shown(request, self._reviewed(path), name), token)
         return HTMLResponse(page)
 
@@ -96,7 +96,7 @@ class Reviews:
         return name if name and same(own, key) else ""
 
     def _own_address(self, request: Request, reviewed: ReviewedDebate, name: str) -> str:
-        return f"{request.url.path}?{own_query(self._tokens, _linked(request, reviewed), name)}"
+        return f"{address_of(request)}?{own_query(self._tokens, _linked(request, reviewed), name)}"
 
     def _filed(self, reviewed: ReviewedDebate, name: str) -> bool:
         return reviews.is_filed(reviewed.folder, name, reviewed.form, reviewed.entries)
@@ -177,7 +177,7 @@ class Reviews:
         )
 
     def _page(self, request: Request, reviewed: ReviewedDebate, step: str, **values: Any) -> str:
-        debate, here = reviewed.form.debate, request.url.path
+        debate, here = reviewed.form.debate, address_of(request)
         format, settings = debate.format, debate.opened.settings
         name = values.get("name", "")
         return render(

@@ -28,7 +28,7 @@ from debate_orchestrator.web.cache import Key
 from debate_orchestrator.web.form_fields import ReplyField
 from debate_orchestrator.web.guard import Tokens
 from debate_orchestrator.web.live import AGAIN, EventStream, message
-from debate_orchestrator.web.pages import go_to, render
+from debate_orchestrator.web.pages import address_of, go_to, render
 from debate_orchestrator.web.renderings import Renderings
 from debate_orchestrator.web.runs import NOT_WAITING, AwaitedTurn, BrowserPeople, Run, Runs
 from debate_orchestrator.web.sent_form import form
@@ -82,7 +82,7 @@ class Seats:
         token = request.path_params["token"]
         if request.method != "POST":
             version: Key = run.version if run and run.current else folder.version(path)
-            key = ("seat", request.url.path, version, run is not None, awaited and awaited.turn.id)
+            key = ("seat", address_of(request), version, run is not None, awaited and awaited.turn.id)
             page = await self._renderings.get(key, lambda: self._rendered(visit, {}, [], (), ""), token)
             return HTMLResponse(page)
         sent = await form(request, token, partial(self._renderings.run, visitor=token), _FIELDS)
@@ -93,7 +93,7 @@ class Seats:
         async with self._locks.setdefault(token, asyncio.Lock()):
             if awaited is None or run is None or sent.get("turn") != awaited.turn.id or awaited.reply.done():
                 if self._handed_in.get(token) == _reply_digest(sent):
-                    return go_to(request.url.path)
+                    return go_to(address_of(request))
                 return await self._page(visit, {}, [NOT_WAITING], late=_written(sent))
             return await self._take(visit, run.person_input, awaited, sent)
 
@@ -121,7 +121,7 @@ class Seats:
             self._handed_in[token] = _reply_digest(sent)
         except BadReply as error:
             return await self._page(visit, sent, error.problems)
-        return go_to(visit.request.url.path)
+        return go_to(address_of(visit.request))
 
     async def _page(
         self, visit: Visit, sent: Mapping[str, str], problems: list[str], remarks: Sequence[str] = (), late: str = ""
@@ -150,7 +150,7 @@ class Seats:
         return render(
             "seat.html.j2",
             form_token=request.path_params["token"],
-            here=request.url.path,
+            here=address_of(request),
             server_proof=self._tokens.server_proof(request.path_params["token"]),
             setup=debate.opened.settings,
             name=format.name_of(seat),

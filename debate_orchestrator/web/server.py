@@ -204,8 +204,9 @@ def serve_public(
 ) -> None:
     """Serves a public site as `serve` does the dashboard. Raises BadSettings too where the moderation, or the database
     of the limits, can't be used."""
-    visitor_counts = PostgresCounts(rules.limits_database) if rules.limits_database else MemoryCounts(spent_before())
-    site = Site(rules, visitor_counts, tell_line)
+    database = rules.limits_database
+    counts = PostgresCounts(database, spent_before) if database else MemoryCounts(spent_before())
+    site = Site(rules, counts, tell_line)
     with _listening(LOOPBACK, port) as listening:
         port = listening[0].getsockname()[1]
         app = views.create_app(site, _hosts(port, more_hosts))

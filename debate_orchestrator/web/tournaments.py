@@ -284,7 +284,7 @@ class Tournaments:
         """The leaderboard and the debates that the filters choose."""
         folder = _folder(request)
         filters = Filters(**{name: request.query_params.get(name, "")[:1_000] for name in Filters._fields})
-        here = {"here": request.url.path, "name": folder}
+        here = {"here": pages.address_of(request), "name": folder}
         return await self._page(request, "tournament.html.j2", lambda: here | _values(folder, filters))
 
     async def debate(self, request: Request) -> Response:

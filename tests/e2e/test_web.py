@@ -305,6 +305,29 @@ def test_a_seat_follows_a_pause(folder: Path, context: Any, page: Any) -> None: 
         assert context.said == []
 
 
+def test_a_browser_that_keeps_nothing_loses_no_speech(folder: Path, context: Any, page: Any) -> None:  # noqa: F811
+    """Where its storage is blocked, and where it is full, the page says so. It tells of a pause and stays, and the
+    speech can be copied from it."""
+    with served(folder) as (address, _):
+        window = context.new_page()
+        fill_in(window, address, people="a")
+        window.get_by_role("button", name="Start the debate").click()
+        link = window.get_by_role("link", name="Researcher A").get_attribute("href")
+        person = page.context.browser.new_context(viewport={"width": PHONE, "height": 844}).new_page()
+        person.add_init_script("Storage.prototype.setItem = () => { throw new DOMException('full'); };")
+        person.goto(address.partition("/dashboard/")[0] + link)
+        speech = person.get_by_label("Your speech")
+        speech.fill("An hour of writing")
+        assert "This browser can't keep what you type" in person.inner_text("[data-kept]")
+        window.get_by_role("button", name="Pause").click()
+        person.get_by_text("The debate has moved on").wait_for()
+        assert speech.input_value() == "An hour of writing"
+        looked_at(person)
+        person.get_by_role("link", name="Load the page anew").click()
+        person.get_by_text("The debate is paused").wait_for()
+        person.context.close()
+
+
 def test_a_server_on_another_port_learns_nothing_that_opens_the_desk(folder: Path, context: Any) -> None:
     """A page of the dashboard leads to a server on another port of this host, as a link in a speech does: nothing that
     the browser sends there, by a link, a frame or a script, opens the dashboard."""

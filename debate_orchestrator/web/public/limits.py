@@ -9,8 +9,9 @@ import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from datetime import UTC, date, datetime, timedelta
 from typing import Any, Protocol, TypeVar
 
 from debate_orchestrator.util.errors import BadSettings, ExternalError
@@ -22,6 +23,13 @@ KEY_BYTES = 32
 DAY_COST, ALL_COST = "max_cost_per_day", "max_cost"
 Most = Mapping[str, int]
 """Counter to the most that it may hold."""
+Costs = Mapping[str, tuple[str, float]]
+"""Debate to the day on which it was opened, and to what it has cost or may still cost in US dollars."""
+
+
+def today() -> str:
+    """The day in UTC, as YYYY-MM-DD."""
+    return datetime.now(UTC).date().isoformat()
 
 
 class LimitsUnavailable(ExternalError):
@@ -46,21 +54,27 @@ class VisitorCounts(Protocol):
         which it was opened. Raises LimitsUnavailable."""
         ...
 
+    async def today(self) -> str:
+        """The day, the same for all processes. Raises LimitsUnavailable."""
+        ...
+
     async def day_key(self, day: str) -> bytes:
-        """The random key of a day, the same for all processes. Keys of earlier days are deleted for good."""
+        """The random key of a day, the same for all processes. Keys of earlier days are deleted for good. Raises
+        LimitsUnavailable."""
         ...
 
 
 class MemoryCounts:
-    """The counts of one process. `spent` is what its debates have cost before: debate to its day and US dollars."""
+    """The counts of one process. `spent` is what its debates have cost before."""
 
-    def __init__(self, spent: Mapping[str, tuple[str, float]] | None = None):
+    def __init__(self, spent: Costs | None = None):
         self._spent = dict(spent or {})
         self._day, self._counts, self._key = "", Counter[str](), b""
 
     def _begin_day(self, day: str) -> None:
-        """Begins a new day; never an old one again, whose counts would begin anew."""
-        if day > self._day:
+        """Begins a new day. The day before never begins anew: a form may have taken it before midnight. Where the
+        clock goes further back, it had jumped ahead."""
+        if self._day not in (day, str(date.fromisoformat(day) + timedelta(1))):
             self._day, self._counts, self._key = day, Counter(), secrets.token_bytes(KEY_BYTES)
 
     async def admit(
@@ -78,6 +92,9 @@ class MemoryCounts:
 
     async def charge(self, debate_id: str, day: str, cost: float) -> None:
         self._spent[debate_id] = self._spent.get(debate_id, (day, cost))[0], cost
+
+    async def today(self) -> str:
+        return today()
 
     async def day_key(self, day: str) -> bytes:
         self._begin_day(day)
@@ -111,6 +128,8 @@ _ALL_SECONDS = 10.0
 """Seconds for all of these together."""
 OPENING_SECONDS = 600.0
 """Seconds for which dollars are reserved for a debate until it is opened."""
+_DAY_SECONDS = 600.0
+"""Seconds after which the database is asked for the day again."""
 _TABLES = """
 CREATE TABLE IF NOT EXISTS debate_public_counts
   (day text, counter text, used integer NOT NULL, PRIMARY KEY (day, counter));
@@ -123,15 +142,22 @@ CREATE TABLE IF NOT EXISTS debate_public_keys
 
 
 class PostgresCounts:
-    """The counts in a database. Its tables are made on first use, and begin with `debate_public_`."""
+    """The counts in a database. Its tables are made on first use, and begin with `debate_public_`.
 
-    def __init__(self, url: str):
+    `spent` returns what the debates of those names have cost, or all of the folder for None; those that were never
+    opened are not in it. Debates that the database does not know are counted with that: it may be newer than they
+    are."""
+
+    def __init__(self, url: str, spent: Callable[[Collection[str] | None], Costs] = lambda _: {}):
         try:
             import psycopg
         except ImportError:
             hint = 'pip install "debate-orchestrator[postgresql]"'
             raise BadSettings("limits_database: a database needs the extra `postgresql`.", hint=hint) from None
-        self._psycopg, self._url = psycopg, url
+        self._psycopg, self._url, self._spent = psycopg, url, spent
+        self._spent_before = spent(None)
+        self._day: tuple[str, float] = ("", 0.0)
+        """The day, and until when it is taken for that, by the monotonic clock."""
         self._keys: tuple[str, bytes] = ("", b"")
         self._connection: Any = None
         """It is kept, since to open one takes longer than to count."""
@@ -169,8 +195,8 @@ class PostgresCounts:
             self._made = True
             return result
         except (self._psycopg.errors.UndefinedTable, self._psycopg.errors.UndefinedColumn):
-            self._made = False
-            problem = "limits_database: its tables are gone. The next start makes them anew, and counts from nothing."
+            self._made, self._spent_before = False, self._spent(None)
+            problem = "limits_database: its tables are gone. The next start makes them anew, and counts debates from 0."
             raise LimitsUnavailable(problem) from None
         except (self._psycopg.Error, OSError) as error:
             raise _unavailable(type(error).__name__) from None
@@ -224,6 +250,26 @@ class PostgresCounts:
         connection.execute(_TABLES)
         if self._keys[0]:  # other processes may know it too
             connection.execute("INSERT INTO debate_public_keys VALUES (%s, %s) ON CONFLICT DO NOTHING", self._keys)
+        self._count_opened(connection, self._spent_before)
+
+    def _count_opened(self, connection: Any, costs: Costs) -> None:
+        """Counts debates that have journals, unless a process has said already what they count for."""
+        known = [(debate, day, dollars) for debate, (day, dollars) in costs.items() if dollars]
+        if known:
+            connection.execute(
+                "INSERT INTO debate_public_costs (debate, day, dollars) SELECT * FROM unnest(%s::text[], %s::text[], "
+                "%s::double precision[]) ON CONFLICT (debate) DO UPDATE SET dollars = excluded.dollars, "
+                "opens_by = NULL WHERE debate_public_costs.opens_by IS NOT NULL",
+                [list(column) for column in zip(*known, strict=True)],
+            )
+
+    def _end_reservations(self, connection: Any) -> None:
+        """Gives back the dollars of debates that were not opened in time. A process that opened one may not have been
+        able to say so, since the database was away."""
+        rows = connection.execute("SELECT debate FROM debate_public_costs WHERE opens_by < now()")
+        if late := [debate for (debate,) in rows]:
+            self._count_opened(connection, self._spent(late))
+            connection.execute("DELETE FROM debate_public_costs WHERE opens_by < now() AND debate = ANY(%s)", (late,))
 
     async def admit(
         self, debate_id: str, day: str, counters: Most, cost: float, caps: SiteRules, below: Mapping[str, int] = {}
@@ -231,7 +277,7 @@ class PostgresCounts:
         def count(connection: Any) -> str | None:
             # The day before is kept: a form that took its day before midnight may be counted after another's of today.
             connection.execute("DELETE FROM debate_public_counts WHERE day::date < %s::date - 1", (day,))
-            connection.execute("DELETE FROM debate_public_costs WHERE opens_by < now()")
+            self._end_reservations(connection)
             rows = connection.execute("SELECT counter, used FROM debate_public_counts WHERE day = %s", (day,))
             sums = "SELECT coalesce(sum(dollars) FILTER (WHERE day = %s), 0), coalesce(sum(dollars), 0)"
             spent = connection.execute(f"{sums} FROM debate_public_costs", (day,)).fetchone()
@@ -264,6 +310,19 @@ class PostgresCounts:
             connection.execute(*((upsert, (debate_id, day, cost)) if cost else (delete, (debate_id,))))
 
         await self._locked(replace)
+
+    async def today(self) -> str:
+        def look(connection: Any) -> tuple[str, float]:
+            now = "SELECT now() AT TIME ZONE 'UTC' AS utc"
+            select = "utc::date::text, extract(epoch FROM utc::date + 1 - utc)::float8"
+            (row,) = connection.execute(f"SELECT {select} FROM ({now}) AS clock")
+            return row[0], row[1]
+
+        asked = time.monotonic()
+        if asked >= self._day[1]:
+            day, left = await self._locked(look)
+            self._day = day, asked + min(left, _DAY_SECONDS)
+        return self._day[0]
 
     async def day_key(self, day: str) -> bytes:
         def key(connection: Any) -> bytes:

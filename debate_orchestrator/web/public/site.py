@@ -10,7 +10,7 @@ import secrets
 import statistics
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -32,7 +32,7 @@ from debate_orchestrator.web.live import Viewers
 from debate_orchestrator.web.log import Seldom
 from debate_orchestrator.web.open_files import bounds, is_out_of_files
 from debate_orchestrator.web.public import visitors
-from debate_orchestrator.web.public.limits import LimitsUnavailable, VisitorCounts
+from debate_orchestrator.web.public.limits import Costs, LimitsUnavailable, VisitorCounts, today
 from debate_orchestrator.web.public.moderation import ModerationFailed, TopicScreener
 from debate_orchestrator.web.public.rules import Offer, SiteRules, risks_of
 from debate_orchestrator.web.public.visitors import MODEL, OFFER, TRIES, VISITOR, FormError, not_started
@@ -144,7 +144,7 @@ class Site:
         return name
 
     async def _day_and_visitor(self, address: str) -> tuple[str, str]:
-        day = visitors.today()
+        day = await self.visitor_counts.today()
         return day, visitors.pseudonym(await self.visitor_counts.day_key(day), address)
 
     async def _moderate(self, name: str, day: str, visitor: str, offer: Offer, answers: dict[str, Any]) -> None:
@@ -252,7 +252,7 @@ class Site:
         """Gives back what was reserved for a complete debate and not spent."""
         if run.current is not None and run.current.state.complete:
             name = _public_name(run.path.removesuffix(JOURNAL))
-            self._charge(name, visitors.today(), charged(run.current.state))
+            self._charge(name, today(), charged(run.current.state))
 
     def _charge(self, name: str, day: str, dollars: float) -> None:
         """Has a debate count for so many US dollars, as soon as the limits can be looked up."""
@@ -287,11 +287,11 @@ def charged(debate: DebateState) -> float:
     return total.cost if debate.complete and not total.unknown else max(total.cost, cap)
 
 
-def spent_before() -> dict[str, tuple[str, float]]:
-    """What the public debates of the folder have cost or may still cost: name to day and US dollars."""
+def spent_before(names: Collection[str] | None = None) -> Costs:
+    """What the public debates of these names have cost or may still cost; by default, all of the folder."""
     found = {}
     for name in folder.names():
-        if name.endswith(SUFFIXES):
+        if name.endswith(SUFFIXES) and (names is None or _public_name(name) in names):
             try:
                 contents, debate = folder.load(f"{name}{JOURNAL}")
             except (DebateError, OSError):
@@ -358,8 +358,8 @@ class StartQueue:
         return self._waiting.get(path)
 
     def place(self, path: str) -> int:
-        """Its place among those that wait, from 1; 0 where it does not wait."""
-        return next((n for n, waiting in enumerate(self._waiting, start=1) if waiting == path), 0)
+        """Its place among those that wait, from 1; 0 where it does not wait. Threads may ask too."""
+        return next((n for n, waiting in enumerate(list(self._waiting), start=1) if waiting == path), 0)
 
     def wait_seconds(self, place: int) -> float | None:
         """About how long a place in the queue takes; None before any debate has ended here."""

@@ -17,23 +17,20 @@ from debate_orchestrator.util.errors import JournalWriteError, LockedJournal, Ov
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.web.guard import Headers, HttpError, RequestLimit, Scope, is_https, stated_last
 from debate_orchestrator.web.open_files import is_out_of_files
-from debate_orchestrator.web.public.limits import ALL_COST, DAY_COST
+from debate_orchestrator.web.public.limits import ALL_COST, DAY_COST, today
 
 COOKIE = "debate_visitor"
 SECURE_COOKIE = "__Host-debate_visitor"
 _COOKIE_VALUE = re.compile(rb"[A-Za-z0-9_-]{43}")
 """32 random bytes, as `token_urlsafe` writes them."""
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+"""IPv4 addresses behind a translator, which are in the last 32 bits (RFC 6052)."""
 _MAX_REQUESTS, _REQUEST_SECONDS = 240, 60
 """Requests that one visitor may make in so many seconds."""
 MAX_FORM_SIZE = 20_000
 """Bytes of a visitor's form."""
 _MAX_VISITORS = 20_000
 """Visitors whose requests are counted at once; the earliest are forgotten first."""
-
-
-def today() -> str:
-    """The day in UTC, as YYYY-MM-DD."""
-    return datetime.now(UTC).date().isoformat()
 
 
 def seconds_to_midnight() -> int:
@@ -54,6 +51,8 @@ def address(scope: Scope) -> str:
     if isinstance(found, ipaddress.IPv6Address):
         if found.ipv4_mapped is not None:
             return str(found.ipv4_mapped)
+        if found in _NAT64:
+            return str(ipaddress.IPv4Address(found.packed[-4:]))
         return str(ipaddress.ip_network((found, 64), strict=False))
     return str(found)
 

@@ -119,7 +119,10 @@ if (debate) {
   });
 }
 
-// The page of a seat: it is loaded anew when another turn waits, and never while something is typed for this one.
+let unsaved = false; // whether something was typed that this browser does not keep
+
+// The page of a seat: it is loaded anew when another turn waits, and never while something is typed for this one, or
+// would be lost.
 const changes = document.querySelector("[data-changes]");
 if (changes) {
   const stream = new EventSource(changes.dataset.changes);
@@ -129,7 +132,14 @@ if (changes) {
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     if (page.querySelector("[data-proof]")?.dataset.proof !== serverProof) { endWith(changes, stream); return; }
     const there = page.querySelector("[data-changes]");
-    if (!there || there.dataset.turn !== changes.dataset.turn) { stream.close(); location.replace(location.pathname); }
+    if (there && there.dataset.turn === changes.dataset.turn) { return; }
+    stream.close();
+    if (!unsaved) { location.replace(location.pathname); return; }
+    const link = document.createElement("a");
+    link.href = location.pathname;
+    link.textContent = "Load the page anew.";
+    changes.setAttribute("role", "alert");
+    changes.replaceChildren("The debate has moved on or is paused. What you typed is on this page alone: copy it first. ", link);
   };
   let failures = 0; // the stream of a paused debate ends at once, and is opened again: that is no failure
   stream.addEventListener("error", () => {
@@ -170,7 +180,7 @@ if (taken) {
 
 // Drafts: what is typed into a form is kept in this browser until it was taken.
 const store = { get: (key) => { try { return localStorage.getItem(key); } catch { return null; } },
-  set: (key, value) => { try { localStorage.setItem(key, value); } catch { /* it is on the page all the same */ } } };
+  set: (key, value) => { try { localStorage.setItem(key, value); return true; } catch { return false; } } };
 for (const form of document.querySelectorAll("form[data-draft]")) {
   const key = `debate draft ${form.dataset.draft}`;
   let kept = {};
@@ -180,8 +190,11 @@ for (const form of document.querySelectorAll("form[data-draft]")) {
     const empty = field.tagName === "TEXTAREA" || field.type === "text" || field.type === "" ? !field.value.trim() : false;
     if (empty && kept[field.name]) { field.value = kept[field.name]; }
   }
+  const told = form.querySelector("[data-kept]");
+  const keeps = told?.textContent;
   form.addEventListener("input", () => {
-    store.set(key, JSON.stringify(Object.fromEntries(typed.filter((field) => !field.multiple && field.type !== "checkbox").map((field) => [field.name, field.value]))));
+    unsaved = !store.set(key, JSON.stringify(Object.fromEntries(typed.filter((field) => !field.multiple && field.type !== "checkbox").map((field) => [field.name, field.value]))));
+    if (told) { told.textContent = unsaved ? "This browser can't keep what you type: it is on this page alone. Copy it before you leave." : keeps; }
   });
 }
 for (const form of document.querySelectorAll("form[data-clears]")) {
