@@ -291,7 +291,7 @@ def test_issues_and_brief_switched_off_leave_the_debate_as_it_is_without(debate:
 
 def test_a_rehearsal_reads_as_no_decision(debate: Run, here: Path) -> None:
     """Page one of a rehearsal has the parts of a real one, but says first that nothing was decided, and shows no number
-    that could be taken for how sure an answer is. Here the advice differs from the verdict, which a real page one tells."""
+    that could be taken for how sure an answer is. Here the advice differs from the verdict, which is not told."""
     Path("a.json").write_text(json.dumps(ANSWERS), encoding="utf-8")
     assert debate("run", "--answers", "a.json", "--rehearse", "--output", "r.md").code == 0
     text = Path("r.rehearsed.md").read_text(encoding="utf-8").partition("## Decision Brief")[2].partition("\n---")[0]
