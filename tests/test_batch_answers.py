@@ -162,13 +162,17 @@ def test_what_came_of_an_answer_that_is_too_long() -> None:
     answer = CompletionsReply()
     usage = {"prompt_tokens": 7, "completion_tokens": 9}
     answer.take(
-        {"choices": [{"message": {"content": "x" * (LIMITS.answer + 1)}, "finish_reason": "stop"}], "usage": usage}
+        {
+            "choices": [{"message": {"content": "x" * (LIMITS.max_answer_chars + 1)}, "finish_reason": "stop"}],
+            "usage": usage,
+        }
     )
     lines = {"c": batch_answers.ResultLine(custom_id="c")}
     failure = asyncio.run(batch_answers.batch_replies("openai:x", lines, {"c"}, lambda _: answer, whole=False))["c"]
 
     assert isinstance(failure, TransientError) and isinstance(failure.partial, Reply)
-    assert failure.partial.text == "x" * LIMITS.answer and failure.partial.usage == Usage(uncached_input=7, output=9)
+    assert failure.partial.text == "x" * LIMITS.max_answer_chars
+    assert failure.partial.usage == Usage(uncached_input=7, output=9)
 
 
 def result_line(call: str, text: str) -> dict[str, Any]:

@@ -298,7 +298,7 @@ def test_an_answer_that_was_whole_once_is_kept(here: Path, kind: str, later: tup
 def test_an_answer_waits_for_no_other(here: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     """An answer goes into its journal at the look that finds it whole, while another is still asked for."""
     monkeypatch.setattr(batches_module, "LIMITS", LIMITS)
-    monkeypatch.setattr(retry, "FIRST", 0.01)
+    monkeypatch.setattr(retry, "INITIAL_WAIT", 0.01)
     vendor = BrokenLine(kind, [])
 
     async def play() -> None:

@@ -437,7 +437,7 @@ def _most_tokens(model: str, brief: Brief) -> tuple[int, int]:
     parts = (part for message in brief.messages for part in message.parts)
     sent = sum(len(text.encode("utf-8", "replace")) for text in (brief.system, schema, *parts))
     answered = reply_length(brief, model).tokens if api_of(model) is not None else None
-    return sent + (LIMITS.kept if brief.search else 0), answered or LIMITS.kept
+    return sent + (LIMITS.max_received_chars if brief.search else 0), answered or LIMITS.max_received_chars
 
 
 def _amounts(sent: int, answered: int) -> dict[str, float]:
