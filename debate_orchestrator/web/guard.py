@@ -229,7 +229,7 @@ class Guard:
     async def _answer(
         self, scope: Scope, receive: Receive, body: bytes, send: Send, must_go_on: Callable[[], bool]
     ) -> None:
-        """Answers a request. What is done for it ends when the other side is gone, unless it `must_go_on` then."""
+        """Answers a request. What is done for it ends when the client is gone, unless it `must_go_on` then."""
         gone = asyncio.ensure_future(disconnected(receive))
         waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
@@ -294,7 +294,7 @@ def stated_last(scope: Scope, header: bytes) -> str:
 
 def slices(message: Message) -> Iterator[Message]:
     """A part of an answer in pieces that a connection takes one at a time: what is handed to it is copied, and kept
-    until the other side reads it."""
+    until the client reads it."""
     body = memoryview(message.get("body", b""))
     while len(body) > _SLICE:
         yield {**message, "body": bytes(body[:_SLICE]), "more_body": True}
@@ -303,7 +303,7 @@ def slices(message: Message) -> Iterator[Message]:
 
 
 async def disconnected(receive: Receive) -> Message:
-    """Waits until the other side is gone; its message."""
+    """Waits until the client is gone; its message."""
     while (message := await receive())["type"] != "http.disconnect":
         pass
     return message

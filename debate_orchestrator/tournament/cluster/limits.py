@@ -228,7 +228,7 @@ class SharedGate(Gate):
                 raise
 
     def _put_back(self, made: _GateUpdate) -> None:
-        """Has what an update that was not made would have written wait again."""
+        """Queues the rolled-back amounts of an update again."""
         made.written.add(self._unreported)
         self._unreported = made.written
 
@@ -277,7 +277,7 @@ class SharedGate(Gate):
         # Not in a pipeline: after one, PostgreSQL 15 lets a frozen worker keep its locks for ever
         # (idle_in_transaction_session_timeout is not looked at).
         await connection.execute(_LOCK_WAIT)
-        # First, so that it is not waited for with that locked which other tournaments need.
+        # Locked first, so that this never waits for it while it holds rows that other tournaments need.
         spending = await fetched(connection, _TOURNAMENT, id=self._shared.tournament)
         states = dict[str, str](await fetched(connection, _LOCK, keys=keys))
         if len(states) < len(keys):
