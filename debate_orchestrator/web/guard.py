@@ -92,7 +92,7 @@ class HttpError(Exception):
         """Seconds after which the same request may be let in; None where it never is."""
 
 
-def ending() -> HttpError:
+def shutdown_error() -> HttpError:
     """For a request that is not answered before the server ends."""
     return HttpError(503, with_hint("This server is ending, so it did not answer.", _AGAIN_LATER), retry_after=60)
 
@@ -158,7 +158,7 @@ class Guard:
         except asyncio.CancelledError:
             if begun:
                 raise
-            await _send_error(send_with_headers, ending())
+            await _send_error(send_with_headers, shutdown_error())
 
     @contextmanager
     def _counted(self, sender: str, *, is_form: bool) -> Iterator[None]:
@@ -322,7 +322,7 @@ class LinkedDebate(NamedTuple):
     """What the links of a debate are worked out from. A copy of its journal has another name, and so other links."""
 
     name: str
-    """The name of its journal without the ending."""
+    """The name of its journal without the suffix."""
     first_hash: str
     """The hash of the journal's first line."""
 
@@ -350,7 +350,7 @@ class Tokens:
         return _digest(self._links, f"review {debate.first_hash} {debate.name}")
 
     def reviewer(self, debate: LinkedDebate, stem: str) -> str:
-        """The token of one reviewer of a debate. `stem` is the name of the reviewer's files without the ending."""
+        """The token of one reviewer of a debate. `stem` is the name of the reviewer's files without the suffix."""
         return _digest(self._secret, f"reviewer {debate.first_hash} {debate.name}/{stem}")
 
     def server_proof(self, page: str) -> str:
