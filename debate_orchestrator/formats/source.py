@@ -188,7 +188,7 @@ def _layer(folder: FormatFolder, errors: list[str]) -> tuple[dict[str, Any], Loc
 
 
 def _placed(folder: FormatFolder, file: str) -> tuple[dict[str, Any], Locations]:
-    """A file of a format, with its lines. BadFile names it by the path that messages show."""
+    """A file of a format, with the locations of its values. BadFile names it by the path that messages show."""
     _must_be_its_own(folder, file)
     try:
         data, lines = read_mapping_with_lines(folder.path / file)
