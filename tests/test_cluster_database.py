@@ -294,7 +294,7 @@ def test_limits_that_no_run_wrote_are_told(here: Path, url: str) -> None:
 
     async def play() -> None:
         async with uploaded(url, held) as (database, sync):
-            await database.execute(damage, key=held.spec.models[0].spec)
+            await database.execute(damage, key=held.spec.models[0].model_spec)
             with pytest.raises(BadFile, match="holds values that this program did not write"):
                 await Passes(sync, retry_failed=False, on_fetched=lambda debate: None).run()
 

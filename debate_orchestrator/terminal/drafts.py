@@ -156,8 +156,8 @@ class _Named(NamedTuple):
 
 def _named(path: str) -> _Named:
     """What a name says; nothing where it is no draft's."""
-    found = _NAME.fullmatch(os.path.basename(path))
-    return _Named(*found.groups()) if found else _Named("", "", "")
+    match = _NAME.fullmatch(os.path.basename(path))
+    return _Named(*match.groups()) if match else _Named("", "", "")
 
 
 def _half(path: str) -> bool:

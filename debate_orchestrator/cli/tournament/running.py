@@ -149,9 +149,11 @@ def run_tournament(tournament: Tournament, arguments: argparse.Namespace, must_b
     )
     run.read_journals()
     progress.begin()
-    left = len(run.pending())
+    unfinished = len(run.pending())
     if not arguments.quiet:
-        print_status(f"{len(tournament.schedule) - left:,} of {plural(len(tournament.schedule), 'debate')} complete.")
+        print_status(
+            f"{len(tournament.schedule) - unfinished:,} of {plural(len(tournament.schedule), 'debate')} complete."
+        )
     interrupted = coroutines.run(_run(run, progress, unsaved, arguments))
     resume = command("tournament resume", tournament.folder) + (" --batch" if arguments.batch else "")
     return _end(run, progress.numbers(run), arguments, resume, interrupted=interrupted, lost=unsaved.lost)

@@ -123,7 +123,7 @@ def remember_run(tournament: Tournament) -> None:
 
 def remember_model(tournament: Tournament, model: Model) -> None:
     """Remembers a model that the user typed, in a folder that was agreed to, and nothing else that is there."""
-    consent.remember(_source(tournament), _cast_risks(tournament.spec, {"models": (model.spec,)}, [model]))
+    consent.remember(_source(tournament), _cast_risks(tournament.spec, {"models": (model.model_spec,)}, [model]))
 
 
 def has_begun(tournament: Tournament) -> bool:

@@ -75,14 +75,14 @@ class _Row(FrozenModel):
 
     def known(self, limits: Limits) -> LimiterState | None:
         """What is known to those who give these limits."""
-        given = {name: (rate, *left) for name, rate, *left in self.given if _gives(limits, name, rate)}
+        given = {name: (rate, *level) for name, rate, *level in self.given if _gives(limits, name, rate)}
         return self.limiter and self.limiter.model_copy(update={"given": given})
 
     def after(self, limiter: Limiter, limits: Limits, in_flight: dict[str, int]) -> _Row:
         """The row after a limiter of those who give these limits has counted."""
         state = limiter.state()
         others = [one for one in self.given if not _gives(limits, *one[:2])]
-        own = [(name, *left) for name, left in (state.given or {}).items()]
+        own = [(name, *level) for name, level in (state.given or {}).items()]
         return _Row(limiter=state.model_copy(update={"given": {}}), in_flight=in_flight, given=others + own)
 
 
