@@ -23,14 +23,14 @@ from debate_orchestrator.providers import batch_answers
 from debate_orchestrator.providers.casting import make_provider
 from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.providers.openai import CompletionsReply
-from debate_orchestrator.providers.provider import BatchApi, BatchOrigin
+from debate_orchestrator.providers.provider import BatchApi, BatchFingerprint
 from debate_orchestrator.util.errors import TransientError
 
 KEY = "sk-proj-Zq8Vw3Lk9TbX2mNc7RfYh5Jd"
 
 
 KINDS = ("anthropic", "openai")
-ORIGIN = BatchOrigin(0.0, "file")
+FINGERPRINT = BatchFingerprint(0.0, "file")
 JSON = {"content-type": "application/json"}
 PAGE = b"<html>down for maintenance</html>"
 ERROR = b'{"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}'
@@ -91,8 +91,8 @@ def test_an_answer_that_is_no_batch(here: Path, monkeypatch: pytest.MonkeyPatch,
     body = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
     requests: list[Callable[[BatchApi], Any]] = [
         lambda provider: provider.prepare_batch("n", {"c": {}}),
-        lambda provider: provider.create_batch("n", {"c": {}}, ORIGIN),
-        lambda provider: provider.find_batches("n", 1, 0, ORIGIN),
+        lambda provider: provider.create_batch("n", {"c": {}}, FINGERPRINT),
+        lambda provider: provider.find_batches("n", 1, 0, FINGERPRINT),
         lambda provider: provider.batch_ended("b"),
         lambda provider: provider.batch_results("b", {"c"}),
     ]
@@ -162,13 +162,17 @@ def test_what_came_of_an_answer_that_is_too_long() -> None:
     answer = CompletionsReply()
     usage = {"prompt_tokens": 7, "completion_tokens": 9}
     answer.take(
-        {"choices": [{"message": {"content": "x" * (LIMITS.answer + 1)}, "finish_reason": "stop"}], "usage": usage}
+        {
+            "choices": [{"message": {"content": "x" * (LIMITS.max_answer_chars + 1)}, "finish_reason": "stop"}],
+            "usage": usage,
+        }
     )
     lines = {"c": batch_answers.ResultLine(custom_id="c")}
     failure = asyncio.run(batch_answers.batch_replies("openai:x", lines, {"c"}, lambda _: answer, whole=False))["c"]
 
     assert isinstance(failure, TransientError) and isinstance(failure.partial, Reply)
-    assert failure.partial.text == "x" * LIMITS.answer and failure.partial.usage == Usage(uncached_input=7, output=9)
+    assert failure.partial.text == "x" * LIMITS.max_answer_chars
+    assert failure.partial.usage == Usage(uncached_input=7, output=9)
 
 
 def result_line(call: str, text: str) -> dict[str, Any]:
@@ -418,13 +422,15 @@ def test_a_batch_that_its_file_tells(here: Path, monkeypatch: pytest.MonkeyPatch
     data = [batch("openai", id, **told) for id, told in more.items()]
     page = json.dumps({"data": data, "has_more": False}).encode()
     with answering(monkeypatch, "openai", lambda http: (200, JSON, [page])) as ask:
-        for origin, name, found in (
-            (BatchOrigin(0.0, "in-b2"), "b1", ["b2"]),
-            (BatchOrigin(0.0, "in-b4"), "b1", []),
+        for fingerprint, name, found in (
+            (BatchFingerprint(0.0, "in-b2"), "b1", ["b2"]),
+            (BatchFingerprint(0.0, "in-b4"), "b1", []),
             (None, "b1", ["b1"]),
             (None, "b2", []),
         ):
-            assert ask(lambda api, name=name, origin=origin: api.find_batches(name, 3, 0, origin)) == found
+            assert (
+                ask(lambda api, name=name, fingerprint=fingerprint: api.find_batches(name, 3, 0, fingerprint)) == found
+            )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -432,9 +438,9 @@ def test_a_created_batch_that_is_another(here: Path, monkeypatch: pytest.MonkeyP
     """What is told of another batch than the one that was to be created does not say that it was created."""
     with answering(monkeypatch, kind, lambda http: (200, JSON, [json.dumps(batch(kind, "b")).encode()])) as ask:
         with pytest.raises(TransientError, match="than the one that was to be created"):
-            ask(lambda provider: provider.create_batch("n", {"c": {}}, BatchOrigin(0.0, "in-n")))
+            ask(lambda provider: provider.create_batch("n", {"c": {}}, BatchFingerprint(0.0, "in-n")))
         assert (
-            ask(lambda provider: provider.create_batch("b", {"c": {}, "d": {}, "e": {}}, BatchOrigin(0.0, "in-b")))
+            ask(lambda provider: provider.create_batch("b", {"c": {}, "d": {}, "e": {}}, BatchFingerprint(0.0, "in-b")))
             == "b"
         )
 
@@ -448,7 +454,7 @@ def test_a_page_of_many_lines(here: Path, monkeypatch: pytest.MonkeyPatch, kind:
     data = [batch(kind, f"b{n}", **more) for n in range(20)]
     page = {"data": data, "has_more": False}
     with answering(monkeypatch, kind, lambda http: (200, JSON, [json.dumps(page, indent=2).encode()])) as ask:
-        found = ask(lambda provider: provider.find_batches("b", 3, 0, BatchOrigin(0.0, "in-b3")))
+        found = ask(lambda provider: provider.find_batches("b", 3, 0, BatchFingerprint(0.0, "in-b3")))
         assert len(found) == (1 if kind == "openai" else 20)
         page["data"] = [*data, *data]
         page["more"] = [1] * 50_000  # type: ignore[assignment]

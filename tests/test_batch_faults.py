@@ -133,17 +133,17 @@ def test_a_batch_that_is_given_up_by_hand(here: Path, kind: str) -> None:
 @pytest.mark.parametrize("ahead", [2 * 3600.0, 3 * 86_400.0, 400 * 86_400.0])
 @pytest.mark.parametrize("earlier", [False, True], ids=["now", "by an earlier version"])
 def test_a_clock_that_was_ahead(here: Path, kind: str, ahead: float, earlier: bool) -> None:
-    """A batch is found that was planned by a clock that was ahead, also by a version that recorded no origin."""
+    """A batch is found that was planned by a clock that was ahead, also by a version that recorded no fingerprint."""
     vendor = Vendor(kind, [])
     with local_http.answering(vendor.answer) as url:
         os.environ[f"{kind.upper()}_BASE_URL"] = url
         assert isinstance(asyncio.run(asked(kind, ".", CALLS))["c0"], Reply)
         path = Path("batches.jsonl")
-        planned, origin, _ = map(json.loads, path.read_text().splitlines())
+        planned, fingerprint, _ = map(json.loads, path.read_text().splitlines())
         planned["at"] += ahead
         if earlier:
             del planned["origin"]
-        path.write_text("".join(json.dumps(line) + "\n" for line in [planned, origin][: 1 if earlier else 2]))
+        path.write_text("".join(json.dumps(line) + "\n" for line in [planned, fingerprint][: 1 if earlier else 2]))
         assert isinstance(asyncio.run(asked(kind, ".", CALLS))["c0"], Reply)
     assert vendor.paid == dict.fromkeys(CALLS, 1)
 
@@ -298,7 +298,7 @@ def test_an_answer_that_was_whole_once_is_kept(here: Path, kind: str, later: tup
 def test_an_answer_waits_for_no_other(here: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     """An answer goes into its journal at the look that finds it whole, while another is still asked for."""
     monkeypatch.setattr(batches_module, "LIMITS", LIMITS)
-    monkeypatch.setattr(retry, "FIRST", 0.01)
+    monkeypatch.setattr(retry, "INITIAL_WAIT", 0.01)
     vendor = BrokenLine(kind, [])
 
     async def play() -> None:

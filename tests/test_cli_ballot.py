@@ -256,13 +256,13 @@ def test_a_ballot_excuses_no_changed_report(debate: Run, journal: Path) -> None:
     assert debate("check", J).code == 2
 
 
-@pytest.mark.parametrize("ending", [".md", ".html"])
-def test_a_missing_checksum_hides_no_ballot(debate: Run, journal: Path, ending: str) -> None:
+@pytest.mark.parametrize("suffix", [".md", ".html"])
+def test_a_missing_checksum_hides_no_ballot(debate: Run, journal: Path, suffix: str) -> None:
     """A report whose checksum was cut off is well only if it tells of the ballots that there are now."""
-    report = Path(f"debate-report{ending}")
+    report = Path(f"debate-report{suffix}")
 
     def check_without_checksum() -> Run:
-        report.write_bytes(without_checksum(report.read_bytes(), ending))
+        report.write_bytes(without_checksum(report.read_bytes(), suffix))
         return debate("check", J, str(report))
 
     debate("report", J)

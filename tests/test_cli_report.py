@@ -199,7 +199,7 @@ def test_a_closed_pipe_is_no_error(finished: bytes) -> None:
 
 def reports_here() -> list[str]:
     """The reports that lie beside the journal."""
-    return [name for name in (f"report{ending}" for ending in report_files.FILE_TYPES) if Path(name).exists()]
+    return [name for name in (f"report{suffix}" for suffix in report_files.FILE_TYPES) if Path(name).exists()]
 
 
 @pytest.fixture

@@ -45,7 +45,7 @@ def held(debate: Run, url: str, *command: str) -> Ran:
 
 @pytest.mark.slow
 def test_a_folder_and_the_database_go_on_from_one_another(debate: Run, url: str) -> None:
-    """What a folder holds is brought along and nothing of it is held again; a second run has nothing to do; an empty
+    """What a folder holds is uploaded and nothing of it is held again; a second run has nothing to do; an empty
     folder gets all of it; and a model that is added there is known to the other folder only after it was added here."""
     for name in ("whole", "first"):
         assert debate(*RUN, name).code == 0

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import contests
 import pytest
-from test_cluster_database import brought, registered, unheard_of
+from test_cluster_database import registered, unheard_of, uploaded
 
 from debate_orchestrator.tournament.cluster import database as database_module
 from debate_orchestrator.tournament.cluster.database import opened
@@ -67,7 +67,7 @@ def test_a_tournament_takes_no_connection_to_listen(here: Path, url: str, monkey
     one, two = contests.tournament("one", tag="one"), contests.tournament("two", tag="two")
 
     async def play() -> None:
-        async with brought(url, one) as (database, first), brought(url, two) as (_, second):
+        async with uploaded(url, one) as (database, first), uploaded(url, two) as (_, second):
             for sync in (first, second):
                 await enqueue(database, sync.id, [(sync.tournament.schedule[0].id, False)])
             await Worker(database, lambda tournament: [], concurrency=1).work(until_done=True)

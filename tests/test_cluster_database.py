@@ -38,11 +38,13 @@ CALL = Admission(input_tokens=100, output_tokens=100, price=0.0)
 
 
 @asynccontextmanager
-async def brought(url: str, held: Tournament, lease: float | None = None) -> AsyncIterator[tuple[Database, FolderSync]]:
+async def uploaded(
+    url: str, held: Tournament, lease: float | None = None
+) -> AsyncIterator[tuple[Database, FolderSync]]:
     """A database that knows a tournament."""
     async with opened(url, lambda message: None) as database:
         sync = FolderSync(database, held, lease)
-        await sync.bring(contests.runner(held).statuses, retry_failed=False)
+        await sync.upload(contests.runner(held).statuses, retry_failed=False)
         yield database, sync
 
 
@@ -68,7 +70,7 @@ def test_a_worker_that_lost_its_lease_writes_nothing(here: Path, url: str) -> No
     debate = held.schedule[0]
 
     async def play() -> tuple[list[Event], list[Event], bytes]:
-        async with brought(url, held) as (database, sync):
+        async with uploaded(url, held) as (database, sync):
             numbers = [await registered(database) for _ in range(2)]
             early, late = [DatabaseJournals(database, sync.id, number) for number in numbers]
             with pytest.raises(LockedJournal):
@@ -109,8 +111,8 @@ def test_a_fetch_that_broke_off_loses_no_journal(here: Path, url: str, monkeypat
     monkeypatch.setattr(folder_sync, "_BATCH_SIZE", 1)
 
     async def play() -> tuple[list[str], list[str]]:
-        async with brought(url, held) as (database, sync):
-            await sync.bring(standings, retry_failed=False)
+        async with uploaded(url, held) as (database, sync):
+            await sync.upload(standings, retry_failed=False)
             await database.execute("UPDATE journals SET settled = now()")
             elsewhere = FolderSync(database, contests.tournament("elsewhere"))
             rows, asked = database.rows, list[str]()
@@ -140,7 +142,7 @@ def test_the_database_names_no_file(here: Path, url: str) -> None:
     debate = held.schedule[0]
 
     async def play() -> list[str]:
-        async with brought(url, held) as (database, sync):
+        async with uploaded(url, held) as (database, sync):
             store = DatabaseJournals(database, sync.id, await registered(database))
             for id in (debate.id, "../../led-out"):
                 async with store.open(id, lambda: held.make_opened(debate)) as journal:
@@ -167,7 +169,7 @@ def test_each_tournament_counts_by_its_own_prices(here: Path, url: str, server: 
         async with opened(url, lambda message: None) as database:
             for held in every:
                 sync = FolderSync(database, held, None)
-                await sync.bring(contests.runner(held).statuses, retry_failed=False)
+                await sync.upload(contests.runner(held).statuses, retry_failed=False)
                 await enqueue(database, sync.id, [(debate.id, False) for debate in held.schedule])
 
             def find_problems(tournament: Tournament) -> list[str]:
@@ -204,13 +206,13 @@ def test_a_spec_that_cannot_be_read_is_refused(here: Path, url: str, spec: str) 
     held = contests.tournament()
 
     async def play() -> None:
-        async with brought(url, held) as (database, sync):
+        async with uploaded(url, held) as (database, sync):
             await enqueue(database, sync.id, [(held.schedule[0].id, False)])
             await database.execute("UPDATE tournaments SET spec = %(spec)s", spec=spec)
             with pytest.raises(BadSettings, match=sync.id):
                 await Worker(database, lambda tournament: [], concurrency=1).work(until_done=True)
             with pytest.raises(BadFile, match=sync.id):
-                await FolderSync(database, held).bring({}, retry_failed=False)
+                await FolderSync(database, held).upload({}, retry_failed=False)
 
     asyncio.run(play())
 
@@ -221,10 +223,10 @@ def test_lines_that_are_counted_and_not_there(here: Path, url: str) -> None:
     standings = contests.ran(held).statuses
 
     async def play() -> None:
-        async with brought(url, held) as (database, _):
+        async with uploaded(url, held) as (database, _):
             await database.execute("DELETE FROM lines")
             with pytest.raises(BadFile, match="counts more lines than it has of the debate"):
-                await FolderSync(database, held).bring(standings, retry_failed=False)
+                await FolderSync(database, held).upload(standings, retry_failed=False)
 
     asyncio.run(play())
 
@@ -239,8 +241,8 @@ def test_fewer_lines_than_are_counted_are_not_fetched(here: Path, url: str, lost
     there = count - 1 if lost == "the last" else 0
 
     async def play() -> None:
-        async with brought(url, held) as (database, _):
-            await FolderSync(database, held).bring(standings, retry_failed=False)
+        async with uploaded(url, held) as (database, _):
+            await FolderSync(database, held).upload(standings, retry_failed=False)
             own = f"journal = (SELECT id FROM journals WHERE debate = '{debate}')"
             await database.execute(f"DELETE FROM lines WHERE {own} AND n > {there}")
             elsewhere = contests.tournament("elsewhere", topics=1)
@@ -260,7 +262,7 @@ def test_a_journal_whose_last_lines_are_missing_is_not_taken(here: Path, url: st
     debate = held.schedule[0]
 
     async def play() -> None:
-        async with brought(url, held) as (database, sync):
+        async with uploaded(url, held) as (database, sync):
             store = DatabaseJournals(database, sync.id, await registered(database))
             async with store.open(debate.id, lambda: held.make_opened(debate)) as journal:
                 for n in range(1, 3):
@@ -291,8 +293,8 @@ def test_limits_that_no_run_wrote_are_told(here: Path, url: str) -> None:
     damage = "INSERT INTO limiters VALUES (%(key)s, '{\"in_flight\": [1]}')"
 
     async def play() -> None:
-        async with brought(url, held) as (database, sync):
-            await database.execute(damage, key=held.spec.models[0].spec)
+        async with uploaded(url, held) as (database, sync):
+            await database.execute(damage, key=held.spec.models[0].model_spec)
             with pytest.raises(BadFile, match="holds values that this program did not write"):
                 await Passes(sync, retry_failed=False, on_fetched=lambda debate: None).run()
 
@@ -341,7 +343,7 @@ def test_a_lease_that_no_run_wrote_is_refused(here: Path, url: str, lease: str) 
     held = contests.tournament()
 
     async def play() -> None:
-        async with brought(url, held) as (database, sync):
+        async with uploaded(url, held) as (database, sync):
             await enqueue(database, sync.id, [(held.schedule[0].id, False)])
             await database.execute(f"UPDATE tournaments SET lease = '{lease}'")
             await DatabaseJournals(database, sync.id, await registered(database)).take("debate")
@@ -371,7 +373,7 @@ def test_a_limiter_that_no_worker_wrote_is_told(here: Path, url: str, state: str
 
     async def play() -> None:
         asyncio.get_running_loop().set_exception_handler(lambda loop, context: unhandled.append(context))
-        async with brought(url, held) as (database, sync):
+        async with uploaded(url, held) as (database, sync):
             await database.execute("INSERT INTO limiters VALUES (%(key)s, %(state)s)", key=contests.OPUS, state=state)
             limiters = SharedLimiters(held.spec, database, sync.id, await registered(database), Counter())
             with pytest.raises(BadFile, match=f"holds limits of {contests.OPUS} that this program did not write"):
@@ -394,7 +396,7 @@ def test_a_job_for_a_debate_that_is_not_scheduled(here: Path, url: str) -> None:
     held, sentences = contests.tournament(), list[str]()
 
     async def play() -> None:
-        async with brought(url, held) as (database, sync):
+        async with uploaded(url, held) as (database, sync):
             await enqueue(database, sync.id, [("no-such-debate", False)])
             await Worker(database, lambda tournament: [], concurrency=1, tell=sentences.append).work(until_done=True)
 
@@ -410,7 +412,7 @@ def test_a_job_that_names_no_debate_is_given_up(
     held, sentences = contests.tournament(), list[str]()
 
     async def play() -> None:
-        async with brought(url, held) as (database, sync):
+        async with uploaded(url, held) as (database, sync):
             insert = (
                 "INSERT INTO procrastinate_jobs (queue_name, task_name, args) VALUES (%(queue)s, %(task)s, %(args)s)"
             )
@@ -430,7 +432,7 @@ def test_a_frozen_transaction_does_not_block_for_long(here: Path, url: str) -> N
     held = contests.tournament(rehearse=False)
 
     async def play() -> bool:
-        async with brought(url, held) as (database, sync), opened(url, lambda message: None) as frozen:
+        async with uploaded(url, held) as (database, sync), opened(url, lambda message: None) as frozen:
             limiters = [
                 SharedLimiters(held.spec, one, sync.id, await registered(one), Counter()) for one in (database, frozen)
             ]
@@ -449,7 +451,7 @@ def test_calls_of_dead_workers_leave_their_room(here: Path, url: str) -> None:
     held = contests.tournament(rehearse=False, limits={contests.OPUS: {"at_once": 2}})
 
     async def play() -> tuple[bool, bool, bool]:
-        async with brought(url, held) as (database, sync):
+        async with uploaded(url, held) as (database, sync):
             numbers = [await registered(database) for _ in range(2)]
             dead, alive = [SharedLimiters(held.spec, database, sync.id, n, Counter()) for n in numbers]
             stop = asyncio.Event()
@@ -470,7 +472,7 @@ def test_a_tournament_keeps_its_lease(here: Path, url: str) -> None:
 
     async def taken(tournament: Tournament, lease: float | None) -> bool:
         """Whether a journal can be taken whose worker has given no heartbeat for a minute."""
-        async with brought(url, tournament, lease) as (database, sync):
+        async with uploaded(url, tournament, lease) as (database, sync):
             early, late = [await registered(database) for _ in range(2)]
             await DatabaseJournals(database, sync.id, early).take("debate")
             old = "UPDATE procrastinate_workers SET last_heartbeat = now() - interval '1 minute' WHERE id = %(id)s"

@@ -16,7 +16,7 @@ from conftest import Run
 from messages_server import Server
 from postgres import Postgres
 from started import started
-from test_cluster_database import asked, brought, registered
+from test_cluster_database import asked, registered, uploaded
 from test_cluster_workers import LEASE, coordinator, until, worker, write_spec, written
 
 from debate_orchestrator.core.events import Spoke, StructuredReplyGiven
@@ -198,7 +198,7 @@ def written_while_refused(url: str, which: str, code: str, times: int) -> list[A
     """
 
     async def play() -> list[Any]:
-        async with brought(url, held) as (found, sync):
+        async with uploaded(url, held) as (found, sync):
             async with found.transaction() as connection:
                 await connection.execute(refuse.encode())
             store = DatabaseJournals(found, sync.id, await registered(found))
@@ -221,13 +221,13 @@ def written_while_refused(url: str, which: str, code: str, times: int) -> list[A
 def test_lines_of_a_folder_that_are_not_brought(
     postgres_server: Postgres, database: str, here: Path, trigger: str
 ) -> None:
-    """Where the database leaves out or alters lines that are brought from a folder, nothing of their journal is kept,
-    and a later run brings it."""
+    """Where the database leaves out or alters lines that are uploaded from a folder, nothing of their journal is kept,
+    and a later run uploads it."""
     held, url = contests.ran(contests.tournament()).tournament, postgres_server.url(database)
     counts = "SELECT count(*), (SELECT count(*) FROM lines) FROM journals"
 
-    async def bring() -> list[tuple[int, int]]:
-        async with brought(url, held) as (found, _):
+    async def sync() -> list[tuple[int, int]]:
+        async with uploaded(url, held) as (found, _):
             return await found.rows(counts)
 
     async def empty() -> None:
@@ -237,11 +237,11 @@ def test_lines_of_a_folder_that_are_not_brought(
     asyncio.run(empty())
     postgres_server.query(database, trigger.format(which="true"))
     with pytest.raises(BadFile, match="does not have lines that it was given"):
-        asyncio.run(bring())
+        asyncio.run(sync())
     kept = postgres_server.query(database, counts)
     postgres_server.query(database, "DROP TRIGGER refuse ON lines")
 
-    ((journals, lines),) = asyncio.run(bring())
+    ((journals, lines),) = asyncio.run(sync())
     assert kept == [(0, 0)] and journals == len(held.schedule) and lines > journals
 
 
@@ -320,7 +320,7 @@ def test_a_line_that_comes_after_a_lost_answer(
     debate, broken = held.schedule[0], [0]
 
     async def play() -> int:
-        async with brought(postgres_server.url(database), held) as (found, sync):
+        async with uploaded(postgres_server.url(database), held) as (found, sync):
             whole = found.transaction
 
             @asynccontextmanager
@@ -355,7 +355,7 @@ def test_a_job_of_a_tournament_that_is_not_there(
     held, told = contests.tournament(), list[str]()
 
     async def play() -> None:
-        async with brought(postgres_server.url(database), held) as (found, sync):
+        async with uploaded(postgres_server.url(database), held) as (found, sync):
             args = '{"tournament": "nosuch", "debate": "x"}'
             insert = "INSERT INTO procrastinate_jobs (queue_name, task_name, args) VALUES (%(q)s, %(t)s, %(a)s)"
             await found.execute(insert, q=queue_of(sync.id), t=TASK, a=args)

@@ -175,7 +175,7 @@ def test_events_that_do_not_follow_stop_their_own_debate(postgres_server: Postgr
     async def play() -> tuple[dict[str, tuple[str, list[str]]], Worker]:
         async with opened(postgres_server.url(postgres_server.database()), sentences.append) as database:
             sync = FolderSync(database, held)
-            await sync.bring(standings, retry_failed=False)
+            await sync.upload(standings, retry_failed=False)
             await enqueue(database, sync.id, list(begun.items()))
             worker = Worker(database, lambda tournament: [], concurrency=2, tell=sentences.append)
             await asyncio.wait_for(worker.work(until_done=True), 60)

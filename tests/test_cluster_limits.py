@@ -11,7 +11,7 @@ from typing import Any
 
 import contests
 import pytest
-from test_cluster_database import CALL, brought, registered
+from test_cluster_database import CALL, registered, uploaded
 
 from debate_orchestrator.tournament.cluster import database as database_module
 from debate_orchestrator.tournament.cluster.database import Database
@@ -36,7 +36,7 @@ def test_calls_that_are_asked_for_at_once_are_within_the_cap(here: Path, url: st
     held = contests.tournament(rehearse=False, max_cost=1.0)
 
     async def play() -> tuple[list[Any], tuple[float, int]]:
-        async with brought(url, held) as (database, sync):
+        async with uploaded(url, held) as (database, sync):
             await database.execute("UPDATE tournaments SET committed = 0.65")
             gates = [await gate(database, held, sync.id) for _ in range(6)]
             asking = (one.acquire(PRICED, "1.opening.a", asyncio.Event()) for one in gates)
@@ -59,7 +59,7 @@ def test_a_sum_that_is_no_number_admits_no_call(here: Path, url: str, column: st
     held = contests.tournament(rehearse=False, max_cost=1.0)
 
     async def play() -> None:
-        async with brought(url, held) as (database, sync):
+        async with uploaded(url, held) as (database, sync):
             await database.execute(f"UPDATE tournaments SET {column} = '{value}'")
             with pytest.raises(BadFile, match="holds costs of the tournament that this program did not write"):
                 await (await gate(database, held, sync.id)).acquire(PRICED, "1.opening.a", asyncio.Event())
@@ -82,7 +82,7 @@ def test_a_frozen_worker_keeps_no_lock(here: Path, url: str, monkeypatch: pytest
         return result
 
     async def play() -> bool:
-        async with brought(url, held) as (database, exchange):
+        async with uploaded(url, held) as (database, exchange):
             one = await gate(database, held, exchange.id)
             assert await one.acquire(CALL, "1", asyncio.Event())
             monkeypatch.setattr(SharedGate, step, freeze)
@@ -103,7 +103,7 @@ def test_a_limit_holds_the_tournaments_that_give_it(here: Path, url: str) -> Non
     other = contests.tournament("other", rehearse=False, tag="other")
 
     async def play() -> bool:
-        async with brought(url, given) as (database, sync), brought(url, other) as (_, elsewhere):
+        async with uploaded(url, given) as (database, sync), uploaded(url, other) as (_, elsewhere):
             first, second, later = [await gate(database, held, sync.id) for held in (given, given, changed)]
             stop = asyncio.Event()
             for n in range(2):
@@ -126,7 +126,7 @@ def test_a_pause_that_lies_far_ahead_ends(here: Path, url: str) -> None:
     left = "SELECT (state->'limiter'->>'paused_until')::float - extract(epoch FROM clock_timestamp()) FROM limiters"
 
     async def play() -> None:
-        async with brought(url, held) as (database, sync):
+        async with uploaded(url, held) as (database, sync):
             first, second = [await gate(database, held, sync.id) for _ in range(2)]
             assert await first.acquire(CALL, "1", asyncio.Event())
             await database.execute(
@@ -159,9 +159,9 @@ def test_each_number_that_is_given_is_a_limit_of_its_own(here: Path, url: str) -
 
     async def play() -> list[list[float | str]]:
         async with (
-            brought(url, slow) as (database, one),
-            brought(url, same) as (_, two),
-            brought(url, fast) as (_, three),
+            uploaded(url, slow) as (database, one),
+            uploaded(url, same) as (_, two),
+            uploaded(url, fast) as (_, three),
         ):
             quick = await gate(database, fast, three.id)
             for n in range(3):

@@ -13,7 +13,7 @@ from typing import Any
 import contests
 import pytest
 from journals import said
-from test_cluster_database import CALL, asked, brought, registered
+from test_cluster_database import CALL, asked, registered, uploaded
 
 from debate_orchestrator.core.events import Event, Spoke
 from debate_orchestrator.engine.retry import UnsavedEvents
@@ -66,7 +66,7 @@ def test_a_locked_journal_waits_alone(here: Path, url: str) -> None:
     blocked, free = (debate.id for debate in held.schedule[:2])
 
     async def play() -> list[tuple[str, int]]:
-        async with brought(url, held) as (database, sync):
+        async with uploaded(url, held) as (database, sync):
             store = DatabaseJournals(database, sync.id, await registered(database))
             opening = [store.open(debate, lambda: held.make_opened(held.schedule[0])) for debate in (blocked, free)]
             async with opening[0] as one, opening[1] as other:
@@ -90,7 +90,7 @@ def test_a_locked_journal_is_taken_later(here: Path, url: str) -> None:
     debate = held.schedule[0].id
 
     async def play() -> None:
-        async with brought(url, held) as (database, sync):
+        async with uploaded(url, held) as (database, sync):
             store = DatabaseJournals(database, sync.id, await registered(database))
             await store.take(debate)
             async with locked(url, ROWS, debates=[debate]):
@@ -116,7 +116,7 @@ def test_only_answers_of_the_locked_journal_are_lost(here: Path, url: str, monke
             await asyncio.sleep(60)
 
     async def play() -> list[tuple[str, int, bool]]:
-        async with brought(url, held) as (database, sync):
+        async with uploaded(url, held) as (database, sync):
             store = DatabaseJournals(database, sync.id, await registered(database), UnsavedEvents(told.append))
             leaving, ready = asyncio.Event(), asyncio.Semaphore(0)
             speaking = [asyncio.ensure_future(speak(store, debate, leaving, ready)) for debate in debates]
@@ -142,7 +142,7 @@ def test_locked_journals_keep_no_connection(here: Path, url: str) -> None:
     *blocked, free = [debate.id for debate in held.schedule[:13]]
 
     async def play() -> int:
-        async with brought(url, held) as (database, sync):
+        async with uploaded(url, held) as (database, sync):
             store = DatabaseJournals(database, sync.id, await registered(database))
             leaving = asyncio.Event()
 
@@ -176,7 +176,7 @@ def test_lines_wait_while_a_table_is_locked(here: Path, url: str, monkeypatch: p
     held, told, impatient = contests.tournament(), list[str](), f"{url}?options=-c%20lock_timeout%3D20ms"
 
     async def play() -> list[tuple[int]]:
-        async with brought(url, held) as (_, sync), opened(impatient, told.append) as database:
+        async with uploaded(url, held) as (_, sync), opened(impatient, told.append) as database:
             monkeypatch.setattr("debate_orchestrator.tournament.cluster.database.RETRY", 0.01)
             store, tries = DatabaseJournals(database, sync.id, await registered(database)), list[int]()
             append = store._append
@@ -223,7 +223,7 @@ def test_a_locked_tournament_holds_up_no_other(here: Path, url: str, models: int
     held, other = contests.tournament(rehearse=False), contests.tournament("other", rehearse=False, tag="other")
 
     async def play() -> tuple[int, list[bool]]:
-        async with brought(url, held) as (database, sync), brought(url, other) as (aside, elsewhere):
+        async with uploaded(url, held) as (database, sync), uploaded(url, other) as (aside, elsewhere):
             limiters = SharedLimiters(held.spec, database, sync.id, await registered(database), Counter())
             stop = asyncio.Event()
             await aside.execute("INSERT INTO limiters (key) SELECT unnest(%(keys)s::text[])", keys=specs)
@@ -248,7 +248,7 @@ def test_a_debate_of_a_locked_tournament_begins_later(here: Path, url: str) -> N
     begun, new = (debate.id for debate in held.schedule[:2])
 
     async def play() -> None:
-        async with brought(url, held) as (database, sync):
+        async with uploaded(url, held) as (database, sync):
             store = DatabaseJournals(database, sync.id, await registered(database))
             await store.take(begun)
             async with locked(url, "SELECT id FROM tournaments FOR UPDATE"):

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from postgres import Postgres
-from test_cluster_database import asked, brought, registered
+from test_cluster_database import asked, registered, uploaded
 
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.reply import Usage
@@ -130,7 +130,7 @@ def test_what_an_update_adds_is_added_once(
     held = contests.tournament(rehearse=False, max_cost=100.0, limits={contests.OPUS: {"tokens": A_MINUTE}})
 
     async def play() -> None:
-        async with brought(url, held) as (server, sync):
+        async with uploaded(url, held) as (server, sync):
             await server.execute("DELETE FROM limiters")
             await server.execute("UPDATE tournaments SET committed = 0, calls = 0, failed_calls = 0, throttled = 0")
             worker = await registered(server)
@@ -158,7 +158,7 @@ def test_the_cap_holds_where_answers_are_lost(here: Path, postgres_server: Postg
     held = contests.tournament(rehearse=False, max_cost=2.0)
 
     async def play() -> float:
-        async with brought(postgres_server.url(database), held) as (found, sync):
+        async with uploaded(postgres_server.url(database), held) as (found, sync):
             limiters = SharedLimiters(held.spec, found, sync.id, await registered(found), Counter())
             own = Unsure(found.app, found.app, found.where, lambda message: None)
             own.fates, own.stop, limiters.database = [], None, own
@@ -193,7 +193,7 @@ def test_an_append_whose_answer_was_lost(
     debate, broken = held.schedule[0], [0]
 
     async def play() -> list[Event]:
-        async with brought(url, held) as (server, sync):
+        async with uploaded(url, held) as (server, sync):
             whole = server.transaction
 
             @asynccontextmanager
@@ -240,7 +240,7 @@ def test_a_line_of_another_writer_does_not_count_as_ours(here: Path, postgres_se
     debate, beside = held.schedule[:2]
 
     async def play() -> None:
-        async with brought(postgres_server.url(database), held) as (server, sync):
+        async with uploaded(postgres_server.url(database), held) as (server, sync):
             store = DatabaseJournals(server, sync.id, await registered(server))
             with pytest.raises(PermanentFailure, match="does not have lines that it was given"):
                 async with (

@@ -13,7 +13,7 @@ import pytest
 from messages_server import Server
 from postgres import Postgres, line
 from started import started
-from test_cluster_database import brought, registered, unheard_of
+from test_cluster_database import registered, unheard_of, uploaded
 from test_cluster_workers import coordinator, outcomes, until, worker, write_spec, written
 
 from debate_orchestrator.tournament.cluster.queue import enqueue, queue_of, register, requeue_stalled
@@ -43,7 +43,7 @@ def test_an_execution_ends_its_own_job_alone(
         async def no_debate(worker_id: int, tournament: str, debate_id: str) -> None:
             raise AssertionError("no job is run")
 
-        async with brought(postgres_server.url(database), held) as (db, sync):
+        async with uploaded(postgres_server.url(database), held) as (db, sync):
             register(db.app, no_debate)
             await enqueue(db, sync.id, [(held.schedule[0].id, False)])
             manager, queues = db.app.job_manager, [queue_of(sync.id)]
@@ -75,7 +75,7 @@ def test_a_job_is_put_back_as_it_is_told(here: Path, postgres_server: Postgres, 
         async def no_debate(worker_id: int, tournament: str, debate_id: str) -> None:
             raise AssertionError("no job is run")
 
-        async with brought(postgres_server.url(database), held) as (db, sync):
+        async with uploaded(postgres_server.url(database), held) as (db, sync):
             register(db.app, no_debate)
             await enqueue(db, sync.id, [(debate.id, False) for debate in held.schedule[:2]])
             manager, queues, worker_id = db.app.job_manager, [queue_of(sync.id)], await registered(db)

@@ -35,7 +35,7 @@ SOURCES = sorted(PACKAGE.rglob("*.py"))
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]
 EXAMPLES = {"providers/toy.py", "cli/greet.py", "reports/text.py"}
 """Files that docs/development.md tells readers to write."""
-_ENDINGS = {"key", "md", "json", "jsonl", "yaml", "html", "csv", "py", "txt"}
+_SUFFIXES = {"key", "md", "json", "jsonl", "yaml", "html", "csv", "py", "txt"}
 """What follows the dot in names of files, which may begin like a module."""
 _PATH = re.compile(r"`((?:[\w-]+/)+[\w.-]+\.(?:py|ya?ml|md|j2))`")
 _MEMBER = re.compile(r"`([a-z_]+)\.(\w+)(?:\([^`]*\))?`")
@@ -93,7 +93,7 @@ def missing(text: str, members: dict[str, set[str]]) -> set[str]:
     paths = {path for path in _PATH.findall(text) if path.partition("/")[0] in folders} - EXAMPLES
     absent = {path for path in paths if not (ROOT / path).is_file() and not (PACKAGE / path).is_file()}
     mentioned = [(module, name) for module, name in _MEMBER.findall(text) if module in members]
-    return absent | {f"{module}.{name}" for module, name in mentioned if name not in _ENDINGS | members[module]}
+    return absent | {f"{module}.{name}" for module, name in mentioned if name not in _SUFFIXES | members[module]}
 
 
 def test_what_pages_mention_is_there(members: dict[str, set[str]]) -> None:

@@ -279,18 +279,19 @@ def test_the_limits_are_told() -> None:
     """The limits in the page are those that are used."""
     mib, minutes = 1024 * 1024, 60
     told = [
-        f"{LIMITS.answer:,} characters of text",
-        f"{LIMITS.kept:,} with thinking",
+        f"{LIMITS.max_answer_chars:,} characters of text",
+        f"{LIMITS.max_received_chars:,} with thinking",
         f"{LIMITS.stream // mib} MiB of a response, {LIMITS.lines:,} lines",
         f"{LIMITS.event // mib} MiB or {LIMITS.event_lines:,} lines of one event in it, {LIMITS.event_values:,} values",
         f"one event of any number of lines and {LIMITS.document_values:,} values",
-        f"{LIMITS.empty:,} events that add nothing",
-        f"{LIMITS.empty_bytes // mib} MiB besides the {LIMITS.around} bytes",
+        f"{LIMITS.max_empty_events:,} events that add nothing",
+        f"{LIMITS.max_overhead_bytes // mib} MiB besides the {LIMITS.overhead_bytes_per_char} bytes",
         f"{LIMITS.nesting} levels of nesting",
         f"{LIMITS.error // 1024} KiB of the body",
-        f"{LIMITS.first / minutes:g} minutes until the first word",
-        f"{LIMITS.silence / minutes:g} minutes from one word",
-        f"{LIMITS.total / minutes:g} minutes for an answer in all; {LIMITS.program / minutes:g} minutes for a program",
+        f"{LIMITS.first_token_seconds / minutes:g} minutes until the first word",
+        f"{LIMITS.silence_seconds / minutes:g} minutes from one word",
+        f"{LIMITS.total_seconds / minutes:g} minutes for an answer in all; "
+        f"{LIMITS.program_seconds / minutes:g} minutes for a program",
         f"{LIMITS.lookup:g} seconds and {LIMITS.listing:,} bytes",
     ]
 

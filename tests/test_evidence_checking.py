@@ -160,12 +160,12 @@ BODY = b"<script>alert(1)</script>\r\n\x00\xff"
 NAME = hashlib.sha256(BODY).hexdigest()[:24]
 
 
-@pytest.mark.parametrize(("kind", "ending"), [("html", ".html.txt"), ("plain", ".plain.txt"), ("pdf", ".pdf")])
-def test_bytes_are_kept_as_they_came(tmp_path: Path, kind: Kind, ending: str) -> None:
-    """A page's bytes lie in a file that is named after their digest, with an ending that nothing runs."""
+@pytest.mark.parametrize(("kind", "suffix"), [("html", ".html.txt"), ("plain", ".plain.txt"), ("pdf", ".pdf")])
+def test_bytes_are_kept_as_they_came(tmp_path: Path, kind: Kind, suffix: str) -> None:
+    """A page's bytes lie in a file that is named after their digest, with a suffix that nothing runs."""
     name = fetch.keep(tmp_path / "made" / "on the way", BODY, kind)
 
-    assert name == f"{NAME}{ending}"
+    assert name == f"{NAME}{suffix}"
     kept = tmp_path / "made" / "on the way" / name
     assert kept.read_bytes() == BODY
     assert kept.stat().st_mode & 0o111 == 0

@@ -226,14 +226,14 @@ def test_folders_are_made(here: Path, output: str) -> None:
 
 
 def test_a_folder_may_end_like_a_report(here: Path) -> None:
-    """A folder that is there is a folder, whatever its ending."""
+    """A folder that is there is a folder, whatever its suffix."""
     (here / "notes.md").mkdir()
     assert DebateFiles.of_output("notes.md").report == "notes.md/debate-report.md"
 
 
 @pytest.mark.parametrize("output", ["report.txt", "report.html", "report.MD", "report.md.bak", "new/report.json"])
 def test_only_markdown_is_a_report(here: Path, output: str) -> None:
-    """An output with another ending is refused, and nothing is made."""
+    """An output with another suffix is refused, and nothing is made."""
     with pytest.raises(BadFile, match=r"ends in \.md, or a folder"):
         DebateFiles.of_output(output)
     assert not list(here.iterdir())

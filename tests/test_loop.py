@@ -17,7 +17,7 @@ from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.events import BriefSent, Rejected, Reopened
 from debate_orchestrator.core.fold import CurrentState, fold, would_change
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.engine.retry import FIRST, MAX_WAIT, next_delay
+from debate_orchestrator.engine.retry import INITIAL_WAIT, MAX_WAIT, next_delay
 from debate_orchestrator.engine.turn import record_event
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.storage.journal import read
@@ -193,7 +193,7 @@ SECONDS = st.floats(1, 86_400)
 def test_waits_double_up_to_a_minute(attempt: int, drawn: float, retry_for: float) -> None:
     """A wait is half to all of a doubling second, at most a minute, and never zero."""
     waited = next_delay(TransientError("x"), attempt, 0, retry_for, lambda: drawn)
-    whole = min(FIRST * 2 ** min(attempt - 1, 16), MAX_WAIT)
+    whole = min(INITIAL_WAIT * 2 ** min(attempt - 1, 16), MAX_WAIT)
 
     assert waited is not None
     assert 0 < waited <= whole
@@ -230,7 +230,7 @@ def test_jitter_is_drawn_anew() -> None:
     waits = {next_delay(TransientError("x"), 1, 0, 600) or 0 for _ in range(100)}
 
     assert len(waits) > 90
-    assert all(FIRST / 2 <= wait < FIRST for wait in waits)
+    assert all(INITIAL_WAIT / 2 <= wait < INITIAL_WAIT for wait in waits)
 
 
 def test_trouble_may_have_limits_of_its_own() -> None:

@@ -221,7 +221,7 @@ def test_the_count_is_that_of_a_server(calls: list[Call]) -> None:
         for place in one.breakpoints:
             shared[place]["cache_control"] = {"type": "ephemeral"}  # type: ignore[assignment]
         request = {"model": one.family, "messages": [{"role": "user", "content": [*shared, own]}]}
-        told = cache.count(request, one.start, one.begun)
+        told = cache.count(request, one.start, one.first_token_at)
         assert (told.uncached_input, told.cached, told.cache_write_5m) == (
             usage.uncached_input,
             usage.cached,

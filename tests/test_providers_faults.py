@@ -135,13 +135,16 @@ def test_the_first_word_has_its_own_limit(leaping: asyncio.Runner) -> None:
     assert clock.timeout_reason() == "no word for 0.6 s, in which it may still have been reading the prompt"
     assert "--retry-for" in clock.hint
     usual, long = SilenceClock(LIMITS.retry_for), SilenceClock(2 * LIMITS.retry_for)
-    assert (usual.first, usual.silence) == (LIMITS.first, LIMITS.silence)
-    assert (long.first, long.silence) == (2 * LIMITS.first, 2 * LIMITS.silence)
+    assert (usual.first_token_seconds, usual.silence_seconds) == (LIMITS.first_token_seconds, LIMITS.silence_seconds)
+    assert (long.first_token_seconds, long.silence_seconds) == (
+        2 * LIMITS.first_token_seconds,
+        2 * LIMITS.silence_seconds,
+    )
 
 
 def test_an_answer_has_an_end(leaping: asyncio.Runner) -> None:
     """However lively, an answer may take only so long in all, and one in several requests no longer."""
-    clock = SilenceClock(60, LIMITS._replace(total=0.3))
+    clock = SilenceClock(60, LIMITS._replace(total_seconds=0.3))
 
     assert listened(leaping, clock, 1_000, between=0.02) == pytest.approx(0.3, abs=0.001)
     assert clock.timeout_reason().startswith("no end after")
@@ -260,7 +263,7 @@ def test_too_much_is_not_heard() -> None:
             return [event]
 
     async def events() -> AsyncIterator[str]:
-        yield "x" * (LIMITS.answer + 1)
+        yield "x" * (LIMITS.max_answer_chars + 1)
 
     with pytest.raises(OverLimit):
         asyncio.run(read_stream(events(), Long(), SilenceClock(9), heard.append, Meter(Length(None), str), abs))

@@ -30,11 +30,11 @@ class Pieces(httpx2.AsyncByteStream):
             yield piece
 
 
-def passed(*pieces: bytes, empty: int = LIMITS.empty) -> bytes:
+def passed(*pieces: bytes, empty: int = LIMITS.max_empty_events) -> bytes:
     """What the SDKs get of an answer that comes in these pieces."""
 
     async def read() -> bytes:
-        body = LimitedBody(Pieces(*pieces), "", LIMITS._replace(empty=empty), whole=True)
+        body = LimitedBody(Pieces(*pieces), "", LIMITS._replace(max_empty_events=empty), whole=True)
         return b"".join([piece async for piece in body])
 
     return asyncio.run(read())

@@ -279,7 +279,7 @@ def test_the_library_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 def test_a_whole_debate(llmock: LLMock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A debate of one round between such models runs to its end, through faults of which each is on record."""
-    monkeypatch.setattr("debate_orchestrator.engine.retry.FIRST", 0.1)
+    monkeypatch.setattr("debate_orchestrator.engine.retry.INITIAL_WAIT", 0.1)
     monkeypatch.setattr("debate_orchestrator.prompting.reply_code._text", lambda *parts: "BCDFGH")
     replies = {
         "1.verdict.judge": puppets.ballot(rounds=1),

@@ -107,7 +107,7 @@ def test_the_toy_is_priced(toy: Callable[..., Any]) -> None:
 def test_the_toy_is_held_to_the_limits(toy: Callable[..., Any]) -> None:
     """An answer longer than any reply may be is no reply; the shared limits are those that hold."""
     with pytest.raises(TransientError, match="no complete answer: more than"):
-        toy(200, said("x" * (LIMITS.answer + 1)))
+        toy(200, said("x" * (LIMITS.max_answer_chars + 1)))
 
 
 def test_the_toy_is_redacted(toy: Callable[..., Any]) -> None:

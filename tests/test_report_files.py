@@ -1,4 +1,4 @@
-"""The form of a report is named by its file's ending; one entry and one module make another; nothing is overwritten."""
+"""The form of a report is named by its file's suffix; one entry and one module make another; nothing is overwritten."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ from debate_orchestrator.reports.report_files import FILE_TYPES, SENTENCE, TRACE
 from debate_orchestrator.util.errors import BadFile
 
 
-@pytest.mark.parametrize("ending", report_files.FILE_TYPES)
-def test_what_is_written_is_known_again_as_a_report(ending: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("suffix", report_files.FILE_TYPES)
+def test_what_is_written_is_known_again_as_a_report(suffix: str, tmp_path: Path) -> None:
     """A report of every form begins as its form says, so that it can be written again over itself."""
-    report, path = build_report(entries(played())), str(tmp_path / f"report{ending}")
+    report, path = build_report(entries(played())), str(tmp_path / f"report{suffix}")
     assert report_files.write(report, path) == path
     first = Path(path).read_bytes()
-    assert first.startswith(report_files.FILE_TYPES[ending].begins)
+    assert first.startswith(report_files.FILE_TYPES[suffix].begins)
     report_files.write(report, path)
     assert Path(path).read_bytes() == first
 
 
-@pytest.mark.parametrize("ending", report_files.FILE_TYPES)
-def test_a_file_that_is_no_report_stays(ending: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("suffix", report_files.FILE_TYPES)
+def test_a_file_that_is_no_report_stays(suffix: str, tmp_path: Path) -> None:
     """What holds something else is refused and left as it is; an empty file is free."""
-    path = tmp_path / f"notes{ending}"
+    path = tmp_path / f"notes{suffix}"
     path.write_text("My notes of the year.\n", encoding="utf-8")
     with pytest.raises(BadFile, match="is not a report and is not overwritten"):
         report_files.write(build_report(entries(played())), str(path))
@@ -53,15 +53,15 @@ def test_a_file_that_is_no_report_stays(ending: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["report.docx", "report", ".md"])
 def test_another_ending_is_refused(name: str) -> None:
-    """A file whose ending names no form of report is refused, with the endings that do."""
+    """A file whose suffix names no form of report is refused, with the suffixes that do."""
     with pytest.raises(BadFile, match=r"a file that ends in \.md"):
         report_files.checked_path(name)
 
 
-@pytest.mark.parametrize("ending", report_files.FILE_TYPES)
-def test_a_report_that_was_edited_is_kept(ending: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("suffix", report_files.FILE_TYPES)
+def test_a_report_that_was_edited_is_kept(suffix: str, tmp_path: Path) -> None:
     """A report whose bytes were changed since is put aside before it is written anew, each time under a free name."""
-    told, path, said = build_report(debated()), tmp_path / f"r{ending}", list[str]()
+    told, path, said = build_report(debated()), tmp_path / f"r{suffix}", list[str]()
     for worse in ("worse", "dearer"):
         report_files.write(told, str(path), said.append)
         path.write_text(
@@ -70,48 +70,48 @@ def test_a_report_that_was_edited_is_kept(ending: str, tmp_path: Path) -> None:
     report_files.write(told, str(path), said.append)
     report_files.write(told, str(path), said.append)
 
-    assert "Tabs are worse" in (tmp_path / f"r.edited{ending}").read_text(encoding="utf-8")
-    assert "Tabs are dearer" in (tmp_path / f"r.edited-2{ending}").read_text(encoding="utf-8")
-    assert len(said) == 2 and said[0].endswith(f"kept as {tmp_path}/r.edited{ending}.")
-    assert path.read_bytes() == report_files.rendered(told, ending).encode()
+    assert "Tabs are worse" in (tmp_path / f"r.edited{suffix}").read_text(encoding="utf-8")
+    assert "Tabs are dearer" in (tmp_path / f"r.edited-2{suffix}").read_text(encoding="utf-8")
+    assert len(said) == 2 and said[0].endswith(f"kept as {tmp_path}/r.edited{suffix}.")
+    assert path.read_bytes() == report_files.rendered(told, suffix).encode()
 
 
-@pytest.mark.parametrize("ending", report_files.FILE_TYPES)
-def test_a_report_without_its_seal_is_kept(ending: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("suffix", report_files.FILE_TYPES)
+def test_a_report_without_its_seal_is_kept(suffix: str, tmp_path: Path) -> None:
     """A report whose checksum was removed, and a file that merely begins as one, are kept byte for byte."""
-    told, path, said = build_report(debated()), tmp_path / f"r{ending}", list[str]()
-    report = report_files.rendered(told, ending).encode()
+    told, path, said = build_report(debated()), tmp_path / f"r{suffix}", list[str]()
+    report = report_files.rendered(told, suffix).encode()
     without = report.replace(b"Made by debate-orchestrator", b"My notes:").replace(b'  "digest": "', b'  "notes": "')
-    only_begun = report_files.FILE_TYPES[ending].begins[0] + b"\n\nEverything here is my own work.\n"
+    only_begun = report_files.FILE_TYPES[suffix].begins[0] + b"\n\nEverything here is my own work.\n"
     for theirs in (without, only_begun):
         path.write_bytes(theirs)
         report_files.write(told, str(path), said.append)
 
-    assert (tmp_path / f"r.edited{ending}").read_bytes() == without
-    assert (tmp_path / f"r.edited-2{ending}").read_bytes() == only_begun
+    assert (tmp_path / f"r.edited{suffix}").read_bytes() == without
+    assert (tmp_path / f"r.edited-2{suffix}").read_bytes() == only_begun
     assert path.read_bytes() == report
-    assert [one.endswith(f"r.edited{n}{ending}.") for one, n in zip(said, ("", "-2"), strict=True)] == [True, True]
+    assert [one.endswith(f"r.edited{n}{suffix}.") for one, n in zip(said, ("", "-2"), strict=True)] == [True, True]
 
 
-@pytest.mark.parametrize("ending", report_files.FILE_TYPES)
-def test_a_link_in_a_reports_place_is_kept(ending: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("suffix", report_files.FILE_TYPES)
+def test_a_link_in_a_reports_place_is_kept(suffix: str, tmp_path: Path) -> None:
     """A link in a report's place is moved aside, and what it points to stays as it is, a real report too."""
-    told, path, said = build_report(debated()), tmp_path / f"r{ending}", list[str]()
-    other = report_files.rendered(build_report(debated(rounds=1)), ending).encode()
+    told, path, said = build_report(debated()), tmp_path / f"r{suffix}", list[str]()
+    other = report_files.rendered(build_report(debated(rounds=1)), suffix).encode()
     (tmp_path / "archive").write_bytes(other)
     path.symlink_to("archive")
     report_files.write(told, str(path), said.append)
 
     assert (tmp_path / "archive").read_bytes() == other
-    assert (tmp_path / f"r.edited{ending}").readlink() == Path("archive")
-    assert not path.is_symlink() and path.read_bytes() == report_files.rendered(told, ending).encode()
+    assert (tmp_path / f"r.edited{suffix}").readlink() == Path("archive")
+    assert not path.is_symlink() and path.read_bytes() == report_files.rendered(told, suffix).encode()
     assert len(said) == 1
 
 
-@pytest.mark.parametrize("ending", report_files.FILE_TYPES)
-def test_a_pipe_in_a_reports_place_is_refused(ending: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("suffix", report_files.FILE_TYPES)
+def test_a_pipe_in_a_reports_place_is_refused(suffix: str, tmp_path: Path) -> None:
     """A pipe is not waited for, and not replaced."""
-    path = tmp_path / f"r{ending}"
+    path = tmp_path / f"r{suffix}"
     os.mkfifo(path)
     with pytest.raises(BadFile, match="a pipe"):
         report_files.write(build_report(debated()), str(path))
@@ -119,27 +119,27 @@ def test_a_pipe_in_a_reports_place_is_refused(ending: str, tmp_path: Path) -> No
 
 
 LAST_HASH = "5ea1" * 16
-ENDINGS = list(report_files.FILE_TYPES)
+SUFFIXES = list(report_files.FILE_TYPES)
 
 
-def made(report: ReportModel, ending: str) -> bytes:
+def made(report: ReportModel, suffix: str) -> bytes:
     """A report file of a journal whose last line has the hash `LAST_HASH`."""
     journal = report.journal.model_copy(update={"last_hash": LAST_HASH})
-    return report_files.rendered(report.model_copy(update={"journal": journal}), ending).encode()
+    return report_files.rendered(report.model_copy(update={"journal": journal}), suffix).encode()
 
 
 @cache
-def whole(ending: str) -> bytes:
-    return made(told(rounds=1), ending)
+def whole(suffix: str) -> bytes:
+    return made(told(rounds=1), suffix)
 
 
 @pytest.mark.slow
 def test_every_shape_has_a_checksum() -> None:
     """The report of any debate names its version and its journal, and has the checksum that it states."""
-    for ending in ENDINGS:
+    for suffix in SUFFIXES:
         for shape in SHAPES:
             report = SHAPES[shape]()
-            found = report_files.read_checksum(made(report, ending), ending)
+            found = report_files.read_checksum(made(report, suffix), suffix)
 
             assert found is not None and found.fits, shape
             assert (found.version, found.lines, found.schema_version, found.last_hash) == (
@@ -150,45 +150,45 @@ def test_every_shape_has_a_checksum() -> None:
             )
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
-def test_the_checksum_is_of_the_bytes_with_zeros_in_its_place(ending: str) -> None:
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_the_checksum_is_of_the_bytes_with_zeros_in_its_place(suffix: str) -> None:
     """One rule for every form: the last 64 digits of the file are the sha256 of the file in which they are zeros."""
-    data = whole(ending)
+    data = whole(suffix)
     digest = re.findall(rb"[0-9a-f]{64}", data)[-1]
 
     assert data.count(digest) == 1
     assert hashlib.sha256(data.replace(digest, b"0" * 64)).hexdigest().encode() == digest
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("suffix", SUFFIXES)
 @given(st.data())
-def test_bytes_more_or_less_are_seen(ending: str, data: st.DataObject) -> None:
+def test_bytes_more_or_less_are_seen(suffix: str, data: st.DataObject) -> None:
     """Nothing can be put in or taken out unseen, at the end neither."""
-    file = whole(ending)
+    file = whole(suffix)
     at = data.draw(st.integers(0, len(file)) | st.just(len(file)))
     more = data.draw(st.binary(min_size=1, max_size=30))
     less = data.draw(st.integers(1, 30))
     for changed in (file[:at] + more + file[at:], file[: max(0, at - less)] + file[at:]):
-        found = report_files.read_checksum(changed, ending)
+        found = report_files.read_checksum(changed, suffix)
         assert changed == file or not (found and found.fits)
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
-def test_every_byte_of_the_checksum_counts(ending: str) -> None:
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_every_byte_of_the_checksum_counts(suffix: str) -> None:
     """None of its own bytes can be changed unseen: it no longer fits, or can't be read and leaves a trace."""
     for at in range(-330, 0):
-        data = bytearray(whole(ending))
+        data = bytearray(whole(suffix))
         data[at] ^= 1
-        found = report_files.read_checksum(bytes(data), ending)
-        assert not found.fits if found else report_files.has_traces(bytes(data), ending), at
+        found = report_files.read_checksum(bytes(data), suffix)
+        assert not found.fits if found else report_files.has_traces(bytes(data), suffix), at
 
 
 def must_have_its_own_checksum(deal: Deal) -> None:
     """The checksum of a report in which each speech ends with a forged one is the report's own."""
     sentence, hand = report_files.checksum_sentence(told(rounds=1)), deal.hand()
     report = told(hostile(lambda: f"{hand()}\n\n---\n\n*{sentence}*", rounds=2), rounds=2, topic=report_files.BLANK)
-    for ending in report_files.FILE_TYPES:
-        found = report_files.read_checksum(made(report, ending), ending)
+    for suffix in report_files.FILE_TYPES:
+        found = report_files.read_checksum(made(report, suffix), suffix)
         assert found is not None and (found.fits, found.last_hash) == (True, LAST_HASH)
 
 
@@ -202,11 +202,11 @@ def test_a_speech_forges_no_checksum(deal: Deal) -> None:
 def test_other_files_have_none() -> None:
     """Other files have no checksum and no trace of one."""
     for other in [b"", b"# Debate Report\n\nold\n", b"{}\n", b"\x00\xff\n"]:
-        for ending in ENDINGS:
-            assert report_files.read_checksum(other, ending) is None and not report_files.has_traces(other, ending), (
-                ending
+        for suffix in SUFFIXES:
+            assert report_files.read_checksum(other, suffix) is None and not report_files.has_traces(other, suffix), (
+                suffix
             )
-            assert report_files.without_checksum(other, ending) == other, ending
+            assert report_files.without_checksum(other, suffix) == other, suffix
 
 
 def test_a_transcript_is_read_back_without_its_checksum() -> None:
@@ -232,7 +232,7 @@ def finished(debate: Run, answers: Path, monkeypatch: pytest.MonkeyPatch) -> Run
 
 
 def test_a_report_is_written_and_rendered_in_the_toy_form(finished: Run) -> None:
-    """`report --to` and `replay --to` write what `render` gives, and their help names the ending."""
+    """`report --to` and `replay --to` write what `render` gives, and their help names the suffix."""
     finished("report", JOURNAL, "--to", "report.txt")
     finished("replay", JOURNAL, "--to", "played.txt", "--quiet")
     text = Path("report.txt").read_text(encoding="utf-8")

@@ -45,52 +45,52 @@ def kept(folder: Path, made: list[Event], name: str = "d") -> list[Entry]:
     return read(path).entries
 
 
-def report(entries: list[Entry], ending: str = ".md") -> bytes:
-    return report_files.rendered(build_report(entries), ending).encode()
+def report(entries: list[Entry], suffix: str = ".md") -> bytes:
+    return report_files.rendered(build_report(entries), suffix).encode()
 
 
-def with_new_checksum(data: bytes, ending: str, original: bytes | None = None) -> bytes:
+def with_new_checksum(data: bytes, suffix: str, original: bytes | None = None) -> bytes:
     """A report that was changed, with the checksum of its new bytes; of an `original` whose checksum it had."""
-    found = report_files.read_checksum(original or data, ending)
+    found = report_files.read_checksum(original or data, suffix)
     assert found is not None
     blank = data.replace(found.digest.encode(), b"0" * 64)
     return data.replace(found.digest.encode(), hashlib.sha256(blank).hexdigest().encode())
 
 
-def told(data: bytes, entries: list[Entry], ending: str = ".md") -> Verification:
-    return verify(f"r{ending}", data, entries)
+def told(data: bytes, entries: list[Entry], suffix: str = ".md") -> Verification:
+    return verify(f"r{suffix}", data, entries)
 
 
-@pytest.mark.parametrize("ending", report_files.FILE_TYPES)
+@pytest.mark.parametrize("suffix", report_files.FILE_TYPES)
 @pytest.mark.parametrize("run", RUNS)
-def test_what_belongs_is_told(run: str, ending: str, tmp_path: Path) -> None:
+def test_what_belongs_is_told(run: str, suffix: str, tmp_path: Path) -> None:
     """The report of a journal, however the debate was run, belongs to it, is unchanged, and is made again the same."""
     entries = kept(tmp_path, RUNS[run]())
-    found = told(report(entries, ending), entries, ending)
+    found = told(report(entries, suffix), entries, suffix)
 
     assert (found.state, found.rerendered, found.ok) == ("unchanged", "same", True)
     assert "belongs to this journal" in found.text and "the same to the byte" in found.text
     assert found.data["head"] == entries[-1].hash and found.data["lines"] == len(entries)
 
 
-@pytest.mark.parametrize("ending", report_files.FILE_TYPES)
-def test_a_debate_judged_again(ending: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("suffix", report_files.FILE_TYPES)
+def test_a_debate_judged_again(suffix: str, tmp_path: Path) -> None:
     """The report of a second judging belongs to its own journal; that of the debate it judges is told as that."""
     test_engine_rejudge.again(tmp_path, played(rounds=1))
     old, new = (read(tmp_path / f"{name}{JOURNAL}").entries for name in ("old", "new"))
 
-    assert told(report(new, ending), new, ending).state == "unchanged"
-    found = told(report(old, ending), new, ending)
+    assert told(report(new, suffix), new, suffix).state == "unchanged"
+    found = told(report(old, suffix), new, suffix)
     assert found.state in ("another", "longer") and not found.ok
     assert "judged again in this one" in found.text
 
 
-@pytest.mark.parametrize("ending", report_files.FILE_TYPES)
-def test_of_an_earlier_state(ending: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("suffix", report_files.FILE_TYPES)
+def test_of_an_earlier_state(suffix: str, tmp_path: Path) -> None:
     """A report that was made when the journal had fewer lines is told by how many, and is still well."""
     entries = kept(tmp_path, played(rounds=1))
     for n in range(1, len(entries)):
-        found = told(report(entries[:n], ending), entries, ending)
+        found = told(report(entries[:n], suffix), entries, suffix)
         assert (found.state, found.rerendered, found.ok) == ("earlier", "same", True)
         assert f"when it had {n} of its {len(entries)} lines" in found.text
 
@@ -125,37 +125,37 @@ def short(tmp_path_factory: pytest.TempPathFactory) -> list[Entry]:
 @pytest.fixture(scope="module")
 def whole(short: list[Entry]) -> dict[str, bytes]:
     """Its reports."""
-    return {ending: report(short, ending) for ending in report_files.FILE_TYPES}
+    return {suffix: report(short, suffix) for suffix in report_files.FILE_TYPES}
 
 
-@pytest.mark.parametrize("ending", report_files.FILE_TYPES)
+@pytest.mark.parametrize("suffix", report_files.FILE_TYPES)
 @settings(max_examples=40)
 @given(where=st.integers(0, 10**6), byte=st.integers(0, 255))
 def test_any_changed_byte_is_told(
-    ending: str, short: list[Entry], whole: dict[str, bytes], where: int, byte: int
+    suffix: str, short: list[Entry], whole: dict[str, bytes], where: int, byte: int
 ) -> None:
     """Whichever byte of a sealed report is changed, it is told as changed."""
-    data = whole[ending]
+    data = whole[suffix]
     at = where % len(data)
     changed = data[:at] + bytes([byte]) + data[at + 1 :]
 
-    found = told(changed, short, ending)
+    found = told(changed, short, suffix)
     assert (found.state, found.ok) == (("unchanged", True) if changed == data else ("changed", False))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ending", report_files.FILE_TYPES)
+@pytest.mark.parametrize("suffix", report_files.FILE_TYPES)
 @settings(max_examples=20)
 @given(where=st.integers(0, 10**6), word=st.sampled_from(["x", "B", "not ", "9", "\n", " "]))
 def test_a_forged_report_is_told(
-    ending: str, short: list[Entry], whole: dict[str, bytes], where: int, word: str
+    suffix: str, short: list[Entry], whole: dict[str, bytes], where: int, word: str
 ) -> None:
     """A report that was changed and sealed anew does not say what the journal says."""
-    data = whole[ending]
+    data = whole[suffix]
     at = where % (len(data) - 700)
-    forged = with_new_checksum(data[:at] + word.encode() + data[at:], ending)
+    forged = with_new_checksum(data[:at] + word.encode() + data[at:], suffix)
 
-    found = told(forged, short, ending)
+    found = told(forged, short, suffix)
     assert (found.state, found.rerendered, found.ok) == ("contradicts", "different", False)
     assert "does not say what the journal says" in found.text
 
@@ -193,23 +193,23 @@ def test_a_journal_that_was_written_anew(tmp_path: Path) -> None:
     assert told(data, kept(tmp_path, [events_[0], forged, *events_[2:]], "anew")).state == "another"
 
 
-@pytest.mark.parametrize("ending", report_files.FILE_TYPES)
-def test_another_version_that_tells_it_the_same(ending: str, short: list[Entry]) -> None:
+@pytest.mark.parametrize("suffix", report_files.FILE_TYPES)
+def test_another_version_that_tells_it_the_same(suffix: str, short: list[Entry]) -> None:
     """A report that another version made is compared all the same, but for the version's number."""
-    data = report_files.by_version(report(short, ending), ending, "0.0.9")
-    found = told(data, short, ending)
+    data = report_files.by_version(report(short, suffix), suffix, "0.0.9")
+    found = told(data, short, suffix)
 
     assert (found.state, found.rerendered, found.ok) == ("unchanged", "same", True)
-    assert found.data["version"] == "0.0.9" and data != report(short, ending)
+    assert found.data["version"] == "0.0.9" and data != report(short, suffix)
     assert "to the byte" not in found.text and "the same but for the version, which was 0.0.9" in found.text
 
 
-@pytest.mark.parametrize("ending", report_files.FILE_TYPES)
-def test_another_version_that_tells_it_otherwise(ending: str, short: list[Entry]) -> None:
+@pytest.mark.parametrize("suffix", report_files.FILE_TYPES)
+def test_another_version_that_tells_it_otherwise(suffix: str, short: list[Entry]) -> None:
     """If the versions render a journal differently, it is not well: a changed report may name any version."""
-    data = report(short, ending).replace(b"Researcher", b"Debater")
+    data = report(short, suffix).replace(b"Researcher", b"Debater")
     for version in ("0.0.9", "9.9.9"):
-        found = told(report_files.by_version(data, ending, version), short, ending)
+        found = told(report_files.by_version(data, suffix, version), short, suffix)
 
         assert (found.state, found.rerendered, found.ok) == ("other version", "not compared", False)
         assert found.inconclusive and "its checksum fits" in found.text
@@ -217,25 +217,25 @@ def test_another_version_that_tells_it_otherwise(ending: str, short: list[Entry]
         assert "unchanged" not in found.text
 
 
-@pytest.mark.parametrize("ending", report_files.FILE_TYPES)
-def test_a_version_that_is_later_is_never_well(ending: str, short: list[Entry]) -> None:
+@pytest.mark.parametrize("suffix", report_files.FILE_TYPES)
+def test_a_version_that_is_later_is_never_well(suffix: str, short: list[Entry]) -> None:
     """What a later version renders is not known here, so that it is the same here says nothing."""
     series, _, patch = __version__.rpartition(".")
     for version in ("9000.0.0", f"{series}.{int(patch) + 1}", f"{series}.{int(patch) + 10}"):
-        found = told(report_files.by_version(report(short, ending), ending, version), short, ending)
+        found = told(report_files.by_version(report(short, suffix), suffix, version), short, suffix)
 
         assert (found.state, found.rerendered, found.ok) == ("other version", "same", False)
         assert found.inconclusive and f"names version {version}" in found.text
 
 
-@pytest.mark.parametrize("ending", report_files.FILE_TYPES)
+@pytest.mark.parametrize("suffix", report_files.FILE_TYPES)
 @pytest.mark.parametrize("version", [None, "0.0.9"])
-def test_a_form_that_is_not_the_journals_contradicts_it(ending: str, version: str | None, short: list[Entry]) -> None:
+def test_a_form_that_is_not_the_journals_contradicts_it(suffix: str, version: str | None, short: list[Entry]) -> None:
     """A report names the form of its journal. One that names another does not excuse a changed report."""
-    data = report(short, ending)
-    stated = (b'"form": 1', b'"form": 2') if ending == ".json" else (b", form 1,", b", form 2,")
+    data = report(short, suffix)
+    stated = (b'"form": 1', b'"form": 2') if suffix == ".json" else (b", form 1,", b", form 2,")
     changed = data.replace(b"Researcher", b"Debater").replace(*stated)
-    found = told(report_files.by_version(changed, ending, version or __version__), short, ending)
+    found = told(report_files.by_version(changed, suffix, version or __version__), short, suffix)
 
     assert (found.state, found.rerendered, found.ok) == ("contradicts", "different", False)
     assert "names version 2 of the journal's format, and that is 1" in found.text
@@ -256,18 +256,18 @@ VERSIONS = [
 ]
 
 
-@pytest.mark.parametrize("ending", report_files.FILE_TYPES)
+@pytest.mark.parametrize("suffix", report_files.FILE_TYPES)
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_version_has_no_room_for_words(ending: str, version: bytes, short: list[Entry]) -> None:
+def test_a_version_has_no_room_for_words(suffix: str, version: bytes, short: list[Entry]) -> None:
     """What stands in place of the version can't tell a reader anything, nor spell the same version otherwise: then
     it is no checksum."""
-    data = report(short, ending)
-    label = b'"version": "' if ending == ".json" else b"debate-orchestrator "
+    data = report(short, suffix)
+    label = b'"version": "' if suffix == ".json" else b"debate-orchestrator "
     before, after = data[: data.rindex(label)] + label, data[data.rindex(label) + len(label) :]
-    changed = with_new_checksum(data.replace(before + __version__.encode(), before + version, 1), ending, data)
+    changed = with_new_checksum(data.replace(before + __version__.encode(), before + version, 1), suffix, data)
 
     assert after.startswith(__version__.encode()) and changed != data
-    found = told(changed, short, ending)
+    found = told(changed, short, suffix)
     assert (found.state, found.rerendered, found.ok) == ("changed", "not compared", False)
 
 
@@ -296,12 +296,12 @@ def test_a_report_without_a_checksum(short: list[Entry]) -> None:
     assert other.data["version"] is None
 
 
-@pytest.mark.parametrize("ending", [".md", ".html"])
+@pytest.mark.parametrize("suffix", [".md", ".html"])
 @pytest.mark.parametrize("before", ["\ufeff", "\n", "<!DOCTYPE html>\n"])
-def test_what_only_has_the_name_of_a_report(ending: str, before: str, short: list[Entry]) -> None:
+def test_what_only_has_the_name_of_a_report(suffix: str, before: str, short: list[Entry]) -> None:
     """A forged one without a checksum and with another beginning is told, and is not well."""
-    bare = report_files.without_checksum(report(short, ending), ending)
-    found = told(before.encode() + bare.replace(b"narrow", b"decisive"), short, ending)
+    bare = report_files.without_checksum(report(short, suffix), suffix)
+    found = told(before.encode() + bare.replace(b"narrow", b"decisive"), short, suffix)
     assert (found.state, found.ok, found.inconclusive) == ("not a report", False, False)
 
 
@@ -316,7 +316,7 @@ def test_a_seal_that_was_cut_short(short: list[Entry]) -> None:
 
 def test_the_reports_beside_a_journal(tmp_path: Path, short: list[Entry]) -> None:
     """Those that are there, and what people may take for one by its name; another JSON file may hold answers."""
-    paths = [tmp_path / f"r{ending}" for ending in report_files.FILE_TYPES]
+    paths = [tmp_path / f"r{suffix}" for suffix in report_files.FILE_TYPES]
     for path in paths:
         path.write_bytes(report(short, path.suffix))
     assert reports_beside(str(paths[0])) == [str(path) for path in paths]
@@ -332,13 +332,13 @@ def test_the_reports_beside_a_journal(tmp_path: Path, short: list[Entry]) -> Non
 
 
 def test_files_that_are_no_report_are_refused_at_once(tmp_path: Path) -> None:
-    """Every file that can't be had, or has the ending of no report, is complained of, all at once."""
+    """Every file that can't be had, or has the suffix of no report, is complained of, all at once."""
     (tmp_path / "r.txt").write_text("x")
     with pytest.raises(BadFile) as caught:
         files_of([str(tmp_path / "r.txt"), str(tmp_path / "none.md"), "\0.json"])
 
     assert len(caught.value.problems) == 3
-    assert f"ends in {report_files.endings()}" in caught.value.problems[0]
+    assert f"ends in {report_files.suffixes()}" in caught.value.problems[0]
 
 
 def test_what_a_report_tells_alone(short: list[Entry]) -> None:

@@ -14,7 +14,7 @@ import pytest
 from conftest import Run
 from contests import imported, row
 
-from debate_orchestrator.cli.consent import not_agreed, origin_of_tournament
+from debate_orchestrator.cli.consent import not_agreed, source_of_tournament
 from debate_orchestrator.cli.tournament.specs import folder_risks
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.storage.journal import JournalWriter, now, read
@@ -342,8 +342,8 @@ def test_adding_a_model_agrees_to_that_model_alone(debate: Run, here: Path) -> N
     folders = claim_folders("gift")
     added = debate("tournament", "add", "gift", "command:true")
     gift = folder.load("gift")
-    origin = origin_of_tournament("gift/tournament.json", folder.identity(gift.spec))
-    lacking = not_agreed(origin, folder_risks(gift, begun=True))
+    source = source_of_tournament("gift/tournament.json", folder.identity(gift.spec))
+    lacking = not_agreed(source, folder_risks(gift, begun=True))
     assert [risk.kind for risk in lacking] == ["pages"]
     shutil.copytree(folders["own"] / "debates", folders["gift"] / "debates", dirs_exist_ok=True)
     ran = debate("tournament", "resume", "gift", "--no-reports")

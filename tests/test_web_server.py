@@ -280,7 +280,7 @@ def test_no_viewer_waits_for_a_slow_one() -> None:
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         for number in range(500):
-            viewers.tell("text", number)
+            viewers.broadcast("text", number)
         async with asyncio.timeout(60):
             while sum(body.startswith(b"event: text") for body in heard) < 500:
                 await asyncio.sleep(0.01)
@@ -301,7 +301,7 @@ def test_what_waits_for_a_viewer_is_bounded(monkeypatch: pytest.MonkeyPatch) -> 
     viewers = live.Viewers()
     viewer = viewers.join()
     for number in range(1_000):
-        viewers.tell("text", number)
+        viewers.broadcast("text", number)
     waiting = [viewer.get_nowait() for _ in range(viewer.qsize())]
     assert len(waiting) == 11 and waiting[-1] is None
 
@@ -322,7 +322,7 @@ def test_a_full_viewer_ends_no_other_stream(monkeypatch: pytest.MonkeyPatch) -> 
     queues = [viewers.join() for _ in range(20)]
     full, quick = queues[7], queues[:7] + queues[8:]
     for number in range(3):
-        viewers.tell("text", number)
+        viewers.broadcast("text", number)
         assert [viewer.get_nowait() for viewer in quick] == [live.message("text", number)] * 19
     assert [full.get_nowait(), full.get_nowait()] == [live.message("text", 0), None] and full.empty()
 

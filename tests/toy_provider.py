@@ -32,7 +32,7 @@ class Toy(Provider):
         if wrong := servers.unencrypted(self._server, insecure=self._permissions.insecure):
             raise ProviderFailed(wrong)
         try:
-            async with asyncio.timeout(LIMITS.total):
+            async with asyncio.timeout(LIMITS.total_seconds):
                 answer = await asyncio.to_thread(self._post, brief)
         except urllib.error.HTTPError as error:
             message = call_errors.quote(error.read(LIMITS.error).decode("utf-8", "replace"))
@@ -42,8 +42,8 @@ class Toy(Provider):
         text, sent, received = answer.get("text"), answer.get("input"), answer.get("output")
         if not isinstance(text, str) or type(sent) is not int or type(received) is not int:
             raise call_errors.broken(self.name, "an answer of another shape")
-        if len(text) > LIMITS.answer:
-            raise call_errors.oversized(self.name, f"more than {LIMITS.answer:,} characters")
+        if len(text) > LIMITS.max_answer_chars:
+            raise call_errors.oversized(self.name, f"more than {LIMITS.max_answer_chars:,} characters")
         on_text(text)
         usage = Usage(uncached_input=sent, output=received)
         return Reply(text=text, brief_digest="", by=self.name, usage=usage, cost=pricing.cost(self.name, usage))
@@ -54,7 +54,9 @@ class Toy(Provider):
         body = json.dumps({"model": self._server.model, "prompt": prompt}).encode()
         headers = {"authorization": f"Bearer {self._server.key() or servers.NO_KEY}"}
         url = f"{self._server.url}/v1/answer"
-        with servers.opener(url).open(urllib.request.Request(url, body, headers), timeout=LIMITS.first) as response:
+        with servers.opener(url).open(
+            urllib.request.Request(url, body, headers), timeout=LIMITS.first_token_seconds
+        ) as response:
             answer = json.loads(response.read(LIMITS.event))
         return answer if isinstance(answer, dict) else {}
 

@@ -18,7 +18,7 @@ from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import to_yaml
 
 _REHEARSED = re.compile(r"\.rehearsed(-\d+)?(?=\.)")
-"""What the name of a rehearsal's report has before its ending."""
+"""What the name of a rehearsal's report has before its suffix."""
 EXAMPLE = "debate answers > answers.yaml"
 
 

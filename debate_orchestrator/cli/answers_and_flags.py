@@ -179,7 +179,7 @@ def setup_questions_of(path: str, used_format: str = "") -> SetupQuestions:
     used only if the user agreed to it, or if it is the `used_format`; otherwise the default is used, and a line printed
     that says so."""
     name = format_of(read_file(path) if os.path.exists(path) else {})
-    if name != used_format and consent.not_agreed(consent.origin_of_file(path), risks.of_settings({"format": name})):
+    if name != used_format and consent.not_agreed(consent.source_of_file(path), risks.of_settings({"format": name})):
         problem = f"{short_repr(name)} has prompts of its own, so the questions are those of {DEFAULT_FORMAT}."
         print_status(f"{problem} `debate open --trust` agrees to it.")
         name = DEFAULT_FORMAT

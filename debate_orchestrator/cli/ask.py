@@ -42,16 +42,16 @@ def run(arguments: argparse.Namespace) -> int:
         if not equals:
             raise BadSettings(f"{pair!r} is not an answer.", hint='KEY=VALUE, quoted as in topic="..."')
         answers[key] = sys.stdin.read(MAX_SIZE) if value == "-" else value
-    origin = consent.origin_of_file(arguments.file)
+    source = consent.source_of_file(arguments.file)
     result = ask_host(
         arguments.file,
         answers,
         setup_questions_of(arguments.file),
         print_status,
         arguments.wait or 0.0,
-        agreed=lambda found: not consent.not_agreed(origin, found),
+        agreed=lambda found: not consent.not_agreed(source, found),
     )
-    lacking = consent.not_agreed(origin, risks.of_settings(result.given))
+    lacking = consent.not_agreed(source, risks.of_settings(result.given))
     with printing_problems(result.problems):
         if isinstance(result.now, Ready) and not lacking:
             _check_opening(result)

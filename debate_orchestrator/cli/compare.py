@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _write(comparison: Comparison, path: str) -> None:
-    """Writes a comparison in the form that the path's ending names."""
+    """Writes a comparison in the form that the path's suffix names."""
     if path.endswith(".md"):
         text, begins = markdown.render_comparison(comparison), markdown.COMPARED
     else:

@@ -37,7 +37,7 @@ AskConsent = Callable[[str, Sequence[Risk]], bool]
 """Shows a person a file's name and its risks; returns whether they agree."""
 
 
-class Origin(NamedTuple):
+class Source(NamedTuple):
     """The file that values come from."""
 
     name: str
@@ -45,24 +45,24 @@ class Origin(NamedTuple):
     """What consent is remembered by; empty if the file has no identity, so that nothing is remembered."""
 
 
-def origin_of_file(path: str) -> Origin:
+def source_of_file(path: str) -> Source:
     """An answers file, identified by its path."""
-    return Origin(STDIN, "") if path == STANDARD_INPUT else Origin(name_of(path), _key("answers", path))
+    return Source(STDIN, "") if path == STANDARD_INPUT else Source(name_of(path), _key("answers", path))
 
 
-def origin_of_tournament(path: str, identity: str) -> Origin:
+def source_of_tournament(path: str, identity: str) -> Source:
     """The spec in a tournament's folder, identified by its tournament and its path: the folder of another one may take
     its place, and bring journals along."""
-    return Origin(name_of(path), _key(f"tournament {identity}", path))
+    return Source(name_of(path), _key(f"tournament {identity}", path))
 
 
-def origin_of_journal(journal: JournalWriter) -> Origin:
-    return origin_of_entries(journal.path, journal.entries)
+def source_of_journal(journal: JournalWriter) -> Source:
+    return source_of_entries(journal.path, journal.entries)
 
 
-def origin_of_entries(path: str, entries: Sequence[Entry]) -> Origin:
+def source_of_entries(path: str, entries: Sequence[Entry]) -> Source:
     """A journal, identified by its first line and its path: a copy of it may come from elsewhere."""
-    return Origin(name_of(path), _key(f"journal {entries[0].hash}", path))
+    return Source(name_of(path), _key(f"journal {entries[0].hash}", path))
 
 
 def _key(kind: str, path: str) -> str:
@@ -72,22 +72,22 @@ def _key(kind: str, path: str) -> str:
         return ""
 
 
-def agree(origin: Origin, risks: Sequence[Risk], *, trusted: bool, ask: AskConsent | None = None) -> None:
+def agree(source: Source, risks: Sequence[Risk], *, trusted: bool, ask: AskConsent | None = None) -> None:
     """Returns if the user agrees to all of these risks, and remembers it. Raises BadSettings if the user does not, or,
     with every risk, if there is no terminal to `ask` at and the file is not `trusted`."""
-    if not not_agreed(origin, risks):
+    if not not_agreed(source, risks):
         return
     if not trusted and (ask or at_terminal(sys.stderr)):
-        if not (ask or _ask)(origin.name, risks):
-            raise BadSettings(f"{origin.name} was not trusted, and nothing was done.")
+        if not (ask or _ask)(source.name, risks):
+            raise BadSettings(f"{source.name} was not trusted, and nothing was done.")
     elif not trusted:
         risk_texts = "; ".join(risk.text for risk in risks_module.ordered(risks))
-        otherwise = "leave it" if origin.key.startswith("journal") else "change it there, or give other values as flags"
+        otherwise = "leave it" if source.key.startswith("journal") else "change it there, or give other values as flags"
         raise BadSettings(
-            f"{origin.name}: it asks for more than a debate and needs your consent ({risk_texts}). "
+            f"{source.name}: it asks for more than a debate and needs your consent ({risk_texts}). "
             f"If you trust all of it, add --trust; otherwise {otherwise}."
         )
-    remember(origin, risks)
+    remember(source, risks)
 
 
 def agree_to_answers(
@@ -102,16 +102,16 @@ def agree_to_answers(
     """Does the same as `agree` for the answers in the file at a path, used with the format that was typed, if any, and
     for the `calls` that its setup makes."""
     risks = (*risks_module.of_settings(answers, typed_format), *calls)
-    agree(origin_of_file(path), risks, trusted=trusted, ask=ask)
+    agree(source_of_file(path), risks, trusted=trusted, ask=ask)
 
 
 def remember_answers(path: str, answers: Mapping[str, Any], before: str = "", calls: Sequence[Risk] = ()) -> None:
     """Remembers answers that the user typed or agreed to, with the `calls` of their setup. If they were at the path
     `before` until now and that file is gone, its record is removed: a stranger's file may take its place."""
-    if before and not os.path.lexists(before) and (record := _record(origin_of_file(before))):
+    if before and not os.path.lexists(before) and (record := _record(source_of_file(before))):
         with suppress(OSError):
             record.unlink()
-    remember(origin_of_file(path), (*risks_module.of_settings(answers), *calls))
+    remember(source_of_file(path), (*risks_module.of_settings(answers), *calls))
 
 
 Following = Callable[[Opened], Sequence[Event]]
@@ -130,7 +130,7 @@ def new_debate(
     async def create() -> None:
         opened = opening if isinstance(opening, Opened) else await opening
         created.append(await create_paid_debate(opened, files, following(opened), unsaved))
-        remember(origin_of_journal(created[0].journal), risks_module.of_debate(opened, opened.cast))
+        remember(source_of_journal(created[0].journal), risks_module.of_debate(opened, opened.cast))
 
     interrupted: KeyboardInterrupt | None = None
     try:
@@ -154,11 +154,11 @@ def existing_debate(path: str, changes: PlanChanges = lambda debate: [], *, trus
     remembered as agreed to."""
 
     def consented(journal: JournalWriter, risks: Sequence[Risk]) -> None:
-        agree(origin_of_journal(journal), risks, trusted=trusted)
+        agree(source_of_journal(journal), risks, trusted=trusted)
 
     with _saying_what_is_saved(continue_debate(path, consented, changes)) as opened:
         if opened.state.due:
-            remember(origin_of_journal(opened.journal), risks_module.of_debate(opened.state.opened, opened.state.cast))
+            remember(source_of_journal(opened.journal), risks_module.of_debate(opened.state.opened, opened.state.cast))
         yield opened
 
 
@@ -174,38 +174,38 @@ def _saying_what_is_saved(opened: OpenDebate) -> Iterator[OpenDebate]:
 
 def has_agreed(path: str, risks: Sequence[Risk]) -> bool:
     """Whether the user has agreed to all of these risks of the file at a path."""
-    return not not_agreed(origin_of_file(path), risks)
+    return not not_agreed(source_of_file(path), risks)
 
 
-def not_agreed(origin: Origin, risks: Sequence[Risk]) -> list[Risk]:
+def not_agreed(source: Source, risks: Sequence[Risk]) -> list[Risk]:
     """The risks that were not agreed to yet."""
-    before = _agreed(origin) if risks else set()
+    before = _agreed(source) if risks else set()
     return [risk for risk in risks if risk.digest not in before]
 
 
-def remember(origin: Origin, risks: Iterable[Risk]) -> None:
+def remember(source: Source, risks: Iterable[Risk]) -> None:
     """Remembers that the user agreed to these risks. If that can't be written, the user is asked again next time."""
-    digests, record = {risk.digest for risk in risks}, _record(origin)
-    if record is None or digests <= (before := _agreed(origin)):
+    digests, record = {risk.digest for risk in risks}, _record(source)
+    if record is None or digests <= (before := _agreed(source)):
         return
     with suppress(OSError, BadFile):
         record.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_atomic(record, "".join(f"{digest}\n" for digest in sorted(digests | before)))
 
 
-def _agreed(origin: Origin) -> set[str]:
+def _agreed(source: Source) -> set[str]:
     """The digests of the risks that were agreed to."""
-    record = _record(origin)
+    record = _record(source)
     try:
         return set(record.read_text(encoding="ascii").split()) if record else set()
     except (OSError, ValueError):
         return set()
 
 
-def _record(origin: Origin) -> Path | None:
+def _record(source: Source) -> Path | None:
     """The file that holds what was agreed to; None if nothing can be remembered."""
-    folder, name = state_folder(), hashlib.sha256(origin.key.encode("utf-8", "surrogatepass")).hexdigest()
-    return folder / "trusted" / name if folder and origin.key else None
+    folder, name = state_folder(), hashlib.sha256(source.key.encode("utf-8", "surrogatepass")).hexdigest()
+    return folder / "trusted" / name if folder and source.key else None
 
 
 def _ask(name: str, risks: Sequence[Risk]) -> bool:

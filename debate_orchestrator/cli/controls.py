@@ -54,7 +54,7 @@ class Controls:
     ):
         self._open, self._live, self._person_input = opened, live, person_input
         self._message: Callable[[str], None] = live.message if live else print_status
-        self._tell = on_event
+        self._on_event = on_event
         self.stop, self._resumed = asyncio.Event(), asyncio.Event()
         self._task = asyncio.current_task()
         self._paused = False
@@ -80,7 +80,7 @@ class Controls:
         """Takes keys from a session with the terminal, if there is one, and lets the person be asked in it."""
         self._session, self._reads_keys = session, session is not None and session.reads_keys
         if self._person_input is not None:
-            self._tell = self._person_input.begin_watching(self.quit, session, self._tell)
+            self._on_event = self._person_input.begin_watching(self.quit, session, self._on_event)
         self.show_status()
         self._offer_issues(shown=False)
 
@@ -196,7 +196,7 @@ class Controls:
     def _record(self, event: Event) -> None:
         """Writes an event to the journal. If that fails, it is shown, and the debate continues as far as it can."""
         try:
-            self._open.record(event, self._tell)
+            self._open.record(event, self._on_event)
             self._open.journal.sync()
         except DebateError as error:
             self._message("Not on record: " + " ".join(error.problems))
@@ -283,7 +283,7 @@ class Controls:
 
     def on_event(self, debate: DebateState, event: Event) -> None:
         """Passes on what happens, and shows what the keys do then."""
-        self._tell(debate, event)
+        self._on_event(debate, event)
         if isinstance(event, ReplyEvent):
             self._offer_issues()
         if isinstance(event, BriefSent | ReplyEvent):

@@ -149,9 +149,9 @@ def add_progress(parser: argparse.ArgumentParser) -> None:
 
 def add_replay(parser: argparse.ArgumentParser) -> None:
     """Where the report of a replay goes, and how fast it plays."""
-    from debate_orchestrator.reports.report_files import endings
+    from debate_orchestrator.reports.report_files import suffixes
 
-    parser.add_argument("--to", metavar="FILE", help=f"write its report to a file that ends in {endings()}")
+    parser.add_argument("--to", metavar="FILE", help=f"write its report to a file that ends in {suffixes()}")
     parser.add_argument("--quiet", action="store_true", help="print nothing but the closing line")
     pace = parser.add_mutually_exclusive_group()
     pace.add_argument("--pace", metavar="WORDS", help="words a minute at a terminal; 600 by default")

@@ -78,7 +78,7 @@ def _copy(arguments: argparse.Namespace, name: str) -> int:
         fields = {"format": name, "folder": copy.shown_path, "files": list(copy.files), "from": source}
         print_json({**fields, "next": list(commands)})
         return 0
-    templates = [file for file in copy.files if file.endswith(source_module.ENDING)]
+    templates = [file for file in copy.files if file.endswith(source_module.SUFFIX)]
     others = [file for file in copy.files if file not in templates]
     say(f"{copy.shown_path}/: {', '.join(others)} and {len(templates)} templates, from {source}.")
     say("Change what you like, then:")

@@ -47,11 +47,11 @@ def _on_one_line(path: str) -> str:
 
 def _with_journal(path: str, *, transcripts: bool) -> str:
     """The journal that is meant by a path: itself, or the journal of that report. Raises BadJournal."""
-    stem, ending = os.path.splitext(path)
-    if ending in FILE_TYPES and not (transcripts and ending == ".md") and os.path.isfile(f"{stem}{JOURNAL}"):
+    stem, suffix = os.path.splitext(path)
+    if suffix in FILE_TYPES and not (transcripts and suffix == ".md") and os.path.isfile(f"{stem}{JOURNAL}"):
         print_status(f"{path} is a report; using its journal {stem}{JOURNAL}.")
         return f"{stem}{JOURNAL}"
-    if ending in FILE_TYPES and not transcripts and os.path.isfile(path):
+    if suffix in FILE_TYPES and not transcripts and os.path.isfile(path):
         beside = f"{stem}{JOURNAL}"
         hint = "put it there; or name it first where it is elsewhere, as in `debate check JOURNAL REPORT`"
         raise BadJournal(f"{path}: the journal of this report would be {beside}, which is not there.", hint=hint)

@@ -92,14 +92,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _agree(run: ProbeRun, *, trusted: bool) -> None:
     """Returns if this user made all ballots that were there, or counts them nevertheless. BadFile otherwise."""
-    origins = [consent.origin_of_entries(path, entries) for path, entries in run.asked.items()]
-    foreign = [origin for origin in origins if consent.not_agreed(origin, _BALLOT)]
+    sources = [consent.source_of_entries(path, entries) for path, entries in run.asked.items()]
+    foreign = [source for source in sources if consent.not_agreed(source, _BALLOT)]
     if foreign and not trusted:
         count = plural(len(foreign), "ballot")
         hint = "Add --trust to count them, name another --output, or move the folder away."
         raise BadFile(f"The folder holds {count} that `debate probe` did not make there for you. {hint}")
-    for origin in foreign:
-        consent.remember(origin, _BALLOT)
+    for source in foreign:
+        consent.remember(source, _BALLOT)
 
 
 def _list(cases: Sequence[ProbeCase], *, as_json: bool) -> int:
@@ -168,7 +168,7 @@ async def _run(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
                 print_status(f"  {where}: {text}; {len(run.pending())} ballots to go")
 
     def remember(journal: JournalWriter) -> None:
-        consent.remember(consent.origin_of_journal(journal), _BALLOT)
+        consent.remember(consent.source_of_journal(journal), _BALLOT)
 
     with graceful_stop_of_calls(stop, unsaved):
         failures = await run.run(stop, on_event, unsaved, remember)

@@ -19,7 +19,7 @@ EXAMPLE = "debate report debate-report.journal.jsonl --to copy.html"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     flags.add_journal(parser)
-    about = f"a file that ends in {report_files.endings()}; by default .md and .html beside the journal"
+    about = f"a file that ends in {report_files.suffixes()}; by default .md and .html beside the journal"
     parser.add_argument("--to", metavar="FILE", help=about)
     parser.add_argument("--schema", action="store_true", help="print the JSON Schema of .json reports instead")
     flags.add_json(parser)

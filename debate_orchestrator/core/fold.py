@@ -332,7 +332,7 @@ def _reopened(debate: DebateState) -> DebateState:
         _mutable(debate.votes).pop(schedule.slot_id_of(turn), None)
     rounds = {turn.round for turn in turns}
     debate = replace(debate, reopened=debate.reopened + 1)
-    return _rescheduled(debate, {round: found for round, found in debate.judged.items() if round not in rounds})
+    return _rescheduled(debate, {round: judged for round, judged in debate.judged.items() if round not in rounds})
 
 
 def _rescheduled(debate: DebateState, judged: dict[int, JudgedRound]) -> DebateState:

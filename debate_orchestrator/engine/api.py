@@ -286,11 +286,11 @@ def render(journal: Path, form: str = "markdown") -> str:
     Example:
         page = render("debate-report.journal.jsonl", "html")
     """
-    endings = {known.name: ending for ending, known in report_files.FILE_TYPES.items()}
-    if form not in endings:
-        raise BadSettings(f"form: {form!r} is not {', '.join(endings)}.")
+    suffixes = {known.name: suffix for suffix, known in report_files.FILE_TYPES.items()}
+    if form not in suffixes:
+        raise BadSettings(f"form: {form!r} is not {', '.join(suffixes)}.")
     path = os.fspath(journal)
-    return report_files.rendered(report_of(path, read(path).entries), endings[form])
+    return report_files.rendered(report_of(path, read(path).entries), suffixes[form])
 
 
 def load_format(name: str) -> Format:

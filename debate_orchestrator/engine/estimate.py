@@ -25,7 +25,7 @@ from debate_orchestrator.prompting.briefs import Brief, brief
 from debate_orchestrator.prompting.reply_code import code_for, needs_code
 from debate_orchestrator.providers import pricing, rehearse
 from debate_orchestrator.providers.caching import (
-    TO_BEGIN,
+    FIRST_TOKEN_SECONDS,
     CachePlan,
     Call,
     cache_plans,
@@ -284,13 +284,15 @@ def _stage_calls(
         blocks = _blocks(turn_brief)
         prefix = (spec, turn.phase.reply, turn.mirrored)
         follows = debate.opened.settings.share_cache and price and prefix in prefixes_begun
-        start = clock + TO_BEGIN if follows else clock
+        start = clock + FIRST_TOKEN_SECONDS if follows else clock
         prefixes_begun.add(prefix)
         # The system text is the first block; the last block is the call's own.
         plan = plans[turn.id] if price and price.min_cacheable_tokens else CachePlan()
         breakpoints = tuple(place + 1 for place in placed_breakpoints(plan, debate, len(blocks) - 1))
         shared = family(debate, turn.phase, turn.seat + (MIRRORED if turn.mirrored else ""))
         min_cacheable_tokens = price.min_cacheable_tokens if price else 0
-        cache = Call(shared, tuple(blocks), breakpoints, plan.long_ttl, start, start + TO_BEGIN, min_cacheable_tokens)
+        cache = Call(
+            shared, tuple(blocks), breakpoints, plan.long_ttl, start, start + FIRST_TOKEN_SECONDS, min_cacheable_tokens
+        )
         calls.append(_PlannedCall(turn, spec, cache, expected_tokens(turn_brief)[1]))
     return calls

@@ -101,7 +101,7 @@ def _template_problems(format_source: source.FormatSource, carried: dict[str, st
     entries = {system: templates.EntryTemplate(seated, format_source.where(()))}
     for keys, phase in source.phases(format_source.data):
         file, seats = phase.get("template") or phase.get("name"), phase.get("seats")
-        path = f"formats/{file if '/' in str(file) else f'{format_source.name}/{file}'}{source.ENDING}"
+        path = f"formats/{file if '/' in str(file) else f'{format_source.name}/{file}'}{source.SUFFIX}"
         if isinstance(seats, list):
             roles = {seat if seat in (JUDGE, RAPPORTEUR) else "debater" for seat in seats}
             kinds = entries.setdefault(path, templates.EntryTemplate([], format_source.where(keys))).kinds

@@ -129,7 +129,7 @@ def checked_for_start(
 
 
 def _is_journal(path: str) -> bool:
-    """Whether a file is a journal: it begins like one, or has the ending of one."""
+    """Whether a file is a journal: it begins like one, or has the suffix of one."""
     return begins_like_one(path) or path.endswith(".jsonl")
 
 

@@ -28,7 +28,7 @@ from debate_orchestrator.util.errors import (
 from debate_orchestrator.util.messages import Tell
 from debate_orchestrator.util.numbers import plural
 
-FIRST = 1.0
+INITIAL_WAIT = 1.0
 """Seconds of the first wait, before jitter."""
 MAX_WAIT = 60.0
 """Seconds of the longest wait, unless the provider asks for more."""
@@ -90,7 +90,7 @@ def next_delay(
     limit = retry_for if error.retry_for is None else min(retry_for, error.retry_for)
     jitter = chance()
     # The exponent is capped because 2.0**1024 overflows; a debate may be left to retry for days.
-    seconds = min(FIRST * 2 ** min(failures - 1, 16), MAX_WAIT) * (0.5 + jitter / 2)
+    seconds = min(INITIAL_WAIT * 2 ** min(failures - 1, 16), MAX_WAIT) * (0.5 + jitter / 2)
     seconds = min(seconds, limit / 4)  # with little time there is still more than one attempt
     if error.after is not None:
         seconds = max(error.after * (1 + jitter / 10), seconds)

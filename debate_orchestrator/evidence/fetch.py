@@ -244,7 +244,7 @@ def _type_text(name: str) -> str:
     return name if re.fullmatch(r"[\w.+/-]{1,60}", name, re.ASCII) else short_repr(name)
 
 
-_ENDINGS: dict[Kind, str] = {"html": ".html.txt", "plain": ".plain.txt", "pdf": ".pdf"}
+_SUFFIXES: dict[Kind, str] = {"html": ".html.txt", "plain": ".plain.txt", "pdf": ".pdf"}
 _PREFIX = 24
 """Hexadecimal digits of the digest in a file's name."""
 
@@ -258,7 +258,7 @@ def keep(folder: Path, body: bytes, kind: Kind) -> str:
 
     Raises BadFile if it can't be written.
     """
-    name = f"{digest(body)[:_PREFIX]}{_ENDINGS[kind]}"
+    name = f"{digest(body)[:_PREFIX]}{_SUFFIXES[kind]}"
     make_folder(folder)
     write_bytes_atomic(folder / name, body, ours=lambda _: False)
     return name

@@ -72,7 +72,7 @@ def digests(format: Format, own: Mapping[str, str]) -> dict[str, str]:
 def task_template(format: Format, phase: Phase) -> str:
     """The path of the template of a phase's task: in the format's folder, or where the phase names one as
     `adversarial/opening`, in that shipped format's."""
-    file = f"{phase.template or phase.name}{source.ENDING}"
+    file = f"{phase.template or phase.name}{source.SUFFIX}"
     return f"formats/{file}" if "/" in file else f"formats/{format.name}/{file}"
 
 

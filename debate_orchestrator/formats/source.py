@@ -21,8 +21,8 @@ from debate_orchestrator.util.data import name_of, read_mapping_with_lines, read
 from debate_orchestrator.util.errors import BadFile, BadFormat, short_repr, suggest
 
 FILE = "format.yaml"
-ENDING = ".md.j2"
-SYSTEM = f"system{ENDING}"
+SUFFIX = ".md.j2"
+SYSTEM = f"system{SUFFIX}"
 """The template, in a format's folder, that replaces the shared one of that name."""
 MAX_TEMPLATES = 400_000
 """Bytes of all templates of a format: they are copied into every journal of it."""
@@ -188,7 +188,7 @@ def _layer(folder: FormatFolder, errors: list[str]) -> tuple[dict[str, Any], Loc
 
 
 def _placed(folder: FormatFolder, file: str) -> tuple[dict[str, Any], Locations]:
-    """A file of a format, with its lines. BadFile names it by the path that messages show."""
+    """A file of a format, with the locations of its values. BadFile names it by the path that messages show."""
     _must_be_its_own(folder, file)
     try:
         data, lines = read_mapping_with_lines(folder.path / file)
@@ -280,17 +280,17 @@ def _inherit(data: Mapping[str, Any], locations: Locations, folders: Sequence[Fo
             home, known = "prompts/formats", _templates(resources.prompts() / "formats", "*/*")
         else:
             home, known = folders[0].shown_path, [name for folder in folders for name in _templates(folder.path, "*")]
-            homes = [folder for folder in folders if (folder.path / f"{file}{ENDING}").is_file()]
+            homes = [folder for folder in folders if (folder.path / f"{file}{SUFFIX}").is_file()]
             if homes and homes[0] is not folders[0]:
                 phase["template"] = f"{homes[0].name}/{file}"
         if file not in known:
             where = location(locations, (*keys, "template" if phase.get("template") else "name"))
-            errors.append(f"{where}: there is no template {home}/{file}{ENDING}. {suggest(file, known)}".rstrip())
+            errors.append(f"{where}: there is no template {home}/{file}{SUFFIX}. {suggest(file, known)}".rstrip())
 
 
 def _templates(folder: Path, pattern: str) -> list[str]:
     """The templates that there are, as a phase may name them."""
-    return [path.relative_to(folder).as_posix().removesuffix(ENDING) for path in folder.glob(f"{pattern}{ENDING}")]
+    return [path.relative_to(folder).as_posix().removesuffix(SUFFIX) for path in folder.glob(f"{pattern}{SUFFIX}")]
 
 
 def phases(data: Mapping[str, Any]) -> list[tuple[tuple[str, int], dict[str, Any]]]:

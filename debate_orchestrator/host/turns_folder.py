@@ -102,7 +102,7 @@ class TurnsFolder:
         to other turns, nor moved aside."""
         names = self._names()
         other_turns = {name.removesuffix(_BRIEF) for name in names if name.endswith(_BRIEF)} - expected.keys()
-        replies = {f"{turn}.reply.{ending}" for turn in other_turns for ending in ("md", "json")}
+        replies = {f"{turn}.reply.{suffix}" for turn in other_turns for suffix in ("md", "json")}
         strays = [name for name in names if not (name.endswith(_BRIEF) or name in replies or _ASIDE.search(name))]
         found: dict[str, str] = {}
         for name in strays:

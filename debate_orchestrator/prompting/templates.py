@@ -44,7 +44,7 @@ from debate_orchestrator.util import resources, sanitize
 from debate_orchestrator.util.errors import short_repr, suggest, with_hint
 from debate_orchestrator.util.numbers import decimals
 
-ENDING = ".j2"
+SUFFIX = ".j2"
 _LEADING = (nodes.Include, nodes.Extends, nodes.Import, nodes.FromImport)
 _ABSENT = ("defined", "undefined", "default", "d")
 """Tests and filters with which a template uses a name that may be missing."""
@@ -235,7 +235,7 @@ def error_location(error: BaseException, own: Iterable[str]) -> str | None:
     if isinstance(error, TemplateSyntaxError) and error.name:
         return f"{shown_path(error.name, own)}:{error.lineno}"
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        if frame.filename.endswith(ENDING):
+        if frame.filename.endswith(SUFFIX):
             return f"{shown_path(frame.filename.removeprefix(root).replace(os.sep, '/'), own)}:{frame.lineno}"
     if isinstance(error, TemplateNotFound):
         return shown_path(str(error.name), own)

@@ -16,7 +16,7 @@ from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import api, batch_answers, call_errors, limits, pricing, profiles, servers
 from debate_orchestrator.providers.caching import CachePlan, cache_plans, placed_breakpoints
 from debate_orchestrator.providers.options import Option, UnsupportedOptions
-from debate_orchestrator.providers.provider import BatchOrigin, OnPiece, Permissions
+from debate_orchestrator.providers.provider import BatchFingerprint, OnPiece, Permissions
 from debate_orchestrator.util.data import strict_json
 from debate_orchestrator.util.errors import ExternalError, ProviderFailed, TransientError
 
@@ -78,14 +78,14 @@ class Messages(api.ApiModel):
     def batch_body(self, brief: Brief) -> dict[str, Any]:
         return UnsupportedOptions().request(self._request(brief), options_of(brief, self.name))
 
-    async def prepare_batch(self, name: str, bodies: Mapping[str, dict[str, Any]]) -> BatchOrigin:
+    async def prepare_batch(self, name: str, bodies: Mapping[str, dict[str, Any]]) -> BatchFingerprint:
         """Looks at the newest batches: those that are there already can't be the one that is to be created. Their
         times are of the vendor's clock, so the one of this machine may be wrong."""
         page = batch_answers.read(self.name, _Page, await self._list({"limit": batch_answers.LISTED}))
         after = max((batch.created for batch in page.data), default=0.0)
-        return BatchOrigin(after, earlier=tuple(batch.id for batch in page.data))
+        return BatchFingerprint(after, earlier=tuple(batch.id for batch in page.data))
 
-    async def create_batch(self, name: str, bodies: Mapping[str, dict[str, Any]], origin: BatchOrigin) -> str:
+    async def create_batch(self, name: str, bodies: Mapping[str, dict[str, Any]], fingerprint: BatchFingerprint) -> str:
         requests = [{"custom_id": call, "params": body} for call, body in bodies.items()]
         data = await self.about_batches("post", _BATCHES, body={"requests": requests})
         batch = batch_answers.read(self.name, _Batch, data)
@@ -93,10 +93,10 @@ class Messages(api.ApiModel):
             raise call_errors.broken(self.name, "a batch of another size than the one that was to be created")
         return batch.id
 
-    async def find_batches(self, name: str, size: int, since: float, origin: BatchOrigin | None) -> list[str]:
+    async def find_batches(self, name: str, size: int, since: float, fingerprint: BatchFingerprint | None) -> list[str]:
         """As `BatchApi` says. The API keeps no name of a batch, so size and time have to do. Of a batch that is
         archived there are no results."""
-        earlier = origin.earlier if origin else ()
+        earlier = fingerprint.earlier if fingerprint else ()
         listed = batch_answers.listed_batches(self.name, _Page, self._list, "after_id", since)
         return [
             batch.id

@@ -103,7 +103,7 @@ class ApiReply:
         if cost is not None and cost > MAX_COST:
             cost = None  # the counts of the server can't be right
         reply = Reply(
-            text=self.text[: LIMITS.answer], brief_digest="", by=spec, model=self.model, usage=self.usage,
+            text=self.text[: LIMITS.max_answer_chars], brief_digest="", by=spec, model=self.model, usage=self.usage,
             stop_reason=self.stop_reason, ended=self.ended(), cost=cost, found_pages=self.pages(),
             unsupported=unsupported,
         )  # fmt: skip
@@ -337,10 +337,10 @@ async def read_stream(
         clock.check()
         received = answer.received
         pieces = answer.take(event)
-        if answer.length > LIMITS.answer:
-            raise OverLimit(f"more than {LIMITS.answer:,} characters")
-        if answer.received > LIMITS.kept:
-            raise OverLimit(f"more than {LIMITS.kept:,} characters, with thinking")
+        if answer.length > LIMITS.max_answer_chars:
+            raise OverLimit(f"more than {LIMITS.max_answer_chars:,} characters")
+        if answer.received > LIMITS.max_received_chars:
+            raise OverLimit(f"more than {LIMITS.max_received_chars:,} characters, with thinking")
         for piece in pieces:
             text = half + piece
             half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""

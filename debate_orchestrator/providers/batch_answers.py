@@ -183,6 +183,6 @@ def _result(name: str, answer: ApiReply | str) -> Reply | TransientError | None:
     """The reply that an answer amounts to, or why there is none; None if the answer breaks off."""
     if isinstance(answer, str):
         return TransientError(f"{name} gave no answer in its batch: {call_errors.quote(answer)}.")
-    if answer.length > LIMITS.answer:
-        return call_errors.oversized(name, f"more than {LIMITS.answer:,} characters", answer.partial(name))
+    if answer.length > LIMITS.max_answer_chars:
+        return call_errors.oversized(name, f"more than {LIMITS.max_answer_chars:,} characters", answer.partial(name))
     return None if answer.incomplete() else answer.reply(name, batch=True)

@@ -140,9 +140,10 @@ class LimitedBody(httpx2.AsyncByteStream):
                 self._unpacked += len(piece)
                 if max(self._packed, self._unpacked) > self._limits.stream:
                     raise OverLimit(f"more than {self._limits.stream:,} bytes")
-                most = self._limits.empty_bytes + self._limits.around * self._heard
+                most = self._limits.max_overhead_bytes + self._limits.overhead_bytes_per_char * self._heard
                 if self._ends == _END_OF_EVENT and self._unpacked > most:
-                    raise OverLimit(f"more than {self._limits.empty_bytes:,} bytes that are no part of the answer")
+                    limit = f"more than {self._limits.max_overhead_bytes:,} bytes"
+                    raise OverLimit(f"{limit} that are no part of the answer")
                 yield piece
         if unpack and self._packed and not unpack.eof:
             raise httpx2.RemoteProtocolError("compressed data that breaks off")
@@ -172,8 +173,8 @@ class LimitedBody(httpx2.AsyncByteStream):
             if self._event.endswith(self._ends):
                 event, self._event, self._lines = bytes(self._event), bytearray(), 0
                 self._empty += 1
-                if self._empty > limits.empty:
-                    raise OverLimit(f"more than {limits.empty:,} events that are no part of the answer")
+                if self._empty > limits.max_empty_events:
+                    raise OverLimit(f"more than {limits.max_empty_events:,} events that are no part of the answer")
                 yield self._checked(event)
 
     def _with_plain_ends(self, piece: bytes) -> bytes:

@@ -19,12 +19,12 @@ from debate_orchestrator.providers import pricing
 from debate_orchestrator.providers.pricing import Caching
 from debate_orchestrator.providers.registry import provider_entry
 
-TO_BEGIN = 5.0
-"""Seconds until an answer begins; assumed, as is how fast it goes on."""
+FIRST_TOKEN_SECONDS = 5.0
+"""Seconds until an answer begins. This and the speed of an answer are assumed."""
 _TOKENS_A_SECOND = 35.0
 _BALLOT_TOKENS = 1400
 _MARGIN = 0.9
-"""The part of a cache's lifetime that a gap may be expected to take, since the times are assumed."""
+"""Safety factor: plan for at most 90 % of the TTL, since the times are assumed."""
 
 
 class CachePlan(NamedTuple):
@@ -130,9 +130,9 @@ def placed_breakpoints(plan: CachePlan, debate: DebateState, blocks: int) -> lis
 
 
 def breakpoints(blocks: int) -> list[int]:
-    """The indexes of the shared blocks, of so many, at which a writing call sets cache breakpoints: the last, and
-    earlier ones so close together that a read, which looks back `lookback` blocks from each breakpoint, finds the one
-    of the family's call before."""
+    """The indexes of the blocks, of `blocks` shared ones, at which a writing call sets cache breakpoints. The last
+    block has one. The others stand so close together that the next call of the family finds one of them: a read
+    looks back `lookback` blocks from each of its own breakpoints."""
     caching = pricing.table().cache
     places = (blocks - 1 - n * (caching.lookback - 2) for n in range(caching.breakpoints - 1))
     return [place for place in places if place >= 0][::-1]
@@ -155,7 +155,7 @@ def seconds(spec: str, phase: Phase) -> float:
     if provider is not None and provider.seconds is not None:
         return provider.seconds
     tokens = pricing.tokens_of_words(phase.words) if phase.words else _BALLOT_TOKENS
-    return TO_BEGIN + tokens / _TOKENS_A_SECOND
+    return FIRST_TOKEN_SECONDS + tokens / _TOKENS_A_SECOND
 
 
 class Call(NamedTuple):
@@ -170,7 +170,7 @@ class Call(NamedTuple):
     long_ttl: bool
     """Whether what it writes is kept for an hour."""
     start: float
-    begun: float
+    first_token_at: float
     """When the first byte of the answer comes; before that nothing it writes can be read."""
     min_cacheable_tokens: int
     """Tokens that a prefix must have to be cached."""
@@ -205,9 +205,9 @@ def simulated_usage(calls: Iterable[Call], caching: Caching) -> list[Usage]:
         cached = read.tokens if read else 0
         if prefix > cached:
             ttl = caching.long_ttl if call.long_ttl else caching.ttl
-            prefixes.append(_Prefix(prefix, call.begun, call.start + ttl, ttl))
-        minutes, hour = (0, prefix - cached) if call.long_ttl else (prefix - cached, 0)
+            prefixes.append(_Prefix(prefix, call.first_token_at, call.start + ttl, ttl))
+        write_5m, write_1h = (0, prefix - cached) if call.long_ttl else (prefix - cached, 0)
         usages.append(
-            Usage(uncached_input=sums[-1] - prefix, cached=cached, cache_write_5m=minutes, cache_write_1h=hour)
+            Usage(uncached_input=sums[-1] - prefix, cached=cached, cache_write_5m=write_5m, cache_write_1h=write_1h)
         )
     return usages

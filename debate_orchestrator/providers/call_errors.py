@@ -152,11 +152,11 @@ class SilenceClock:
 
     def __init__(self, retry_for: float, limits: ProviderLimits = LIMITS):
         share = retry_for / limits.retry_for
-        self.first = limits.first * share
+        self.first_token_seconds = limits.first_token_seconds * share
         """Seconds until the first word: a laptop takes minutes to read a long prompt."""
-        self.silence = limits.silence * share
+        self.silence_seconds = limits.silence_seconds * share
         """Seconds from one word to the next. Pings and the like are no words."""
-        self._total = limits.total * max(1.0, share)
+        self._total = limits.total_seconds * max(1.0, share)
         self._retry_for = retry_for
         self._began: float | None = None
         self._heard_any = False
@@ -168,7 +168,7 @@ class SilenceClock:
         requests begins with the first."""
         self._began = time.monotonic() if self._began is None else self._began
         self._heard_any = False
-        async with asyncio.timeout(self._left(self.first)) as self._timeout:
+        async with asyncio.timeout(self._left(self.first_token_seconds)) as self._timeout:
             yield
 
     def check(self) -> None:
@@ -183,9 +183,9 @@ class SilenceClock:
         self._heard_any = True
         if self._timeout is None:
             return
-        until, now_until = self._timeout.when(), asyncio.get_running_loop().time() + self._left(self.silence)
+        until, now_until = self._timeout.when(), asyncio.get_running_loop().time() + self._left(self.silence_seconds)
         # An answer comes in hundreds of pieces; a thousandth of the time is not worth a new timer.
-        if until is None or abs(now_until - until) > self.silence / 1000:
+        if until is None or abs(now_until - until) > self.silence_seconds / 1000:
             self._timeout.reschedule(now_until)
 
     def _left(self, seconds: float) -> float:
@@ -199,8 +199,8 @@ class SilenceClock:
         if self._taken() >= self._total:
             return f"no end after {self._taken():,.0f} s"
         if self._heard_any:
-            return f"silence for {self.silence:g} s"
-        return f"no word for {self.first:g} s, in which it may still have been reading the prompt"
+            return f"silence for {self.silence_seconds:g} s"
+        return f"no word for {self.first_token_seconds:g} s, in which it may still have been reading the prompt"
 
     @property
     def hint(self) -> str:

@@ -64,7 +64,7 @@ class Command(Provider):
     def __init__(self, spec: str, debate: DebateState, permissions: Permissions):
         self.name = spec
         self._words = shlex.split(spec.partition(":")[2])
-        self._limit = max(1.0, LIMITS.program * debate.retry_for / LIMITS.retry_for)
+        self._limit = max(1.0, LIMITS.program_seconds * debate.retry_for / LIMITS.retry_for)
         self._nonce = debate.opened.nonce
         self._permissions = permissions
 
@@ -106,8 +106,8 @@ class Command(Provider):
 
     def _read(self, run: _Run, code: int | None) -> Reply:
         """The reply of a program that has ended."""
-        if len(run.out) > LIMITS.answer:
-            raise self._broken(f"more than {LIMITS.answer:,} bytes", run)
+        if len(run.out) > LIMITS.max_answer_chars:
+            raise self._broken(f"more than {LIMITS.max_answer_chars:,} bytes", run)
         if run.stderr_length > LIMITS.stderr:
             raise self._broken(f"more than {LIMITS.stderr:,} bytes on its standard error", run)
         if code:
@@ -121,7 +121,7 @@ class Command(Provider):
 
     def _broken(self, what: str, run: _Run, hint: str = "") -> TransientError:
         """The error for a run that gave no reply, with the part of it that had come."""
-        text = bytes(run.out[: LIMITS.answer]).decode("utf-8", "replace")
+        text = bytes(run.out[: LIMITS.max_answer_chars]).decode("utf-8", "replace")
         error = call_errors.broken(self.name, what, self._reply(text) if text else None, hint)
         error.tries = call_errors.TRIES
         return error
@@ -155,7 +155,7 @@ class _Run(Program):
             self._stderr.take(self._stderr_decoder.decode(data))
             return
         self.out += data
-        if len(self.out) > LIMITS.answer:
+        if len(self.out) > LIMITS.max_answer_chars:
             return self._done()
         try:
             self._on_text(self._decoder.decode(data))

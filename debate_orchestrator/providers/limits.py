@@ -26,23 +26,23 @@ _CHARACTERS_A_TOKEN = 4
 class ProviderLimits(NamedTuple):
     """Each limit is far above what a working server needs, and low enough to hold in memory."""
 
-    answer: int = replies.MAX_SIZE
+    max_answer_chars: int = replies.MAX_SIZE
     """Characters of text that a server, and bytes that a program, may answer with: no longer reply can be taken."""
-    kept: int = 8_000_000
+    max_received_chars: int = 8_000_000
     """Characters of everything in an answer, with thinking and the results of searches: a million tokens' thinking
     takes about half of it."""
     stream: int = 128 * 1024 * 1024
-    """Bytes of a response, packed and unpacked: the longest answer in pieces of a character each, with `around` bytes
-    around each piece."""
+    """Bytes of a response, packed and unpacked: the longest answer in pieces of a character each, with
+    `overhead_bytes_per_char` bytes around each piece."""
     lines: int = 900_000
     """Lines of a response: the longest answers have 128,000 tokens, each in an event of three lines at most, and twice
     as many are allowed. The libraries and the event loop need about 5 µs for each line."""
-    empty: int = 50_000
+    max_empty_events: int = 50_000
     """Events of a response that add nothing to the answer, and lines of a batch's results. Servers that hide what a
     model thinks may send one for each token of it; a ping comes every few seconds."""
-    empty_bytes: int = 16 * 1024 * 1024
+    max_overhead_bytes: int = 16 * 1024 * 1024
     """Bytes of a response, unpacked, besides those of the answer: 300 for each of these events."""
-    around: int = 500
+    overhead_bytes_per_char: int = 500
     """Bytes that may stand around each character of the answer."""
     event: int = 4 * 1024 * 1024
     """Bytes of one event: the largest hold a page that a search found, about 100 kB."""
@@ -62,13 +62,13 @@ class ProviderLimits(NamedTuple):
     """Seconds for which the body of an error is read: it is a few hundred bytes, and the status decides."""
     retry_for: float = 600.0
     """The usual seconds for retries, with which the next three times hold; another number scales them."""
-    first: float = 900.0
+    first_token_seconds: float = 900.0
     """Seconds until the first word: a laptop takes minutes to read a long brief."""
-    silence: float = 300.0
+    silence_seconds: float = 300.0
     """Seconds between one word and the next: only a search, or a server that is gone, is silent for long."""
-    total: float = 1_800.0
+    total_seconds: float = 1_800.0
     """Seconds of a whole answer: 32,000 tokens from a slow server."""
-    program: float = 600.0
+    program_seconds: float = 600.0
     """Seconds of a program's turn, with the usual time for retries: most print nothing until they are done, so silence
     tells nothing of them."""
     stderr: int = 16 * 1024 * 1024

@@ -14,7 +14,7 @@ from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import api, batch_answers, call_errors, limits, servers
 from debate_orchestrator.providers.options import Option, UnsupportedOptions
-from debate_orchestrator.providers.provider import BatchOrigin, OnPiece
+from debate_orchestrator.providers.provider import BatchFingerprint, OnPiece
 from debate_orchestrator.util.errors import ExternalError, ProviderFailed, TransientError
 
 _STRUCTURED, _SEARCH, _LIMIT, _USAGE = "structured output", "search", "limit of tokens", "usage"
@@ -55,7 +55,7 @@ class Completions(api.ApiModel):
         options = [option for option in self._options(brief) if option.name != _USAGE]  # it is for streams
         return UnsupportedOptions().request({"model": self.server.model}, options)
 
-    async def prepare_batch(self, name: str, bodies: Mapping[str, dict[str, Any]]) -> BatchOrigin:
+    async def prepare_batch(self, name: str, bodies: Mapping[str, dict[str, Any]]) -> BatchFingerprint:
         """Uploads the file of the calls, whose id the batch will have."""
         lines = [
             json.dumps({"custom_id": call, "method": "POST", "url": _ENDPOINT, "body": body}) + "\n"
@@ -66,24 +66,24 @@ class Completions(api.ApiModel):
         form: dict[str, Any] = {"body": {"purpose": "batch"}, "files": file, "options": {"headers": _FORM}}
         data = await self.about_batches("post", "/files", **form)
         uploaded = batch_answers.read(self.name, _File, data)
-        return BatchOrigin(float(uploaded.created_at), uploaded.id)
+        return BatchFingerprint(float(uploaded.created_at), uploaded.id)
 
-    async def create_batch(self, name: str, bodies: Mapping[str, dict[str, Any]], origin: BatchOrigin) -> str:
-        asked = {"input_file_id": origin.file, "endpoint": _ENDPOINT, "completion_window": "24h"}
+    async def create_batch(self, name: str, bodies: Mapping[str, dict[str, Any]], fingerprint: BatchFingerprint) -> str:
+        asked = {"input_file_id": fingerprint.file, "endpoint": _ENDPOINT, "completion_window": "24h"}
         data = await self.about_batches("post", _BATCHES, body=asked | {"metadata": {"name": name}})
         batch = batch_answers.read(self.name, _Batch, data)
-        if batch.input_file_id != origin.file:
+        if batch.input_file_id != fingerprint.file:
             raise call_errors.broken(self.name, "a batch of another file than the one that was to be created")
         return batch.id
 
-    async def find_batches(self, name: str, size: int, since: float, origin: BatchOrigin | None) -> list[str]:
-        """As `BatchApi` says. Its file tells a batch from all others; without an origin its name does."""
+    async def find_batches(self, name: str, size: int, since: float, fingerprint: BatchFingerprint | None) -> list[str]:
+        """As `BatchApi` says. Its file tells a batch from all others; without a fingerprint its name does."""
 
         async def fetch(query: dict[str, Any]) -> bytes:
             return await self.about_batches("get", _BATCHES, options={"params": dict(query)})
 
         async for batch in batch_answers.listed_batches(self.name, _Page, fetch, "after", since):
-            if batch.input_file_id == origin.file if origin else (batch.metadata or {}).get("name") == name:
+            if batch.input_file_id == fingerprint.file if fingerprint else (batch.metadata or {}).get("name") == name:
                 return [batch.id]
         return []
 

@@ -84,7 +84,7 @@ class PersonInput(Protocol):
         ...
 
 
-class BatchOrigin(NamedTuple):
+class BatchFingerprint(NamedTuple):
     """What tells a batch from all others of an account, known before it is created."""
 
     after: float
@@ -104,18 +104,18 @@ class BatchApi(Protocol):
         """The body of the request for a brief."""
         ...
 
-    async def prepare_batch(self, name: str, bodies: Mapping[str, dict[str, Any]]) -> BatchOrigin:
+    async def prepare_batch(self, name: str, bodies: Mapping[str, dict[str, Any]]) -> BatchFingerprint:
         """Does what comes before the creation of a batch of these bodies, by the id of each call, and costs nothing;
         returns what will tell the batch from all others."""
         ...
 
-    async def create_batch(self, name: str, bodies: Mapping[str, dict[str, Any]], origin: BatchOrigin) -> str:
+    async def create_batch(self, name: str, bodies: Mapping[str, dict[str, Any]], fingerprint: BatchFingerprint) -> str:
         """Creates the batch that was prepared; returns its id."""
         ...
 
-    async def find_batches(self, name: str, size: int, since: float, origin: BatchOrigin | None) -> list[str]:
-        """The ids of batches that may be the one of this name, size and origin. None of them was created before
-        `since` (seconds since the epoch). Records of earlier versions have no origin."""
+    async def find_batches(self, name: str, size: int, since: float, fingerprint: BatchFingerprint | None) -> list[str]:
+        """The ids of batches that may be the one of this name, size and fingerprint. None of them was created before
+        `since` (seconds since the epoch). Records of earlier versions have no fingerprint."""
         ...
 
     async def holds_calls(self, batch: str, calls: Collection[str]) -> bool | None:

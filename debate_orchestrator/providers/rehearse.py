@@ -149,7 +149,7 @@ class Filler:
         self._made = 0
         """Values so far."""
 
-    def reply(self, shape: Mapping[str, Field], about: str) -> dict[str, Any]:
+    def reply(self, shape: Mapping[str, Field], seed_text: str) -> dict[str, Any]:
         """A structured reply of a shape that passes its check. Nothing is found, detected or conceded in it, except by
         `prefer`, and a ballot names the side to which it gives more. Raises BadReply for a shape that needs more values
         than any format may ask for."""
@@ -165,42 +165,42 @@ class Filler:
                     chosen = self._prefer.get(name)
                     if name == "winner" and "scores" in wanted:
                         chosen = leader({side: sum(points.values()) for side, points in value("scores").items()})
-                    values[name] = self._value(field, f"{about}, {name}", chosen)
+                    values[name] = self._value(field, f"{seed_text}, {name}", chosen)
             return values[name]
 
         return {name: value(name) for name in wanted}
 
-    def _value(self, field: Field, about: str, chosen: str | bool | None) -> Any:
+    def _value(self, field: Field, seed_text: str, chosen: str | bool | None) -> Any:
         context = self._context
         if keys := field.keys(context):
-            return {key: self._value(field.single, f"{about} of {key}", chosen) for key in keys}
-        self._count(about)
+            return {key: self._value(field.single, f"{seed_text} of {key}", chosen) for key in keys}
+        self._count(seed_text)
         options = field.of or context.sides
         match field.kind:
             case "text":
                 maximum = field.words or field.asked_words or self._words
-                return " ".join(self._text(about, min(maximum, self._words)).split(" ")[:maximum])
+                return " ".join(self._text(seed_text, min(maximum, self._words)).split(" ")[:maximum])
             case "url":
-                return f"https://example.org/{_draw(about)}"
+                return f"https://example.org/{_stable_number(seed_text)}"
             case "turn":
-                return context.turns[_draw(about) % len(context.turns)] if context.turns else ""
+                return context.turns[_stable_number(seed_text) % len(context.turns)] if context.turns else ""
             case "flag":
                 return chosen is True
             case "number":
-                return _number(about, field.least, field.most)
+                return _number(seed_text, field.least, field.most)
             case "choice":
-                return chosen if chosen in options else options[_draw(about) % len(options)]
+                return chosen if chosen in options else options[_stable_number(seed_text) % len(options)]
             case "choices":
-                return [options[_draw(about) % len(options)]]
+                return [options[_stable_number(seed_text) % len(options)]]
             case "turns":
                 return list(context.turns[-2:])
             case "list":
-                return self._items(field, about)
+                return self._items(field, seed_text)
             case "record":
-                return self.reply(field.fields, about)
-        return {side: self._scores(f"{about} {side}") for side in context.sides}
+                return self.reply(field.fields, seed_text)
+        return {side: self._scores(f"{seed_text} {side}") for side in context.sides}
 
-    def _items(self, field: Field, about: str) -> list[Any]:
+    def _items(self, field: Field, seed_text: str) -> list[Any]:
         """The items of a list: a few, or the fewest that are asked for once the reply is long."""
         items: list[Any] = []
         if not self._context.turns and names_turns(field.fields):
@@ -208,7 +208,7 @@ class Filler:
         least = round(field.least or 0)
         usual = round(max(least, min(_ITEMS, field.most or _ITEMS)))
         while len(items) < (usual if self._made < _USUAL_VALUES else least):
-            one = f"{about} {len(items) + 1}"
+            one = f"{seed_text} {len(items) + 1}"
             if field.fields:
                 items.append(self.reply(field.fields, one))
             else:
@@ -216,37 +216,37 @@ class Filler:
                 items.append(self._text(one, self._words))
         return items
 
-    def _scores(self, about: str) -> dict[str, float]:
+    def _scores(self, seed_text: str) -> dict[str, float]:
         """A score for each criterion."""
         scores: dict[str, float] = {}
         for name in self._context.criteria:
-            self._count(about)
-            scores[name] = _number(f"{about} {name}", *self._context.scale(name))
+            self._count(seed_text)
+            scores[name] = _number(f"{seed_text} {name}", *self._context.scale(name))
         return scores
 
-    def _text(self, about: str, words: int) -> str:
-        return _text(f"Rehearsed words for {about}.", words) if self._made <= _USUAL_VALUES else _BRIEF
+    def _text(self, seed_text: str, words: int) -> str:
+        return _text(f"Rehearsed words for {seed_text}.", words) if self._made <= _USUAL_VALUES else _BRIEF
 
-    def _count(self, about: str) -> None:
+    def _count(self, seed_text: str) -> None:
         """Counts a value that is about to be made."""
         self._made += 1
         if self._made > _MAX_VALUES:
-            raise BadReply(f"{about[:100]}: a stand-in makes at most {_MAX_VALUES:,} values in a reply.")
+            raise BadReply(f"{seed_text[:100]}: a stand-in makes at most {_MAX_VALUES:,} values in a reply.")
 
 
-def _number(about: str, minimum: float | None, maximum: float | None) -> float:
+def _number(seed_text: str, minimum: float | None, maximum: float | None) -> float:
     """A whole number from the upper half of a range, where there is one in it."""
     low = minimum if minimum is not None else max(maximum - 10, -MAX_NUMBER) if maximum is not None else 0.0
     high = maximum if maximum is not None else min(low + 10, MAX_NUMBER)
     whole = range(math.ceil((low + high) / 2), math.floor(high) + 1) or range(math.ceil(low), math.floor(high) + 1)
-    return whole[_draw(about) % len(whole)] if whole else (low + high) / 2
+    return whole[_stable_number(seed_text) % len(whole)] if whole else (low + high) / 2
 
 
 def _text(first: str, words: int) -> str:
     """A text of about so many words that begins with this sentence, in paragraphs."""
     sentences = [first]
     left = words - len(first.split())
-    for n in count(_draw(first)):
+    for n in count(_stable_number(first)):
         sentence = _SENTENCES[n % len(_SENTENCES)]
         left -= len(sentence.split())
         if left < 0:
@@ -255,6 +255,6 @@ def _text(first: str, words: int) -> str:
     return "\n\n".join(" ".join(sentences[n : n + 5]) for n in range(0, len(sentences), 5))
 
 
-def _draw(about: str) -> int:
+def _stable_number(seed_text: str) -> int:
     """A number that depends on nothing but what it is for."""
-    return crc32(about.encode())
+    return crc32(seed_text.encode())

@@ -1,4 +1,4 @@
-"""Report files: their types by the ending of the file, their checksum, writing them, and whether one says what its
+"""Report files: their types by the suffix of the file, their checksum, writing them, and whether one says what its
 journal says.
 
 A report names the version that made it, the journal as it was then (how many lines, its schema, the hash of its last
@@ -102,7 +102,7 @@ FILE_TYPES = {
         (b'\n  "document": "debate report"', b'\n  "digest": "'),
     ),
 }
-"""Every type of report file, by its ending. To add one, write a module with `render(report)` and an entry here:
+"""Every type of report file, by its suffix. To add one, write a module with `render(report)` and an entry here:
 `report --to` then writes it. A debate that ends writes markdown and HTML (`write_both`)."""
 
 
@@ -132,9 +132,9 @@ def checksum_sentence(report: ReportModel) -> str:
     )
 
 
-def read_checksum(data: bytes, ending: str) -> Checksum | None:
+def read_checksum(data: bytes, suffix: str) -> Checksum | None:
     """The checksum of a report's bytes; None if there is none, or none that can be read."""
-    found = _place(data, ending)
+    found = _place(data, suffix)
     if found is None:
         return None
     start, end = found.span("digest")
@@ -150,20 +150,20 @@ def read_checksum(data: bytes, ending: str) -> Checksum | None:
     )
 
 
-def _place(data: bytes, ending: str) -> re.Match[bytes] | None:
-    return FILE_TYPES[ending].checksum.search(data)
+def _place(data: bytes, suffix: str) -> re.Match[bytes] | None:
+    return FILE_TYPES[suffix].checksum.search(data)
 
 
-def without_checksum(data: bytes, ending: str) -> bytes:
+def without_checksum(data: bytes, suffix: str) -> bytes:
     """A report without its checksum and what stands beside it; as it is where it has none."""
-    found = _place(data, ending)
+    found = _place(data, suffix)
     return data if found is None else data[: found.start()] + data[found.end() :]
 
 
-def by_version(data: bytes, ending: str, version: str) -> bytes:
+def by_version(data: bytes, suffix: str, version: str) -> bytes:
     """A report as that version would have made it if it renders the journal the same: it names itself, and the checksum
     is of these bytes. Raises ValueError where the report has no checksum."""
-    found = _place(data, ending)
+    found = _place(data, suffix)
     if found is None:
         raise ValueError("no checksum")
     (start, end), (digits, after) = found.span("version"), found.span("digest")
@@ -171,14 +171,14 @@ def by_version(data: bytes, ending: str, version: str) -> bytes:
     return before + hashlib.sha256(before + BLANK.encode() + rest).hexdigest().encode() + rest
 
 
-def has_traces(data: bytes, ending: str) -> bool:
+def has_traces(data: bytes, suffix: str) -> bool:
     """Whether anything is left of a checksum, though it can't be read any more."""
-    return any(trace in data for trace in FILE_TYPES[ending].traces)
+    return any(trace in data for trace in FILE_TYPES[suffix].traces)
 
 
-def rendered(report: ReportModel, ending: str) -> str:
-    """A report as a file of that ending, with its checksum where such files have it."""
-    file_type = FILE_TYPES[ending]
+def rendered(report: ReportModel, suffix: str) -> str:
+    """A report as a file of that suffix, with its checksum where such files have it."""
+    file_type = FILE_TYPES[suffix]
     text: str = importlib.import_module(file_type.module).render(report)
     if file_type.around is not None:
         at = text.rfind(file_type.before) if file_type.before else len(text)
@@ -189,16 +189,16 @@ def rendered(report: ReportModel, ending: str) -> str:
 
 
 def write(report: ReportModel, path: str, tell: Tell = ignore) -> str:
-    """Writes a report as the type of file that the path's ending names; returns the path. BadFile for another ending,
+    """Writes a report as the type of file that the path's suffix names; returns the path. BadFile for another suffix,
     or if the file there is not a report. A report there is replaced only if its checksum shows that this program wrote
     every byte of it; otherwise it is kept beside the new one, and `tell` gets a sentence."""
-    ending = os.path.splitext(checked_path(path))[1]
+    suffix = os.path.splitext(checked_path(path))[1]
 
     def ours(there: bytes) -> bool:
-        checksum = read_checksum(there, ending)
+        checksum = read_checksum(there, suffix)
         return checksum is not None and checksum.fits
 
-    if kept := write_atomic(path, rendered(report, ending), ours=ours):
+    if kept := write_atomic(path, rendered(report, suffix), ours=ours):
         tell(f"{name_of(path)} was not as this program writes it: kept as {name_of(kept)}.")
     return path
 
@@ -218,7 +218,7 @@ def checked_path(path: str) -> str:
     """`path`, if a report may be written there; else BadFile, as from `write`."""
     file_type = FILE_TYPES.get(os.path.splitext(path)[1])
     if file_type is None:
-        raise BadFile(f"A report can't be written to {short_repr(path)}.", hint=f"a file that ends in {endings()}")
+        raise BadFile(f"A report can't be written to {short_repr(path)}.", hint=f"a file that ends in {suffixes()}")
     try:
         there = read_regular(path)
     except (OSError, ValueError):
@@ -228,8 +228,8 @@ def checked_path(path: str) -> str:
     return path
 
 
-def endings() -> str:
-    """The endings of reports in words: `.md, .html or .json`."""
+def suffixes() -> str:
+    """The suffixes of reports in words: `.md, .html or .json`."""
     *others, last = FILE_TYPES
     return f"{', '.join(others)} or {last}"
 
@@ -293,11 +293,11 @@ class Verification(NamedTuple):
 
 
 def reports_beside(report: str) -> list[str]:
-    """The reports beside a journal: `report` and those whose names differ from it in their ending alone. A markdown or
+    """The reports beside a journal: `report` and those whose names differ from it in their suffix alone. A markdown or
     HTML file with such a name is listed whatever it holds, since people may take it for a report. A JSON file is listed
     only if it was a report, since it may be an answers file."""
     stem = os.path.splitext(report)[0]
-    there = [path for path in (f"{stem}{ending}" for ending in FILE_TYPES) if os.path.lexists(path)]
+    there = [path for path in (f"{stem}{suffix}" for suffix in FILE_TYPES) if os.path.lexists(path)]
     return [path for path in there if FILE_TYPES[os.path.splitext(path)[1]].around is not None or _was_a_report(path)]
 
 
@@ -306,8 +306,8 @@ def _was_a_report(path: str) -> bool:
         data = read_regular(path, follow=True)
     except OSError:
         return True
-    ending = os.path.splitext(path)[1]
-    return data.startswith(FILE_TYPES[ending].begins) or has_traces(data, ending)
+    suffix = os.path.splitext(path)[1]
+    return data.startswith(FILE_TYPES[suffix].begins) or has_traces(data, suffix)
 
 
 def read_reports(paths: Sequence[str]) -> list[tuple[str, bytes]]:
@@ -315,7 +315,7 @@ def read_reports(paths: Sequence[str]) -> list[tuple[str, bytes]]:
     problems, files = list[str](), list[tuple[str, bytes]]()
     for path in paths:
         if os.path.splitext(path)[1] not in FILE_TYPES:
-            problems.append(with_hint(f"{short_repr(path)} is not a report.", f"a file that ends in {endings()}"))
+            problems.append(with_hint(f"{short_repr(path)} is not a report.", f"a file that ends in {suffixes()}"))
             continue
         try:
             files.append((path, read_regular(path, follow=True)))
@@ -329,15 +329,15 @@ def read_reports(paths: Sequence[str]) -> list[tuple[str, bytes]]:
 
 def verify(path: str, data: bytes, entries: Sequence[Entry], reviews: str = "") -> Verification:
     """Compares a report with the verified `entries` of a journal, and with the ballots in the folder `reviews`."""
-    ending = os.path.splitext(path)[1]
-    checksum = read_checksum(data, ending)
+    suffix = os.path.splitext(path)[1]
+    checksum = read_checksum(data, suffix)
     if checksum is None:
-        return _without_checksum(path, data, _renderings(entries, ending, reviews))
+        return _without_checksum(path, data, _renderings(entries, suffix, reviews))
     if not checksum.fits:
         text = "changed after it was written: its bytes do not have the checksum that it states."
         return Verification(path, "changed", "not compared", text, checksum)
     if checksum.lines <= len(entries) and entries[checksum.lines - 1].hash == checksum.last_hash:
-        renderings = _renderings(entries[: checksum.lines], ending, reviews)
+        renderings = _renderings(entries[: checksum.lines], suffix, reviews)
         return _belonging(path, data, len(entries), checksum, renderings)
     first = entries[0].event
     judged_here = (
@@ -373,17 +373,17 @@ def integrity(path: str, data: bytes) -> str:
 
 def _without_checksum(path: str, data: bytes, renderings: list[bytes]) -> Verification:
     """A report without a checksum that can be read."""
-    ending = os.path.splitext(path)[1]
-    bare = [without_checksum(text, ending) for text in renderings] if FILE_TYPES[ending].around is not None else []
+    suffix = os.path.splitext(path)[1]
+    bare = [without_checksum(text, suffix) for text in renderings] if FILE_TYPES[suffix].around is not None else []
     if bare and data == bare[-1]:
         return Verification(path, "no checksum", "same", "has no checksum, and says what this journal says.")
     if data in bare:
         text = f"has no checksum, and says what this journal says. {_FILED_SINCE}"
         return Verification(path, "reviewed", "same", text)
-    if has_traces(data, ending):
+    if has_traces(data, suffix):
         text = "changed after it was written: its checksum is damaged, or is not where it was put."
         return Verification(path, "changed", "not compared", text)
-    if not data.startswith(FILE_TYPES[ending].begins):
+    if not data.startswith(FILE_TYPES[suffix].begins):
         text = "is not a report as this program writes one. Nothing shows that it says what the journal says."
         return Verification(path, "not a report", "not compared", text)
     text = (
@@ -395,14 +395,14 @@ def _without_checksum(path: str, data: bytes, renderings: list[bytes]) -> Verifi
 
 def _belonging(path: str, data: bytes, lines: int, checksum: Checksum, renderings: list[bytes]) -> Verification:
     """A report whose checksum fits, and whose journal this is. `lines` is how many the journal has now."""
-    ending = os.path.splitext(path)[1]
+    suffix = os.path.splitext(path)[1]
     latest = checksum.lines == lines
     state: State = "unchanged" if latest else "earlier"
     text = "belongs to this journal, and is unchanged since it was written"
     if not latest:
         text = f"unchanged, and made from this journal when it had {checksum.lines} of its {plural(lines, 'line')}"
     # Every byte is compared, but another version that renders the journal the same names itself.
-    rerendered = [by_version(rendering, ending, checksum.version) for rendering in renderings]
+    rerendered = [by_version(rendering, suffix, checksum.version) for rendering in renderings]
     if data in rerendered and _parts(checksum.version) > _parts(__version__):
         text = (
             f"made again, it is the same, but it names version {checksum.version}, and this is {__version__}. {_ONLY}"
@@ -447,8 +447,8 @@ def _parts(version: str) -> tuple[int, ...]:
     return tuple(map(int, version.split(".")))
 
 
-def _renderings(entries: Sequence[Entry], ending: str, reviews: str) -> list[bytes]:
+def _renderings(entries: Sequence[Entry], suffix: str, reviews: str) -> list[bytes]:
     """The report that this version makes of these lines; where there are reviewers' ballots, without them and with."""
     found = gather_reviews(reviews, entries) if reviews else GatheredReviews()
     reports = [build_report(entries), *([build_report(entries, found)] if found.counted or found.left_out else [])]
-    return [rendered(report, ending).encode("utf-8", "backslashreplace") for report in reports]
+    return [rendered(report, suffix).encode("utf-8", "backslashreplace") for report in reports]

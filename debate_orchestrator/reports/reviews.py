@@ -270,7 +270,7 @@ def empty(digest: str, reviewer: str, day: str) -> dict[str, Any]:
     return {"ballot": VERSION, "journal": digest, "reviewer": reviewer, "date": day}
 
 
-ENDING, DRAFT = ".yaml", ".draft.yaml"
+SUFFIX, DRAFT = ".yaml", ".draft.yaml"
 MAX_BALLOTS = 1_000
 """Ballots that are read of one folder."""
 MAX_BY_LINK = 300
@@ -311,7 +311,7 @@ def gather_reviews(folder: str, entries: Sequence[Entry]) -> GatheredReviews:
     if is_link(folder):
         return GatheredReviews(left_out=(f"{name_of(folder)}: the folder of the ballots can't be a symbolic link.",))
     try:
-        names = sorted(name for name in os.listdir(folder) if name.endswith(ENDING) and not name.endswith(DRAFT))
+        names = sorted(name for name in os.listdir(folder) if name.endswith(SUFFIX) and not name.endswith(DRAFT))
     except OSError:
         names = []
     if not names:
@@ -343,10 +343,10 @@ def _read(path: str, name: str, form: ReviewForm, entries: Sequence[Entry]) -> R
     except BadFile as error:
         raise BadFile([text.replace(name_of(path), name_of(name), 1) for text in error.problems]) from None
     ballot = checked_review(value, name_of(name), form, entries)
-    if name != stem_of(ballot.reviewer) + ENDING:
+    if name != stem_of(ballot.reviewer) + SUFFIX:
         raise BadFile(
             f"{name_of(name)}: the ballot of {short_repr(ballot.reviewer)} must be called "
-            f"{stem_of(ballot.reviewer)}{ENDING}.",
+            f"{stem_of(ballot.reviewer)}{SUFFIX}.",
             hint="`debate ballot JOURNAL --take FILE`, which gives it its name",
         )
     return ballot
@@ -370,7 +370,7 @@ def checked_review(value: Mapping[str, Any], where: str, form: ReviewForm, entri
 
 
 def stem_of(reviewer: str) -> str:
-    """The name of a reviewer's files without its ending: the reviewer's own where it can be a file's on any system;
+    """The name of a reviewer's files without its suffix: the reviewer's own where it can be a file's on any system;
     else what is left of it and some digits that stand for the whole."""
     name = one_line(reviewer)
     if _PLAIN.fullmatch(name):
@@ -381,9 +381,9 @@ def stem_of(reviewer: str) -> str:
     return f"{slug or 'reviewer'}-{digits}"
 
 
-def path_of(folder: str, reviewer: str, ending: str = ENDING) -> str:
+def path_of(folder: str, reviewer: str, suffix: str = SUFFIX) -> str:
     """The path of a reviewer's ballot, or with `DRAFT` of its draft."""
-    return os.path.join(folder, stem_of(reviewer) + ending)
+    return os.path.join(folder, stem_of(reviewer) + suffix)
 
 
 def must_be_free(folder: str, reviewer: str) -> None:
@@ -415,11 +415,11 @@ def begin_review(folder: str, value: Mapping[str, Any]) -> bool:
     """Keeps the first draft of a reviewer; False where that name has a draft or a ballot, which then stays as it is.
     BadFile where so many have begun that no more may by the link: those who have can go on, and all of their ballots
     are read, with others that the user takes."""
-    draft, ballot = (path_of(folder, value["reviewer"], ending) for ending in (DRAFT, ENDING))
+    draft, ballot = (path_of(folder, value["reviewer"], suffix) for suffix in (DRAFT, SUFFIX))
     if os.path.lexists(draft) or os.path.lexists(ballot):
         return False
     make_folder(folder)
-    if sum(name.endswith(ENDING) for name in os.listdir(folder)) >= MAX_BY_LINK:
+    if sum(name.endswith(SUFFIX) for name in os.listdir(folder)) >= MAX_BY_LINK:
         problem = f"{MAX_BY_LINK} reviews of this debate have begun, and no more may by this link."
         raise BadFile(problem, hint="tell the person who sent you the link, who can take your ballot as a file")
     write_new(draft, to_yaml(value))
@@ -431,13 +431,13 @@ def reviewer_names(folder: str) -> list[tuple[str, bool]]:
     left out."""
     found: dict[str, bool] = {}
     with suppress(OSError):
-        names = [] if is_link(folder) else sorted(name for name in os.listdir(folder) if name.endswith(ENDING))
+        names = [] if is_link(folder) else sorted(name for name in os.listdir(folder) if name.endswith(SUFFIX))
         for name in names[:MAX_BALLOTS]:
             with suppress(BadFile):
                 reviewer = read_mapping_with_lines(os.path.join(folder, name), follow=False)[0].get("reviewer")
-                ending = DRAFT if name.endswith(DRAFT) else ENDING
-                if isinstance(reviewer, str) and name == stem_of(reviewer) + ending:
-                    found[one_line(reviewer)] = found.get(one_line(reviewer), False) or ending == ENDING
+                suffix = DRAFT if name.endswith(DRAFT) else SUFFIX
+                if isinstance(reviewer, str) and name == stem_of(reviewer) + suffix:
+                    found[one_line(reviewer)] = found.get(one_line(reviewer), False) or suffix == SUFFIX
     return sorted(found.items())
 
 

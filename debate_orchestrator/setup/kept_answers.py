@@ -22,7 +22,7 @@ from debate_orchestrator.util.data import read_mapping
 from debate_orchestrator.util.errors import DebateError
 from debate_orchestrator.util.redact import redact_values
 
-_STEM, _ENDING = ".debate-setup", ".yaml"
+_STEM, _SUFFIX = ".debate-setup", ".yaml"
 ANSWERS = ".answers.yaml"
 _MAX_REMEMBERED = 50
 """Answers of one kind that are remembered."""
@@ -77,12 +77,12 @@ class KeptAnswers:
 
 def new_file() -> KeptAnswers:
     """A file of its own in the working directory, for a conversation without a named file."""
-    return KeptAnswers(next(name for name in _numbered(_STEM, _ENDING) if not os.path.lexists(name)), own=True)
+    return KeptAnswers(next(name for name in _numbered(_STEM, _SUFFIX) if not os.path.lexists(name)), own=True)
 
 
-def _numbered(stem: str, ending: str) -> Iterator[str]:
+def _numbered(stem: str, suffix: str) -> Iterator[str]:
     """`a.yaml`, `a-2.yaml`, `a-3.yaml` ..."""
-    return (f"{stem}{'' if n == 1 else f'-{n}'}{ending}" for n in itertools.count(1))
+    return (f"{stem}{'' if n == 1 else f'-{n}'}{suffix}" for n in itertools.count(1))
 
 
 def newest_unfinished() -> tuple[KeptAnswers, SetupState] | None:
@@ -114,7 +114,7 @@ def from_file(path: str) -> tuple[KeptAnswers, SetupState]:
 
 def _is_own(path: Path) -> bool:
     """Whether a file has a name that `new_file` gives."""
-    return re.fullmatch(rf"{re.escape(_STEM)}(-\d+)?{re.escape(_ENDING)}", path.name) is not None
+    return re.fullmatch(rf"{re.escape(_STEM)}(-\d+)?{re.escape(_SUFFIX)}", path.name) is not None
 
 
 def _holds_setup(path: str) -> bool:

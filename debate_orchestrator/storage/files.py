@@ -115,14 +115,14 @@ def must_begin(path: str | os.PathLike[str], begins: bytes, what: str) -> None:
 
 
 def move_aside(path: str | os.PathLike[str], why: str, first: str = "") -> str:
-    """Renames a file, folder or link to `STEM.WHY.ENDING` and returns the new name.
+    """Renames a file, folder or link to `STEM.WHY.SUFFIX` and returns the new name.
 
     The first such name has `first` after WHY. Where that is taken, the next ones have `-2`, `-3` and so on. Raises
     OSError if it can't be moved.
     """
-    stem, ending = os.path.splitext(path)
+    stem, suffix = os.path.splitext(path)
     for n in itertools.count(1):
-        aside = f"{stem}.{why}{first if n == 1 else f'-{n}'}{ending}"
+        aside = f"{stem}.{why}{first if n == 1 else f'-{n}'}{suffix}"
         try:
             _reserve(aside, folder=os.path.isdir(path) and not os.path.islink(path))
             break

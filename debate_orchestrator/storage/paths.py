@@ -73,8 +73,8 @@ class DebateFiles(NamedTuple):
         """The files of the debate with this journal."""
         if journal.endswith(JOURNAL):
             return cls._named(journal.removesuffix(JOURNAL))
-        stem, ending = os.path.splitext(journal)
-        return cls._named(journal if ending in (".md", ".html") else stem)._replace(journal=journal)
+        stem, suffix = os.path.splitext(journal)
+        return cls._named(journal if suffix in (".md", ".html") else stem)._replace(journal=journal)
 
     def with_suffix(self, suffix: str) -> DebateFiles:
         """The files of another debate beside this one; `suffix` is added to their names."""

@@ -28,9 +28,9 @@ SOON = 0.4
 """Seconds after which what is typed is on the disk."""
 _DIGITS = 8
 """Of a brief's digest, in a draft's name."""
-_ENDINGS = {"text": "md", "json": "json"}
+_SUFFIXES = {"text": "md", "json": "json"}
 _NAME = re.compile(rf"\.?(.+)\.([0-9a-f]{{{_DIGITS}}})\.(.+)", re.DOTALL)
-"""A draft's turn, the beginning of its brief's digest, and its ending; a dot before it all where a crash left it half
+"""A draft's turn, the beginning of its brief's digest, and its suffix; a dot before it all where a crash left it half
 written."""
 
 
@@ -42,7 +42,7 @@ class Drafts:
 
     def path_of(self, brief: Brief) -> str:
         """Where the draft for this brief lies."""
-        return os.path.join(self.folder, f"{brief.turn}.{brief.digest[:_DIGITS]}.{_ENDINGS[brief.wants]}")
+        return os.path.join(self.folder, f"{brief.turn}.{brief.digest[:_DIGITS]}.{_SUFFIXES[brief.wants]}")
 
     def speech(self, brief: Brief) -> str:
         """The speech that was begun in answer to exactly this brief; empty where none was, or none that can be
@@ -129,7 +129,7 @@ class Drafts:
         for path in self._all():
             draft = _named(path)
             reply_event = debate.replies.get(draft.turn)
-            if reply_event is None or not (_half(path) or draft.ending in _ENDINGS.values()):
+            if reply_event is None or not (_half(path) or draft.suffix in _SUFFIXES.values()):
                 continue
             if debate.complete or _half(path) or reply_event.reply.brief_digest.startswith(draft.brief):
                 with suppress(OSError):
@@ -151,13 +151,13 @@ class _Named(NamedTuple):
 
     turn: str
     brief: str
-    ending: str
+    suffix: str
 
 
 def _named(path: str) -> _Named:
     """What a name says; nothing where it is no draft's."""
-    found = _NAME.fullmatch(os.path.basename(path))
-    return _Named(*found.groups()) if found else _Named("", "", "")
+    match = _NAME.fullmatch(os.path.basename(path))
+    return _Named(*match.groups()) if match else _Named("", "", "")
 
 
 def _half(path: str) -> bool:

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from debate_orchestrator.providers.provider import BatchOrigin
+from debate_orchestrator.providers.provider import BatchFingerprint
 from debate_orchestrator.storage.appending import append_line, sync_folder
 from debate_orchestrator.util.data import error_text, is_in_place, must_fit, name_of, regular_file, strict_json
 from debate_orchestrator.util.errors import BadFile, PermanentFailure
@@ -42,7 +42,7 @@ class Batch:
     """The id of a call to the code that its reply was asked for, where it was: another machine may read it."""
     may_exist: bool
     """Whether its creation may have begun: it is prepared before. Earlier versions kept no record of that."""
-    origin: BatchOrigin | None = None
+    fingerprint: BatchFingerprint | None = None
     """What tells it from other batches; None until it is prepared, and in records of earlier versions."""
     id: str | None = None
     """The provider's name for it; None if that never arrived."""
@@ -96,9 +96,9 @@ class BatchFile:
             self._batches[name] = batch
             self._of |= dict.fromkeys(batch.calls, batch)
         elif "origin" in line:
-            after, file, earlier = (line["origin"][field] for field in BatchOrigin._fields)
-            origin = BatchOrigin(float(after), file and str(file), tuple(map(str, earlier)))
-            self._batches[name].origin, self._batches[name].may_exist = origin, True
+            after, file, earlier = (line["origin"][field] for field in BatchFingerprint._fields)
+            fingerprint = BatchFingerprint(float(after), file and str(file), tuple(map(str, earlier)))
+            self._batches[name].fingerprint, self._batches[name].may_exist = fingerprint, True
         elif line["id"] is None:
             for call in self._batches.pop(name).calls:
                 del self._of[call]
@@ -121,9 +121,9 @@ class BatchFile:
         self._append(line | {"origin": None})
         return self._batches[name]
 
-    def prepared(self, batch: Batch, origin: BatchOrigin) -> None:
+    def prepared(self, batch: Batch, fingerprint: BatchFingerprint) -> None:
         """Records what will tell a batch from all others, before it is created."""
-        self._append({"batch": batch.name, "origin": origin._asdict()})
+        self._append({"batch": batch.name, "origin": fingerprint._asdict()})
 
     def created(self, batch: Batch, id: str | None) -> None:
         """Records the provider's name for a batch; None if it was not created, so that its calls may be put into

@@ -51,8 +51,8 @@ QUIET = 2.0
 FIRST_POLL_SECONDS, MAX_POLL_SECONDS = 2.0, 60.0
 """Seconds between two looks at a batch, at first and in the end."""
 CONFIRM_SECONDS = 30.0
-"""Seconds between the two looks that tell that a batch was not created: the server may still be creating the batch, and
-its list may be stale."""
+"""Seconds between the two looks at the list of batches that show that a batch was not created: the server may still be
+creating the batch, and its list may be stale."""
 _CLOCK_SKEW = 7 * 86_400.0
 """Seconds by which this machine's clock may have been ahead of the provider's."""
 _CLOCKS_APART = 300.0
@@ -256,19 +256,19 @@ class Batches:
         """Records what will tell a batch from all others. Until then nothing is created, so Paused if it fails for as
         long as it is tried."""
         try:
-            origin = await _with_retries(lambda: api.prepare_batch(batch.name, bodies))
+            fingerprint = await _with_retries(lambda: api.prepare_batch(batch.name, bodies))
         except TransientError as error:
             raise Paused([*error.problems, f"So no batch of {batch.model} was created."]) from None
-        self._file.prepared(batch, origin)
+        self._file.prepared(batch, fingerprint)
 
     async def _create(self, api: BatchApi, batch: Batch, bodies: Mapping[str, dict[str, Any]]) -> str:
         """Creates a batch. A request that failed may have created it, whatever the answer was, so the batch is looked
         for before the next one: ReplyPending if that fails. Any other error says that it was not created."""
 
         async def create() -> str:
-            assert batch.origin is not None
+            assert batch.fingerprint is not None
             try:
-                return await api.create_batch(batch.name, bodies, batch.origin)
+                return await api.create_batch(batch.name, bodies, batch.fingerprint)
             except ExternalError as error:
                 failure = error
             try:  # outside of the handler, so that no error of the look is taken for one that the creation caused
@@ -298,7 +298,7 @@ class Batches:
         Where the provider keeps nothing of ours, batches of other programs may have the same size, and only their
         results tell whose they are. The first to end is looked at first, so that no unfinished one delays it."""
         since = _since(batch)
-        found = await _with_retries(lambda: api.find_batches(batch.name, len(batch.calls), since, batch.origin))
+        found = await _with_retries(lambda: api.find_batches(batch.name, len(batch.calls), since, batch.fingerprint))
         candidates = [id for id in found if not self._file.is_known(id)]
         seconds, noted = self._first_poll, False
         while candidates:
@@ -379,8 +379,8 @@ class Batches:
 def _since(batch: Batch) -> float:
     """A time before which a batch was not created, in seconds since the epoch. Records of earlier versions have only
     the time of this machine, which is ignored if it is in the future, since the clock was wrong then."""
-    if batch.origin is not None:
-        return batch.origin.after - _CLOCKS_APART
+    if batch.fingerprint is not None:
+        return batch.fingerprint.after - _CLOCKS_APART
     return batch.at - _CLOCK_SKEW if batch.at <= time.time() else 0.0
 
 

@@ -210,14 +210,14 @@ def _groups(data: _Votes) -> Ints:
 def _identified(data: _Votes) -> tuple[bool, bool]:
     """Whether the schedule tells the side effect, and that of speaking second, from the strengths and each other.
 
-    Around a cycle of debates the strengths cancel out, and what is left of the two effects is what tells of them. It
-    is counted in whole numbers, in one walk through the debates.
+    Around a cycle of debates the strengths cancel out, and only the two effects remain, which tells whether they can be
+    estimated. They are counted in whole numbers, in one walk through the debates.
     """
-    left = _around_cycles(data)
+    remainders = _around_cycles(data)
     either_way = {-1.0, 1.0} <= set(data.second.tolist())
-    if (known := next((pair for pair in left if pair[0]), None)) is None:
-        return False, either_way and any(second for _, second in left)
-    return True, either_way and any(known[0] * second != known[1] * side for side, second in left)
+    if (known := next((pair for pair in remainders if pair[0]), None)) is None:
+        return False, either_way and any(second for _, second in remainders)
+    return True, either_way and any(known[0] * second != known[1] * side for side, second in remainders)
 
 
 def _around_cycles(data: _Votes) -> set[tuple[int, int]]:
@@ -227,7 +227,7 @@ def _around_cycles(data: _Votes) -> set[tuple[int, int]]:
         debates[pro].add((con, 1, second))
         debates[con].add((pro, -1, -second))
     effects: dict[int, tuple[int, int]] = {}
-    left = set()
+    remainders = set()
     for begin in list(debates):
         effects.setdefault(begin, (0, 0))
         waiting = [begin]
@@ -238,8 +238,8 @@ def _around_cycles(data: _Votes) -> set[tuple[int, int]]:
                 if other not in effects:
                     effects[other] = there
                     waiting.append(other)
-                left.add((there[0] - effects[other][0], there[1] - effects[other][1]))
-    return left
+                remainders.add((there[0] - effects[other][0], there[1] - effects[other][1]))
+    return remainders
 
 
 class _Layout(NamedTuple):

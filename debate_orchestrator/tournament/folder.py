@@ -87,7 +87,7 @@ class Tournament(NamedTuple):
         opened, expected = events[0], self.make_opened(scheduled)
         drawn = {"nonce", "version", "prompts"}
         known = isinstance(opened, Opened) and opened.model_dump(exclude=drawn) == expected.model_dump(exclude=drawn)
-        pool = {judge.spec for judge in self.spec.judges.pool}
+        pool = {judge.model_spec for judge in self.spec.judges.pool}
         recast = [event for event in events if isinstance(event, Reassigned)]
         if not known or any(event.seat != JUDGE or not pool.issuperset(event.who) for event in recast):
             problem = f"{name_of(self.journal(scheduled))} is the journal of another debate than the schedule's."

@@ -113,10 +113,10 @@ class LimiterState(FrozenModel):
     """Throttled calls since the last one that was answered."""
     throttled: Count
     buckets: _Buckets
-    """The limits that the server has stated."""
+    """The allowances of the limits that the server states."""
     given: _Buckets | None = None
-    """The limits that tournaments give, and what is left of them. None in a state that an earlier version wrote: there
-    they are among `buckets`."""
+    """The allowances of the limits that tournaments set. None in states of earlier versions, which have these among
+    `buckets`."""
 
 
 class Limiter:
@@ -131,7 +131,7 @@ class Limiter:
         }
         self._stated = dict[str, Bucket]()
         self._restored: _Buckets = {}
-        """What is left of limits that tournaments gave, this one or others."""
+        """The allowances of limits that tournaments set, this one or others, from a restored state."""
         self.in_flight = 0
         self.most = limits.at_once or MAX_CONCURRENCY
         # Others may give no such limit: what is known of the server does not depend on it.
@@ -348,7 +348,7 @@ class Limiters:
         address, under that server, since no server's answers may hold back calls to another; then its own, under its
         spec."""
         limits = self._spec.limits
-        names = [one.name for one in (*self._spec.models, *self._spec.judges.pool) if one.spec == model]
+        names = [one.name for one in (*self._spec.models, *self._spec.judges.pool) if one.model_spec == model]
         own = next((limits[key] for key in (model, *names) if key in limits), Limits())
         kind = model_spec.kind(model)
         return ({model_spec.server(model): limits[kind]} if kind in limits else {}) | {model: own}
@@ -437,7 +437,7 @@ def _most_tokens(model: str, brief: Brief) -> tuple[int, int]:
     parts = (part for message in brief.messages for part in message.parts)
     sent = sum(len(text.encode("utf-8", "replace")) for text in (brief.system, schema, *parts))
     answered = reply_length(brief, model).tokens if api_of(model) is not None else None
-    return sent + (LIMITS.kept if brief.search else 0), answered or LIMITS.kept
+    return sent + (LIMITS.max_received_chars if brief.search else 0), answered or LIMITS.max_received_chars
 
 
 def _amounts(sent: int, answered: int) -> dict[str, float]:

@@ -198,8 +198,8 @@ def _scheduled(
 def open_scheduled(spec: TournamentSpec, scheduled: ScheduledDebate, topic: Topic) -> Opened:
     """The event that opens a scheduled debate on its topic."""
     pro, con = spec.loaded_format.sides
-    seated = {pro: spec.model_named(scheduled.pro).spec, con: spec.model_named(scheduled.con).spec}
-    panel = [spec.model_named(name).spec for name in scheduled.judges]
+    seated = {pro: spec.model_named(scheduled.pro).model_spec, con: spec.model_named(scheduled.con).model_spec}
+    panel = [spec.model_named(name).model_spec for name in scheduled.judges]
     settings = debate_settings(spec, topic, pro if scheduled.first == "pro" else con, seated, panel)
     settings = settings.model_copy(update={"output": f"{scheduled.id}.md"})
     return start.make_opened(settings, loaded=(spec.loaded_format, spec.templates), seed=scheduled.seed)
@@ -338,7 +338,7 @@ class _CostClass(NamedTuple):
 
 def _cost_classes(spec: TournamentSpec, debates: Sequence[ScheduledDebate]) -> list[_CostClass]:
     """Classes of debates whose models have the same token traits, the most frequent class first."""
-    model_specs = {model.name: model.spec for model in (*spec.judges.pool, *spec.models)}
+    model_specs = {model.name: model.model_spec for model in (*spec.judges.pool, *spec.models)}
     traits = {name: token_traits(one) for name, one in model_specs.items()}
     order = {name: index for index, name in enumerate(sorted(model_specs, key=lambda name: (repr(traits[name]), name)))}
     classes: dict[Hashable, _CostClass] = {}
@@ -375,7 +375,7 @@ def _name_indexes(
     panel = zip(judge_seats(len(scheduled.judges)), scheduled.judges, strict=True)
     name_indexes = dict(zip(spec.loaded_format.sides, (0, 1), strict=True))
     name_indexes |= {seat: 2 + names[2:].index(name) for seat, name in panel}
-    model_specs = {index: spec.model_named(names[index]).spec for index in (2, 0, 1) if index < len(names)}
+    model_specs = {index: spec.model_named(names[index]).model_spec for index in (2, 0, 1) if index < len(names)}
     for seat in cast.keys() - name_indexes.keys() - {JUDGE}:
         if cast[seat][0] in model_specs.values():
             name_indexes[seat] = next(index for index, model in model_specs.items() if model == cast[seat][0])
@@ -423,7 +423,7 @@ def _time(limits: Mapping[str, Limits], loads: Sequence[Load], spec: TournamentS
     needs = [(0.0, "")]
     names: defaultdict[str, set[str]] = defaultdict(set)
     for model in (*spec.models, *spec.judges.pool):
-        names[model_spec.unrehearsed(model.spec)].add(model.name)
+        names[model_spec.unrehearsed(model.model_spec)].add(model.name)
     for key, limit in limits.items():
         # A limit names a provider, each of whose servers it holds for, the spec of a model or its name.
         own: defaultdict[str, list[Load]] = defaultdict(list)

@@ -177,8 +177,10 @@ class TournamentRun:
 
     def pending(self) -> list[ScheduledDebate]:
         """The debates that are left, those that have begun first."""
-        left = ["stopped", "waiting"] + ["undecided"] * self._retry_failed
-        debates = [scheduled for scheduled in self.tournament.schedule if self.statuses[scheduled.id].status in left]
+        unfinished = ["stopped", "waiting"] + ["undecided"] * self._retry_failed
+        debates = [
+            scheduled for scheduled in self.tournament.schedule if self.statuses[scheduled.id].status in unfinished
+        ]
         return sorted(debates, key=lambda scheduled: self.statuses[scheduled.id].status == "waiting")
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -227,10 +229,9 @@ class TournamentRun:
         before = self.statuses[scheduled.id]._replace(why=(), for_good=False)
         if self._capped and before.status == "waiting":
             return before  # what the cap leaves is for debates that have begun
-        specs = [
-            self.tournament.spec.model_named(name).spec for name in (scheduled.pro, scheduled.con, *scheduled.judges)
-        ]
-        if broken := [spec for spec in specs if self._failures[spec] >= _MAX_FAILURES]:
+        names = (scheduled.pro, scheduled.con, *scheduled.judges)
+        model_specs = [self.tournament.spec.model_named(name).model_spec for name in names]
+        if broken := [model_spec for model_spec in model_specs if self._failures[model_spec] >= _MAX_FAILURES]:
             why = f"{broken[0]} failed in {_MAX_FAILURES} debates in a row, so no more are begun with it."
             return self._set_status(scheduled, before._replace(why=(why,), for_good=True))
         try:
@@ -321,8 +322,8 @@ class TournamentRun:
                 used.update(event.cast.get(JUDGE, ()))
             elif isinstance(event, Reassigned) and event.seat == JUDGE:
                 used.update(event.who)
-        specs = [self.tournament.spec.model_named(name).spec for name in scheduled.reserve]
-        return [spec for spec in specs if spec not in used]
+        model_specs = [self.tournament.spec.model_named(name).model_spec for name in scheduled.reserve]
+        return [model_spec for model_spec in model_specs if model_spec not in used]
 
     def _record_status(self, scheduled: ScheduledDebate, current: CurrentState) -> None:
         """Records the status and the cost of a debate that does not run now."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE, MAX_WORDS
@@ -47,9 +47,11 @@ class Price(FrozenModel):
 class Model(FrozenModel):
     """A model that debates or judges."""
 
+    model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
+
     name: str
     """Its spec, where it has no name of its own; that of the real model, if a stand-in took its place."""
-    spec: str
+    model_spec: str = Field(alias="spec")
     price: Price | None = None
     """For models that are not in the price table."""
 
@@ -138,8 +140,8 @@ class TournamentSpec(FrozenModel):
     @property
     def everyone(self) -> dict[str, tuple[str, ...]]:
         """All model specs, as a cast."""
-        found = {"models": tuple(model.spec for model in self.models)}
-        return found | {"judges": tuple(model.spec for model in self.judges.pool)}
+        found = {"models": tuple(model.model_spec for model in self.models)}
+        return found | {"judges": tuple(model.model_spec for model in self.judges.pool)}
 
 
 def spec_of(data: Mapping[str, Any], problems: Sequence[str] = (), *, rehearse: bool = False) -> TournamentSpec:
@@ -186,8 +188,8 @@ def as_model(line: Any) -> Any:
 
 def stand_in(model: Model) -> Model:
     """The same with a stand-in that calls no model."""
-    is_one = model_spec.is_stand_in(model.spec)
-    return model if is_one else model.model_copy(update={"spec": model_spec.stand_in(model.spec)})
+    is_one = model_spec.is_stand_in(model.model_spec)
+    return model if is_one else model.model_copy(update={"model_spec": model_spec.stand_in(model.model_spec)})
 
 
 def _models(value: Any) -> list[dict[str, Any]]:
@@ -292,8 +294,8 @@ def check(spec: TournamentSpec) -> list[str]:
         ]
     specs: dict[str, str] = {}
     for model in (*spec.models, *spec.judges.pool):
-        if specs.setdefault(model.name, model.spec) != model.spec:
-            problems.append(f"judges: {model.name} names {model.spec} here and {specs[model.name]} in models.")
+        if specs.setdefault(model.name, model.model_spec) != model.model_spec:
+            problems.append(f"judges: {model.name} names {model.model_spec} here and {specs[model.name]} in models.")
     problems += _panel_problems(spec)
     problems += first_few(_setting_problems(spec), "topics")
     return problems or _opening_problems(spec)
@@ -303,7 +305,9 @@ def declared_prices(spec: TournamentSpec) -> AbstractContextManager[None]:
     """The context in which the prices that a spec gives count: for its own plan and debates alone, since a process may
     look at a stranger's tournament, and a worker runs several at once."""
     models = (*spec.models, *spec.judges.pool)
-    return pricing.declared((one.spec, one.price.input, one.price.output) for one in models if one.price is not None)
+    return pricing.declared(
+        (one.model_spec, one.price.input, one.price.output) for one in models if one.price is not None
+    )
 
 
 def with_lengths(loaded_format: Format, lengths: Mapping[str, PhaseLengths]) -> Format:
@@ -335,8 +339,8 @@ class Pool:
 
     def __init__(self, spec: TournamentSpec):
         self._exclude, self._judges = spec.judges.exclude, spec.judges.pool
-        self._identities = [_identity(judge.spec) for judge in self._judges]
-        self._sides = {model.name: _identity(model.spec) for model in (*spec.judges.pool, *spec.models)}
+        self._identities = [_identity(judge.model_spec) for judge in self._judges]
+        self._sides = {model.name: _identity(model.model_spec) for model in (*spec.judges.pool, *spec.models)}
 
     def eligible(self, pro: str, con: str) -> list[Model]:
         """The judges who may judge two models, by their names."""
@@ -362,7 +366,7 @@ def unlisted(spec: TournamentSpec) -> list[str]:
     found = []
     with declared_prices(spec):
         for model in dict.fromkeys((*spec.models, *spec.judges.pool)):
-            real = model_spec.unrehearsed(model.spec)
+            real = model_spec.unrehearsed(model.model_spec)
             known = pricing.models(model_spec.kind(real))
             if known and "@" not in real and pricing.known(real) is None:
                 near = suggest(model_spec.rest(real), known)
@@ -428,7 +432,7 @@ def _opening_problems(spec: TournamentSpec) -> list[str]:
 def _settings_on(spec: TournamentSpec, topic: Topic) -> Settings:
     """The settings of a debate on a topic in which one model argues both sides."""
     return debate_settings(
-        spec, topic, spec.loaded_format.sides[0], dict.fromkeys(spec.loaded_format.sides, spec.models[0].spec)
+        spec, topic, spec.loaded_format.sides[0], dict.fromkeys(spec.loaded_format.sides, spec.models[0].model_spec)
     )
 
 
@@ -436,7 +440,7 @@ def debate_settings(
     spec: TournamentSpec, topic: Topic, first: str, seated: Mapping[str, str], panel: Sequence[str] = ()
 ) -> Settings:
     """The settings of one debate. `seated` gives each side's model spec; `panel` has those of the judges."""
-    judges = list(panel) or [judge.spec for judge in spec.judges.pool[: spec.judges.panel]]
+    judges = list(panel) or [judge.model_spec for judge in spec.judges.pool[: spec.judges.panel]]
     cast: dict[str, Any] = {**seated, **({JUDGE: judges} if judges else {})}
     pro, con = spec.loaded_format.sides
     given = {

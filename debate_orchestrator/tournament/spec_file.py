@@ -183,7 +183,7 @@ def _topic_rows(path: str) -> Any:
 
             value = yaml.load(text)
         else:
-            raise BadFile(f"{name_of(path)} has an unknown ending.", hint="a file that ends in .csv, .json or .yaml")
+            raise BadFile(f"{name_of(path)} has an unknown suffix.", hint="a file that ends in .csv, .json or .yaml")
     except (ValueError, RecursionError, csv.Error) as error:
         raise BadFile(f"{name_of(path)} can't be parsed: {short_repr(str(error), 120)}.") from None
     return value.get("topics") if isinstance(value, dict) else value

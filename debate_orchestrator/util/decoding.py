@@ -23,9 +23,11 @@ MIN_LENGTH = 8
 _DEPTH = 4
 """How often a text is decoded; escapes that were escaped again in the same way are decoded at once."""
 _UNSEEN = f"[{HIDDEN}\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u2400-\u2406\u2408-\u241a\u241c-\u241f\u2421]|{JOINER}"
-"""Characters that can't be seen, and what `sanitize` shows them as, but for what may be of markup."""
+"""Characters that can't be seen, and the characters that `sanitize` shows for them, except those that may be part of
+markup."""
 _PICTURES = re.compile("[\u2407\u241b\ufffd]")
-"""The rest of what it shows them as: with markup, they can't be told from the controls that begin and end it."""
+"""The other characters that `sanitize` shows. Where markup is dropped, they can't be told from the controls that begin
+and end it: U+241B stands for ESC."""
 _HEX = "[0-9a-fA-F]"
 _BACKSLASH = r"\\{1,8}+"
 """One that may be escaped again. None is given back: what follows it is never one."""
@@ -37,9 +39,9 @@ _ESC = rf"(?:[\x1b\u241b]|{_BACKSLASH}(?:u241[bB]|{_ESC_NAMED}))"
 _CSI, _STRING = rf"(?:{_ESC}\[|[\x9b\ufffd])[0-?]{{0,99}}[ -/]{{0,99}}", rf"(?:{_ESC}[]PX^_]|[\x90\x98\x9d-\x9f])"
 # A sequence that could hold the beginnings of others would take time that grows with the square of their number.
 _STRING += r"[^\x07\x1b\x90\x98\x9b-\x9f\u2407\u241b\\]{0,1000}"
-# The backslash of a sequence's end is escaped where its escape character is, so as many times as that one's is doubled:
-# a further one begins an escape. A picture may have been escaped less often than it: half of them then end the sequence
-# where an escape follows, and all of them elsewhere.
+# A sequence ends with ESC and a backslash. Where ESC is written as an escape, that backslash is doubled as often as the
+# one of the escape: a further one begins another escape. A picture of ESC may have been escaped less often than the
+# backslash behind it. Half of the backslashes then end the sequence where an escape follows, and all of them elsewhere.
 _STRING_END = (
     rf"\x1b\\|(?:\u241b|{_BACKSLASH}u241[bB])"
     rf"(?:(?P<half>\\{{1,4}})(?=(?P=half)(?:U{_HEX}{{8}}|[ux]{_HEX}{{2}}|[ux]\{{{_HEX}))"

@@ -62,10 +62,11 @@ _PUBLIC = re.compile(
 _BEGINNING = re.compile(rf"(?:{_PUBLIC.pattern}|eyJ)(?=\S{{4}})")
 """The same of a key that is known by it, or of a JWT. Words and names of packages begin so too."""
 _KEY_ALONE = re.compile(r"-----BEGIN [^-]+-----\s*\S|AKIA[A-Z2-7]{16}\Z")
-"""What no name begins like."""
+"""What only keys begin with: `-----BEGIN PRIVATE KEY-----`, or `AKIA` before 16 letters and digits."""
 _TOGETHER = re.compile(r"[A-Za-z0-9]+")
 _PART = 6
-"""Letters and digits together of which a key is made; a name may have a few that are like no word."""
+"""Letters and digits of the shortest part of a value that counts as part of a key. Names have shorter parts that are no
+words, as `x9q` in `build-x9q`."""
 _WORDS = re.compile(r"[A-Z]{0,4}[a-z]*(?:[A-Z][a-z]+)*\d{0,4}[A-Za-z]{0,2}|[A-Z]+\d{0,4}|(?:[a-z]{3,}\d{1,2})+")
 """Letters and digits as they stand together in a name: `releaseNotes`, `v2`, `70B`, `node12rack07`."""
 _NUMBER = re.compile(r"\d+(?:T\d+Z?)?", re.I)
@@ -238,7 +239,8 @@ def _is_password(value: str, *, wordless: bool) -> bool:
 
 
 def _counting(value: str, *, paths: bool = True) -> Iterator[str]:
-    """A value, and each of its words, as far as they are no ordinary text, and so of a login that it encodes."""
+    """A value and each of its words, unless they are ordinary text; and the same of a password that it encodes: of
+    `Basic dTpzZWNyZXQ=`, which encodes `u:secret`, also `secret` if that is not ordinary."""
     for word in {value.strip(), *re.split(r"[\s,;]+", value)}:
         if not _ordinary(word, paths=paths):
             yield word

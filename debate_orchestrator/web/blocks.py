@@ -86,9 +86,9 @@ class Outline:
             self._stages.remove(self._due)
             self._to_come.remove(self._due)
             self._due = None
-        for found in stages:
-            self._take(found)
-            self._due = None if all(turn.id in debate.replies for turn in found.stage) else self._stages[-1]
+        for announcements in stages:
+            self._take(announcements)
+            self._due = None if all(turn.id in debate.replies for turn in announcements.stage) else self._stages[-1]
         new, to_come = list[Block](), list[_StageBlocks]()
         for stage in self._to_come:
             before = stage.shown
@@ -98,12 +98,12 @@ class Outline:
         self._to_come = to_come
         return new
 
-    def _take(self, found: StageAnnouncements) -> None:
-        if self._due is not None and self._due.stage == found.stage:
-            self._due.before += found.before
-            self._due.after = found.after
+    def _take(self, announcements: StageAnnouncements) -> None:
+        if self._due is not None and self._due.stage == announcements.stage:
+            self._due.before += announcements.before
+            self._due.after = announcements.after
             return
-        self._stages.append(_StageBlocks(*found))
+        self._stages.append(_StageBlocks(*announcements))
         self._to_come.append(self._stages[-1])
 
     @property

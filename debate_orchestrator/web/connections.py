@@ -41,9 +41,9 @@ _new: dict[Connection, None] = {}
 """Those on which no request has come yet, the one that has waited longest first."""
 _idle: dict[Connection, None] = {}
 """Those that have been answered and wait for a further request, or for the end of one that was refused, the one that
-has waited longest first. For one more of these and of new ones than the bound, the first of these ends, or else of the
-new ones: so a browser gets through however many are opened, and however often they are used. They are not counted by
-address: all that come by a proxy have the same."""
+has waited longest first. If these and the new ones together exceed the bound, the oldest of these is closed, or the
+oldest new one if there are none of these. So a browser gets through however many are opened, and however often they are
+used. They are not counted by address: all that come by a proxy have the same."""
 _unread: dict[Connection, None] = {}
 """Those on which an answer waits to be read, the one that has waited longest first."""
 
@@ -168,7 +168,7 @@ class Connection(H11Protocol):
     for ever.
 
     While a request is answered, the guard keeps the time, and no other connection ends this one to be let in. What
-    comes behind the request by then is read, since the other side may end behind it, and thrown away: no browser and no
+    comes behind the request by then is read, since the client may end behind it, and thrown away: no browser and no
     proxy sends another request so soon. The connection then ends with the answer."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -253,7 +253,7 @@ class Connection(H11Protocol):
         self._wait(_idle, _DROP_SECONDS)
         try:
             self.transport.write_eof()
-        except OSError:  # the other side is gone
+        except OSError:  # the client is gone
             self.abort()
         else:
             self.flow.resume_reading()
@@ -276,7 +276,7 @@ class Connection(H11Protocol):
         del self.app  # a reference to itself: Python's collector would find it late, with all that came
 
     def abort(self) -> None:
-        """Ends it at once. `close` waits until all of an answer is read, and the other side may never read it."""
+        """Ends it at once. `close` waits until all of an answer is read, and the client may never read it."""
         self._forget()
         self.transport.abort()
 
@@ -316,7 +316,7 @@ class Connection(H11Protocol):
             self._await_reading()
 
     def _await_reading(self) -> None:
-        """Ends the connection unless the other side reads some of what waits for it every `UNREAD_SECONDS`."""
+        """Ends the connection unless the client reads some of what waits for it every `UNREAD_SECONDS`."""
         if self._unread_timer is None:
             waiting = self.transport.get_write_buffer_size()
             self._unread_timer = self.loop.call_later(guard.UNREAD_SECONDS, self._must_have_read, waiting)

@@ -92,7 +92,7 @@ class HttpError(Exception):
         """Seconds after which the same request may be let in; None where it never is."""
 
 
-def ending() -> HttpError:
+def shutdown_error() -> HttpError:
     """For a request that is not answered before the server ends."""
     return HttpError(503, with_hint("This server is ending, so it did not answer.", _AGAIN_LATER), retry_after=60)
 
@@ -158,7 +158,7 @@ class Guard:
         except asyncio.CancelledError:
             if begun:
                 raise
-            await _send_error(send_with_headers, ending())
+            await _send_error(send_with_headers, shutdown_error())
 
     @contextmanager
     def _counted(self, sender: str, *, is_form: bool) -> Iterator[None]:
@@ -229,7 +229,7 @@ class Guard:
     async def _answer(
         self, scope: Scope, receive: Receive, body: bytes, send: Send, must_go_on: Callable[[], bool]
     ) -> None:
-        """Answers a request. What is done for it ends when the other side is gone, unless it `must_go_on` then."""
+        """Answers a request. What is done for it ends when the client is gone, unless it `must_go_on` then."""
         gone = asyncio.ensure_future(disconnected(receive))
         waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
@@ -294,7 +294,7 @@ def stated_last(scope: Scope, header: bytes) -> str:
 
 def slices(message: Message) -> Iterator[Message]:
     """A part of an answer in pieces that a connection takes one at a time: what is handed to it is copied, and kept
-    until the other side reads it."""
+    until the client reads it."""
     body = memoryview(message.get("body", b""))
     while len(body) > _SLICE:
         yield {**message, "body": bytes(body[:_SLICE]), "more_body": True}
@@ -303,7 +303,7 @@ def slices(message: Message) -> Iterator[Message]:
 
 
 async def disconnected(receive: Receive) -> Message:
-    """Waits until the other side is gone; its message."""
+    """Waits until the client is gone; its message."""
     while (message := await receive())["type"] != "http.disconnect":
         pass
     return message
@@ -322,7 +322,7 @@ class LinkedDebate(NamedTuple):
     """What the links of a debate are worked out from. A copy of its journal has another name, and so other links."""
 
     name: str
-    """The name of its journal without the ending."""
+    """The name of its journal without the suffix."""
     first_hash: str
     """The hash of the journal's first line."""
 
@@ -350,7 +350,7 @@ class Tokens:
         return _digest(self._links, f"review {debate.first_hash} {debate.name}")
 
     def reviewer(self, debate: LinkedDebate, stem: str) -> str:
-        """The token of one reviewer of a debate. `stem` is the name of the reviewer's files without the ending."""
+        """The token of one reviewer of a debate. `stem` is the name of the reviewer's files without the suffix."""
         return _digest(self._secret, f"reviewer {debate.first_hash} {debate.name}/{stem}")
 
     def server_proof(self, page: str) -> str:

@@ -20,7 +20,7 @@ _OF_DASHBOARD = 5
 _BEAT_SECONDS = 15.0
 """Seconds after which a silent stream says that it is alive."""
 _open = Counter[str]()
-"""Visitor to the number of streams that are open; the dashboard has an empty name, and no limit per visitor."""
+"""Requester to the number of streams that are open; the dashboard has an empty name, and no limit."""
 
 
 AGAIN = b"retry: 5000\n\n"
@@ -49,7 +49,7 @@ class Viewers:
         self._viewers: set[asyncio.Queue[bytes | None]] = set()
         self._closed = False
 
-    def tell(self, kind: str, data: Any) -> None:
+    def broadcast(self, kind: str, data: Any) -> None:
         """Sends an event to all."""
         if self._viewers:
             self._put(message(kind, data))
@@ -88,30 +88,30 @@ class EventStream:
     """The answer to a request for a stream: first how things stand, then what happens."""
 
     def __init__(
-        self, viewers: Viewers | None, first: Callable[[], Iterable[bytes]], visitor: str = "", server_proof: str = ""
+        self, viewers: Viewers | None, first: Callable[[], Iterable[bytes]], requester: str = "", server_proof: str = ""
     ):
         """`first` makes the events that tell how things stand; without viewers nothing follows them. The streams
-        of a `visitor`, or of a link by its token, are limited in number. A `server_proof` is sent before anything
-        else: by it a page knows the server that made it."""
-        self._all_viewers, self._first, self._visitor, self._server_proof = viewers, first, visitor, server_proof
+        of a `requester`, which is a visitor's pseudonym or the token of a link, are limited in number. A `server_proof`
+        is sent before anything else: by it a page knows the server that made it."""
+        self._all_viewers, self._first, self._requester, self._server_proof = viewers, first, requester, server_proof
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        visitor = self._visitor
-        full = _open.total() >= bounds().viewers + (0 if visitor else _OF_DASHBOARD)
-        full = full or (bool(visitor) and _open[visitor] >= MAX_STREAMS_OF_VISITOR)
+        requester = self._requester
+        full = _open.total() >= bounds().viewers + (0 if requester else _OF_DASHBOARD)
+        full = full or (bool(requester) and _open[requester] >= MAX_STREAMS_OF_VISITOR)
         headers = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no")]
         headers += [(b"retry-after", b"30")] if full else []
         await send({"type": "http.response.start", "status": 503 if full else 200, "headers": headers})
         if full or scope.get("method") == "HEAD":  # a proxy uses the connection again once it has the head
             await send({"type": "http.response.body", "body": b""})
             return
-        _open[visitor] += 1
+        _open[requester] += 1
         try:
             await self._send(send)  # until the guard cancels it, when the viewer is gone or has stopped reading
         finally:
-            _open[visitor] -= 1
-            if not _open[visitor]:
-                del _open[visitor]
+            _open[requester] -= 1
+            if not _open[requester]:
+                del _open[requester]
 
     async def _send(self, send: Send) -> None:
         async def write(body: bytes, *, more: bool = True) -> None:

@@ -33,7 +33,7 @@ _MAX_WAITING = 100
 """Requests of one visitor or link that may wait at the same time."""
 
 THIS_USER = ""
-"""Stands for the dashboard in place of a visitor: it has its own threads, and no limit of a single visitor."""
+"""The dashboard as a requester: it has its own threads, and no limit of its own."""
 
 T = TypeVar("T")
 
@@ -65,22 +65,22 @@ class _Threads:
 
 class Renderings:
     """Makes the pages of one application, in threads of its own, so the debates that run don't wait for it. For each
-    visitor, or link of a seat or a review, one page is made at a time; the next ones wait, and delay no other visitor.
-    A page that no request waits for any more is not begun."""
+    requester, which is a visitor's pseudonym or the token of a seat's or a review's link, one page is made at a time;
+    the next ones wait, and delay no other requester. A page that no request waits for any more is not begun."""
 
     def __init__(self) -> None:
         self._threads, self._own_threads = _Threads("visitors"), _Threads("dashboard")
         self._cache = SizedCache[bytes](_KEPT)
         self._requests: dict[Hashable, _Request] = {}
         self._working = set[asyncio.Future[Any]]()
-        self._visitors = WeakValueDictionary[str, asyncio.Lock]()
-        """Held while something is done for a visitor; kept as long as it is used."""
+        self._locks = WeakValueDictionary[str, asyncio.Lock]()
+        """Requester to the lock that is held while something is done for it; kept as long as it is used."""
         self._waiting = Counter[str]()
 
-    async def get(self, key: Key, make: Callable[[], str | bytes], visitor: str) -> bytes:
+    async def get(self, key: Key, make: Callable[[], str | bytes], requester: str) -> bytes:
         """The page that `make` returns, from the cache if it is there. The key changes with everything that is on the
         page. Text is kept as UTF-8, so that all answers share its bytes. Raises what `make` raises, and HTTPException
-        for a visitor with too many requests."""
+        for a requester with too many requests."""
         kept = self._cache.get(key)
         if kept is not None:
             return kept
@@ -91,20 +91,20 @@ class Renderings:
             self._cache.put(key, rendering, getsizeof(rendering) + _ENTRY_SIZE)
             return rendering
 
-        return await self.shared(key, kept_then, visitor)
+        return await self.shared(key, kept_then, requester)
 
-    async def run(self, work: Callable[[], T], visitor: str) -> T:
+    async def run(self, work: Callable[[], T], requester: str) -> T:
         """What `work` returns; it is done for this request alone."""
-        return await self.shared(object(), work, visitor)
+        return await self.shared(object(), work, requester)
 
-    async def report(self, path: str, visitor: str) -> Response:
+    async def report(self, path: str, requester: str) -> Response:
         """The report of a journal: the very page that `debate report` writes."""
         key = ("report", folder.version(path))
-        return standalone_page(await self.get(key, lambda: api.render(path, "html"), visitor))
+        return standalone_page(await self.get(key, lambda: api.render(path, "html"), requester))
 
-    async def shared(self, key: Hashable, work: Callable[[], T], visitor: str) -> T:
+    async def shared(self, key: Hashable, work: Callable[[], T], requester: str) -> T:
         """What `work` returns. It is done once for all who ask with that key until it is done."""
-        if self._waiting[visitor] >= _MAX_WAITING and visitor != THIS_USER:
+        if self._waiting[requester] >= _MAX_WAITING and requester != THIS_USER:
             hint = "the same again in some seconds"
             raise HTTPException(429, with_hint("Too many requests of yours wait at once.", hint))
         if key not in self._requests:
@@ -113,16 +113,16 @@ class Renderings:
             self._requests[key] = _Request(work, pending)
         request = self._requests[key]
         if not request.begun:
-            attempt = asyncio.ensure_future(self._do(key, request, visitor))
+            attempt = asyncio.ensure_future(self._do(key, request, requester))
             request.tries.add(attempt)
-        self._waiting[visitor] += 1
+        self._waiting[requester] += 1
         try:
             result: T = await asyncio.shield(request.result)
             return result
         finally:
-            self._waiting[visitor] -= 1
-            if not self._waiting[visitor]:
-                del self._waiting[visitor]
+            self._waiting[requester] -= 1
+            if not self._waiting[requester]:
+                del self._waiting[requester]
             if not request.begun:
                 attempt.cancel()
                 request.tries.remove(attempt)
@@ -139,12 +139,12 @@ class Renderings:
         for threads in (self._threads, self._own_threads):
             threads.pool.shutdown(wait=False)
 
-    async def _do(self, key: Hashable, request: _Request, visitor: str) -> None:
-        """Does the work as soon as nothing else is done for this visitor and a thread is free, unless it is begun for
+    async def _do(self, key: Hashable, request: _Request, requester: str) -> None:
+        """Does the work as soon as nothing else is done for this requester and a thread is free, unless it is begun for
         another who waits for it too."""
-        is_dashboard = visitor == THIS_USER
+        is_dashboard = requester == THIS_USER
         threads = self._own_threads if is_dashboard else self._threads
-        alone = nullcontext() if is_dashboard else self._visitors.setdefault(visitor, asyncio.Lock())
+        alone = nullcontext() if is_dashboard else self._locks.setdefault(requester, asyncio.Lock())
         async with alone, threads.free:
             request.begun = True
             for other in request.tries - {asyncio.current_task()}:

@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 
 from debate_orchestrator.util.errors import with_hint
 from debate_orchestrator.util.messages import ignore
-from debate_orchestrator.web.guard import ending
+from debate_orchestrator.web.guard import shutdown_error
 
 _MAX_BEGUN = 1_000
 """Forms of which it is known what they began."""
@@ -26,8 +26,8 @@ class _Begun:
         self.task, self.waiting = asyncio.ensure_future(work), 0
 
 
-def _ending() -> HTTPException:
-    error = ending()
+def _shutdown_error() -> HTTPException:
+    error = shutdown_error()
     return HTTPException(error.status, error.sentence)
 
 
@@ -46,7 +46,7 @@ class RepeatedForms:
         result instead. After an error, or with an empty key, `begin` is called again. Raises HTTPException if many
         requests wait for it already, and where the server ends."""
         if self._ended:
-            raise _ending()
+            raise _shutdown_error()
         key = hashlib.sha256(repr((form_key, form)).encode("utf-8", "surrogatepass")).hexdigest()
         begun = self._begun.get(key) if form_key else None
         if begun is None or begun.task.cancelling():
@@ -59,7 +59,7 @@ class RepeatedForms:
         try:
             await asyncio.wait({begun.task})  # which goes on where this request is given up
             if begun.task.cancelled():
-                raise _ending()
+                raise _shutdown_error()
             return begun.task.result()
         finally:
             begun.waiting -= 1

@@ -74,7 +74,7 @@ class Reviews:
         """The vote before reading; then the debate with the ballot; then that it was filed."""
         path, token = self._path(request), request.path_params["token"]
         if request.method == "POST":
-            sent = await form(request, token, partial(self._renderings.run, visitor=token), _FIELDS)
+            sent = await form(request, token, partial(self._renderings.run, requester=token), _FIELDS)
             take = self._begin if sent.get("action") == "begin" else self._file
             return await self._renderings.run(lambda: take(request, self._reviewed(path), sent), token)
         name = await self._renderings.run(lambda: self._reviewer(request, self._reviewed(path)), token)

@@ -132,7 +132,7 @@ class BrowserPeople:
             raise _paused(turn.id)
         awaited = AwaitedTurn(debate, turn, brief, asyncio.get_running_loop().create_future())
         self.awaited[turn.id] = awaited
-        self.viewers.tell("change", {})
+        self.viewers.broadcast("change", {})
         try:
             return await awaited.reply
         finally:
@@ -141,9 +141,9 @@ class BrowserPeople:
     def tidy(self, debate: DebateState) -> None:
         """Does nothing: drafts are kept by the browser."""
 
-    def tell(self, debate: DebateState) -> None:
+    def notify(self, debate: DebateState) -> None:
         """The debate has changed."""
-        self.viewers.tell("change", {})
+        self.viewers.broadcast("change", {})
 
     def pause(self) -> None:
         """Ends every wait for a reply with Paused, since the debate is paused."""
@@ -154,7 +154,7 @@ class BrowserPeople:
 
     def end(self) -> None:
         """Closes the streams of the pages: the debate no longer runs."""
-        self.viewers.tell("change", {})
+        self.viewers.broadcast("change", {})
         self.viewers.close()
 
     def awaited_turn(self, seat: str) -> AwaitedTurn | None:
@@ -224,7 +224,8 @@ class Run:
     def pause_for_shutdown(self) -> None:
         """Does as `pause`, because the server shuts down."""
         self._shutting_down = True
-        self.person_input.viewers.close()  # pages of seats are not to load anew what another program may answer by then
+        # So that seat pages don't reload from a program that may have taken over the port.
+        self.person_input.viewers.close()
         self.pause()
 
     def record(self, event: Event) -> None:
@@ -279,7 +280,7 @@ class Run:
             if self._flush is not None:
                 self._flush.cancel()
             if not self._shutting_down:
-                self.viewers.tell("over", {})
+                self.viewers.broadcast("over", {})
             self.viewers.close()
             self.person_input.end()
 
@@ -327,7 +328,7 @@ class Run:
         for turn in [turn for turn in self._writing if turn in debate.replies]:
             del self._writing[turn]
         self._blocks.take(debate)
-        self.person_input.tell(debate)
+        self.person_input.notify(debate)
         self._tell_status()
 
     def _on_text(self, turn: Turn, piece: str) -> None:
@@ -347,7 +348,7 @@ class Run:
             if writing.pieces:
                 start = writing.take()
                 if self._may_show(writing.turn):
-                    self.viewers.tell("text", writing.fields(start))
+                    self.viewers.broadcast("text", writing.fields(start))
 
     def _may_show(self, turn: Turn) -> bool:
         """Whether what is written in a turn may be seen before the turns beside it are taken."""
@@ -358,7 +359,7 @@ class Run:
 
     def _tell_status(self) -> None:
         if self.current is not None:
-            self.viewers.tell("status", self.status(self.current.state))
+            self.viewers.broadcast("status", self.status(self.current.state))
 
 
 class Runs:

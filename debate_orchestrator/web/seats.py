@@ -85,7 +85,7 @@ class Seats:
             key = ("seat", address_of(request), version, run is not None, awaited and awaited.turn.id)
             page = await self._renderings.get(key, lambda: self._rendered(visit, {}, [], (), ""), token)
             return HTMLResponse(page)
-        sent = await form(request, token, partial(self._renderings.run, visitor=token), _FIELDS)
+        sent = await form(request, token, partial(self._renderings.run, requester=token), _FIELDS)
         size = sum(len(text) for name, text in sent.items() if name == "text" or name.startswith("field/"))
         if size > MAX_SIZE:
             problem = f"The reply has {size:,} characters; at most {MAX_SIZE:,} are taken. Go back to what you wrote."

@@ -124,7 +124,7 @@ def rate(what: str, postgres: Postgres, processes: int, each: int) -> None:
 
 async def _brought(url: str, tournament: Tournament) -> None:
     async with opened(url, print) as database:
-        await FolderSync(database, tournament).bring(contests.runner(tournament).statuses, retry_failed=False)
+        await FolderSync(database, tournament).upload(contests.runner(tournament).statuses, retry_failed=False)
 
 
 def debates(postgres: Postgres, processes: int, count: int) -> None:

@@ -56,8 +56,8 @@ def of_all(journals: Mapping[str, list[Event]]) -> Calls:
 def in_folder() -> dict[str, list[Event]]:
     """The journals of the tournament's folder, verified."""
     found = Path("out", "debates").glob("*.journal.jsonl")
-    ending = ".journal.jsonl"
-    return {path.name.removesuffix(ending): read(path).events for path in found if b"\n" in path.read_bytes()}
+    suffix = ".journal.jsonl"
+    return {path.name.removesuffix(suffix): read(path).events for path in found if b"\n" in path.read_bytes()}
 
 
 def start(*words: str) -> subprocess.Popen[bytes]:

@@ -149,9 +149,11 @@ def run_tournament(tournament: Tournament, arguments: argparse.Namespace, must_b
     )
     run.read_journals()
     progress.begin()
-    left = len(run.pending())
+    unfinished = len(run.pending())
     if not arguments.quiet:
-        print_status(f"{len(tournament.schedule) - left:,} of {plural(len(tournament.schedule), 'debate')} complete.")
+        print_status(
+            f"{len(tournament.schedule) - unfinished:,} of {plural(len(tournament.schedule), 'debate')} complete."
+        )
     interrupted = coroutines.run(_run(run, progress, unsaved, arguments))
     resume = command("tournament resume", tournament.folder) + (" --batch" if arguments.batch else "")
     return _end(run, progress.numbers(run), arguments, resume, interrupted=interrupted, lost=unsaved.lost)
@@ -212,7 +214,7 @@ async def _queue_and_watch(run: TournamentRun, arguments: argparse.Namespace, ur
     async with opened(url, print_status) as database:
         folder_sync = FolderSync(database, run.tournament, arguments.lease)
         passes = Passes(folder_sync, retry_failed=arguments.retry_failed, on_fetched=on_fetched)
-        task = asyncio.create_task(_bring(run, folder_sync, arguments))
+        task = asyncio.create_task(_sync(run, folder_sync, arguments))
 
         def cancel() -> None:
             task.cancel()
@@ -241,11 +243,11 @@ async def _queue_and_watch(run: TournamentRun, arguments: argparse.Namespace, ur
     return passes.numbers._replace(**final), interrupted
 
 
-async def _bring(run: TournamentRun, folder_sync: FolderSync, arguments: argparse.Namespace) -> None:
+async def _sync(run: TournamentRun, folder_sync: FolderSync, arguments: argparse.Namespace) -> None:
     """Copies the journals of the folder to the database and the other way round. Waits while the database can't be
     reached."""
     database = folder_sync.database
-    await database.retried_until_reached(lambda: folder_sync.bring(run.statuses, retry_failed=arguments.retry_failed))
+    await database.retried_until_reached(lambda: folder_sync.upload(run.statuses, retry_failed=arguments.retry_failed))
     fetched = await database.retried_until_reached(lambda: folder_sync.fetch(everything=True))
     if not arguments.quiet:
         print_status(f"Workers take the debates: `debate worker {shlex.quote(database.where)}` on each machine.")

@@ -58,7 +58,7 @@ def read_spec(arguments: argparse.Namespace) -> TournamentSpec:
     folder = os.path.dirname(arguments.spec)
     found = _risks(from_file, from_flags, folder, rehearse=arguments.rehearse)
     # Before anything that the file names is read, since what is wrong with that would be told in its words.
-    consent.agree(consent.origin_of_file(arguments.spec), found, trusted=arguments.trust)
+    consent.agree(consent.source_of_file(arguments.spec), found, trusted=arguments.trust)
     for name in ("topics", "format"):
         if isinstance(from_flags.get(name), str) and (name == "topics" or is_path(from_flags[name])):
             # What is typed is relative to here.
@@ -112,18 +112,18 @@ def _specs(value: Any) -> list[str]:
 def agree_to_folder(tournament: Tournament, *, trusted: bool) -> None:
     """Asks for consent to the risks of the frozen spec in a folder and of its journals: the folder may come from
     elsewhere."""
-    consent.agree(_origin(tournament), folder_risks(tournament, begun=has_begun(tournament)), trusted=trusted)
+    consent.agree(_source(tournament), folder_risks(tournament, begun=has_begun(tournament)), trusted=trusted)
 
 
 def remember_run(tournament: Tournament) -> None:
     """Remembers a folder whose debates are run now: its spec, which the user agreed to or typed, and the pages that its
     journals cite. Journals that are there were agreed to, and those that are begun from now on are the user's own."""
-    consent.remember(_origin(tournament), folder_risks(tournament, begun=True))
+    consent.remember(_source(tournament), folder_risks(tournament, begun=True))
 
 
 def remember_model(tournament: Tournament, model: Model) -> None:
     """Remembers a model that the user typed, in a folder that was agreed to, and nothing else that is there."""
-    consent.remember(_origin(tournament), _cast_risks(tournament.spec, {"models": (model.spec,)}, [model]))
+    consent.remember(_source(tournament), _cast_risks(tournament.spec, {"models": (model.model_spec,)}, [model]))
 
 
 def has_begun(tournament: Tournament) -> bool:
@@ -164,10 +164,10 @@ def _cast_risks(
     return [*found, *_price_risks(model.model_dump() for model in models)]
 
 
-def _origin(tournament: Tournament) -> consent.Origin:
+def _source(tournament: Tournament) -> consent.Source:
     from debate_orchestrator.tournament.folder import SPEC, identity
 
-    return consent.origin_of_tournament(os.path.join(tournament.folder, SPEC), identity(tournament.spec))
+    return consent.source_of_tournament(os.path.join(tournament.folder, SPEC), identity(tournament.spec))
 
 
 def lease(text: str) -> float:

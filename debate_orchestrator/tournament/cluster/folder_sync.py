@@ -43,7 +43,7 @@ _LINES = """
 SELECT debate, string_agg(line, '' ORDER BY n) FROM journals JOIN lines ON lines.journal = journals.id
 WHERE tournament = %(id)s AND debate = ANY(%(debates)s::text[]) GROUP BY debate
 """
-_BRING = f"""
+_UPLOAD = f"""
 INSERT INTO journals (tournament, debate, status, winner, cost)
 VALUES (%(id)s, %(debate)s, %(status)s, %(winner)s, %(cost)s)
 ON CONFLICT (tournament, debate) DO UPDATE SET token = journals.token + 1,
@@ -71,9 +71,9 @@ class FolderSync:
         self.unusable: dict[str, DebateStatus] = {}
         """Debates of the database that can't be fetched."""
 
-    async def bring(self, statuses: Mapping[str, DebateStatus], *, retry_failed: bool) -> None:
-        """Brings the spec, and of every journal what only the folder has. BadFile, with nothing brought, if the folder
-        lacks models that the database has, or has other journals."""
+    async def upload(self, statuses: Mapping[str, DebateStatus], *, retry_failed: bool) -> None:
+        """Uploads the spec, and of every journal what only the folder has. BadFile, with nothing uploaded, if the
+        folder lacks models that the database has, or has other journals."""
         for (text,) in await self.database.rows("SELECT spec FROM tournaments WHERE id = %(id)s", id=self.id):
             self._must_have_models(stored_spec(text, f"The tournament {self.id} in {self.database.where}"))
         known = await self._counts(None)
@@ -86,7 +86,7 @@ class FolderSync:
         await self.register(retry_failed=retry_failed)
         for debate_id in usable:
             if self._have[debate_id] > known.get(debate_id, 0):
-                await self._bring_one(debate_id, known.get(debate_id, 0), statuses[debate_id])
+                await self._upload_journal(debate_id, known.get(debate_id, 0), statuses[debate_id])
 
     def _must_have_models(self, known: dict[str, Any]) -> None:
         lacking = [name for name in known.get("added", []) if name not in self.tournament.spec.added]
@@ -126,15 +126,15 @@ class FolderSync:
         data = read_regular(self.tournament.journal_of(debate_id))
         return [line + b"\n" for line in data.split(b"\n")[:-1]]  # not at carriage returns: JSON may hold them
 
-    async def _bring_one(self, debate_id: str, before: int, debate_status: DebateStatus) -> None:
-        """Brings what only the folder has of a journal, unless a worker has it meanwhile."""
+    async def _upload_journal(self, debate_id: str, before: int, debate_status: DebateStatus) -> None:
+        """Uploads what only the folder has of a journal, unless a worker has it meanwhile."""
         lines = self._lines(debate_id)
         names = {"id": self.id, "debate": debate_id}
         async with self.database.transaction() as connection:
             cost = "SELECT cost FROM journals WHERE tournament = %(id)s AND debate = %(debate)s"
             spent = sum(float(known) for (known,) in await fetched(connection, cost, **names))
-            brought = await fetched(connection, _BRING, **names, **debate_status._asdict(), before=before)
-            for journal, token in brought:
+            uploaded = await fetched(connection, _UPLOAD, **names, **debate_status._asdict(), before=before)
+            for journal, token in uploaded:
                 new = [(journal, token, n, line) for n, line in enumerate(lines[before:], before + 1)]
                 counts = await append_lines(connection, self.database.where, new)
                 if counts.get((journal, token)) != len(lines):

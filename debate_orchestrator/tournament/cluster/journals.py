@@ -207,8 +207,8 @@ class DatabaseJournals:
         try:
             await self._write_lines(lines, blocked)
         finally:
-            left = [line for line in lines if line.n > line.journal.stored and line.journal.failure is None]
-            self._waiting = left + self._waiting
+            unwritten = [line for line in lines if line.n > line.journal.stored and line.journal.failure is None]
+            self._waiting = unwritten + self._waiting
             for journal, why in blocked.items():  # only now that its lines wait again: no other task may pass them
                 journal.blocked = why
 

@@ -75,14 +75,14 @@ class _Row(FrozenModel):
 
     def known(self, limits: Limits) -> LimiterState | None:
         """What is known to those who give these limits."""
-        given = {name: (rate, *left) for name, rate, *left in self.given if _gives(limits, name, rate)}
+        given = {name: (rate, *level) for name, rate, *level in self.given if _gives(limits, name, rate)}
         return self.limiter and self.limiter.model_copy(update={"given": given})
 
     def after(self, limiter: Limiter, limits: Limits, in_flight: dict[str, int]) -> _Row:
         """The row after a limiter of those who give these limits has counted."""
         state = limiter.state()
         others = [one for one in self.given if not _gives(limits, *one[:2])]
-        own = [(name, *left) for name, left in (state.given or {}).items()]
+        own = [(name, *level) for name, level in (state.given or {}).items()]
         return _Row(limiter=state.model_copy(update={"given": {}}), in_flight=in_flight, given=others + own)
 
 
@@ -228,7 +228,7 @@ class SharedGate(Gate):
                 raise
 
     def _put_back(self, made: _GateUpdate) -> None:
-        """Has what an update that was not made would have written wait again."""
+        """Queues the rolled-back amounts of an update again."""
         made.written.add(self._unreported)
         self._unreported = made.written
 
@@ -277,7 +277,7 @@ class SharedGate(Gate):
         # Not in a pipeline: after one, PostgreSQL 15 lets a frozen worker keep its locks for ever
         # (idle_in_transaction_session_timeout is not looked at).
         await connection.execute(_LOCK_WAIT)
-        # First, so that it is not waited for with that locked which other tournaments need.
+        # Locked first, so that this never waits for it while it holds rows that other tournaments need.
         spending = await fetched(connection, _TOURNAMENT, id=self._shared.tournament)
         states = dict[str, str](await fetched(connection, _LOCK, keys=keys))
         if len(states) < len(keys):

@@ -150,7 +150,7 @@ async def give_up_unreadable(database: Database, tournament: str) -> int:
     return len(await database.rows(_GIVE_UP, queue=queue_of(tournament)))
 
 
-async def left(database: Database, tournament: str) -> int:
+async def count_unfinished(database: Database, tournament: str) -> int:
     """How many debates are queued or running."""
     query = "SELECT count(*) FROM procrastinate_jobs WHERE queue_name = %(queue)s AND status IN ('todo', 'doing')"
     ((count,),) = await database.rows(query, queue=queue_of(tournament))
@@ -262,9 +262,9 @@ class Passes:
                 for debate_id in await self._folder_sync.fetch():
                     self._on_fetched(debate_id)
                 await self._count()
-                waiting = await left(self._database, self._folder_sync.id)
+                unfinished = await count_unfinished(self._database, self._folder_sync.id)
                 self._database.reached()
-                if not waiting:
+                if not unfinished:
                     return
             except out_of_reach() as error:
                 self._database.lost(error)

@@ -66,7 +66,7 @@ class _Pass(NamedTuple):
     """A tournament as it was queued last, and its run under one worker id. Procrastinate gives a process a new one for
     each tournament, and again after the database was away."""
 
-    number: int
+    pass_number: int
     worker_id: int
     debates: dict[str, ScheduledDebate]
     run: TournamentRun
@@ -144,10 +144,10 @@ class Worker:
                 if not looked and problems and all(problems):
                     raise BadSettings([problem for several in problems for problem in several])
                 looked = True
-                left = await self._requeue_or_give_up()
+                unfinished = await self._requeue_or_give_up()
                 await self._database.must_take_writes()
                 self._database.reached()
-                if until_done and not left:
+                if until_done and not unfinished:
                     return
             except out_of_reach() as error:
                 self._database.lost(error)
@@ -163,9 +163,9 @@ class Worker:
             self._leave(tournament)
         return [await self._begin(*tournament) for tournament in found]
 
-    async def _begin(self, tournament: str, tag: str, latest: int, lease: float) -> list[str]:
+    async def _begin(self, tournament: str, tag: str, pass_number: int, lease: float) -> list[str]:
         """Takes debates of a tournament from now on, unless something prevents it. Returns what prevents it."""
-        if tournament in self._taking or self._unusable.get(tournament) == latest:
+        if tournament in self._taking or self._unusable.get(tournament) == pass_number:
             return []
         _, problems = await self._loaded(tournament)
         if not _may_be_lease(lease):
@@ -175,15 +175,15 @@ class Worker:
                 f"The tournament {tournament} in {self._database.where} has a lease of {lease} seconds, and {allowed}.",
             ]
         if problems:
-            self._skip(tournament, tag, latest, problems)
+            self._skip(tournament, tag, pass_number, problems)
             return problems
         await self._give_up_unreadable(tournament)
         self._tell(f"Taking debates of {tag}, up to {self._concurrency:,} at once.")
         self._taking[tournament] = asyncio.create_task(self._take(tournament))
         return []
 
-    def _skip(self, tournament: str, tag: str, latest: int, problems: list[str]) -> None:
-        self._unusable[tournament] = latest
+    def _skip(self, tournament: str, tag: str, pass_number: int, problems: list[str]) -> None:
+        self._unusable[tournament] = pass_number
         self._tell(f"No debates of {tag} are taken: {' '.join(problems)}")
         self._leave(tournament)
 
@@ -222,7 +222,7 @@ class Worker:
             await self._give_up_unreadable(tournament)
             if self._database.reached_for(lease):
                 await queue.requeue_stalled(self._database, tournament, lease)
-            count += await queue.left(self._database, tournament)
+            count += await queue.count_unfinished(self._database, tournament)
         return count
 
     async def _give_up_unreadable(self, tournament: str) -> None:
@@ -277,9 +277,9 @@ class Worker:
         if not rows:
             self._tell(f"No debate {short_repr(debate_id)} is run: there is no tournament {short_repr(tournament)}.")
             return
-        ((latest, lease, retry_failed, begun),) = rows
+        ((pass_number, lease, retry_failed, begun),) = rows
         lease = lease if _may_be_lease(lease) else MAX_LEASE_LENGTH
-        current_pass = await self._pass(tournament, latest, worker_id, retry_failed=retry_failed)
+        current_pass = await self._pass(tournament, pass_number, worker_id, retry_failed=retry_failed)
         if current_pass is None:
             raise Requeue(round(lease))
         if self._stop.is_set():
@@ -308,15 +308,18 @@ class Worker:
         params = {"tournament": tournament, "debate": debate_id}
         await self._database.retried_until_reached(lambda: self._database.execute(_RECORD_STATUS, **params, **values))
 
-    async def _pass(self, tournament: str, latest: int, worker_id: int, *, retry_failed: bool) -> _Pass | None:
+    async def _pass(self, tournament: str, pass_number: int, worker_id: int, *, retry_failed: bool) -> _Pass | None:
         """The run of a tournament's latest pass. None if this worker may not or can't run it any more."""
         async with self._loading:
             current_pass = self._passes.get(tournament)
-            if current_pass is not None and (current_pass.number, current_pass.worker_id) == (latest, worker_id):
+            if current_pass is not None and (current_pass.pass_number, current_pass.worker_id) == (
+                pass_number,
+                worker_id,
+            ):
                 return current_pass
             loaded, problems = await self._database.retried_until_reached(lambda: self._loaded(tournament))
             if loaded is None or problems:
-                self._skip(tournament, f"the tournament {tournament}", latest, problems)
+                self._skip(tournament, f"the tournament {tournament}", pass_number, problems)
                 return None
             limiters = SharedLimiters(loaded.spec, self._database, tournament, worker_id, self._under_way[worker_id])
 
@@ -330,7 +333,7 @@ class Worker:
                 unsaved=self.unsaved,
             )
             debates = {scheduled.id: scheduled for scheduled in loaded.schedule}
-            self._passes[tournament] = _Pass(latest, worker_id, debates, run, limiters)
+            self._passes[tournament] = _Pass(pass_number, worker_id, debates, run, limiters)
             return self._passes[tournament]
 
     async def _loaded(self, tournament: str) -> tuple[Tournament | None, list[str]]:

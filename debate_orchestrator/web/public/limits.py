@@ -161,9 +161,9 @@ class PostgresCounts:
         self._keys: tuple[str, bytes] = ("", b"")
         self._connection: Any = None
         """It is kept, since to open one takes longer than to count."""
-        self._line: socket.socket | None = None
+        self._socket: socket.socket | None = None
         """The socket of the connection, by which another thread can cut it."""
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
         """Held by the thread that uses the connection."""
         self._made = False
 
@@ -180,7 +180,7 @@ class PostgresCounts:
             raise _unavailable("TimeoutError") from None
 
     def _transaction(self, work: Callable[[Any], T], until: float) -> T:
-        if not self._turn.acquire(timeout=_SECONDS):
+        if not self._lock.acquire(timeout=_SECONDS):
             raise _unavailable("TimeoutError")
         try:
             with self._cut_at(until):
@@ -201,7 +201,7 @@ class PostgresCounts:
         except (self._psycopg.Error, OSError) as error:
             raise _unavailable(type(error).__name__) from None
         finally:
-            self._turn.release()
+            self._lock.release()
 
     @contextmanager
     def _cut_at(self, until: float) -> Iterator[None]:
@@ -209,9 +209,9 @@ class PostgresCounts:
         end."""
 
         def cut() -> None:
-            if (line := self._line) is not None:
+            if (connected := self._socket) is not None:
                 with suppress(OSError):
-                    line.shutdown(socket.SHUT_RDWR)
+                    connected.shutdown(socket.SHUT_RDWR)
 
         timer = threading.Timer(max(0.0, until - time.monotonic()), cut)
         timer.daemon = True
@@ -230,9 +230,9 @@ class PostgresCounts:
             except self._psycopg.Error:
                 self._connection.close()
                 self._connection = None
-        if self._line is not None:
-            self._line.close()
-            self._line = None
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
         # Under another isolation the sums would be read as they were before the lock was waited for.
         isolation = r"-c default_transaction_isolation=read\ committed"
         connection = self._psycopg.connect(
@@ -242,7 +242,7 @@ class PostgresCounts:
             tcp_user_timeout=1000 * _SECONDS,  # a machine that is gone ends no connection
             options=f"{isolation} -c statement_timeout={_SECONDS}s -c lock_timeout={_SECONDS}s",
         )
-        self._line = socket.fromfd(connection.fileno(), socket.AF_INET, socket.SOCK_STREAM)
+        self._socket = socket.fromfd(connection.fileno(), socket.AF_INET, socket.SOCK_STREAM)
         self._connection = connection
         return connection
 

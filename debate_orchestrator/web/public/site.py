@@ -393,12 +393,12 @@ class StartQueue:
             self._running.add(path)
             began, run = time.monotonic(), self._runs.start(path, consent_already_given)
             run.task.add_done_callback(partial(self._ended, run, began))
-            waited.tell("over", {})  # pages then load the debate itself
+            waited.broadcast("over", {})  # pages then load the debate itself
             waited.close()
             moved = True
         if moved:
             for viewers in self._waiting.values():
-                viewers.tell("moved", {})
+                viewers.broadcast("moved", {})
 
     def _ended(self, run: Run, began: float, task: object) -> None:
         self._running.discard(run.path)

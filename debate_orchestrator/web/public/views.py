@@ -67,7 +67,7 @@ class Views:
             hint = "allow cookies for this site, and send the form again"
             return await self._home(request, {}, not_started(403, "Your browser sent no cookie.", hint))
         visitor, address = self._limiter.pseudonym(request.scope), visitors.address(request.scope)
-        work = partial(self._renderings.run, visitor=visitor)
+        work = partial(self._renderings.run, requester=visitor)
         sent = await form(request, visitors.form_token(held), work)
         form_key = sent.pop("form_key", "")
         try:
