@@ -66,7 +66,7 @@ _KEY_ALONE = re.compile(r"-----BEGIN [^-]+-----\s*\S|AKIA[A-Z2-7]{16}\Z")
 _TOGETHER = re.compile(r"[A-Za-z0-9]+")
 _PART = 6
 """Letters and digits of the shortest part of a value that counts as part of a key. Names have shorter parts that are no
-words, as `x9q` in `build-x9q`."""
+words, as `a1b2c` in `build-x9q`."""
 _WORDS = re.compile(r"[A-Z]{0,4}[a-z]*(?:[A-Z][a-z]+)*\d{0,4}[A-Za-z]{0,2}|[A-Z]+\d{0,4}|(?:[a-z]{3,}\d{1,2})+")
 """Letters and digits as they stand together in a name: `releaseNotes`, `v2`, `70B`, `node12rack07`."""
 _NUMBER = re.compile(r"\d+(?:T\d+Z?)?", re.I)
