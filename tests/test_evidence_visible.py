@@ -84,7 +84,13 @@ SHOWN_BY_BROWSERS = [
     "<table style='display:none'><p>not</p></table>", "<caption hidden>not</caption>", "<p hidden><p>not</p></p>",
     "<tr style='display:none'>not</tr>", "<rp style='display:inline'>not</rp>", "<image src=not.png>",
     "<script style='display:inline'>not</script>", "<span hidden>x<p>not</p></span>",
-    "<wbr hidden>not</wbr>",
+    "<wbr hidden>not</wbr>", "<image alt=''>not</image>", "<math><mtext><![CDATA[not]]></mtext></math>",
+    "<svg><text><![CDATA[not]]></text></svg>", "<svg><use href='#not'/></svg>",
+    "<svg><foreignObject><img src=not.png></foreignObject></svg>", "<svg><image href=not.png /></svg>",
+    "<svg><svg><use href='#not'/></svg></svg>", "<option label=not></option>", "<optgroup label=not></optgroup>",
+    "<span><template shadowrootmode=open>not</template></span>",
+    "<span><b></b><template shadowrootmode=closed>not</template></span>",
+    "<span hidden><template shadowrootmode=open>not</template></span>",
 ]  # fmt: skip
 
 
@@ -128,6 +134,32 @@ def test_no_figure_is_joined_of_a_raised_one_and_its_neighbour(case: tuple[str, 
 
     said = reader_process.read(page.encode(), "html", "utf-8", f"The costs of transport rose by {joined} in the year.")
     assert said["state"] != "verified"
+
+
+def test_a_figure_in_a_character_data_section_is_part_of_its_figure() -> None:
+    """A formula whose figure is written half as character data is not read as the other half."""
+    page = "<body><p>The costs of transport rose by <math><mn>5<![CDATA[00]]></mn></math> percent in the year.</p>"
+
+    said = reader_process.read(page.encode(), "html", "utf-8", "The costs of transport rose by 5 percent in the year.")
+    assert said["state"] != "verified"
+
+
+@for_each(["<span>safe{}</span>", "<option>{}safe</option>", "<option label=not>{}safe</option>"])
+def test_what_browsers_show_otherwise_is_not_read(element: str) -> None:
+    """Where browsers show other words than the page's own, or more of them, no quote holds these."""
+    shown = element.format("<template shadowrootmode=open>not</template><span hidden>not </span>")
+    page = f"<body><div>As known, the new bridge is {shown} for heavy trucks in winter.</div>"
+
+    said = reader_process.read(page.encode(), "html", "utf-8", "the new bridge is safe for heavy trucks in winter")
+    assert said["state"] != "verified"
+
+
+@for_each(["embed", "image", "source", "track", "wbr"])
+def test_what_follows_an_element_without_an_end_is_read(tag: str) -> None:
+    """Elements that hold nothing in browsers leave out nothing of what follows them."""
+    page = f"<body><div><{tag} src=x alt=''> {QUOTE}.</div>"
+
+    assert reader_process.read(page.encode(), "html", "utf-8", QUOTE)["state"] == "verified"
 
 
 def test_honest_raised_figures_are_verified() -> None:
@@ -186,7 +218,9 @@ def test_no_sentence_is_verified_without_what_stands_in_it(inside: str) -> None:
         "5<svg><path d='M0 0'/></svg> in", "5<input type=hidden value=million> in", "5<map><area alt=million></map> in",
         "5<meta itemprop=unit content=million> in", "<b>5</b> <i>in</i>", "<math><mn>5</mn></math> in",
         "5<audio src=x></audio> in", "5<del></del> in", "<label>5</label> <time>in</time>", "<output>5</output> in",
-        "5\nin", "5 <math><mphantom><mn>6</mn></mphantom></math> in",
+        "5\nin", "5 <math><mphantom><mn>6</mn></mphantom></math> in", "5<!-- million --> in", "5<!-- --> <!-- -->in",
+        "5<i hidden><!-- --></i> in", "5<svg><!-- icon --><path d='M0 0'/></svg> in",
+        "5<template>million</template> in",
     ]
 )  # fmt: skip
 def test_a_sentence_is_verified_as_it_is_seen(inside: str) -> None:
@@ -210,6 +244,7 @@ VISIBLE_TEXTS = [
     ("<p>10<sup> 6</sup>5, <b>10</b> <sup>6</sup>, 10<sup><i hidden>1</i>6</sup></p>", "10^6 | 5, 10 ^6, 10^6"),
     ("<p>in 2019<sup><a href='#n'>3</a></sup> and <sup>4</sup>He, x<sup>2</sup></p>", "in 2019[3] and 4He, x2"),
     ("<p>in 2019<a href='#n'><sup>3</sup></a>, <a href='/'>10<sup>6</sup> of us</a></p>", "in 2019[3], 10^6 of us"),
+    ("<p>in 2019<a href='#n'><!-- --><sup>3</sup></a>, <a><!-- -->10<sup>6</sup> of</a></p>", "in 2019[3], 10^6 of"),
     ("<p>in <b>2019</b><sup>3</sup>.</p>", "in 2019^3."), ("<p>in 2019</p><sup>1</sup> Note", "in 2019\n| 1 Note"),
     ("<p>101<sub>2</sub> H<sub>2</sub>O</p>", "101_2 H2O"), ("<p>exam<wbr>ple</p>", "example"),
     ("<p>was <del>not</del> $<s>50</s><ins>40</ins><s></s></p>", "was [struck: not] $[struck: 50]40"),
@@ -234,6 +269,7 @@ FORMULAS = [
     ("<msubsup><mi>x</mi><mi>i</mi><mn>2</mn></msubsup><mroot><mn>8</mn><mn>3</mn></mroot>", "x_i^2 8^1/3"),
     ("<munderover><mo>∑</mo><mn>1</mn><mi>n</mi></munderover><mi>k</mi>", "∑_1^nk"),
     ("<mtable><mtr><mtd><mn>1</mn></mtd><mtd><mn>2</mn></mtd></mtr></mtable>", "\n1\n| 2\n"),
+    ("<msup><!-- a -->\n<mn>10</mn><!-- b -->\n<mrow><!-- c --><mn>6</mn></mrow></msup>", "10^6"),
     ("<semantics><mi>E</mi><annotation>no</annotation></semantics><mspace/><mphantom>no</mphantom><mi>F</mi>", "E F"),
 ]  # fmt: skip
 
@@ -249,3 +285,8 @@ def test_formulas_stand_in_their_line() -> None:
 def test_empty_formulas_are_read_in_time() -> None:
     """A page of very many empty fractions is read; the time grows with its length alone."""
     assert visible("<p>one<math>" + "<mfrac></mfrac>" * 200_000 + "</math>two</p>") == "onetwo"
+
+
+def test_very_many_comments_are_read_in_time() -> None:
+    """A page of very many comments is read; the time grows with its length alone."""
+    assert visible("<p>one" + "<!-- -->a" * 200_000 + "<![CDATA[b]]>" * 100_000).startswith("onea")

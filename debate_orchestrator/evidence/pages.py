@@ -49,15 +49,18 @@ def html_page(body: bytes, charset: str) -> tuple[Page, Any]:
     from lxml import etree, html  # type: ignore[import-untyped]
 
     text = decoded(body, charset)[:MAX_LENGTH].replace("\x00", "")
-    parser = html.HTMLParser(
-        encoding="utf-8", remove_comments=True, remove_pis=True, collect_ids=False, no_network=True
-    )
+    parser = html.HTMLParser(encoding="utf-8", remove_pis=True, collect_ids=False, no_network=True)
     try:
         tree = html.document_fromstring(text.encode("utf-8", "replace"), parser=parser)
     except (etree.LxmlError, ValueError):
         return Page(), None
     if any("depth" in problem.message for problem in parser.error_log.filter_from_fatals()):
         raise Unreadable("its elements are nested too deep to be read")
+    # Formulas and drawings show sections of character data, which this parser takes for comments.
+    for comment in list(tree.iter(etree.Comment)):
+        if (comment.text or "").startswith("[CDATA["):
+            comment.addprevious(etree.Element("cdata"))
+    etree.strip_tags(tree, etree.Comment)
     title = sanitize.one_line(tree.findtext(".//title") or "")[:_TITLE]
     return Page(title=title, text=sanitize.sanitize(visible.take_text(tree))), tree
 

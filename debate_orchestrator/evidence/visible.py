@@ -15,17 +15,21 @@ from debate_orchestrator.evidence import match
 _SILENT = {"annotation", "annotation-xml", "mphantom", "rp", "script", "style", "template"}
 """Elements that show nothing, the first three of them in formulas only."""
 _UNREAD = {
-    "audio": "audio", "bdo": "text", "canvas": "image", "datalist": "hidden", "embed": "object", "iframe": "object",
-    "image": "image", "img": "image", "input": "field", "meter": "meter", "noembed": "hidden", "noframes": "hidden",
-    "noscript": "hidden", "object": "object", "progress": "meter", "select": "field", "svg": "image",
-    "textarea": "field", "title": "hidden", "video": "video",
+    "audio": "audio", "bdo": "text", "canvas": "image", "cdata": "hidden", "datalist": "hidden", "iframe": "object",
+    "img": "image", "input": "field", "meter": "meter", "noembed": "hidden", "noframes": "hidden",
+    "noscript": "hidden", "object": "object", "optgroup": "field", "option": "field", "progress": "meter",
+    "select": "field", "svg": "image", "textarea": "field", "title": "hidden", "video": "video",
 }  # fmt: skip
 """Elements that show what is not read here, or whose end browsers find elsewhere, and what stands for them in the
-text."""
+text. `pages` makes a "cdata" of a section of character data."""
+_MARKED_BEFORE = {"embed": "[object]", "image": "[image]"}
+"""Elements that hold nothing in browsers, while the parser puts into them what follows."""
+_DRAWS = {"cdata", "foreignobject", "image", "use"}
+"""Parts of a drawing that may show words without holding them."""
 _INLINE = {
-    "a", "abbr", "acronym", "b", "bdi", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i",
-    "ins", "kbd", "label", "link", "mark", "meta", "nobr", "output", "q", "rb", "rt", "ruby", "s", "samp", "small",
-    "span", "strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr",
+    "a", "abbr", "acronym", "b", "bdi", "big", "cite", "code", "data", "del", "dfn", "em", "embed", "font", "i",
+    "image", "ins", "kbd", "label", "link", "mark", "meta", "nobr", "output", "q", "rb", "rt", "ruby", "s", "samp",
+    "small", "span", "strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr",
 }  # fmt: skip
 _STRUCK = {"del", "s", "strike"}
 _MATH = {
@@ -41,7 +45,7 @@ _BREAKOUT = {
 """Elements that end a formula in browsers, which then show what follows (HTML, 13.2.6.5)."""
 _HOLDING_HTML = _BREAKOUT | {"mi", "mn", "mo", "ms", "mtext"}
 """Elements in which those end none."""
-_SIMPLE = (_INLINE | _MATH | {"img", "input", "rp"}) - {"a", "nobr", "rb", "rt", "ruby", "wbr"}
+_SIMPLE = (_INLINE | _MATH | {"img", "input", "rp"}) - {"a", "embed", "image", "nobr", "rb", "rt", "ruby", "wbr"}
 """Elements that end for every browser where they end for this reader, and hide what they hold if they are hidden."""
 _JOINTS = {
     "mfrac": ("/",), "mmultiscripts": (" ",), "mover": ("^",), "mroot": ("^1/",), "msub": ("_",), "msubsup": ("_", "^"),
@@ -125,14 +129,12 @@ class _VisibleText:
     def mark(self, node: Any, parent: Any) -> str | None:
         """What stands for an element that is left out; None for one that is read."""
         tag = node.tag
-        if not isinstance(tag, str):
-            return ""
         within = parent.tag if parent is not None else ""
         if tag == "math" or (tag in _BREAKOUT and within not in _HOLDING_HTML):
             self.in_formula = tag == "math"
         style = (node.get("style") or "").lower()
         hides = node.get("hidden") is not None or _MAY_HIDE.search(style) is not None
-        if not (hides or tag in _SILENT or tag in _UNREAD):
+        if not (hides or tag in _SILENT or tag in _UNREAD or _shows_its_template(node)):
             return None
         if self._shows_nothing(node, within, style):
             return ""
@@ -167,7 +169,7 @@ class _VisibleText:
                 self.pieces.append(joints[0 if previous.getprevious() is None else -1])
             self.pieces.append("(" if _is_compound(node) else "")
         place = len(self.pieces)
-        opening = {"mfrac": _GAP, "msqrt": "\u221a(", "mspace": " ", "q": '"', "rt": "("}
+        opening = _MARKED_BEFORE | {"mfrac": _GAP, "msqrt": "\u221a(", "mspace": " ", "q": '"', "rt": "("}
         self.pieces.append("[struck: " if tag in _STRUCK else opening.get(tag, ""))
         self.add(node.text, in_formula=self.in_formula and tag in _MATH)
         return place
@@ -246,13 +248,21 @@ def _shows(node: Any) -> bool:
     """Whether an element that is not read shows anything that may matter: an icon says nothing, nor does an image that
     its page calls decoration."""
     if node.tag == "svg":
-        inside = (text for text in node.iter() if text.tag not in ("title", "desc"))
-        return any((text.text or "").strip() or (text is not node and (text.tail or "").strip()) for text in inside)
-    if node.tag in ("img", "image"):
+        parts = [part for part in node.iter() if part.tag not in ("title", "desc")]
+        texts = [part.text for part in parts] + [part.tail for part in parts[1:]]
+        return any((text or "").strip() for text in texts) or any(part.tag in _DRAWS for part in parts)
+    if node.tag == "img":
         return bool((node.get("alt") or "").strip()) or node.get("alt") is None
     if node.tag == "audio":
         return node.get("controls") is not None
     return bool(node.tag != "input" or (node.get("type") or "").lower() != "hidden")
+
+
+def _shows_its_template(node: Any) -> bool:
+    """Whether browsers may show a template's content in place of an element's own, as a declarative shadow root. The
+    page itself and its head never do that."""
+    modes = (child.get("shadowrootmode") for child in node if child.tag == "template")
+    return node.tag not in ("html", "head") and any(mode is not None for mode in modes)
 
 
 def _is_compound(node: Any) -> bool:
