@@ -12,6 +12,7 @@ import pytest
 import reading
 import scripted_debates
 from corpus import Deal, dealt_by_chance, handfuls, hold
+from counting import calls
 from debates import hostile, saying
 from hostile_texts import NASTY, SAID, heard, texts
 from hypothesis import given, settings
@@ -23,6 +24,7 @@ from debate_orchestrator.core.events import EarlierDebate, Event
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.compare import (
     ALIKE,
+    MAX_TEXTS,
     ComparedRun,
     Comparison,
     compare,
@@ -264,6 +266,43 @@ def test_every_text_is_in_one_group(given_texts: list[str]) -> None:
     assert sorted(n for group in groups for n in group) == list(range(len(given_texts)))
     for first, *others in groups:
         assert all(likeness(words(given_texts[first]), words(given_texts[n])) >= ALIKE for n in others)
+
+
+@given(st.lists(st.lists(st.sampled_from(["tab", "byte", "disk", "queue", "pen"]), max_size=4), max_size=12))
+def test_a_text_joins_the_group_that_it_is_most_like(dealt: list[list[str]]) -> None:
+    """Of groups that are as like, the first one; so would trying every group."""
+    given_texts = [" ".join(chosen) for chosen in dealt]
+    known, groups = [words(text) for text in given_texts], list[list[int]]()
+    for n, own in enumerate(known):
+        closest = max(groups, key=lambda group: likeness(known[group[0]], own), default=None)
+        if closest is not None and likeness(known[closest[0]], own) >= ALIKE:
+            closest.append(n)
+        else:
+            groups.append([n])
+
+    assert grouped(given_texts) == groups
+
+
+def test_grouping_takes_no_square_of_the_texts() -> None:
+    """Texts without a word in common are not tried against each other."""
+    some, more = (calls(lambda n=n: grouped([f"question{n} about{n}" for n in range(n)])) for n in (200, 800))
+
+    assert more < 5 * some
+
+
+def test_only_so_many_texts_are_compared_in_wording() -> None:
+    """Of more, each run's first ones are compared, and that is said with their number."""
+    asked = [" ".join(f"q{n}x{k}" for k in range(3)) for n in range(MAX_TEXTS)]
+    one, other = (
+        debated(n).model_copy(update={"questions": list(reversed(asked)) if n == "2" else asked}) for n in "12"
+    )
+    made = compared(one, other)
+
+    half = MAX_TEXTS // 2
+    said = f"Of {2 * MAX_TEXTS:,} questions only {MAX_TEXTS:,} are compared in wording, the first {half:,} of each run"
+    assert any(note.startswith(said) for note in made.notes)
+    assert not made.questions and made.questions_alone == 2 * MAX_TEXTS
+    assert not any("in wording" in note for note in compared(debated("1"), debated("2")).notes)
 
 
 @given(texts | st.text(max_size=60), texts | st.text(max_size=60))

@@ -63,6 +63,44 @@ def test_the_answer_is_about_the_world(story: ReportModel, said: str) -> None:
     assert answer(story) == (said or story.positions["a"])
 
 
+@pytest.mark.parametrize(
+    ("topic", "a", "b"),
+    [
+        ("Doctors can refuse treatment", "Doctors can't refuse treatment.", "Doctors can refuse treatment."),
+        ("Rust is better than Go", "Go is better than Rust.", "Rust is better than Go."),
+        ("We should vote for the treaty", "We should vote against the treaty.", "We should vote for the treaty."),
+        ("Trains run from Bonn to Ulm", "Trains run to Bonn from Ulm.", "No train runs."),
+        ("Prices will rise", "Prices will fall.", "Prices will rise."),
+        ("We should move", "We should move.", "We should  move"),
+        ("Can we move?", "Can we move?", "We can't."),
+        ("Rust or Go for the gateway", "Go", "Rust"),
+    ],
+)
+def test_words_in_common_make_no_yes(topic: str, a: str, b: str) -> None:
+    """Positions that share their words with the motion may deny it: the position itself is shown."""
+    for winner, position in (("a", a), ("b", b)):
+        script = saying(_final_verdict_judge=final(winner))
+        assert answer(adversarial(script, rounds=1, topic=topic, positions=(a, b))) == position
+
+
+@pytest.mark.parametrize(
+    ("topic", "a"),
+    [
+        ("the queue is  fast", "The queue is fast."),
+        ("Should we move?", "We should move."),
+        ("Should we move or not?", "We should move."),
+        ("Pineapple belongs on pizza", "It is right that: Pineapple belongs on pizza"),
+        ("Is Vim better than Emacs?", 'The answer to "Is Vim better than Emacs?" is yes.'),
+    ],
+)
+def test_the_motion_and_positions_made_of_it_are_a_yes(topic: str, a: str) -> None:
+    """Case, blanks and the last full stop do not count, and what the program itself makes of a topic affirms it."""
+    lost = saying(_final_verdict_judge=final("b"))
+
+    assert answer(adversarial(rounds=1, topic=topic, positions=(a, "Otherwise."))) == "Yes, narrowly."
+    assert answer(adversarial(lost, rounds=1, topic=topic, positions=(a, "Otherwise."))) == "No, narrowly. Otherwise."
+
+
 def test_how_firm_it_is() -> None:
     """Strength, lead in whole percent, and a panel's votes are computed and said."""
     alone = first_screen(adversarial(saying(_1_verdict_judge=ballot(8, 5, rounds=1)), rounds=1))

@@ -7,9 +7,11 @@ is shown with its sides exchanged back. What is called similar is similar in wor
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import combinations
+from itertools import chain, combinations, groupby, islice
+from operator import attrgetter
 from typing import NamedTuple
 
 from pydantic import Field
@@ -86,7 +88,7 @@ def compare(reports: Sequence[tuple[str, ReportModel]]) -> Comparison:
     dissent, asked = _recurring(claims), _recurring(questions)
     return Comparison(
         topic=first.topic,
-        notes=tuple(_notes(runs)),
+        notes=(*_notes(runs), *_left_out("disputed claims", claims), *_left_out("questions", questions)),
         runs=_runs(runs),
         verdicts=_verdicts(runs),
         winners={run.number: run.decided() for run in runs},
@@ -234,14 +236,33 @@ def _costs(runs: Sequence[ComparedRun]) -> PlainTable | None:
 def _recurring(claims: Sequence[ComparedClaim]) -> list[Recurring]:
     """What is said in similar wording in more than one run."""
     found = []
-    for group in grouped([claim.text for claim in claims]):
-        own = [claims[n] for n in group]
+    tried = _tried(claims)
+    for group in grouped([claim.text for claim in tried]):
+        own = [tried[n] for n in group]
         runs = sorted({claim.run for claim in own})
         if len(runs) > 1:
             first, *others = [words(claim.text) for claim in own]
             least = min(likeness(first, other) for other in others)
-            found.append(Recurring(claims=tuple(own), runs=tuple(runs), likeness=round(float(least), 2)))
+            found.append(Recurring(claims=tuple(own), runs=tuple(runs), likeness=round(least, 2)))
     return found
+
+
+def _tried(claims: Sequence[ComparedClaim]) -> list[ComparedClaim]:
+    """What is compared in wording: all, or of more than `MAX_TEXTS` the first ones of each run, as many of each."""
+    if len(claims) <= MAX_TEXTS:
+        return list(claims)
+    share = max(1, MAX_TEXTS // len({claim.run for claim in claims}))
+    return [claim for _, own in groupby(claims, key=attrgetter("run")) for claim in islice(own, share)]
+
+
+def _left_out(what: str, claims: Sequence[ComparedClaim]) -> Iterator[str]:
+    tried = _tried(claims)
+    if len(tried) < len(claims):
+        most = max(Counter(claim.run for claim in tried).values())
+        yield (
+            f"Of {len(claims):,} {what} only {len(tried):,} are compared in wording, the first {most:,} of each run;"
+            " the others count as said in a single run."
+        )
 
 
 class ComparedRun(NamedTuple):
@@ -394,6 +415,8 @@ def agreement(runs: Sequence[ComparedRun]) -> Iterator[str]:
 
 ALIKE = Fraction(1, 2)
 """The likeness from which wording is called similar."""
+MAX_TEXTS = 2_000
+"""Claims, and questions, that are compared in wording: texts that share words are tried against each other."""
 _STOP_WORDS = frozenset(
     re.findall(
         r"\w+",
@@ -410,10 +433,13 @@ def words(text: str) -> frozenset[str]:
     return every - _STOP_WORDS or every
 
 
-def likeness(some: frozenset[str], others: frozenset[str]) -> Fraction:
+def likeness(some: frozenset[str], others: frozenset[str]) -> float:
     """The share of all words of two texts that both have; 0 if there is none."""
-    every = some | others
-    return Fraction(len(some & others), len(every)) if every else Fraction(0)
+    return _share(len(some & others), len(some), len(others))
+
+
+def _share(common: int, some: int, others: int) -> float:
+    return common / (some + others - common) if common else 0.0
 
 
 def grouped(texts: Sequence[str]) -> list[list[int]]:
@@ -421,10 +447,15 @@ def grouped(texts: Sequence[str]) -> list[list[int]]:
     most like, so that no chain of small changes joins what is not alike."""
     known = [words(text) for text in texts]
     groups: list[list[int]] = []
+    with_word: dict[str, list[int]] = {}  # word to the groups whose first text has it: only those can be like
     for n, own in enumerate(known):
-        closest = max(groups, key=lambda group: likeness(known[group[0]], own), default=None)
-        if closest is not None and likeness(known[closest[0]], own) >= ALIKE:
-            closest.append(n)
-        else:
-            groups.append([n])
+        common = Counter(chain.from_iterable(with_word.get(word, ()) for word in own))
+        like = {group: _share(count, len(own), len(known[groups[group][0]])) for group, count in common.items()}
+        closest = min(like, key=lambda group: (-like[group], group), default=None)
+        if closest is not None and like[closest] >= ALIKE:
+            groups[closest].append(n)
+            continue
+        for word in own:
+            with_word.setdefault(word, []).append(len(groups))
+        groups.append([n])
     return groups

@@ -18,6 +18,7 @@ from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import DisputedClaim, TurnReport, VerdictReport
 from debate_orchestrator.reports.rich_text import Phrase, literal, phrase
 from debate_orchestrator.reports.wording import winner_word
+from debate_orchestrator.setup.plain_positions import affirms
 from debate_orchestrator.util.numbers import decimals
 from debate_orchestrator.util.sanitize import one_line
 
@@ -28,7 +29,6 @@ _REASONS = ("summary", "justification", "reasons", "why")
 """The fields of a final ballot that say why, the shortest first."""
 _NEAR, _CLEARLY = 0.3, 1.3
 """The share of a claim's words that a near question has, and how many times the share of the next question that is."""
-_NEGATIONS = frozenset({"not", "no", "never", "nor", "none", "without", "cannot"})
 _UNCHECKED = ("sources", "mirror", "recorded", "material")
 """Kinds of notes that say what was checked, and what was not."""
 
@@ -96,8 +96,8 @@ def first_screen(report: ReportModel) -> FirstScreen:
 
 
 def headline(report: ReportModel) -> Phrase:
-    """What the debate comes to, as a sentence about the world. Where A argues for the motion as it stands, `Yes` or
-    `No` leads, and the motion is not repeated."""
+    """What the debate comes to, as a sentence about the world. Where A alone argues for the motion as it stands,
+    `Yes` or `No` leads, and the motion is not repeated."""
     verdict = report.verdict
     if verdict is None:
         return phrase("No final ballot counts." if report.status == "complete" else "Not decided yet.")
@@ -105,11 +105,11 @@ def headline(report: ReportModel) -> Phrase:
         return phrase(wording.NO_JUDGE)
     if verdict.winner in report.positions:
         position = report.positions[verdict.winner].strip()
-        first, *_ = report.positions
-        if not _same_claim(report.topic, report.positions[first]):
+        affirming = [side for side, held in report.positions.items() if affirms(report.topic, held)]
+        if affirming != list(report.positions)[:1]:
             return literal(position)
         firmly = ", narrowly." if verdict.strength == "narrow" else "."
-        return phrase(f"Yes{firmly}") if verdict.winner == first else phrase(f"No{firmly} ", literal(position))
+        return phrase(f"Yes{firmly}") if verdict.winner in affirming else phrase(f"No{firmly} ", literal(position))
     if report.judging.labelled and verdict.label:
         return phrase("The claim is judged: ", literal(verdict.label), ".")
     if verdict.winner == TIE:
@@ -119,12 +119,6 @@ def headline(report: ReportModel) -> Phrase:
         found = next((text for text in agreed if isinstance(text, str) and text.strip()), "")
         return literal(found) if found else phrase("Both sides ended in agreement.")
     return phrase("No decision.")
-
-
-def _same_claim(topic: str, position: str) -> bool:
-    """Whether a position is the motion as it stands, up to one word that negates nothing."""
-    apart = words(topic) ^ words(position)
-    return not topic.rstrip().endswith("?") and len(apart) <= 1 and not apart & _NEGATIONS
 
 
 def _finals(report: ReportModel) -> list[TurnReport]:

@@ -69,6 +69,7 @@ _YES_OR_NO = re.compile(
     re.IGNORECASE,
 )
 """How a question begins whose answer is yes or no."""
+_QUESTION_MARKS = ("?", "？", "؟")
 
 
 def plain_positions(topic: str, sides: Iterable[str]) -> dict[str, str]:
@@ -93,10 +94,28 @@ def worded_positions(topic: str, sides: Iterable[str], *, rehearsal: bool = Fals
 def positions_for_and_against(topic: str, sides: Sequence[str]) -> dict[str, str]:
     """Side to its position, where the first of two sides is known to be for the topic and the second against it. Which
     of two options either argues for is not known: there they only give an answer each."""
+    pair = _for_and_against(topic)
+    return dict(zip(sides, pair, strict=True)) if pair else _answers(topic, sides)
+
+
+def _for_and_against(topic: str) -> Pair | None:
+    """Positions that affirm and deny a topic; None where it asks for more than yes or no."""
     topic = _OR_NOT.sub("?", one_line(topic))
     is_choice = _of_choice(topic) or _of_options(topic)
-    pair = None if is_choice else of_should(topic) or _of_statement(topic) or _around(topic)
-    return dict(zip(sides, pair, strict=True)) if pair else _answers(topic, sides)
+    return None if is_choice else of_should(topic) or _of_statement(topic) or _around(topic)
+
+
+def affirms(topic: str, position: str) -> bool:
+    """Whether a position surely says yes to a topic: it is the topic word for word, or what is made here of the topic
+    for its first side. Case, blanks and the last full stop do not count. Words in common show nothing: "We can move"
+    and "We can't move" have most of them."""
+    pair, own = _for_and_against(topic), _word_for_word(position)
+    is_motion = not own.endswith(_QUESTION_MARKS) and own == _word_for_word(topic)
+    return is_motion or (pair is not None and own == _word_for_word(pair[0]))
+
+
+def _word_for_word(text: str) -> str:
+    return " ".join(text.split()).rstrip(" .!。").lower()
 
 
 def _answers(topic: str, sides: Iterable[str]) -> dict[str, str]:
@@ -109,7 +128,7 @@ def _around(topic: str) -> Pair | None:
         return None
     if _YES_OR_NO.match(topic):
         return f'The answer to "{topic}" is yes.', f'The answer to "{topic}" is no.'
-    if topic.endswith(("?", "？", "؟")):
+    if topic.endswith(_QUESTION_MARKS):
         return None
     return f"It is right that: {topic}", f"It is not right that: {topic}"
 
