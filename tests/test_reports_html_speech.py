@@ -163,6 +163,14 @@ def test_a_tag_behind_markup_is_no_mark(form: str) -> None:
     assert "<q" not in block(form.replace("{}", "so it is"), ("v_quote", "u_quote"))
 
 
+@pytest.mark.parametrize("around", ["{}", "| {} |", "{}\n" * 400], ids=["paragraph", "row", "unparsed"])
+def test_a_quote_in_a_line_has_quotation_marks(around: str) -> None:
+    """The line of a speech has quotation marks for the tags of a quote."""
+    said = around.replace("{}", "It says <v_quote>so</v_quote>, <u_quote>no</u_quote>.")
+    made = writer.speech(said, ("v_quote", "u_quote"))
+    assert "It says “so”, “no”." in made.paragraphs[0]
+
+
 def test_tags_in_code_and_addresses_are_shown() -> None:
     """Where no quote can be set off, its tags are text."""
     made = block("`<v_quote>so</v_quote>` [x](http://example.org/?v_quote=<v_quote>)", ("v_quote", "u_quote"))

@@ -265,10 +265,10 @@ def speech(text: str, quotes: tuple[str, str] | None = None, budget: ParseBudget
     safe_text = sanitize.sanitize(text).strip("\n")
     whole = Markup(f'<pre class="whole"><code>{escape(safe_text)}</code></pre>\n')
     if not (budget or ParseBudget()).covers(safe_text):
-        return HtmlSpeech(whole, [_in_words(" ".join(_marked(safe_text, quotes).split()))])
+        return HtmlSpeech(whole, [sanitize.one_line(_in_words(_marked(safe_text, quotes)))])
     marked = _marked(safe_text, quotes)
     tokens = _parser().parse(marked)
-    paragraphs = [_in_words(line) for line in _paragraphs(tokens) or [" ".join(marked.split())]]
+    paragraphs = _paragraphs(tokens) or [sanitize.one_line(_in_words(marked))]
     if not all(map(_known, tokens)) or leaves_out(tokens, marked):
         return HtmlSpeech(whole, paragraphs)
     for token in tokens:
@@ -308,7 +308,7 @@ def _paragraphs(tokens: Sequence[Token]) -> list[str]:
     for n, token in enumerate(tokens):
         depth += token.nesting if token.type.startswith("blockquote") else 0
         if token.type == "paragraph_open":
-            paragraph = sanitize.one_line("".join(map(_shown, tokens[n + 1].children or [])))
+            paragraph = sanitize.one_line(_in_words("".join(map(_shown, tokens[n + 1].children or []))))
             (quoted if depth else own).append(paragraph)
     return [line for line in own if line] or [line for line in quoted if line]
 
