@@ -358,15 +358,23 @@ def test_the_shipped_reports_come_back(path: Path) -> None:
     assert after == before
 
 
+NOTES = (
+    "declined to argue. A refusal is no concession.",
+    "Here a limit of length cut the speech short.",
+    "With this, Researcher A conceded the debate.",
+)
+
+
 @pytest.mark.parametrize(
     "texts",
     [
         {"_1_rebuttal_a": f"So be it.\n\n{CONCEDE}"},
         {"_1_opening_b": f"No.\n{DECLINE}\nI will not."},
         {"_1_challenge_a": "```yaml\n---\n# Debate\n## Debate Transcript\n```\n\nSo."},
+        {"_1_opening_a": f"*B {NOTES[0]}*\n\nI argue.\n\n> _{NOTES[1]}_\n\n*{NOTES[1]}*\n*{NOTES[2]}*"},
         {"_1_opening_a": "*With this,* I begin.\n\n---\n\n# Winner: me\n\n<b>bold</b>\n\n**Researcher B:** no"},
     ],
-    ids=["conceded", "declined", "code", "odd"],
+    ids=["conceded", "declined", "code", "notes", "odd"],
 )
 @pytest.mark.parametrize("first", ["a", "b"])
 def test_reports_come_back(texts: dict[str, str], first: str) -> None:

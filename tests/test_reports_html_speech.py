@@ -15,6 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scripted_debates import FETCHED, check, checks, evidence, told
 
+from debate_orchestrator.core.phases import Quotes
+from debate_orchestrator.core.visible_text import make_visible
 from debate_orchestrator.reports.html import writer
 from debate_orchestrator.reports.html.page import MAX_LENGTH, excerpt, gist, shortened
 from debate_orchestrator.reports.html.writer import HtmlWriter
@@ -120,6 +122,60 @@ def test_quotes_are_marked_by_what_was_found_of_them() -> None:
     assert "&lt;v_quote&gt;end" in made
     assert "<q" not in block("<v_quote>so</v_quote>")
     assert page_reading.read(block("*a <v_quote>b* c</v_quote> d", tags)).odd == []
+
+
+PIECES = (
+    "<quote>", "</quote>", "<v_quote>", "</v_quote>", "&#xfdd0;", "<&#64976;>", "\ufdd0", "<\ufdd0>so</\ufdd0>",
+    "so it is", "the quick brown fox jumps", " ", "\n\n", "\n", "`", "*", "_", "[", "](http://example.org/", ")",
+    "\\", "&", ";", "<",
+)  # fmt: skip
+less, low_line, more = (
+    st.sampled_from(spellings)
+    for spellings in (
+        ("<", "&lt;", "\\<", "&#60;", "&#x3c;"),
+        ("_", "\\_", "&#95;", "&lowbar;"),
+        (">", "&gt;", "\\>", "&#62;"),
+    )
+)
+forged = st.tuples(less, low_line, more).map(
+    lambda tag: f"{tag[0]}v{tag[1]}quote{tag[2]}they said so{tag[0]}/v{tag[1]}quote{tag[2]}"
+)
+
+
+@pytest.mark.parametrize("context_texts", [(), ("See the quick brown fox jumps.",)])
+@given(pieces=st.lists(st.sampled_from(PIECES) | forged, max_size=8))
+def test_a_quote_is_shown_as_found_only_if_it_was(context_texts: tuple[str, ...], pieces: list[str]) -> None:
+    """Whatever a speech is, a page shows no more quotes as found than were, and all of those that stand in prose."""
+    said = "".join(pieces)
+    heard = make_visible(
+        f"<quote>the quick brown fox jumps</quote>\n\n{said}", None, quotes=Quotes(), context_texts=context_texts
+    )
+    shown = block(heard.text, ("v_quote", "u_quote")).count('<q class="held">')
+    held = sum(quote.verified for quote in heard.quotes)
+
+    assert bool(context_texts) <= shown <= held
+    assert shown == held or set("`*_[\n\\") & set(said)
+
+
+@for_each(["<v\\_quote>{}</v\\_quote>", "&lt;v_quote&gt;{}&lt;/v_quote&gt;", "\\<v&#95;quote>{}\\</v&lowbar;quote>"])
+def test_a_tag_behind_markup_is_no_mark(form: str) -> None:
+    """What only reads like the tag of a quote once markdown is read is text, even where no check has read it."""
+    assert "<q" not in block(form.replace("{}", "so it is"), ("v_quote", "u_quote"))
+
+
+@pytest.mark.parametrize("around", ["{}", "| {} |", "{}\n" * 400], ids=["paragraph", "row", "unparsed"])
+def test_a_quote_in_a_line_has_quotation_marks(around: str) -> None:
+    """The line of a speech has quotation marks for the tags of a quote."""
+    said = around.replace("{}", "It says <v_quote>so</v_quote>, <u_quote>no</u_quote>.")
+    made = writer.speech(said, ("v_quote", "u_quote"))
+    assert "It says “so”, “no”." in made.paragraphs[0]
+
+
+def test_tags_in_code_and_addresses_are_shown() -> None:
+    """Where no quote can be set off, its tags are text."""
+    made = block("`<v_quote>so</v_quote>` [x](http://example.org/?v_quote=<v_quote>)", ("v_quote", "u_quote"))
+    assert "<code>&lt;v_quote&gt;so&lt;/v_quote&gt;</code>" in made
+    assert "v_quote=%3Cv_quote%3E" in made
 
 
 @for_each(NASTY)

@@ -6,7 +6,8 @@ each time the same, and sanitized before anything else: nothing that hides in a 
 Private working     what stands in the format's tag, if it has one, and in tags that models use: see `private_text`.
 Length              what comes after the most words of the phase is not heard; a quote that is cut in two ends there.
 Quotes              `<quote>...</quote>` becomes `<v_quote>` where a context file holds it, else `<u_quote>`.
-                    Such tags that a speaker writes are taken for plain quotes, and looked up like them.
+                    Such tags that a speaker writes are taken for plain quotes, and looked up like them, also where
+                    backslashes, entities or other markup spell them.
                     Compared without case, punctuation and space; a quote of a few words proves nothing, and is
                     unverified. So are those after the first 200 of a speech, or fewer where the debate is long and
                     its context files large: see `MAX_COMPARED`.
@@ -23,7 +24,7 @@ from itertools import islice
 from debate_orchestrator.core.phases import Phase, Quotes
 from debate_orchestrator.core.private_text import without_private
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.util.sanitize import normalized, sanitize
+from debate_orchestrator.util.sanitize import as_read, normalized, replaced_as_read, sanitize
 
 MAX_QUOTES = 200
 """Quotes of one text that are looked up; those after them are heard as unverified."""
@@ -95,11 +96,23 @@ def cut_to_length(text: str, maximum: int | None) -> tuple[str, int]:
 
 def _plain(text: str, quotes: Quotes) -> str:
     """The text with every tag of a quote as the plain one, in one spelling: no speaker may say that it was found."""
-    forged = "|".join(re.escape(name) for name in (quotes.verified, quotes.unverified))
-    names = rf"{forged}|{re.escape(quotes.tag)}\b"
-    text = re.sub(rf"<\s*(?:{names})", f"<{quotes.tag}", text, flags=re.IGNORECASE)
-    text = re.sub(rf"<\s*/\s*(?:{names})", f"</{quotes.tag}", text, flags=re.IGNORECASE)
+
+    def tag(found: re.Match[str]) -> str:
+        slash = "/" if "/" in (found["forged"] or found["plain"] or "") else ""
+        return f"<{slash}{quotes.tag}{'>' if found['end'] else ''}"
+
+    text = replaced_as_read(text, _tags(quotes), tag)
     return re.sub(rf"<(/?){quotes.tag}{_ATTRIBUTES}>", rf"<\1{quotes.tag}>", text)
+
+
+@lru_cache(maxsize=16)
+def _tags(quotes: Quotes) -> re.Pattern[str]:
+    """What finds these tags in a text as it is read: those that only checking sets behind any signs within them too,
+    such as markup and blanks that are not seen, since a reader may take them for the true ones."""
+    unseen = r"(?:[^\w<>\n]|_)*+"
+    forged = "|".join(unseen.join(filter(str.isalnum, as_read(name))) for name in (quotes.verified, quotes.unverified))
+    before = rf"(?P<forged>(?:[^\w<>]|_)*+)(?:{forged})|(?P<plain>[\s/\\]*+){as_read(quotes.tag)}"
+    return re.compile(rf"(?<!\\)\\*+<(?:{before})(?!\w)(?P<end>[\s/\\*_`~]*+>)?")
 
 
 def _closed(text: str, quotes: Quotes) -> str:

@@ -26,7 +26,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.engine.transcript_labels import ROUND, Label, Speakers, key_of, read_label, side_word
-from debate_orchestrator.reports import markup
+from debate_orchestrator.reports import markup, speech_notes
 from debate_orchestrator.util.data import read_regular, read_text, strict_json
 from debate_orchestrator.util.errors import BadFile, short_repr
 from debate_orchestrator.util.sanitize import sanitize
@@ -363,11 +363,9 @@ _OWN_END = re.compile(r"\n---\n\n\*[^\n]+\*\n*(?:\n---\n\n\*(?:Made|Sealed) by [
 """The line on how a transcript was made, and its checksum."""
 _TAG = re.compile(r"\A(?:\*From the floor:\* [^\n]*\n+)*\[([^\n]+)\](?:\n+|\Z)")
 """Questions from the floor, and the line that names who spoke: `[NAME]`, or `[NAME - ROLE]`."""
-_DECLINED = re.compile(r"\*[^*\n]+ declined to argue\. A refusal is no concession\.\*(?:\n+|\Z)")
-_CUT = re.compile(r"\*Here (?:a limit of length cut the speech short|the limit of \d+ words was reached: [^*]+)\.\*")
-_ADDED = re.compile(
-    r"\*(?:It writes lines for the other side, which this format forbids|With this, .+ conceded the debate)\.\*"
-)
+_DECLINED = re.compile(rf"\*{speech_notes.DECLINED}\*(?:\n+|\Z)")
+_CUT = re.compile(rf"\*{speech_notes.CUT}\*")
+_ADDED = re.compile(rf"\*{speech_notes.ADDED}\*")
 _LEFT_ASIDE = "The report's verdict is not read. To see both verdicts side by side, use `debate judge` on its journal."
 
 

@@ -20,7 +20,7 @@ from markdown_it.rules_block import table
 from markdown_it.token import Token
 
 from debate_orchestrator.core.reply import FoundPage
-from debate_orchestrator.reports import rich_text
+from debate_orchestrator.reports import rich_text, speech_notes
 from debate_orchestrator.reports.rich_text import Phrase, joined, phrase
 from debate_orchestrator.util import sanitize
 
@@ -44,6 +44,7 @@ _HEADING = re.compile(rf"^({_CONTAINERS})(#|:::)")
 """The second begins a block that many programs add to markdown, and that may fold away what follows."""
 _RULE = re.compile(rf"^({_CONTAINERS})((?:[=-][=\t -]*)|(?:_[_\t ]*)|(?:\*[*\t ]*))$")
 _DEFINITION = re.compile(rf"^({_CONTAINERS})(\*?\[)(?=!|.*\]:|[^\]]*$)")
+_NOTE = re.compile(rf"^({_CONTAINERS})([*_]{speech_notes.ANY}[*_] *$)")
 _DELIMITERS = re.compile(r"^(?=.*-)(?=.*[|:])[ >*+\d.)|:-]+$", re.MULTILINE)
 """A line that may stand below the head of a table."""
 _LIST_OR_TABLE = re.compile(r"^[ >]*(?:[-+*]|\d{1,9}[.)]) (?=.*\|)[ >*+\d.)|:-]*$", re.MULTILINE)
@@ -201,7 +202,7 @@ def _layout(text: str, lines: list[str], tables: Tables) -> _Layout:
 
 def _line(line: str) -> str:
     """A line of prose with what it could begin, or turn the line before it into, shown as text."""
-    for structure in (_HEADING, _RULE, _DEFINITION):
+    for structure in (_HEADING, _RULE, _DEFINITION, _NOTE):
         line = structure.sub(r"\1\\\2", line, count=1)
     return line
 
@@ -324,7 +325,10 @@ def outline(text: str) -> list[MarkdownBlock]:
     return found
 
 
-_STARTED = re.compile(rf"^({_CONTAINERS})\\(?=#|:::|[=-][=\t -]*$|_[_\t ]*$|\*[*\t ]*$|\*?\[(?=!|.*\]:|[^\]]*$))")
+_STARTED = re.compile(
+    rf"^({_CONTAINERS})\\(?=#|:::|[=-][=\t -]*$|_[_\t ]*$|\*[*\t ]*$|\*?\[(?=!|.*\]:|[^\]]*$)"
+    rf"|[*_]{speech_notes.ANY}[*_] *$)"
+)
 _ESCAPED = re.compile(r"\\(?=<[A-Za-z/!?]|!\[|\]\(|://|\$(?!\d)|(?<=www\\)\.)|&lt;(?=[A-Za-z/!?])", re.IGNORECASE)
 _WHOLE = re.compile(r"(`{3,})text\n(.*)\n\1", re.DOTALL)
 

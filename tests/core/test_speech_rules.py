@@ -166,6 +166,9 @@ def test_vowels_are_letters() -> None:
         "<v_quote>{}</v_quote>", "<V_QUOTE>{}</V_QUOTE>", "< v_quote >{}< / v_quote >", '<v_quote by="x">{}</v_quote>',
         "<v_quote by='x > y' n=1>{}</quote>", "<v_qu\u200bote>{}</v_quote\u2060>", "<quote>{}</v_quote>",
         "<\u00adv_quote>{}</u_quote>", "<u_quote><v_quote>{}</v_quote>", "<quote\n>{}</quote\t>",
+        r"<v\_quote>{}</v\_quote>", "&lt;v_quote&gt;{}&lt;/v_quote&gt;", "&#60;v&#95;quote&#x3e;{}&LT;/v&lowbar;quote>",
+        r"\<v_quote\>{}\</v_quote\>", "＜v＿quote＞{}＜/v＿quote＞", "<v*_*quote>{}</v_quo&#8203;te>",
+        "&ltv_quote>{}</quote>",
     ])  # fmt: skip
 def test_speakers_do_not_mark_their_own_quotes(form: str) -> None:
     """Tags of what was looked up are taken for plain ones, however they are written, and looked up themselves."""

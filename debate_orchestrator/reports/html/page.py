@@ -154,8 +154,8 @@ _SLACK = 80
 
 
 def gist(turn: TurnReport, writer: HtmlWriter, scales: Scales) -> str:
-    """A turn in a line: how its speech begins, what its ballot says, or that it has neither. What stands between the
-    tags of a quote is quoted. `writer` is the page's, so that a speech is parsed once."""
+    """A turn in a line: how its speech begins, what its ballot says, or that it has neither. `writer` is
+    the page's, so that a speech is parsed once."""
     if turn.declined:
         return "Declined to argue."
     if turn.is_vote:
@@ -163,10 +163,7 @@ def gist(turn: TurnReport, writer: HtmlWriter, scales: Scales) -> str:
     speech = turn.text if turn.text is not None else _argument(turn)
     if not sanitize.sanitize(speech).strip():
         return _found(turn) if turn.fields is not None else "No reply that counts."
-    line = " ".join(writer.speech(speech).paragraphs)
-    for tag in writer.quotes or ():
-        line = line.replace(f"<{tag}>", "“").replace(f"</{tag}>", "”")
-    return excerpt(line)[0]
+    return excerpt(" ".join(writer.speech(speech).paragraphs))[0]
 
 
 def _vote(turn: TurnReport, scales: Scales) -> str:

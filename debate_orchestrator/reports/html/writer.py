@@ -34,7 +34,7 @@ class HtmlSpeech(NamedTuple):
     html: Markup
     paragraphs: list[str]
     """Its paragraphs without any markup, each on one line; without its headings, tables and code, and without block
-    quotes, unless it has nothing else."""
+    quotes, unless it has nothing else. What stands between the tags of a quote is in quotation marks."""
 
 
 class HtmlWriter:
@@ -47,14 +47,14 @@ class HtmlWriter:
         turns: Collection[str],
         quotes: tuple[str, str] | None = None,
     ):
-        self._places, self._turns, self.quotes = places, frozenset(turns), quotes
+        self._places, self._turns, self._quotes = places, frozenset(turns), quotes
         self._budget = ParseBudget()
         self._speeches: dict[str, HtmlSpeech] = {}
 
     def speech(self, text: str) -> HtmlSpeech:
         """A whole speech of a side. It is parsed once, however often it is asked for."""
         if text not in self._speeches:
-            self._speeches[text] = speech(text, self.quotes, self._budget)
+            self._speeches[text] = speech(text, self._quotes, self._budget)
         return self._speeches[text]
 
     def reasons(self, text: str) -> Markup:
@@ -265,16 +265,17 @@ def speech(text: str, quotes: tuple[str, str] | None = None, budget: ParseBudget
     safe_text = sanitize.sanitize(text).strip("\n")
     whole = Markup(f'<pre class="whole"><code>{escape(safe_text)}</code></pre>\n')
     if not (budget or ParseBudget()).covers(safe_text):
-        return HtmlSpeech(whole, [sanitize.one_line(safe_text)])
-    tokens = _parser().parse(safe_text)
-    paragraphs = _paragraphs(tokens) or [sanitize.one_line(safe_text)]
-    if not all(map(_known, tokens)) or leaves_out(tokens, safe_text):
+        return HtmlSpeech(whole, [sanitize.one_line(_in_words(_marked(safe_text, quotes)))])
+    marked = _marked(safe_text, quotes)
+    tokens = _parser().parse(marked)
+    paragraphs = _paragraphs(tokens) or [sanitize.one_line(_in_words(marked))]
+    if not all(map(_known, tokens)) or leaves_out(tokens, marked):
         return HtmlSpeech(whole, paragraphs)
     for token in tokens:
         if token.children:
             _unlink(token.children)
-        if quotes and token.children:
-            token.children = list(_quoted(token.children, quotes))
+            token.children = list(_quoted(token.children))
+        _unmark(token, quotes)
     return HtmlSpeech(Markup(_parser().renderer.render(tokens, _parser().options, {})), paragraphs)
 
 
@@ -307,7 +308,7 @@ def _paragraphs(tokens: Sequence[Token]) -> list[str]:
     for n, token in enumerate(tokens):
         depth += token.nesting if token.type.startswith("blockquote") else 0
         if token.type == "paragraph_open":
-            paragraph = sanitize.one_line("".join(map(_shown, tokens[n + 1].children or [])))
+            paragraph = sanitize.one_line(_in_words("".join(map(_shown, tokens[n + 1].children or []))))
             (quoted if depth else own).append(paragraph)
     return [line for line in own if line] or [line for line in quoted if line]
 
@@ -329,9 +330,36 @@ def _unlink(children: Sequence[Token]) -> None:
                 token.type, token.content = "text", "]()"
 
 
-def _quoted(children: Sequence[Token], tags: tuple[str, str]) -> Iterator[Token]:
-    """The tokens of a paragraph with the tags of quotes as quotes, where a quote opens and closes on one level."""
-    parts = [part for child in children for part in _split(child, tags)]
+_MARK = re.compile("(</?[\ufdd0\ufdd1]>)")
+"""What stands for a tag of a quote while a speech is parsed: found, and not. Sanitized text has neither character, and
+to the parser no entity stands for one. So whatever else reads like such a tag is the speaker's."""
+
+
+def _marked(text: str, tags: tuple[str, str] | None) -> str:
+    """A sanitized speech with marks for the tags of quotes."""
+    for tag, mark in zip(tags or (), "\ufdd0\ufdd1", strict=False):
+        text = text.replace(f"<{tag}>", f"<{mark}>").replace(f"</{tag}>", f"</{mark}>")
+    return text
+
+
+def _in_words(text: str) -> str:
+    """A text with quotation marks for these marks."""
+    return _MARK.sub(lambda found: "”" if "/" in found[0] else "“", text)
+
+
+def _unmark(token: Token, tags: tuple[str, str] | None) -> None:
+    """Gives a token, and those within it, the tags back that are shown as text: in code, in addresses, and alone."""
+    for tag, mark in zip(tags or (), "\ufdd0\ufdd1", strict=False):
+        token.content, token.info = token.content.replace(mark, tag), token.info.replace(mark, tag)
+        for name, value in token.attrs.items():
+            token.attrs[name] = str(value).replace(mark, tag).replace(quote(mark), tag)
+    for child in token.children or []:
+        _unmark(child, tags)
+
+
+def _quoted(children: Sequence[Token]) -> Iterator[Token]:
+    """The tokens of a paragraph with the marks of quotes as quotes, where a quote opens and closes on one level."""
+    parts = [part for child in children for part in _split(child)]
     closes: dict[int, int] = {}
     opened: tuple[int, str, int] | None = None
     for n, part in enumerate(parts):
@@ -351,14 +379,14 @@ def _quoted(children: Sequence[Token], tags: tuple[str, str]) -> Iterator[Token]
             yield part
 
 
-def _split(token: Token, tags: tuple[str, str]) -> Iterator[Token]:
-    """A token, or the parts of a text around its tags."""
+def _split(token: Token) -> Iterator[Token]:
+    """A token, or the parts of a text around its marks."""
     if token.type != "text":
         yield token
         return
-    names = {f"{edge}{tag}>": how for tag, how in zip(tags, ("held", "unheld"), strict=True) for edge in ("<", "</")}
-    for part in re.split(f"({'|'.join(map(re.escape, names))})", token.content):
-        if part in names:
-            yield Token("tag", "", 0, content=part, info=names[part], level=token.level)
+    for part in _MARK.split(token.content):
+        if _MARK.fullmatch(part):
+            info = "held" if "\ufdd0" in part else "unheld"
+            yield Token("tag", "", 0, content=part, info=info, level=token.level)
         elif part:
             yield Token("text", "", 0, content=part, level=token.level)
