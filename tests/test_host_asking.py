@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from conftest import Run, finish
 
-from debate_orchestrator.host import turns_folder
+from debate_orchestrator.host import setup, turns_folder
 from debate_orchestrator.storage import files
 from debate_orchestrator.util.data import read_mapping
 
@@ -289,6 +289,19 @@ def test_ask_waits_for_the_moderator(debate: Run, here: Path) -> None:
 
     assert early["missing"] == ["setup.topic.moderator: no reply at setup.setup/setup.topic.moderator.reply.json yet."]
     assert (answered["status"], "missing" in answered) == ("ask", False)
+
+
+def test_answers_are_saved_before_the_wait(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer that is given with `--wait` is in the file while the moderator is waited for: an end loses none."""
+    ask(debate, "topic=tabs or spaces?")
+    saved: list[bool] = []
+
+    def waits(*_: object) -> None:
+        saved.append("rounds: 2" in Path("setup.yaml").read_text(encoding="utf-8"))
+
+    monkeypatch.setattr(setup, "wait_for_replies", waits)
+    ask(debate, "rounds=2", "--wait=9")
+    assert saved == [True]
 
 
 def out_of_room(monkeypatch: pytest.MonkeyPatch, part: str) -> None:

@@ -17,7 +17,6 @@ import puppets
 import pytest
 from conftest import Run, finish
 
-from debate_orchestrator.cli import step
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.storage.journal import JournalWriter, read
 
@@ -106,6 +105,7 @@ BAD_REPLIES: dict[str, tuple[bytes, str]] = {
         b"\xef\xbb\xbf\xef\xbb\xbf[Subagent hand-back]\n  So it is.\n",
         "wrapped in text of the host's own tools",
     ),
+    "NUL bytes": (b"\0" * 1_000, "not text (a NUL byte at offset 0)"),
     "footer": (b"So it is.\n\nagentId: a1b2c3 (for resuming)\n", "wrapped in text of the host's own tools"),
     "footer of an old Mac": (
         b"So it is.\r\ragentId: a1b2c3 (for resuming)\r",
@@ -438,50 +438,6 @@ def test_a_reply_to_a_journal_in_use_is_named_as_lost(
     Path(J).write_bytes(Path(J).read_bytes().replace(b"opened", b"Opened", 1))
     damaged = typed()
     assert damaged.code == 2 and f"Lost: the reply to {turn}" in damaged.err
-
-
-def test_a_reply_is_saved_before_the_wait(debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A reply from standard input is on record while the step waits for others, and is told as accepted after that."""
-    told = opened
-    while len(told["turns"]) == 1:
-        puppets.answer(told["turns"], rounds=2)
-        told = debate("step", J, "--json").json
-    typed, filed = told["turns"]
-    saved: list[bool] = []
-
-    def waits(journal: str, *_: object) -> None:
-        saved.append(typed["turn"] in fold(read(journal).events).replies)
-        if len(saved) == 1:
-            raise KeyboardInterrupt
-        puppets.answer([filed])
-
-    def handed_in(name: str) -> Any:
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"From the input.")))
-        return debate("step", J, f"{name}=-", "--wait", "9", "--json")
-
-    monkeypatch.setattr(step, "wait", waits)
-    ended = handed_in(typed["turn"])
-    assert (ended.code, saved) == (130, [True]) and "Lost" not in ended.err
-    whole = handed_in(typed["turn"])
-    assert whole.code == 0 and [one["turn"] for one in whole.json["accepted"]] == [filed["turn"]]
-
-
-def test_one_step_takes_what_was_given_before_and_during_its_wait(
-    debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What a step accepts before its wait and after it is told once and together, with the refusals."""
-    told = opened
-    while len(told["turns"]) == 1:
-        puppets.answer(told["turns"], rounds=2)
-        told = debate("step", J, "--json").json
-    given, filed = told["turns"]
-    Path("given.md").write_text("From a file.", encoding="utf-8")
-    monkeypatch.setattr(step, "wait", lambda *_: puppets.answer([filed]))
-    ran = debate("step", J, f"{given['turn']}=given.md", "9.opening.a=given.md", "--wait", "9", "--json")
-
-    assert [one["turn"] for one in ran.json["accepted"]] == [given["turn"], filed["turn"]]
-    assert ran.code == 2 and len(ran.json["complaints"]) == 1 and "9.opening.a" in ran.json["complaints"][0]
-    assert "missing" not in ran.json and ran.json["turns"]
 
 
 def test_a_turn_that_is_given_twice_is_refused(

@@ -311,20 +311,25 @@ def test_the_commands_follow_no_link(debate: Run, answers: Path) -> None:
     assert Path("report.journal.jsonl").read_bytes() == before
 
 
-@pytest.mark.parametrize("replaced", [False, True])
-def test_a_journal_that_is_gone_is_not_written_on(here: Path, replaced: bool) -> None:
-    """A journal that was deleted or replaced under its writer is not written on."""
-    ten_lines(here / "j.jsonl")
+@pytest.mark.parametrize("how", ["deleted", "moved", "replaced", "moved and copied", "linked and replaced"])
+def test_a_journal_that_is_gone_is_not_written_on(here: Path, how: str) -> None:
+    """A journal that no longer stands at its path is not written on, also where the file has another name: a run
+    would end well, and what it had paid for would be missing where it is looked for."""
+    whole = ten_lines(here / "j.jsonl")
     with JournalWriter("j.jsonl") as writer:
-        os.rename("j.jsonl", "moved.jsonl")
-        writer.append(Noted(note="one agent"))
-        if replaced:
-            Path("copy").write_bytes(Path("moved.jsonl").read_bytes())
-            os.replace("copy", "moved.jsonl")
-        else:
-            os.unlink("moved.jsonl")
-        with pytest.raises(PermanentFailure, match="deleted or replaced"):
-            writer.append(Noted(note="one agent"))
+        if "linked" in how:
+            os.link("j.jsonl", "other.jsonl")
+        if "moved" in how:
+            os.rename("j.jsonl", "other.jsonl")
+        if how == "deleted":
+            os.unlink("j.jsonl")
+        if "replaced" in how or "copied" in how:
+            Path("copy").write_bytes(whole)
+            os.replace("copy", "j.jsonl")
+        for attempt in (lambda: writer.append(Noted(note="one agent")), writer.must_be_in_place):
+            with pytest.raises(PermanentFailure, match="deleted, moved or replaced"):
+                attempt()
+    assert all(path.read_bytes() == whole for path in here.iterdir())
 
 
 def test_a_sparse_file_is_not_read_for_its_first_line(tmp_path: Path) -> None:

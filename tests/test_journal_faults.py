@@ -407,7 +407,7 @@ def test_a_file_in_the_place_of_a_new_journal_stays(tmp_path: Path, monkeypatch:
         return str
 
     monkeypatch.setattr(journal, "redactor", replaced)
-    with pytest.raises(DebateError, match="deleted or replaced"):
+    with pytest.raises(DebateError, match="deleted, moved or replaced"):
         JournalWriter.create(path, opened())
     assert path.read_bytes() == b"mine"
 

@@ -27,12 +27,13 @@ from debate_orchestrator.providers import casting
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.util.errors import BadSettings, JournalWriteError, Paused
+from debate_orchestrator.util.errors import BadSettings, JournalWriteError, Paused, PermanentFailure
 from debate_orchestrator.util.messages import ignore
 
 J = "r.journal.jsonl"
 FILES = DebateFiles.of_journal(J)
 PROGRAMS = {"a": ("command:cat -u",), "b": ("command:tee",), "judge": ("rehearse",)}
+STAND_INS = dict.fromkeys(("a", "b", "judge"), ("rehearse",))
 
 
 def test_nothing_happens_before_consent(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,3 +131,35 @@ def test_what_was_paid_for_waits_for_room(here: Path, monkeypatch: pytest.Monkey
     with pytest.raises(JournalWriteError):
         asyncio.run(create_paid_debate(given, DebateFiles.of_journal("s.journal.jsonl")))
     assert len(tried) == 1
+
+
+def test_a_reply_to_a_journal_that_was_moved_is_named_as_lost(here: Path) -> None:
+    """A journal that is moved and copied back while a call runs takes no further line under its other name: the reply
+    is named as lost, and the debate goes on from the copy."""
+    told: list[str] = []
+
+    def move(*_: object) -> None:
+        if not Path("moved").exists():
+            Path(J).rename("moved")
+            Path(J).write_bytes(Path("moved").read_bytes())
+
+    with (
+        create_debate(opened_event(cast=STAND_INS), FILES) as debate,
+        pytest.raises(PermanentFailure, match="moved or replaced"),
+    ):
+        asyncio.run(drive(debate, seat_providers(debate), on_text=move, unsaved=UnsavedEvents(told.append)))
+    assert len(told) == 1 and told[0].startswith("Lost: 1.opening.a: its reply")
+    assert Path(J).read_bytes() == Path("moved").read_bytes()
+    with continue_debate(J, ignore) as debate:
+        asyncio.run(drive(debate, seat_providers(debate)))
+    assert debate.state.complete
+
+
+def test_no_report_is_written_of_a_journal_that_is_gone(here: Path) -> None:
+    """Where the journal no longer stands at its path, a report would tell of what can't be checked there."""
+    with create_debate(opened_event(cast=STAND_INS), FILES) as debate:
+        asyncio.run(drive(debate, seat_providers(debate)))
+        Path(J).rename("moved")
+        with pytest.raises(PermanentFailure, match="deleted, moved or replaced"):
+            finish(debate)
+    assert [path.name for path in here.iterdir()] == ["moved"]

@@ -61,7 +61,7 @@ def vote(**changes: Any) -> dict[str, Any]:
         (b"\xef\xbb\xbfSo.", "So."),
         (b"\tSo.\r\n\x0c\x1b[1m", "\tSo.\r\n\x0c\x1b[1m"),
         (b"x" * MAX_SIZE, "x" * MAX_SIZE),
-        (b"So\x00\x07.", "So\x00\x07."),
+        (b"So\x01\x07.", "So\x01\x07."),
     ],
     ids=["ascii", "unicode", "byte order mark", "white space", "largest", "control characters"],
 )
@@ -76,9 +76,9 @@ def test_text_is_taken_to_the_letter(data: bytes, text: str) -> None:
         (b"", "the reply is empty"), (b" \n\t\r\n", "the reply is empty"), (b"\xef\xbb\xbf", "the reply is empty"),
         (b"So \xff", "not UTF-8 text .at offset 3"), ("So.".encode("utf-16"), "not UTF-8 text .at offset 0"),
         (b"\xed\xa0\x80", "not UTF-8"), (b"\x89PNG\r\n", "not UTF-8"), (b"x" * (MAX_SIZE + 1), "262,145 bytes"),
-        (b"x" * 5_000_000, "5,000,000 bytes"),
+        (b"x" * 5_000_000, "5,000,000 bytes"), (b"So\0.", "not text .a NUL byte at offset 2"),
     ],
-    ids=range(9),
+    ids=range(10),
 )  # fmt: skip
 def test_what_is_no_text(data: bytes, why: str) -> None:
     """What is empty, in another encoding or too long is refused with the turn's id and the reason."""

@@ -81,6 +81,17 @@ main(["formats"])
 """
 
 
+AT_A_CLASS = AT_AN_IMPORT.replace(
+    "            os.kill(os.getpid(), int(sys.argv[1]))",
+    """
+            try:
+                os.kill(os.getpid(), int(sys.argv[1]))
+            except KeyboardInterrupt as interrupt:
+                raise RuntimeError("Error calling __set_name__") from interrupt
+""",
+)
+
+
 @pytest.fixture
 def server(plain_server: Server) -> Server:
     return plain_server
@@ -101,10 +112,12 @@ def test_a_signal_between_two_callbacks_of_the_loop() -> None:
     assert (ran.stdout, ran.stderr, ran.returncode) == ("interrupted True\n", "", 0)
 
 
+@pytest.mark.parametrize("script", [AT_AN_IMPORT, AT_A_CLASS], ids=["as it is", "as another error"])
 @pytest.mark.parametrize("sign", SIGNALS)
-def test_a_signal_before_a_verb_begins(sign: signal.Signals) -> None:
-    """A signal that comes while the program is still being loaded ends it with the exit code of an interrupt."""
-    command = [sys.executable, "-c", AT_AN_IMPORT, str(int(sign))]
+def test_a_signal_before_a_verb_begins(sign: signal.Signals, script: str) -> None:
+    """A signal that comes while the program is still being loaded ends it with the exit code of an interrupt, also
+    where what was loading turns the interrupt into another error."""
+    command = [sys.executable, "-c", script, str(int(sign))]
     ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert (ran.stdout, ran.stderr, ran.returncode) == ("", "", 130)
 

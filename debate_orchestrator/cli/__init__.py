@@ -26,9 +26,21 @@ def main(argv: list[str] | None = None) -> None:
             code = _main(argv)
     except KeyboardInterrupt:  # before the verb began or after it ended
         code = 130
+    except Exception as error:
+        if not _from_interrupt(error):
+            raise
+        code = 130
     if argv is None and _handles_signals():  # this process ends now
         signal.signal(signal.SIGINT, lambda *_: os._exit(130))  # Python would print a traceback of its own end
     sys.exit(code)
+
+
+def _from_interrupt(error: BaseException | None) -> bool:
+    """Whether an interrupt led to this error. One that comes while a module loads may be raised as another error: of a
+    library, or of Python where a class is made."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _handles_signals() -> bool:

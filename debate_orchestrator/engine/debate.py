@@ -266,7 +266,8 @@ def finish(opened: OpenDebate, tell: Tell = ignore) -> tuple[ReportModel, list[s
     """Writes the report of a debate and the page beside it; returns the report, and why the page could not be written.
     `tell` gets a sentence for each file that was kept under another name.
 
-    Raises Paused if turns are due that only an agent host can take, and BadFile if the report can't be written.
+    Raises Paused if turns are due that only an agent host can take, PermanentFailure if the journal was deleted, moved
+    or replaced meanwhile, and BadFile if the report can't be written.
     """
     files = opened.files
     if due := ", ".join(turn.id for turn in opened.state.due):
@@ -276,6 +277,7 @@ def finish(opened: OpenDebate, tell: Tell = ignore) -> tuple[ReportModel, list[s
         problem = f"{files.journal}: turns are left: {due}."
         raise Paused(problem, hint=f"`{next_command(opened.state, files.journal)}` to take them")
     opened.journal.sync()  # no report may outlive what it tells
+    opened.journal.must_be_in_place()
     report = report_of(files.journal, opened.journal.entries)
     try:
         return report, report_files.write_both(report, files.report, files.page, tell)

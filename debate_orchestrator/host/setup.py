@@ -77,8 +77,7 @@ def ask(
     whole = is_whole(state, before)
     state = _with_free_output(state, agreed, problems)
     folder = TurnsFolder(f"{os.path.splitext(path)[0]}.setup", tell)
-    if wait and isinstance(now := questions.next(state), ModeratorTask) and now.turn not in answers:
-        wait_for_replies([folder.turn_files(now.turn, "json")], wait)
+    due = questions.next(state)
     for key, value in answers.items():
         try:
             state = _take(state, key, value, questions)
@@ -90,7 +89,9 @@ def ask(
         save(path, state, tell, whole=whole)
         whole = True  # what is there from now on is what was saved
 
-    keep(state)
+    keep(state)  # before the wait too, in which this call may be ended
+    if wait and isinstance(due, ModeratorTask) and questions.next(state) == due:
+        wait_for_replies([folder.turn_files(due.turn, "json")], wait)
     state, turn_files, missing = _take_moderator_replies(folder, state, questions, problems, keep)
     together = questions.together(state)
     state = questions.mark_asked(state, *together)

@@ -29,7 +29,7 @@ from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.util import coroutines, model_spec, sanitize
-from debate_orchestrator.util.errors import BadFile, BadReply, DiskFull, OutOfTurn, short_repr
+from debate_orchestrator.util.errors import BadFile, BadJournal, BadReply, DiskFull, OutOfTurn, listed, short_repr
 
 _FIRST_LINE = re.compile(r"[\s\ufeff]*\[(?:sub)?agent hand-?back\b[^\]\r\n]*\]?", re.IGNORECASE)
 _LAST_LINE = re.compile(r"[ \t\ufeff]*agentId: ?[\w-]+", re.IGNORECASE)
@@ -153,7 +153,14 @@ class Stepper:
         return self.opened.state
 
     def reattach(self, opened: OpenDebate) -> None:
-        """Continues this step with the same debate, whose journal was closed and opened again."""
+        """Continues this step with the same debate, whose journal was closed and opened again. Raises BadJournal, with
+        the turns of the replies that it lacks, if the journal does not begin with the lines that this step left."""
+        before, now = self.opened.journal.entries, opened.journal.entries
+        if len(now) < len(before) or now[len(before) - 1].hash != before[-1].hash:  # each hash covers all lines before
+            lost = listed([reply.turn for reply in self.accepted])
+            problem = f"{opened.files.journal} was replaced or cut while this step waited."
+            problem += f" Lost: the reply to {lost}, which was accepted before." if lost else ""
+            raise BadJournal(problem, hint="put the journal back, or hand the reply in again" if lost else "")
         self.opened, self.providers = opened, seat_providers(opened, self.permissions)
 
     def take(self, reply_texts: Mapping[str, str], *, one_agent: bool = False) -> None:

@@ -50,6 +50,8 @@ def decode(turn_id: str, data: bytes) -> str:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise BadReply(f"{turn_id}: the reply is not UTF-8 text (at offset {error.start}).") from None
+    if (place := data.find(0)) >= 0:  # as in a binary file, or in one that a crash left with its size alone
+        raise BadReply(f"{turn_id}: the reply is not text (a NUL byte at offset {place}).")
     _check_text(turn_id, text)
     return text
 

@@ -237,13 +237,10 @@ class JournalWriter:
         """Fences this writer off from a file that is not as it left it, and trims the tail that a crash left.
 
         Not every program honours the lock: an editor or a sync tool may have replaced or changed the file. Appending
-        then would break the chain, or write to a file that has no name any more.
+        then would break the chain, or write to a file that is no longer where the debate is looked for.
         """
-        status = os.fstat(self._handle)
-        if status.st_nlink == 0:
-            problem = f"The journal {self._name} was deleted or replaced while it was open."
-            raise PermanentFailure(problem, hint="restore it from a copy, and resume that")
-        size = status.st_size
+        self.must_be_in_place()
+        size = os.fstat(self._handle).st_size
         if size < self._size or b"\n" in os.pread(self._handle, size - self._size, self._size):
             problem = f"Another program changed the journal {self._name}: it has {size:,} bytes, not {self._size:,}."
             raise PermanentFailure(problem, hint="`debate check` shows what is left")
@@ -288,6 +285,12 @@ class JournalWriter:
     def is_in_place(self) -> bool:
         """Whether the file still stands at its path. One that was deleted, moved or replaced can't be resumed there."""
         return is_in_place(self.path, self._handle)
+
+    def must_be_in_place(self) -> None:
+        """Raises PermanentFailure if the file no longer stands at its path, even if it has another name."""
+        if not self.is_in_place():
+            problem = f"The journal {self._name} was deleted, moved or replaced while it was open."
+            raise PermanentFailure(problem, hint="put it back, or a copy of it, and resume that")
 
     async def handed_over(self) -> None:
         """Returns when all that was appended outlives this process. No-op for files: the kernel has the bytes."""

@@ -1,0 +1,86 @@
+"""A step that waits for replies: what it was given is saved first, and the debate is the same afterwards."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+from typing import Any
+
+import puppets
+import pytest
+from conftest import Run
+
+from debate_orchestrator.cli import step
+from debate_orchestrator.core.fold import fold
+from debate_orchestrator.storage.journal import read
+
+J = "report.journal.jsonl"
+
+
+@pytest.fixture
+def opened(debate: Run, answers: Path) -> dict[str, Any]:
+    """A debate whose first brief is on the desk."""
+    told: dict[str, Any] = debate("open", "--answers", "answers.yaml", "--json").json
+    return told
+
+
+def test_a_reply_is_saved_before_the_wait(debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reply from standard input is on record while the step waits for others, and is told as accepted after that."""
+    told = opened
+    while len(told["turns"]) == 1:
+        puppets.answer(told["turns"], rounds=2)
+        told = debate("step", J, "--json").json
+    typed, filed = told["turns"]
+    saved: list[bool] = []
+
+    def waits(journal: str, *_: object) -> None:
+        saved.append(typed["turn"] in fold(read(journal).events).replies)
+        if len(saved) == 1:
+            raise KeyboardInterrupt
+        puppets.answer([filed])
+
+    def handed_in(name: str) -> Any:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"From the input.")))
+        return debate("step", J, f"{name}=-", "--wait", "9", "--json")
+
+    monkeypatch.setattr(step, "wait", waits)
+    ended = handed_in(typed["turn"])
+    assert (ended.code, saved) == (130, [True]) and "Lost" not in ended.err
+    whole = handed_in(typed["turn"])
+    assert whole.code == 0 and [one["turn"] for one in whole.json["accepted"]] == [filed["turn"]]
+
+
+def test_one_step_takes_what_was_given_before_and_during_its_wait(
+    debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a step accepts before its wait and after it is told once and together, with the refusals."""
+    told = opened
+    while len(told["turns"]) == 1:
+        puppets.answer(told["turns"], rounds=2)
+        told = debate("step", J, "--json").json
+    given, filed = told["turns"]
+    Path("given.md").write_text("From a file.", encoding="utf-8")
+    monkeypatch.setattr(step, "wait", lambda *_: puppets.answer([filed]))
+    ran = debate("step", J, f"{given['turn']}=given.md", "9.opening.a=given.md", "--wait", "9", "--json")
+
+    assert [one["turn"] for one in ran.json["accepted"]] == [given["turn"], filed["turn"]]
+    assert ran.code == 2 and len(ran.json["complaints"]) == 1 and "9.opening.a" in ran.json["complaints"][0]
+    assert "missing" not in ran.json and ran.json["turns"]
+
+
+@pytest.mark.parametrize("how", ["another debate", "cut"])
+def test_a_journal_that_was_exchanged_during_a_wait(
+    debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """A step does not go on with another debate, or with a journal that lost its accepted reply: the error names it."""
+    turn, whole = opened["turns"][0]["turn"], Path(J).read_bytes()
+    assert debate("open", "--answers", "answers.yaml", "--output", "other.md").code == 0
+    left = Path("other.journal.jsonl").read_bytes() if how == "another debate" else whole
+    Path("given.md").write_text("From a file.", encoding="utf-8")
+    monkeypatch.setattr(step, "wait", lambda *_: Path(J).write_bytes(left))
+    ran = debate("step", J, f"{turn}=given.md", "--wait", "9", "--json")
+
+    assert ran.code == 2 and ran.json["status"] == "error"
+    assert f"Lost: the reply to {turn}" in ran.json["complaints"][0]
+    assert Path(J).read_bytes() == left
