@@ -143,7 +143,6 @@ BEFORE_TABLES = (
     "a|b\n-|-\n    <script>x</script>",
     "  <div>\n- |\n  ~~~x\n~~~",
     "a|b\n-|-\n1|2\n```|\n<b>|\n```|",
-    "a\n|-|\n`\n<b>\n`",
     "a\n|-|\n[x\nb](http://a.example/`) `<b>`",
 )
 """Which of their lines are rows of a table, code, or the text of a paragraph depends on the reader."""
@@ -158,10 +157,17 @@ def test_what_readers_differ_in_is_code(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["> ```x", "- ~~~", "```a<b>\n```", "[a `](http://x.example)` b `<i>`", "~~a `b~~ <i>`"],
+    [
+        "> ```x",
+        "- ~~~",
+        "```a<b>\n```",
+        "[a `](http://x.example)` b `<i>`",
+        "~~a `b~~ <i>`",
+        "> a\n     b\n> \n>     <i>",
+    ],
 )
 def test_code_that_simple_readers_do_not_find(text: str) -> None:
-    """Those that find no fence in a list, or links and struck words before code, see a fence around the speech."""
+    """Those that find no code in a list or quotation, or links and struck words before it, see a fence around all."""
     assert markup.block(text) == markup.as_code(text)
 
 

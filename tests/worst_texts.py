@@ -17,8 +17,9 @@ from typing import Any
 
 import debate_orchestrator
 
-BOUNDED = {"core.mirror._LINE_START"}
-"""Patterns that may take long for a long text, and get a short one: the 40 characters before a letter."""
+BOUNDED = {"core.mirror._LINE_START", "evidence.match._BLANKS"}
+"""Patterns that may take long for a long text, and get a short one: the 40 characters before a letter, 9 before a
+raised figure."""
 METHODS = "search|findall|finditer|sub|split|match|fullmatch"
 _CALL = rf"re\.(compile|{METHODS})"
 _FLAGS = {"compile": 1, "sub": 4, "split": 3}

@@ -12,6 +12,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import chain, pairwise
 from typing import Literal, NamedTuple
 from urllib.parse import quote, urlsplit
 
@@ -25,11 +26,9 @@ from debate_orchestrator.reports.rich_text import Phrase, joined, phrase
 from debate_orchestrator.util import sanitize
 
 MAX_LENGTH = 40_000
-"""Characters of a text that is still parsed, some ten times what any phase asks for; what is longer is
-shown as it is. Parsing hostile text takes seconds beyond that."""
+"""Characters of a text that is still parsed, ten times what a phase asks for; a longer one is shown as it is."""
 MAX_PARSED = 1_000_000
-"""Characters that are parsed for one report, some three times what the longest debates come to; texts after those are
-shown as they are."""
+"""Characters that are parsed for one report, three times what long debates have; later texts are shown as they are."""
 _MAX_SIGNS = {"[": 300, "|": 4_000, "\n": 2_000}
 """How many of these a text that is still parsed may have: beginnings of links, from each of which the parser looks
 ahead, borders of cells, and ends of lines."""
@@ -42,9 +41,11 @@ _BLANK = re.compile(r"^ +$", re.MULTILINE)
 """A line of blanks, behind which some readers see no end of a paragraph."""
 _HEADING = re.compile(rf"^({_CONTAINERS})(#|:::)")
 """The second begins a block that many programs add to markdown, and that may fold away what follows."""
-_RULE = re.compile(rf"^({_CONTAINERS})((?:[=-][=\t -]*)|(?:_[_\t ]*)|(?:\*[*\t ]*))$")
+_RULE_SIGNS = r"(?:[=-][=\s-]*|_[_\s]*|\*[*\s]*)$"  # to some readers, other blanks than those of ASCII are blanks too
+_RULE = re.compile(rf"^({_CONTAINERS})({_RULE_SIGNS})")
 _DEFINITION = re.compile(rf"^({_CONTAINERS})(\*?\[)(?=!|.*\]:|[^\]]*$)")
-_NOTE = re.compile(rf"^({_CONTAINERS})([*_]{speech_notes.ANY}[*_] *$)")
+_NOTE_SIGNS = rf"[*_]{speech_notes.ANY}[*_] *$"
+_NOTE = re.compile(rf"^({_CONTAINERS})({_NOTE_SIGNS})")
 _DELIMITERS = re.compile(r"^(?=.*-)(?=.*[|:])[ >*+\d.)|:-]+$", re.MULTILINE)
 """A line that may stand below the head of a table."""
 _LIST_OR_TABLE = re.compile(r"^[ >]*(?:[-+*]|\d{1,9}[.)]) (?=.*\|)[ >*+\d.)|:-]*$", re.MULTILINE)
@@ -69,6 +70,7 @@ _BARE_ADDRESS = re.compile(r"://|www\.", re.IGNORECASE)
 _LINK_MIDDLE = re.compile(r"(?<!\\)(?:\\\\)*\]\(")
 _STRIKE = re.compile(r"(?<!\\)(?:\\\\)*~~")
 _BACKTICKS = re.compile(r"(?<!\\)(\\*)(`+)")
+_NEXT_LINE = re.compile(r"\n(?: {0,3}>)* *")  # with what stands before the text of a paragraph's next line
 _DRAWN = re.compile(r"[\s|\\:>*+-]")
 """What tables are drawn with, and the blocks around them."""
 _LINKED = ("http://", "https://", "mailto:")
@@ -146,21 +148,17 @@ def _escaped(text: str, tables: Sequence[Tables]) -> str | None:
     code."""
     lines = text.split("\n")
     layout, *others = [_layout(text, lines, one) for one in tables]
-    if any((other.code, other.still_open) != (layout.code, layout.still_open) for other in others):
-        return None
-    if any(one.doubtful for one in (layout, *others)):
+    differ = any((other.code, other.still_open) != (layout.code, layout.still_open) for other in others)
+    if differ or any(one.doubtful for one in (layout, *others)):
         return None
     escaped: list[str] = []
     prose: list[str] = []
     for n, line in enumerate(lines):
         if prose and (n in layout.code or n in layout.starts):
-            escaped.append(_inline("\n".join(prose)))
+            escaped.append(_run(prose))
             prose = []
-        if n in layout.code:
-            escaped.append(line)
-        else:
-            prose.append(_line(line))
-    escaped += [_inline("\n".join(prose))] if prose else []
+        (escaped if n in layout.code else prose).append(line)
+    escaped += [_run(prose)] if prose else []
     return "\n".join(escaped + ([layout.still_open] if layout.still_open else []))
 
 
@@ -174,8 +172,8 @@ class _Layout(NamedTuple):
     still_open: str
     """The fence that closes a block left open."""
     doubtful: bool
-    """Whether some readers find other code: rows of a table where it stands right below one, no fence where its first
-    line says more than a language, and no end where a fence within another block is left open."""
+    """Whether some readers find other code: rows of a table right below one, no fence where its first line says more
+    than a language, no end of a fence left open within another block, and text where code there is only indented."""
 
 
 def _layout(text: str, lines: list[str], tables: Tables) -> _Layout:
@@ -191,6 +189,7 @@ def _layout(text: str, lines: list[str], tables: Tables) -> _Layout:
             table_ends.add(end)
         if token.type in ("fence", "code_block"):
             code |= set(range(first, end))
+        doubtful |= token.type == "code_block" and token.level > 0
         if token.type == "fence":
             indent = "[ >]*" if token.level else " {0,3}"
             closing = rf"{indent}{token.markup[0]}{{{len(token.markup)},}} *"
@@ -198,6 +197,14 @@ def _layout(text: str, lines: list[str], tables: Tables) -> _Layout:
             still_open = "" if closed or token.level else token.markup
             doubtful |= not _FENCE_NAME.fullmatch(token.info) or bool(token.level and not closed)
     return _Layout(code, starts, still_open, doubtful or bool(table_ends & code))
+
+
+def _run(lines: list[str]) -> str:
+    """A run of prose with what could be structure escaped, and each code span on one line: readers differ in where a
+    paragraph ends, and where one ends within a span, other backticks would belong together."""
+    pieces = _pieces("\n".join(lines))
+    pieces[1::2] = [_NEXT_LINE.sub(" ", span) for span in pieces[1::2]]
+    return _inline("\n".join(map(_line, "".join(pieces).split("\n"))))
 
 
 def _line(line: str) -> str:
@@ -209,17 +216,20 @@ def _line(line: str) -> str:
 
 def _inline(text: str, odd: re.Pattern[str] = _ODD) -> str:
     """Escapes HTML, images and links to odd places everywhere but in code spans."""
-    pieces, end = [], 0
-    for start, stop in _code_spans(text):
-        pieces += [odd.sub(_escape, text[end:start]), text[start:stop]]
-        end = stop
-    return "".join([*pieces, odd.sub(_escape, text[end:])])
+    pieces = _pieces(text)
+    pieces[::2] = [odd.sub(_escape, outside) for outside in pieces[::2]]
+    return "".join(pieces)
 
 
 def _escape(found: re.Match[str]) -> str:
     if found["less"]:
         return "&lt;"  # which stays text where a reader takes the sign before it for part of something else
     return found[0] if found["kept"] else f"\\{found[0]}"
+
+
+def _pieces(text: str) -> list[str]:
+    """A run of prose: what is outside of code spans and each span, by turns."""
+    return [text[start:end] for start, end in pairwise([0, *chain.from_iterable(_code_spans(text)), len(text)])]
 
 
 def _code_spans(text: str) -> Iterator[tuple[int, int]]:
@@ -325,10 +335,7 @@ def outline(text: str) -> list[MarkdownBlock]:
     return found
 
 
-_STARTED = re.compile(
-    rf"^({_CONTAINERS})\\(?=#|:::|[=-][=\t -]*$|_[_\t ]*$|\*[*\t ]*$|\*?\[(?=!|.*\]:|[^\]]*$)"
-    rf"|[*_]{speech_notes.ANY}[*_] *$)"
-)
+_STARTED = re.compile(rf"^({_CONTAINERS})\\(?=#|:::|{_RULE_SIGNS}|\*?\[(?=!|.*\]:|[^\]]*$)|{_NOTE_SIGNS})")
 _ESCAPED = re.compile(r"\\(?=<[A-Za-z/!?]|!\[|\]\(|://|\$(?!\d)|(?<=www\\)\.)|&lt;(?=[A-Za-z/!?])", re.IGNORECASE)
 _WHOLE = re.compile(r"(`{3,})text\n(.*)\n\1", re.DOTALL)
 
@@ -420,11 +427,7 @@ def inline(text: str, budget: ParseBudget | None = None) -> str:
 def _closed(markdown: str, tokens: Sequence[Token]) -> bool:
     """Whether all links and struck words of a line end in it. Half of one could be completed by the text beside it:
     a link's title that begins in one text and ends in the code of the next would lay the rest of that code open."""
-    pieces, end = [], 0
-    for start, stop in _code_spans(markdown):
-        pieces.append(markdown[end:start])
-        end = stop
-    outside = "\n".join([*pieces, markdown[end:]])
+    outside = "\n".join(_pieces(markdown)[::2])
     inner = [child for token in tokens for child in token.children or []]
     links = [child for child in inner if child.type == "link_open"]
     # A backtick in an address or a title pairs with none, although `_code_spans` takes it for one that may.
