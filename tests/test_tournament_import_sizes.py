@@ -112,6 +112,20 @@ def test_a_case_is_put_into_words_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sorted(map(str, shown)) == ["good", "someone else"]
 
 
+@pytest.mark.parametrize(("one", "other"), [(-1, -2), (1, True), (0, False), (1, 1.0), (2, 2 + (2**61 - 1))])
+def test_ballots_with_other_numbers_are_others(one: object, other: object) -> None:
+    """Two ballots of a judge are the same where they hold the same numbers, and not where only the hashes are."""
+
+    def told(*points: object) -> str:
+        line = json.loads(record(1))
+        judge = line["judges"][0]
+        judges = [judge | {"pro": {"scores": {"x": n}}, "con": {"scores": {"x": 0}}} for n in points]
+        return "\n".join(read_debates(json.dumps(line | {"judges": judges}), "rows.jsonl", None).notes)
+
+    assert "that differ from the first, left out" in told(one, other)
+    assert "Rows that stand twice" in told(one, one)
+
+
 def by_id(debate_id: str) -> Iterator[str]:
     """The rows of an import with such a debate, as lines of its file."""
     yield DebateRow(id=debate_id, topic="t", pro="a", con="b", winner="pro").model_dump_json()

@@ -156,8 +156,7 @@ class _Collector:
         number = self._number(row, "round", MAX_COUNT)
         mirrored = _text(row.values.get("mirrored")).casefold() in _TRUE
         key = (debate_id, judge, number, mirrored, self._name(row.values.get("repeat"), row))
-        # Texts are hashed once, however many rows share them.
-        content = hash((*row.debate.values(), *row.values.values(), *row.scores.items()))
+        content = _content(row)
         if key in self._seen:
             kind = _TWICE if self._seen[key] == content else _DIFFERENT
             self._note(kind, lambda: f"line {row.line}, debate {short_repr(debate_id)}")
@@ -333,6 +332,14 @@ def _finals(ballots: Mapping[tuple[Any, ...], BallotRow]) -> list[BallotRow]:
         changed = number or not final
         found.append(ballot.model_copy(update={"repeat": number, "final": final}) if changed else ballot)
     return found
+
+
+def _content(row: JudgeRow) -> int:
+    """A hash of what a row holds. Texts are hashed once, however many rows share them."""
+    points = (value for pair in row.scores.values() for value in pair)
+    values = (*row.debate.values(), *row.values.values(), *row.scores, *points)
+    # -1 and -2, or 1 and True, have the same hash; their texts do not.
+    return hash(tuple(value if isinstance(value, str) else (type(value), str(value)) for value in values))
 
 
 def _text(value: Any) -> str:
