@@ -65,8 +65,8 @@ def test_a_list_is_no_number_and_no_winner(debate: Run, here: Path) -> None:
     assert "Scores that are no numbers, whose dimension is left out of their ballot: 3" in told and "7" not in told
 
 
-def test_votes_are_counted_while_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a debate with more votes than are allowed no more ballots are made than that."""
+def test_judges_are_counted_while_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a round with more judges than are allowed no more ballots are made than that."""
     made: list[str] = []
 
     def ballot(**values: Any) -> BallotRow:
@@ -74,16 +74,24 @@ def test_votes_are_counted_while_they_are_read(monkeypatch: pytest.MonkeyPatch) 
         return BallotRow(**values)
 
     monkeypatch.setattr(importing, "BallotRow", ballot)
-    with pytest.raises(BadFile, match="the debate 'd' has more than the 200 votes that are allowed"):
-        read_debates(record(1_000), "rows.jsonl", None)
-    assert len(made) == 200
+    with pytest.raises(BadFile, match="the debate 'd' has more than the 1,000 judges of one round that are"):
+        read_debates(record(1_500), "rows.jsonl", None)
+    assert len(made) == 1_000
 
 
 def test_judges_of_other_rounds_are_no_votes(debate: Run) -> None:
-    """The votes on a debate are those after one round: judges of its earlier rounds are not counted among them."""
-    printed = imported(debate, [row("d", "x", "y", "pro", judge=f"{n}", turn=n // 150) for n in range(300)])
+    """The votes on a debate are those after its last round: an earlier round may have more judges."""
 
-    assert printed["ballots"] == 300
+    def judged(first: int, last: int) -> list[dict[str, Any]]:
+        rounds = [1] * first + [2] * last
+        return [row("d", "x", "y", "pro", judge=f"{n}", turn=number) for n, number in enumerate(rounds)]
+
+    assert imported(debate, judged(250, 150))["ballots"] == 400
+    assert ratings(debate)["elo"]
+
+    write_rows(judged(150, 201))
+    ran = debate("tournament", "import", "rows.csv", "--map", "map.yaml", "--to", "many")
+    assert ran.code == 2 and "the debate 'd' has more than the 200 votes that are allowed" in ran.err
 
 
 def test_the_texts_of_a_record_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,6 +49,9 @@ _MAX_PARTS, _MAX_PATH_LENGTH = 32, 500
 """Keys of a path in a map, and its characters."""
 MAX_SCORES = 1_000_000
 """Scores of all rows: a map may read one short column as many dimensions."""
+MAX_JUDGES_OF_A_ROUND = 1_000
+"""Judges of a debate after one round, or on the whole of it. Which round is the last, whose ballots are votes, is known
+once all rows are read."""
 
 
 def import_rows(source: str, map_file: str | None, to: str) -> Rows:
@@ -136,14 +139,14 @@ class _Collector:
         self._seen: dict[tuple[Any, ...], int] = {}
         """The hash of each row that was taken."""
         self._judges: dict[tuple[str, float | None], set[str]] = {}
-        """Debate and round to the judges whose ballots may be votes."""
+        """Debate and round to its judges, except on the mirrored debate."""
         self._conflicts: list[str] = []
         """The first of them."""
         self._conflict_count = 0
         self._readable = 0
 
     def take(self, row: JudgeRow) -> None:
-        """Raises BadFile if a name is longer, or a debate has more votes, than is allowed."""
+        """Raises BadFile if a name is longer, or a round of a debate has more judges, than is allowed."""
         debate_id = self._debate(row)
         if not debate_id:
             self._note("Rows without a debate, left out", lambda: f"line {row.line}")
@@ -165,7 +168,9 @@ class _Collector:
         if not mirrored:
             judges = self._judges.setdefault((debate_id, number), set())
             judges.add(judge)
-            rows.check_votes(len(judges), debate_id, self._where)
+            if len(judges) > MAX_JUDGES_OF_A_ROUND:
+                many = f"more than the {MAX_JUDGES_OF_A_ROUND:,} judges of one round that are allowed"
+                raise BadFile(f"{self._where}: the debate {short_repr(debate_id)} has {many}.")
         scores = self._scores(row)
         ballot = BallotRow(
             debate=debate_id,

@@ -199,7 +199,9 @@ def check_sizes(debates: Iterable[DebateRow], ballots: Iterable[BallotRow], wher
         check_name("judge", ballot.judge, ballot.debate, where)
         check_name("label", ballot.label, ballot.debate, where)
         votes[ballot.debate] += ballot.is_vote
-        check_votes(votes[ballot.debate], ballot.debate, where)
+        if votes[ballot.debate] > MAX_VOTES:
+            allowed = f"more than the {MAX_VOTES} votes that are allowed"
+            raise BadFile(f"{where}: the debate {short_repr(ballot.debate)} has {allowed}.")
         if len(ballot.scores) > MAX_DIMENSIONS or max(map(len, ballot.scores), default=0) > MAX_DIMENSION_LENGTH:
             allowed = f"{MAX_DIMENSIONS} dimensions with names of {MAX_DIMENSION_LENGTH} characters are allowed"
             found = f"a ballot on the debate {short_repr(ballot.debate)} has more scores"
@@ -209,13 +211,6 @@ def check_sizes(debates: Iterable[DebateRow], ballots: Iterable[BallotRow], wher
             problem = f"{where}: a ballot on the debate {short_repr(ballot.debate)} appears twice."
             raise BadFile(problem, hint="import the data again")
         seen.add(key)
-
-
-def check_votes(votes: int, debate_id: str, where: str) -> None:
-    """BadFile if a debate has more votes than are allowed."""
-    if votes > MAX_VOTES:
-        problem = f"{where}: the debate {short_repr(debate_id)} has more than the {MAX_VOTES} votes that are allowed."
-        raise BadFile(problem)
 
 
 def check_id(debate_id: str, where: str) -> None:
