@@ -156,7 +156,7 @@ class _Collector:
             self._note("Rows without a judge, which cast no vote", lambda: f"line {row.line}")
             return
         rows.check_name("judge", judge, debate_id, self._where)
-        number = self._number(row, "round", MAX_COUNT)
+        number = self._number(row, "round", MAX_COUNT, whole=True)
         mirrored = _text(row.values.get("mirrored")).casefold() in _TRUE
         key = (debate_id, judge, number, mirrored, self._name(row.values.get("repeat"), row))
         content = _content(row)
@@ -244,15 +244,15 @@ class _Collector:
             return ""
         return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
-    def _number(self, row: JudgeRow, key: str, most: int) -> float | None:
-        """What a column holds, if it is a number of at most `most`, with or without a minus."""
+    def _number(self, row: JudgeRow, key: str, most: int, *, whole: bool = False) -> float | None:
+        """What a column holds, if it is a number of at most `most`, with or without a minus, and whole if asked."""
         value = row.values.get(key)
         number = _finite(value)
-        if number is not None and abs(number) > most:
+        if number is not None and (abs(number) > most or (whole and not number.is_integer())):
             number = None
         if number is None and not _is_missing(value):
             key_in_map = ColumnMap.model_fields[key].alias or key
-            self._note(f"`{key_in_map}` that is no number", lambda: _case(value, row.line))
+            self._note(f"`{key_in_map}` that is no {'whole ' if whole else ''}number", lambda: _case(value, row.line))
         return number
 
     def _scores(self, row: JudgeRow) -> dict[str, tuple[float, float]]:
