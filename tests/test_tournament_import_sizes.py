@@ -120,6 +120,38 @@ def test_a_case_is_put_into_words_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sorted(map(str, shown)) == ["good", "someone else"]
 
 
+def test_a_tournament_has_so_many_dimensions() -> None:
+    """Judges with dimensions of their own are refused beyond a number of them, in a file of judges and in the rows of
+    an import: tables have a row for each model and dimension."""
+
+    def scored(dimensions: int) -> str:
+        line = json.loads(record(dimensions))
+        for n, judge in enumerate(line["judges"]):
+            judge |= {side: {"scores": {f"s{n}": 1, f"t{n // 100}": 1}} for side in rows.SIDES}
+        return json.dumps(line)
+
+    found = read_debates(scored(198), "rows.jsonl", None)
+    rows.load(rows.dump(found), "rows.jsonl")
+
+    said = "rows.jsonl scores more than the 200 different dimensions that are allowed"
+    with pytest.raises(BadFile, match=said):
+        read_debates(scored(199), "rows.jsonl", None)
+    late = BallotRow(debate="d", judge="late", winner="pro", round=0, final=False, scores={"u": (1, 1)})
+    with pytest.raises(BadFile, match=said):
+        rows.load(rows.dump(Rows(found.debates, [*found.ballots, late])), "rows.jsonl")
+
+
+def test_a_name_is_made_safe_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name in many rows of a table is searched for formulas and hidden characters once."""
+    seen: list[str] = []
+    plain = tables.sanitize
+    monkeypatch.setattr(tables, "sanitize", lambda text: seen.append(text) or plain(text))
+    table = tables.Table("t", "T", "About.", ("model",), (("=a model seen once",),) * 50)
+
+    assert tables.to_csv(table).count("'=a model seen once") == 50
+    assert seen == ["=a model seen once"]
+
+
 @pytest.mark.parametrize(("one", "other"), [(-1, -2), (1, True), (0, False), (1, 1.0), (2, 2 + (2**61 - 1))])
 def test_ballots_with_other_numbers_are_others(one: object, other: object) -> None:
     """Two ballots of a judge are the same where they hold the same numbers, and not where only the hashes are."""
