@@ -11,7 +11,7 @@ import pytest
 from conftest import Run
 from contests import imported, ratings, row, write_rows
 
-from debate_orchestrator.tournament import importing, rows, tables
+from debate_orchestrator.tournament import importing, report, rows, tables
 from debate_orchestrator.tournament.importing import read_debates
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows
 from debate_orchestrator.util.errors import BadFile
@@ -150,6 +150,26 @@ def test_a_name_is_made_safe_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert tables.to_csv(table).count("'=a model seen once") == 50
     assert seen == ["=a model seen once"]
+
+
+def test_a_csv_file_is_written_before_the_next_is_made(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The texts of all tables are never held at once, and each is written once."""
+    imported(debate, [row("1", "x", "y", "pro"), row("2", "y", "x", "con")])
+    done: list[str] = []
+    make, write = report.to_csv, report.write_bytes_atomic
+    monkeypatch.setattr(report, "to_csv", lambda table: done.append(f"made {table.name}") or make(table))
+
+    def written(path: str, data: bytes, **more: Any) -> str | None:
+        if path.endswith(".csv"):
+            done.append(f"wrote {Path(path).stem}")
+        return write(path, data, **more)
+
+    monkeypatch.setattr(report, "write_bytes_atomic", written)
+    report.write_report("t")
+
+    names = [one.removeprefix("made ") for one in done if one.startswith("made ")]
+    assert len(names) > 10
+    assert done == [f"{what} {name}" for name in names for what in ("made", "wrote")]
 
 
 @pytest.mark.parametrize(("one", "other"), [(-1, -2), (1, True), (0, False), (1, 1.0), (2, 2 + (2**61 - 1))])
