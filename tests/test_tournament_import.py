@@ -44,7 +44,7 @@ def test_a_map_keeps_its_keys(debate: Run) -> None:
     """The column of rounds is `turn` in a map, in what is kept of the map, and in a note on what can't be read."""
     printed = imported(debate, [row("d1", "a", "b", "pro", turn=1), row("d2", "a", "b", "pro", turn="last")])
 
-    assert "`turn` that is no number: 1 (the first: 'last', line 3)." in printed["notes"]
+    assert "`turn` that is no whole number: 1 (the first: 'last', line 3)." in printed["notes"]
     assert json.loads(Path("t/tournament.json").read_text())["imported"]["map"]["turn"] == "turn"
 
 
@@ -53,7 +53,15 @@ def test_a_round_that_is_too_large_is_no_number(debate: Run, turn: float) -> Non
     """The number of a round may be smaller than a score; one beyond that is told as what is no number is."""
     printed = imported(debate, [row("d1", "a", "b", "pro", turn=10**12), row("d2", "a", "b", "pro", turn=turn)])
 
-    assert f"`turn` that is no number: 1 (the first: '{turn}', line 3)." in printed["notes"]
+    assert f"`turn` that is no whole number: 1 (the first: '{turn}', line 3)." in printed["notes"]
+
+
+def test_a_round_of_a_half_is_no_number(debate: Run) -> None:
+    """A round between two rounds is told and taken as missing; it is no second ballot after the round below it."""
+    printed = imported(debate, [row("d1", "a", "b", "pro", turn=1), row("d1", "a", "b", "con", turn=1.5)])
+
+    assert "`turn` that is no whole number: 1 (the first: '1.5', line 3)." in printed["notes"]
+    assert printed["ballots"] == 2
 
 
 def test_scores_decide_where_no_winner_is_given(debate: Run) -> None:

@@ -11,7 +11,7 @@ import pytest
 from conftest import Run
 from contests import imported, ratings, row, write_rows
 
-from debate_orchestrator.tournament import importing, rows, tables
+from debate_orchestrator.tournament import importing, report, rows, tables
 from debate_orchestrator.tournament.importing import read_debates
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows
 from debate_orchestrator.util.errors import BadFile
@@ -65,8 +65,8 @@ def test_a_list_is_no_number_and_no_winner(debate: Run, here: Path) -> None:
     assert "Scores that are no numbers, whose dimension is left out of their ballot: 3" in told and "7" not in told
 
 
-def test_votes_are_counted_while_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a debate with more votes than are allowed no more ballots are made than that."""
+def test_judges_are_counted_while_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a round with more judges than are allowed no more ballots are made than that."""
     made: list[str] = []
 
     def ballot(**values: Any) -> BallotRow:
@@ -74,16 +74,24 @@ def test_votes_are_counted_while_they_are_read(monkeypatch: pytest.MonkeyPatch) 
         return BallotRow(**values)
 
     monkeypatch.setattr(importing, "BallotRow", ballot)
-    with pytest.raises(BadFile, match="the debate 'd' has more than the 200 votes that are allowed"):
-        read_debates(record(1_000), "rows.jsonl", None)
-    assert len(made) == 200
+    with pytest.raises(BadFile, match="the debate 'd' has more than the 1,000 judges of one round that are"):
+        read_debates(record(1_500), "rows.jsonl", None)
+    assert len(made) == 1_000
 
 
 def test_judges_of_other_rounds_are_no_votes(debate: Run) -> None:
-    """The votes on a debate are those after one round: judges of its earlier rounds are not counted among them."""
-    printed = imported(debate, [row("d", "x", "y", "pro", judge=f"{n}", turn=n // 150) for n in range(300)])
+    """The votes on a debate are those after its last round: an earlier round may have more judges."""
 
-    assert printed["ballots"] == 300
+    def judged(first: int, last: int) -> list[dict[str, Any]]:
+        rounds = [1] * first + [2] * last
+        return [row("d", "x", "y", "pro", judge=f"{n}", turn=number) for n, number in enumerate(rounds)]
+
+    assert imported(debate, judged(250, 150))["ballots"] == 400
+    assert ratings(debate)["elo"]
+
+    write_rows(judged(150, 201))
+    ran = debate("tournament", "import", "rows.csv", "--map", "map.yaml", "--to", "many")
+    assert ran.code == 2 and "the debate 'd' has more than the 200 votes that are allowed" in ran.err
 
 
 def test_the_texts_of_a_record_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,6 +118,72 @@ def test_a_case_is_put_into_words_once(monkeypatch: pytest.MonkeyPatch) -> None:
     read_debates("\n".join(map(json.dumps, lines)), "rows.jsonl", None)
 
     assert sorted(map(str, shown)) == ["good", "someone else"]
+
+
+def test_a_tournament_has_so_many_dimensions() -> None:
+    """Judges with dimensions of their own are refused beyond a number of them, in a file of judges and in the rows of
+    an import: tables have a row for each model and dimension."""
+
+    def scored(dimensions: int) -> str:
+        line = json.loads(record(dimensions))
+        for n, judge in enumerate(line["judges"]):
+            judge |= {side: {"scores": {f"s{n}": 1, f"t{n // 100}": 1}} for side in rows.SIDES}
+        return json.dumps(line)
+
+    found = read_debates(scored(198), "rows.jsonl", None)
+    rows.load(rows.dump(found), "rows.jsonl")
+
+    said = "rows.jsonl scores more than the 200 different dimensions that are allowed"
+    with pytest.raises(BadFile, match=said):
+        read_debates(scored(199), "rows.jsonl", None)
+    late = BallotRow(debate="d", judge="late", winner="pro", round=0, final=False, scores={"u": (1, 1)})
+    with pytest.raises(BadFile, match=said):
+        rows.load(rows.dump(Rows(found.debates, [*found.ballots, late])), "rows.jsonl")
+
+
+def test_a_name_is_made_safe_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name in many rows of a table is searched for formulas and hidden characters once."""
+    seen: list[str] = []
+    plain = tables.sanitize
+    monkeypatch.setattr(tables, "sanitize", lambda text: seen.append(text) or plain(text))
+    table = tables.Table("t", "T", "About.", ("model",), (("=a model seen once",),) * 50)
+
+    assert tables.to_csv(table).count("'=a model seen once") == 50
+    assert seen == ["=a model seen once"]
+
+
+def test_a_csv_file_is_written_before_the_next_is_made(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The texts of all tables are never held at once, and each is written once."""
+    imported(debate, [row("1", "x", "y", "pro"), row("2", "y", "x", "con")])
+    done: list[str] = []
+    make, write = report.to_csv, report.write_bytes_atomic
+    monkeypatch.setattr(report, "to_csv", lambda table: done.append(f"made {table.name}") or make(table))
+
+    def written(path: str, data: bytes, **more: Any) -> str | None:
+        if path.endswith(".csv"):
+            done.append(f"wrote {Path(path).stem}")
+        return write(path, data, **more)
+
+    monkeypatch.setattr(report, "write_bytes_atomic", written)
+    report.write_report("t")
+
+    names = [one.removeprefix("made ") for one in done if one.startswith("made ")]
+    assert len(names) > 10
+    assert done == [f"{what} {name}" for name in names for what in ("made", "wrote")]
+
+
+@pytest.mark.parametrize(("one", "other"), [(-1, -2), (1, True), (0, False), (1, 1.0), (2, 2 + (2**61 - 1))])
+def test_ballots_with_other_numbers_are_others(one: object, other: object) -> None:
+    """Two ballots of a judge are the same where they hold the same numbers, and not where only the hashes are."""
+
+    def told(*points: object) -> str:
+        line = json.loads(record(1))
+        judge = line["judges"][0]
+        judges = [judge | {"pro": {"scores": {"x": n}}, "con": {"scores": {"x": 0}}} for n in points]
+        return "\n".join(read_debates(json.dumps(line | {"judges": judges}), "rows.jsonl", None).notes)
+
+    assert "that differ from the first, left out" in told(one, other)
+    assert "Rows that stand twice" in told(one, one)
 
 
 def by_id(debate_id: str) -> Iterator[str]:

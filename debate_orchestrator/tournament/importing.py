@@ -49,6 +49,9 @@ _MAX_PARTS, _MAX_PATH_LENGTH = 32, 500
 """Keys of a path in a map, and its characters."""
 MAX_SCORES = 1_000_000
 """Scores of all rows: a map may read one short column as many dimensions."""
+MAX_JUDGES_OF_A_ROUND = 1_000
+"""Judges of a debate after one round, or on the whole of it. Which round is the last, whose ballots are votes, is known
+once all rows are read."""
 
 
 def import_rows(source: str, map_file: str | None, to: str) -> Rows:
@@ -136,14 +139,14 @@ class _Collector:
         self._seen: dict[tuple[Any, ...], int] = {}
         """The hash of each row that was taken."""
         self._judges: dict[tuple[str, float | None], set[str]] = {}
-        """Debate and round to the judges whose ballots may be votes."""
+        """Debate and round to its judges, except on the mirrored debate."""
         self._conflicts: list[str] = []
         """The first of them."""
         self._conflict_count = 0
         self._readable = 0
 
     def take(self, row: JudgeRow) -> None:
-        """Raises BadFile if a name is longer, or a debate has more votes, than is allowed."""
+        """Raises BadFile if a name is longer, or a round of a debate has more judges, than is allowed."""
         debate_id = self._debate(row)
         if not debate_id:
             self._note("Rows without a debate, left out", lambda: f"line {row.line}")
@@ -153,11 +156,10 @@ class _Collector:
             self._note("Rows without a judge, which cast no vote", lambda: f"line {row.line}")
             return
         rows.check_name("judge", judge, debate_id, self._where)
-        number = self._number(row, "round", MAX_COUNT)
+        number = self._number(row, "round", MAX_COUNT, whole=True)
         mirrored = _text(row.values.get("mirrored")).casefold() in _TRUE
         key = (debate_id, judge, number, mirrored, self._name(row.values.get("repeat"), row))
-        # Texts are hashed once, however many rows share them.
-        content = hash((*row.debate.values(), *row.values.values(), *row.scores.items()))
+        content = _content(row)
         if key in self._seen:
             kind = _TWICE if self._seen[key] == content else _DIFFERENT
             self._note(kind, lambda: f"line {row.line}, debate {short_repr(debate_id)}")
@@ -166,7 +168,9 @@ class _Collector:
         if not mirrored:
             judges = self._judges.setdefault((debate_id, number), set())
             judges.add(judge)
-            rows.check_votes(len(judges), debate_id, self._where)
+            if len(judges) > MAX_JUDGES_OF_A_ROUND:
+                many = f"more than the {MAX_JUDGES_OF_A_ROUND:,} judges of one round that are allowed"
+                raise BadFile(f"{self._where}: the debate {short_repr(debate_id)} has {many}.")
         scores = self._scores(row)
         ballot = BallotRow(
             debate=debate_id,
@@ -240,15 +244,15 @@ class _Collector:
             return ""
         return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
-    def _number(self, row: JudgeRow, key: str, most: int) -> float | None:
-        """What a column holds, if it is a number of at most `most`, with or without a minus."""
+    def _number(self, row: JudgeRow, key: str, most: int, *, whole: bool = False) -> float | None:
+        """What a column holds, if it is a number of at most `most`, with or without a minus, and whole if asked."""
         value = row.values.get(key)
         number = _finite(value)
-        if number is not None and abs(number) > most:
+        if number is not None and (abs(number) > most or (whole and not number.is_integer())):
             number = None
         if number is None and not _is_missing(value):
             key_in_map = ColumnMap.model_fields[key].alias or key
-            self._note(f"`{key_in_map}` that is no number", lambda: _case(value, row.line))
+            self._note(f"`{key_in_map}` that is no {'whole ' if whole else ''}number", lambda: _case(value, row.line))
         return number
 
     def _scores(self, row: JudgeRow) -> dict[str, tuple[float, float]]:
@@ -333,6 +337,14 @@ def _finals(ballots: Mapping[tuple[Any, ...], BallotRow]) -> list[BallotRow]:
         changed = number or not final
         found.append(ballot.model_copy(update={"repeat": number, "final": final}) if changed else ballot)
     return found
+
+
+def _content(row: JudgeRow) -> int:
+    """A hash of what a row holds. Texts are hashed once, however many rows share them."""
+    points = (value for pair in row.scores.values() for value in pair)
+    values = (*row.debate.values(), *row.values.values(), *row.scores, *points)
+    # -1 and -2, or 1 and True, have the same hash; their texts do not.
+    return hash(tuple(value if isinstance(value, str) else (type(value), str(value)) for value in values))
 
 
 def _text(value: Any) -> str:

@@ -15,7 +15,7 @@ from debate_orchestrator.util.sanitize import one_line
 
 _MAX_SHOWN = 30
 """Models, judges or topics in one plot: more could not be read."""
-_MAX_LABEL = 200
+_MAX_LABEL = 40
 """Characters of a name in a plot. Vega measures the whole of a text, and shows less."""
 _DARK, _MIDDLE, _LIGHT = "#16324f", "#6f9fc4", "#cfdfeb"
 _WIDTH, _STEP = 460, 24

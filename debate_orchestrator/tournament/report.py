@@ -11,9 +11,10 @@ import json
 import os
 import re
 from base64 import b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, partial
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -59,32 +60,35 @@ def write_report(folder: str, minimum: int = MIN_GAMES) -> tuple[list[str], tupl
         make_folder(os.path.join(folder, inner))
     page = partial(render_page, title(folder), rows, ratings, tables, minimum=minimum)
     texts = {PAGE: page(drawn=()), RATINGS: json.dumps(full_json(ratings), ensure_ascii=False, indent=2) + "\n"}
-    texts |= {f"{TABLES}/{table.name}.csv": to_csv(table) for table in tables}
-    files = _encoded(texts)
     # Plots are drawn last, by a library that can end the process: all else is written by then. Only a page that is not
     # listed waits for them, since it may be the same with its plots, and is moved aside where it is not.
     waits = PAGE not in _listed(folder) and os.path.lexists(os.path.join(folder, PAGE))
-    first = {name: data for name, data in files.items() if not (waits and name == PAGE)}
-    notes = [*ratings.notes, *_write_listed(folder, first, keep_others=True)]
+    first = ((name, _encoded(text)) for name, text in texts.items() if not (waits and name == PAGE))
+    csv = ((f"{TABLES}/{table.name}.csv", _encoded(to_csv(table))) for table in tables)  # each made as it is written
+    written: dict[str, str] = {}
+    notes = [*ratings.notes, *_write_listed(folder, chain(first, csv), written, keep_others=True)]
     drawn, problems = plots.draw(tables, strongest)
-    files |= _encoded({PAGE: page(drawn=drawn)} | {f"{PLOTS}/{plot.name}.svg": plot.svg for plot in drawn})
+    files = {PAGE: _encoded(page(drawn=drawn))} | {f"{PLOTS}/{plot.name}.svg": _encoded(plot.svg) for plot in drawn}
     files |= {f"{PLOTS}/{plot.name}.png": plot.png for plot in drawn}
-    notes += [*problems, *_write_listed(folder, files)]
-    return [os.path.join(folder, name) for name in files], tuple(notes)
+    notes += [*problems, *_write_listed(folder, files.items(), written)]
+    return [os.path.join(folder, name) for name in dict.fromkeys((PAGE, *written))], tuple(notes)
 
 
-def _encoded(texts: Mapping[str, str]) -> dict[str, bytes]:
-    return {name: text.encode("utf-8", "backslashreplace") for name, text in texts.items()}
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "backslashreplace")
 
 
-def _write_listed(folder: str, files: Mapping[str, bytes], *, keep_others: bool = False) -> Iterator[str]:
-    """Writes files, by their names in the folder, and the list of them; a sentence on each that is moved aside. With
-    `keep_others`, what else was listed still is."""
+def _write_listed(
+    folder: str, files: Iterable[tuple[str, bytes]], written: dict[str, str], *, keep_others: bool = False
+) -> Iterator[str]:
+    """Writes files, by their names in the folder, adds their checksums to `written`, and writes the list of these; a
+    sentence on each that is moved aside. With `keep_others`, what else was listed still is."""
     listed = _listed(folder)
-    for name, data in files.items():
+    for name, data in files:
+        written[name] = _digest(data)
         digest = listed.get(name)
         yield from _write(os.path.join(folder, name), data, lambda old: _digest(old) == digest)  # noqa: B023, called now
-    digests = (listed if keep_others else {}) | {name: _digest(data) for name, data in files.items()}
+    digests = (listed if keep_others else {}) | written
     lines = "".join(f"{digest}  {name}\n" for name, digest in digests.items()).encode()
     text = f"{_HEAD}{_digest(lines)}\n".encode() + lines
     yield from _write(os.path.join(folder, CHECKSUMS), text, lambda old: _checksums(old) is not None)

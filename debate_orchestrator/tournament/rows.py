@@ -27,6 +27,8 @@ SIDES: tuple[Side, Side] = ("pro", "con")
 MAX_VOTES, MAX_DIMENSIONS, MAX_DIMENSION_LENGTH = 200, 100, 100
 """Votes on one debate, since each is compared with each other; dimensions of one ballot's scores, and the characters of
 their names."""
+MAX_ALL_DIMENSIONS = 200
+"""Dimensions of all ballots of a tournament. Tables have a row for each model and dimension, and for each judge too."""
 MAX_NAME_LENGTH = MAX_TOPIC_LENGTH
 """Characters of the name of a model, a judge, a topic or a category. A topic without a name goes by its motion."""
 MAX_PAIRS = 100_000
@@ -187,35 +189,35 @@ class Rows:
 
 
 def check_sizes(debates: Iterable[DebateRow], ballots: Iterable[BallotRow], where: str) -> None:
-    """BadFile if an id or a name is longer, a debate has more votes, or a ballot more or longer dimensions, than are
-    allowed, or a ballot stands twice."""
+    """BadFile if an id or a name is longer, a debate has more votes, or a ballot or the tournament more or longer
+    dimensions, than are allowed, or a ballot stands twice."""
     for row in debates:
         check_id(row.id, where)
         for what, name in (("model", row.pro), ("model", row.con), ("topic", row.topic), ("category", row.category)):
             check_name(what, name, row.id, where)
     votes: Counter[str] = Counter()
     seen: set[tuple[object, ...]] = set()
+    dimensions: set[str] = set()
     for ballot in ballots:
         check_name("judge", ballot.judge, ballot.debate, where)
         check_name("label", ballot.label, ballot.debate, where)
         votes[ballot.debate] += ballot.is_vote
-        check_votes(votes[ballot.debate], ballot.debate, where)
+        if votes[ballot.debate] > MAX_VOTES:
+            allowed = f"more than the {MAX_VOTES} votes that are allowed"
+            raise BadFile(f"{where}: the debate {short_repr(ballot.debate)} has {allowed}.")
         if len(ballot.scores) > MAX_DIMENSIONS or max(map(len, ballot.scores), default=0) > MAX_DIMENSION_LENGTH:
             allowed = f"{MAX_DIMENSIONS} dimensions with names of {MAX_DIMENSION_LENGTH} characters are allowed"
             found = f"a ballot on the debate {short_repr(ballot.debate)} has more scores"
             raise BadFile(f"{where}: {found}; at most {allowed}.")
+        dimensions.update(ballot.scores)
+        if len(dimensions) > MAX_ALL_DIMENSIONS:
+            problem = f"{where} scores more than the {MAX_ALL_DIMENSIONS} different dimensions that are allowed."
+            raise BadFile(problem, hint="judges who score the same dimensions, or the data in several parts")
         key = (ballot.debate, ballot.judge, ballot.round, ballot.final, ballot.mirrored, ballot.repeat)
         if key in seen:
             problem = f"{where}: a ballot on the debate {short_repr(ballot.debate)} appears twice."
             raise BadFile(problem, hint="import the data again")
         seen.add(key)
-
-
-def check_votes(votes: int, debate_id: str, where: str) -> None:
-    """BadFile if a debate has more votes than are allowed."""
-    if votes > MAX_VOTES:
-        problem = f"{where}: the debate {short_repr(debate_id)} has more than the {MAX_VOTES} votes that are allowed."
-        raise BadFile(problem)
 
 
 def check_id(debate_id: str, where: str) -> None:

@@ -14,6 +14,7 @@ import statistics
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -69,10 +70,15 @@ def _csv_cell(cell: Cell) -> str | int:
     if isinstance(cell, float):
         return f"{cell:.6f}".rstrip("0").rstrip(".") if math.isfinite(cell) else ""
     if isinstance(cell, str):
-        # Names of models or topics may be a stranger's. A carriage return would end the row, since the writer quotes
-        # none, and a tab the cell; other controls may reach a terminal.
-        return _FORMULA.sub(r"\1'", sanitize(re.sub(r"\s", " ", cell)))
+        return _csv_text(cell)
     return "" if cell is None else cell
+
+
+@lru_cache(maxsize=1 << 12)  # tables repeat the names of models and judges
+def _csv_text(text: str) -> str:
+    # Names of models or topics may be a stranger's. A carriage return would end the row, since the writer quotes
+    # none, and a tab the cell; other controls may reach a terminal.
+    return _FORMULA.sub(r"\1'", sanitize(re.sub(r"\s", " ", text)))
 
 
 def _add_ratings(database: sqlite3.Connection, ratings: Ratings) -> None:
