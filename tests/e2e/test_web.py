@@ -354,6 +354,22 @@ def test_a_speech_that_comes_back_is_told_and_stays(folder: Path, context: Any, 
         person.context.close()
 
 
+def test_a_question_that_is_typed_outlives_a_pause(folder: Path, context: Any) -> None:
+    """The page of a debate is not loaded anew over it."""
+    with served(folder) as (address, _):
+        window = context.new_page()
+        fill_in(window, address, people="a")
+        window.get_by_role("button", name="Start the debate").click()
+        window.get_by_role("link", name="Researcher A").wait_for()
+        other = context.new_page()
+        other.goto(window.url)
+        other.get_by_text("Question from the floor").click()
+        other.get_by_label("The question").fill("What would it cost?")
+        window.get_by_role("button", name="Pause").click()
+        other.get_by_text("The debate has ended, or is paused").wait_for()
+        assert other.get_by_label("The question").input_value() == "What would it cost?"
+
+
 def test_a_server_on_another_port_learns_nothing_that_opens_the_desk(folder: Path, context: Any) -> None:
     """A page of the dashboard leads to a server on another port of this host, as a link in a speech does: nothing that
     the browser sends there, by a link, a frame or a script, opens the dashboard."""

@@ -104,7 +104,8 @@ if (debate) {
   let lost = false; // after that another program may answer at this address, and its page is loaded by the reader alone
   listen("over", () => {
     stream.close();
-    if (!lost) { location.reload(); return; }
+    const isTyped = [...document.querySelectorAll("textarea")].some((field) => field.value.trim());
+    if (!lost && !isTyped) { location.reload(); return; }
     const link = document.createElement("a");
     link.href = location.pathname;
     link.textContent = "Load the page anew.";
