@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from debate_orchestrator.providers import casting
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.util.errors import BadSettings, JournalWriteError, Paused, PermanentFailure
+from debate_orchestrator.util.errors import BadJournal, BadSettings, JournalWriteError, Paused, PermanentFailure
 from debate_orchestrator.util.messages import ignore
 
 J = "r.journal.jsonl"
@@ -163,3 +164,47 @@ def test_no_report_is_written_of_a_journal_that_is_gone(here: Path) -> None:
         with pytest.raises(PermanentFailure, match="deleted, moved or replaced"):
             finish(debate)
     assert [path.name for path in here.iterdir()] == ["moved"]
+
+
+@pytest.mark.parametrize("taken_by", ["a journal", "a locked journal", "a file", "a link", "a folder"])
+def test_what_was_paid_for_goes_beside_a_name_that_was_taken(here: Path, taken_by: str) -> None:
+    """What has the journal's name by the time the positions are derived stays as it is; the debate is in the next free
+    files, and that is told. One that cost nothing is refused."""
+    given = opened_event()
+    paid = given.model_copy(update={"derived": (Reply(text="{}", brief_digest="b", by="anthropic:m", called=True),)})
+    told, first = list[str](), Path(J)
+    with ExitStack() as held:
+        match taken_by:
+            case "a journal":
+                create_debate(given, FILES).journal.close()
+            case "a locked journal":
+                held.enter_context(create_debate(given, FILES))
+            case "a file":
+                first.write_text("A note.\n", encoding="utf-8")
+            case "a link":
+                first.symlink_to("elsewhere")
+            case "a folder":
+                first.mkdir()
+        unsaved = UnsavedEvents(told.append)
+        opened = [asyncio.run(create_paid_debate(paid, FILES, unsaved=unsaved)) for _ in range(2)]
+        for debate in opened:
+            debate.journal.close()
+        assert [debate.files.journal for debate in opened] == ["r-2.journal.jsonl", "r-3.journal.jsonl"]
+        assert read("r-2.journal.jsonl").events == [paid.with_settings(output="r-2.md")]
+        assert unsaved.lost == 0 and told == [
+            f"{J} was taken meanwhile: this debate is in r-{number}.journal.jsonl." for number in (2, 3)
+        ]
+        with pytest.raises(BadJournal):
+            asyncio.run(create_paid_debate(given, FILES))
+
+
+def test_what_was_paid_for_goes_nowhere_where_no_journal_can_be_written(here: Path) -> None:
+    """A folder that is gone has no free name: the positions are lost, and that is told."""
+    paid = opened_event().model_copy(
+        update={"derived": (Reply(text="{}", brief_digest="b", by="anthropic:m", called=True),)}
+    )
+    told = list[str]()
+    with pytest.raises(BadJournal):
+        gone = DebateFiles.of_journal("gone/s.journal.jsonl")
+        asyncio.run(create_paid_debate(paid, gone, unsaved=UnsavedEvents(told.append)))
+    assert told == ["Lost: the positions that were derived."]

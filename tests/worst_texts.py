@@ -17,9 +17,15 @@ from typing import Any
 
 import debate_orchestrator
 
-BOUNDED = {"core.mirror._LINE_START", "evidence.match._BLANKS"}
+BOUNDED = {
+    "core.mirror._LINE_START",
+    "evidence.match._BLANKS",
+    "setup.plain_positions._AFTER_QUESTION",
+    "setup.plain_positions._COMPARED",
+    "setup.plain_positions._LAST_WORDS",
+}
 """Patterns that may take long for a long text, and get a short one: the 40 characters before a letter, 9 before a
-raised figure."""
+raised figure, a topic of 200."""
 METHODS = "search|findall|finditer|sub|split|match|fullmatch"
 _CALL = rf"re\.(compile|{METHODS})"
 _FLAGS = {"compile": 1, "sub": 4, "split": 3}

@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     opening = start.opened_with_positions(settings, print_status, permissions)
     with new_debate(opening, files, lambda opened: start.notes_after_opened(settings)) as opened:
         settings = start.with_positions_of(settings, opened.state.opened)
-        setup = setup_lines(arguments, settings, files)
+        setup = setup_lines(arguments, settings, opened.files)
 
         def before_calls(opened: OpenDebate) -> None:
             print_status(cast_line(settings))
@@ -45,6 +45,6 @@ def run(arguments: argparse.Namespace) -> int:
         if not arguments.json:
             for line in setup:
                 say(line)
-        folder = TurnsFolder(files.turns, print_status)
+        folder = TurnsFolder(opened.files.turns, print_status)
         result = Stepper(opened, folder, permissions, before_calls, begun=True).step({})
         return print_step(result, opened, arguments, setup if arguments.json else ())

@@ -111,11 +111,11 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
     with new_debate(opening, files, lambda opened: start.notes_after_opened(settings, expected)) as opened:
         settings = start.with_positions_of(settings, opened.state.opened)
         if not quiet:
-            for line in (*setup_lines(arguments, settings, files), cast_line(settings)):
+            for line in (*setup_lines(arguments, settings, opened.files), cast_line(settings)):
                 print_status(line)
         code = drive_to_report(opened, arguments, expected)
         if code == 0 and how and not quiet:
-            print_status(f"Every brief is in {files.turns}.")
+            print_status(f"Every brief is in {opened.files.turns}.")
             next_step(how)
         return code
 

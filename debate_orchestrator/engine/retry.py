@@ -175,7 +175,7 @@ class UnsavedEvents:
             self.name_lost(what, event)
             raise
         del self._sentences[event]
-        self._tell(f"Saved: {what}.")
+        self.tell(f"Saved: {what}.")
         return result
 
     def give_up(self) -> None:
@@ -189,8 +189,9 @@ class UnsavedEvents:
 
     def _say(self, event: object, sentence: str) -> None:
         self._sentences[event] = sentence
-        self._tell(sentence)
+        self.tell(sentence)
 
-    def _tell(self, message: str) -> None:
+    def tell(self, message: str) -> None:
+        """Tells the user; that it can't be told stops nothing."""
         with suppress(OSError):  # stderr may be closed, or go to the same full disk
             self._tell_user(message)

@@ -25,6 +25,8 @@ _OR_NOT = re.compile(r",? or not ?\??\Z", re.IGNORECASE)
 _OPTIONS = re.compile(r"([^?!,;:]+?)\s+(?:or|vs\.?|versus)\s+([^?!,;:.]+)\??", re.IGNORECASE)
 _MOST_OPTION_WORDS = 3
 _AFTER_QUESTION = re.compile(r"(?:which|what)\b[^,:]*[,:]\s*(\S.*?)\s+or\s+(\S.*?)\s*\??", re.IGNORECASE)
+_MOST_SUGGESTED = 200
+"""Characters of a topic whose options are looked for: the time for the next three takes the square of them."""
 _COMPARED = re.compile(
     r"(?:is|are)\s+(\S.*?)\s+or\s+(\S.*?)\s+(?:the\s+)?(?:best|better|cheaper|faster|right|safer|simpler)\b.*",
     re.IGNORECASE,
@@ -137,6 +139,8 @@ def suggested_positions(topic: str) -> Pair | None:
     """Positions for a person to look at, of a question that names two options in plain words but asks more than the
     grammar here is sure of; None where the options can't be told."""
     topic = one_line(topic)
+    if len(topic) > _MOST_SUGGESTED:
+        return None
     found = _AFTER_QUESTION.fullmatch(topic) or _COMPARED.fullmatch(topic)
     if found is None and (found := _LAST_WORDS.fullmatch(topic)) and not _are_alike(found[1], found[2]):
         return None

@@ -328,6 +328,48 @@ def test_a_browser_that_keeps_nothing_loses_no_speech(folder: Path, context: Any
         person.context.close()
 
 
+def test_a_speech_that_comes_back_is_told_and_stays(folder: Path, context: Any, page: Any) -> None:  # noqa: F811
+    """What was handed in and was not taken yet, or came too late, is on its page alone where the browser keeps nothing:
+    a pause, and the next turn, do not load another page over it."""
+    with served(folder) as (address, _):
+        window = context.new_page()
+        fill_in(window, address, people="a")
+        window.get_by_role("button", name="Start the debate").click()
+        link = window.get_by_role("link", name="Researcher A").get_attribute("href")
+        person = page.context.browser.new_context(viewport={"width": PHONE, "height": 844}).new_page()
+        person.add_init_script("Storage.prototype.setItem = () => { throw new DOMException('full'); };")
+        person.goto(address.partition("/dashboard/")[0] + link)
+        person.get_by_label("Your speech").fill("An hour of writing. " * 1500)
+        person.get_by_role("button", name="Hand it in").click()
+        person.get_by_label("Hand it in like this").wait_for()
+        assert "This browser can't keep what you type" in person.inner_text("[data-kept]")
+        window.get_by_role("button", name="Pause").click()
+        person.get_by_text("The debate has moved on").wait_for()
+        assert "An hour of writing" in person.get_by_label("Your speech").input_value()
+        person.evaluate("document.querySelector('form[data-draft]').submit()")
+        person.get_by_label("What you wrote, which was not taken").wait_for()
+        window.get_by_role("button", name="Go on").click()
+        person.get_by_text("The debate has moved on").wait_for()
+        assert "An hour of writing" in person.get_by_label("What you wrote, which was not taken").input_value()
+        person.context.close()
+
+
+def test_a_question_that_is_typed_outlives_a_pause(folder: Path, context: Any) -> None:
+    """The page of a debate is not loaded anew over it."""
+    with served(folder) as (address, _):
+        window = context.new_page()
+        fill_in(window, address, people="a")
+        window.get_by_role("button", name="Start the debate").click()
+        window.get_by_role("link", name="Researcher A").wait_for()
+        other = context.new_page()
+        other.goto(window.url)
+        other.get_by_text("Question from the floor").click()
+        other.get_by_label("The question").fill("What would it cost?")
+        window.get_by_role("button", name="Pause").click()
+        other.get_by_text("The debate has ended, or is paused").wait_for()
+        assert other.get_by_label("The question").input_value() == "What would it cost?"
+
+
 def test_a_server_on_another_port_learns_nothing_that_opens_the_desk(folder: Path, context: Any) -> None:
     """A page of the dashboard leads to a server on another port of this host, as a link in a speech does: nothing that
     the browser sends there, by a link, a frame or a script, opens the dashboard."""

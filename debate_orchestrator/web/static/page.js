@@ -104,7 +104,8 @@ if (debate) {
   let lost = false; // after that another program may answer at this address, and its page is loaded by the reader alone
   listen("over", () => {
     stream.close();
-    if (!lost) { location.reload(); return; }
+    const isTyped = [...document.querySelectorAll("textarea")].some((field) => field.value.trim());
+    if (!lost && !isTyped) { location.reload(); return; }
     const link = document.createElement("a");
     link.href = location.pathname;
     link.textContent = "Load the page anew.";
@@ -119,7 +120,8 @@ if (debate) {
   });
 }
 
-let unsaved = false; // whether something was typed that this browser does not keep
+const late = document.getElementById("late") !== null; // what came too late is on its page, and in no form
+let unsaved = late; // whether something was typed that this browser does not keep
 
 // The page of a seat: it is loaded anew when another turn waits, and never while something is typed for this one, or
 // would be lost.
@@ -192,10 +194,14 @@ for (const form of document.querySelectorAll("form[data-draft]")) {
   }
   const told = form.querySelector("[data-kept]");
   const keeps = told?.textContent;
-  form.addEventListener("input", () => {
-    unsaved = !store.set(key, JSON.stringify(Object.fromEntries(typed.filter((field) => !field.multiple && field.type !== "checkbox").map((field) => [field.name, field.value]))));
-    if (told) { told.textContent = unsaved ? "This browser can't keep what you type: it is on this page alone. Copy it before you leave." : keeps; }
-  });
+  const keep = () => {
+    const isKept = store.set(key, JSON.stringify(Object.fromEntries(typed.filter((field) => !field.multiple && field.type !== "checkbox").map((field) => [field.name, field.value]))));
+    unsaved = late || !isKept;
+    if (told) { told.textContent = !isKept ? "This browser can't keep what you type: it is on this page alone. Copy it before you leave." : keeps; }
+  };
+  form.addEventListener("input", keep);
+  // A form that comes back from the server holds what was typed, and the browser may not.
+  if (told && typed.some((field) => field.tagName === "TEXTAREA" && field.value.trim())) { keep(); }
 }
 for (const form of document.querySelectorAll("form[data-clears]")) {
   form.addEventListener("submit", (event) => {
