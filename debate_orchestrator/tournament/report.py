@@ -89,7 +89,7 @@ def _write_listed(
         digest = listed.get(name)
         yield from _write(os.path.join(folder, name), data, lambda old: _digest(old) == digest)  # noqa: B023, called now
     digests = (listed if keep_others else {}) | written
-    lines = "".join(f"{digest}  {name}\n" for name, digest in digests.items()).encode()
+    lines = "".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items())).encode()
     text = f"{_HEAD}{_digest(lines)}\n".encode() + lines
     yield from _write(os.path.join(folder, CHECKSUMS), text, lambda old: _checksums(old) is not None)
 
