@@ -36,7 +36,7 @@ from debate_orchestrator.reports.html import page, writer
 from debate_orchestrator.terminal.speeches import SpeechView
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.errors import DebateError
-from debate_orchestrator.util.redact import Redactor, StreamRedactor, spellings
+from debate_orchestrator.util.redact import Redactor, StreamRedactor
 from debate_orchestrator.web import sent_form
 
 LIMIT, HANGING = 60, 900
@@ -86,8 +86,8 @@ def stream(text: str) -> None:
 
 def redacted_pieces(text: str) -> None:
     """A text that comes in pieces after the beginning of a secret."""
-    pieces, redactor = StreamRedactor(len), Redactor(spellings(SECRET))
-    pieces._redact = redactor
+    pieces, redactor = StreamRedactor(len), Redactor([SECRET])
+    pieces._redactor = redactor
     pieces.take(SECRET[:20])
     for n in range(0, len(text), 32):
         pieces.take(text[n : n + 32])
@@ -165,7 +165,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "beginning": lambda text: page.excerpt(text, 400),
     "transcript": tried(lambda text: transcript_file.parse(text, "x"), *DOCUMENTS),
     "stream": stream,
-    "redacted": Redactor(spellings(SECRET)),
+    "redacted": Redactor([SECRET]),
     "redacted pieces": redacted_pieces,
 }
 

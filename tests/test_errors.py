@@ -15,7 +15,6 @@ CODES = {
     "BadSettings": 2, "BadFormat": 2, "BadFile": 2, "BadReply": 2, "OutOfTurn": 2, "BadJournal": 2, "DamagedJournal": 2,
     "LockedJournal": 2, "NewerJournal": 2, "UnknownEvent": 2, "Paused": 3, "OverBudget": 3, "TransientError": 3,
     "PermanentFailure": 4, "ProviderFailed": 4, "JournalWriteError": 4, "DiskFull": 4, "ReplyPending": 3,
-    "RedactionFailed": 4,
 }  # fmt: skip
 
 
@@ -24,7 +23,7 @@ def test_exit_codes() -> None:
     program."""
     assert {name: exit_code(getattr(errors, name)("problem")) for name in CODES} == CODES
     assert {name for name in CODES if not issubclass(getattr(errors, name), errors.ExternalError)} == {
-        name for name, code in CODES.items() if code == 2 or name == "RedactionFailed"
+        name for name, code in CODES.items() if code == 2
     }
 
 

@@ -9,14 +9,13 @@ from typing import Any
 
 import debates
 import pytest
-from counting import calls_without_a_turn, redaction
+from counting import calls_without_a_turn
 from hostile import KINDS, begun, ended, event, said, sending, thought
 
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.providers.casting import make_provider
-from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.util.errors import ExternalError
 
 DELTA = {"type": "text_delta", "text": "."}
@@ -66,17 +65,6 @@ def test_what_a_library_passes_over(kind: str, packed: bool, ignored: bytes) -> 
         long = body(8_000)
         server.body = lambda: long
         assert calls_without_a_turn(ask) < A_TURN
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_long_error_is_looked_through_as_far_as_it_is_read(kind: str) -> None:
-    """Of an error within a stream no more is searched for secrets than of one that comes alone, though its event may
-    be far longer."""
-    message = {"message": "%41" * 1_000_000, "type": "api_error"}
-    body = begun(kind) + event({"type": "error", "error": message}, named=kind == "anthropic")
-    with sending(lambda: [gzip.compress(body)], content_encoding="gzip") as server, redaction() as work:
-        assert "gave no answer: %41%41" in str(asyncio.run(asking(server.spec(kind))()))
-    assert max(work.searched) <= LIMITS.error
 
 
 def test_an_answer_of_very_many_blocks() -> None:

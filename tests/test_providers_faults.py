@@ -81,7 +81,7 @@ def test_any_header_will_do(name: str, value: str) -> None:
 def test_what_a_server_said_holds_no_key(before: str, key: str, after: str) -> None:
     """A key in a server's words is taken out, and what is left is one short line of text."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MY_KEY", key)
+        patch.setenv("OPENAI_API_KEY", key)
         text = quote(f"{before}{key}{after}")
 
     assert text == one_line(text)

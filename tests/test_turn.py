@@ -263,7 +263,7 @@ def test_an_answer_that_cannot_be_shown_is_kept(
         raise ZeroDivisionError
 
     if failing == "the search for secrets":
-        monkeypatch.setattr(redact, "clean", fail)
+        monkeypatch.setattr(redact.Redactor, "split", fail)
     first = debates.opened_event(rounds=1)
     mistake = ValueError if breaks_off else ZeroDivisionError
     with JournalWriter.create(tmp_path / "j", first) as journal, pytest.raises(mistake):

@@ -53,20 +53,12 @@ def _main(argv: list[str] | None) -> int:
         lost_output,
         open_streams,
         print_problems,
-        print_unredacted,
         redact_streams,
     )
-    from debate_orchestrator.util.errors import RedactionFailed
-    from debate_orchestrator.util.redact import redaction_failure
 
     open_streams()
     redact_streams()
     code = _run(argv)
-    if cause := redaction_failure():
-        failed = RedactionFailed(cause)
-        with suppress(OSError):  # the exit code says it too
-            print_unredacted(f"debate: {failed}")
-        code = exit_code(failed)
     if (why := lost_output()) and code == 0:
         print_problems([_LOST.format(why)])
         code = 4
@@ -125,7 +117,7 @@ def _report_failure(error: Exception, *, as_json: bool) -> int:
     """Prints an error of this program and returns its exit code. Any other error is a bug and is raised again."""
     from debate_orchestrator.cli.output import OutputClosed, print_json, print_problems
     from debate_orchestrator.storage.files import DISK_ERRORS
-    from debate_orchestrator.util.errors import DebateError, RedactionFailed
+    from debate_orchestrator.util.errors import DebateError
 
     if isinstance(error, OutputClosed) or (isinstance(error, OSError) and error.errno in DISK_ERRORS):
         print_problems([_LOST.format(error.strerror or "unknown error")])
@@ -135,8 +127,7 @@ def _report_failure(error: Exception, *, as_json: bool) -> int:
     if as_json:
         with suppress(OSError):  # where stdout is on a full disk too, stderr says the same
             print_json({"status": "error", "complaints": error.problems})
-    if not isinstance(error, RedactionFailed):  # `main` tells that one
-        print_problems(error.problems)
+    print_problems(error.problems)
     return exit_code(error)
 
 

@@ -39,7 +39,7 @@ class _Redacted:
 
     def __init__(self, stream: TextIO, *, drop_if_full: bool):
         """With `drop_if_full`, as for stderr, a full disk or a closed stream drops the text and raises nothing."""
-        self._stream = self.unredacted = stream
+        self._stream = stream
         self._drop_if_full, self.lost = drop_if_full, ""
         """Why something could not be written; empty while all could."""
 
@@ -151,12 +151,6 @@ def print_status(*lines: str) -> None:
     with suppress(OSError, ValueError):  # a pipe that was closed is told where results are printed
         sys.stdout.flush()
     _write(lines, sys.stderr)
-
-
-def print_unredacted(text: str) -> None:
-    """Prints a text of the program's own on stderr without a search for secrets, which would hide it if it fails."""
-    stream = sys.stderr
-    print(text, file=stream.unredacted if isinstance(stream, _Redacted) else stream)
 
 
 def next_step(text: str) -> None:

@@ -14,7 +14,7 @@ from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.evidence.fetch import Fetched
 from debate_orchestrator.evidence.states import EXTRA, Unreadable
 from debate_orchestrator.util import confine, sanitize
-from debate_orchestrator.util.redact import redactor, truncate
+from debate_orchestrator.util.redact import truncate
 
 SECONDS = 30.0
 """Seconds that a page may take to be read."""
@@ -22,7 +22,6 @@ _MAX_SIZE = 64_000_000
 """Bytes that the reader process may print: a page's text, with every character escaped."""
 _PASSAGE = 20_000
 _LINE = 1_000
-_ELLIPSIS = " ..."
 
 
 class PageReading(FrozenModel):
@@ -111,6 +110,5 @@ def _checked(out: bytes, url: str) -> PageReading:
 
 def _line(text: str, maximum: int) -> str:
     """A text of the reader process, on one line and at most that long. The process can't redact, since it is given no
-    secret of the environment. Where it has cut a text, half a secret may be left: at the end, or before an ellipsis."""
-    parts = sanitize.one_line(text).split(_ELLIPSIS)
-    return truncate(_ELLIPSIS.join(map(redactor().cut, parts)), maximum)
+    secret of the environment."""
+    return truncate(sanitize.one_line(text), maximum)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from operator import is_
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
@@ -75,9 +74,6 @@ class Brief(FrozenModel):
     """The most tokens that the reply may have, if the format sets a limit."""
     search: bool = False
     """Whether the seat may search the web."""
-    _redacted: tuple[object, ...] = ()
-    """What took the secrets out of it, and its parts without them. The loop asks for a brief without secrets, and so
-    does each call."""
 
     @property
     def digest(self) -> str:
@@ -93,20 +89,12 @@ class Brief(FrozenModel):
     def redacted(self) -> Brief:
         """The same without the secrets of the environment, as it is sent."""
         redact = redactor()
-        parts = redact, self.system, self.messages, self.json_schema
-        if len(self._redacted) == len(parts) and all(map(is_, self._redacted, parts)):
-            return self
-        messages = [message.with_parts(map(redact, message.parts)) for message in self.messages[:-1]]
-        for last in self.messages[-1:]:
-            messages.append(last.with_parts([*map(redact, last.parts[:-1]), *map(redact.once, last.parts[-1:])]))
         texts = {
             "system": redact(self.system),
-            "messages": tuple(messages),
-            "json_schema": redact_values(self.json_schema, redact),
+            "messages": tuple(message.with_parts(map(redact, message.parts)) for message in self.messages),
+            "json_schema": redact_values(self.json_schema),
         }
-        redacted = self.model_copy(update=texts)
-        redacted._redacted = redact, redacted.system, redacted.messages, redacted.json_schema
-        return redacted
+        return self.model_copy(update=texts)
 
 
 def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code: ReplyCode | None = None) -> Brief:

@@ -15,7 +15,6 @@ from contextlib import suppress
 import httpx2
 
 from debate_orchestrator.providers.limits import OverLimit, ProviderLimits
-from debate_orchestrator.util.redact import redactor
 
 _CHUNK = 64 * 1024
 _STEP = 4 * 1024
@@ -106,23 +105,17 @@ class LimitedBody(httpx2.AsyncByteStream):
                     pass
 
     async def _reason(self) -> bytes:
-        """The beginning of an error's body, as far as it comes in time and can be read: its status says more. Of a
-        secret that is not whole nothing is kept."""
-        read, whole = bytearray(), False
+        """The beginning of an error's body, as far as it comes in time and can be read: its status says more."""
+        read = bytearray()
         try:
             async with asyncio.timeout(self._limits.reason):
                 async for piece in self._pieces():
                     read += piece
                     if len(read) >= self._limits.error:
                         break
-                else:
-                    whole = True
         except (OverLimit, TimeoutError, httpx2.TransportError):
             pass
-        if whole:
-            return bytes(read)
-        text = read[: self._limits.error].decode("utf-8", "surrogateescape")
-        return redactor().split(text)[0].encode("utf-8", "surrogateescape")
+        return bytes(read[: self._limits.error])
 
     async def aclose(self) -> None:
         """Closes the connection, or gives it back."""

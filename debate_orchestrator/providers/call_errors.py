@@ -17,7 +17,7 @@ from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.providers import servers
 from debate_orchestrator.providers.limits import LIMITS, ProviderLimits
 from debate_orchestrator.util.errors import ExternalError, Paused, ProviderFailed, TransientError
-from debate_orchestrator.util.redact import redact_fragments, truncate
+from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import one_line
 
 TRIES = 2
@@ -39,13 +39,10 @@ _TOO_LONG = ("prompt is too long", "context_length", "context length", "context 
 
 def quote(text: object, longest: int = _QUOTED, *, end: bool = False) -> str:
     """Text of a server or a program as it may stand in an error: one line, its beginning or its `end`. It is redacted
-    before it is shortened, and parts of keys are hidden too: who sent it, or the library that read it, may have cut it.
-    Where its beginning is quoted, no more of it is looked at than of the body of an error.
-    """
+    before it is shortened."""
     said = str(text)
-    if not end and len(said) > LIMITS.error:
-        said = truncate(said, LIMITS.error)
-    line = one_line(redact_fragments(said).encode("utf-8", "replace").decode()).strip()
+    said = said if end else said[: LIMITS.error]
+    line = one_line(redact(said).encode("utf-8", "replace").decode())
     if len(line) <= longest:
         return line
     return f"...{line[-longest:]}" if end else f"{line[:longest]}..."

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.util.errors import ExternalError, RedactionFailed, TransientError
-from debate_orchestrator.util.redact import StreamRedactor, redact_fragments, redaction_failure, redactor
+from debate_orchestrator.util.errors import ExternalError, TransientError
+from debate_orchestrator.util.redact import StreamRedactor, redact, redactor
 
 if TYPE_CHECKING:
     import asyncio
@@ -166,18 +166,15 @@ async def call_provider(provider: Provider, brief: Brief, on_text: OnPiece, *, w
             failures.append(error)
 
     try:
-        request = brief.redacted()
-        _check_redaction()
-        reply = await provider.reply(request, show)
+        reply = await provider.reply(brief.redacted(), show)
         if watched:
             show(None)
         redacted = _redacted(reply)
-        _check_redaction()
     except BaseException as error:
         show(None)
         if not isinstance(error, ExternalError):
             raise
-        error.problems[:] = map(redact_fragments, error.problems)
+        error.problems[:] = map(redact, error.problems)
         error.args = ("\n".join(error.problems),)
         if isinstance(error, TransientError) and isinstance(error.partial, Reply):
             error.partial = _redacted(error.partial)
@@ -185,14 +182,6 @@ async def call_provider(provider: Provider, brief: Brief, on_text: OnPiece, *, w
     if failures:
         raise UnshownReply(redacted) from failures[0]
     return redacted
-
-
-def _check_redaction() -> None:
-    """Raises RedactionFailed, which ends the call, once a search for secrets has failed. The texts of the brief or of
-    the reply are then hidden whole: the seat would reply to a hidden text, or its hidden reply would be rejected and
-    asked for again, which costs money."""
-    if cause := redaction_failure():
-        raise RedactionFailed(cause)
 
 
 def _redacted(reply: Reply) -> Reply:

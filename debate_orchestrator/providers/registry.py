@@ -123,7 +123,7 @@ def register(entry: ProviderEntry) -> None:
     """Adds a kind of provider. What its variables hold is redacted from then on."""
     ENTRIES[entry.kind] = entry
     if entry.api is not None:
-        add_variables(entry.api.keys, filter(None, [entry.api.url_variable]))
+        add_variables(entry.api.keys)
 
 
 for _entry in _ENTRIES:

@@ -16,10 +16,8 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from functools import partial
 
 from debate_orchestrator.core.events import Event, Opened
-from debate_orchestrator.core.private_text import without_private
 from debate_orchestrator.storage.appending import append_line, sync_folder, take_lock
 from debate_orchestrator.storage.journal_lines import (
     BEGINNING,
@@ -42,8 +40,7 @@ from debate_orchestrator.util.data import (
 )
 from debate_orchestrator.util.errors import BadJournal, LockedJournal, PermanentFailure
 from debate_orchestrator.util.messages import command
-from debate_orchestrator.util.redact import Redactor, redactor
-from debate_orchestrator.util.sanitize import sanitize
+from debate_orchestrator.util.redact import redactor
 
 NAME_ONE = f"name a file that ends in {JOURNAL}"
 """What to try where a name is no journal's."""
@@ -211,7 +208,7 @@ class JournalWriter:
         Raises BadJournal for an event that would not read back as it is, and JournalWriteError if the disk does not
         take it; the journal is then as it was. Raises PermanentFailure if another program changed the file.
         """
-        event = event.with_text(partial(self._safe_text, redactor()))
+        event = event.with_text(redactor())
         line, entry = made_line(event, self._clock(), self.entries)
         self._write(line)
         self.entries.append(entry)
@@ -222,16 +219,6 @@ class JournalWriter:
         self._check_unchanged()
         self._size = append_line(self._handle, line, self._size, self._name)
         self._written += 1
-
-    def _safe_text(self, redact: Redactor, text: str) -> str:
-        """`text` without secrets."""
-        kept = redact(text)
-        opened = self.entries[0].event if self.entries else None
-        # Dropping private working joins what stood on both sides of it, and the two halves may be a secret. Where
-        # that happens the joined text is kept, redacted.
-        visible = without_private(sanitize(kept), opened.format.private if isinstance(opened, Opened) else "")
-        redacted = redact(visible)
-        return kept if redacted == visible else redacted
 
     def _check_unchanged(self) -> None:
         """Fences this writer off from a file that is not as it left it, and trims the tail that a crash left.

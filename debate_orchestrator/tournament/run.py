@@ -39,7 +39,6 @@ from debate_orchestrator.util.errors import (
     LockedJournal,
     OverBudget,
     PermanentFailure,
-    RedactionFailed,
     ReplyPending,
     UserError,
 )
@@ -213,9 +212,6 @@ class TournamentRun:
                 return
             try:
                 await self.run_debate(scheduled, stop)
-            except RedactionFailed:
-                stop.set()
-                raise
             except Exception as error:
                 _LOG.exception("%s was stopped by an error in this program.", scheduled.id)
                 self._set_status(scheduled, stopped_by_internal_error(error, self.statuses[scheduled.id]))

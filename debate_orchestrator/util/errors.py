@@ -12,7 +12,6 @@
     │       ├── UnknownEvent    this version can't read one of its events, and nothing says that a newer one wrote it
     │       ├── NewerJournal    a newer version wrote it
     │       └── LockedJournal   another process is writing it
-    ├── RedactionFailed         an error in this program: a text could not be searched for keys
     └── ExternalError           something outside failed; everything up to then is saved
         ├── Paused              work is left, and the debate can be resumed
         │   ├── OverBudget      a call would take the cost over its cap
@@ -148,18 +147,6 @@ class NewerJournal(BadJournal):
 
 
 class LockedJournal(BadJournal): ...
-
-
-class RedactionFailed(DebateError):
-    """A text could not be searched for keys because of an error in this program, and was hidden whole."""
-
-    def __init__(self, cause: str):
-        """`cause` is the kind of the error."""
-        super().__init__(
-            f"The search for keys in a text failed ({cause}), by a mistake in this program, so the whole text was "
-            "hidden. No more calls are made. What came before is saved.",
-            hint="report it, and resume with a version in which it is mended",
-        )
 
 
 class ExternalError(DebateError): ...

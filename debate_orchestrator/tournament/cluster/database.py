@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, urlencode
 
 from debate_orchestrator.util.errors import BadFile, BadSettings, Paused
-from debate_orchestrator.util.redact import add_secret, redact_fragments
+from debate_orchestrator.util.redact import add_secret, redact
 from debate_orchestrator.util.sanitize import one_line
 
 if TYPE_CHECKING:
@@ -382,7 +382,7 @@ def _reason(error: Exception) -> str:
     error = _cause(error)
     said = getattr(getattr(error, "diag", None), "message_primary", None)
     lines = (said or str(error)).strip().splitlines() or [type(error).__name__]
-    return redact_fragments(one_line(lines[-1].strip().removeprefix("- "))).rstrip(".")
+    return redact(one_line(lines[-1].strip().removeprefix("- "))).rstrip(".")
 
 
 _AWAY = re.compile("08...|25006|25P03|40...|53...|57P0.|58...")

@@ -1,0 +1,226 @@
+"""Secrets are found in text in each of their forms, and ordinary text is left as it is."""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+import re
+import string
+from base64 import b64encode, urlsafe_b64encode
+from pathlib import Path
+from urllib.parse import quote, quote_plus
+
+import pytest
+from conftest import Run, streamed
+from core.folding import many
+from debates import opened_event
+from hypothesis import given
+from hypothesis import strategies as st
+
+from debate_orchestrator.core.events import CallFailed, Event, QuestionAsked, Spoke, StructuredReplyGiven
+from debate_orchestrator.core.reply import Reply
+from debate_orchestrator.providers.casting import cast_problems
+from debate_orchestrator.storage.journal import JournalWriter, read
+from debate_orchestrator.util.redact import Redactor, StreamRedactor, add_secret, redact, secrets, truncate
+
+KEY = 'sk-Ab "0/1+2\\3 é=&zQ7'
+
+
+@pytest.fixture(autouse=True)
+def one_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One variable of the environment holds the key, with a line break behind it."""
+    monkeypatch.setenv("DEBATE_KEY_MINE", f"{KEY}\n")
+
+
+FORMS = [
+    KEY, "".join(KEY.split()), json.dumps(KEY), json.dumps(KEY, ensure_ascii=False),
+    quote(KEY), quote(KEY, safe=""), quote_plus(KEY), re.sub("%..", lambda escape: escape[0].lower(), quote(KEY)),
+    KEY.encode().hex(), KEY.encode().hex().upper(),
+    *(base64.b64encode(f"{user}{KEY}".encode()).decode() for user in ("", "u:", "me:", "you:")),
+    *(base64.urlsafe_b64encode(f"{user}{KEY}".encode()).decode() for user in ("", "u:", "me:", "you:")),
+    f"sk-Ab\u200b{KEY[5:]}", "\n".join("".join(KEY.split())), f"{KEY[:9]}\n  {KEY[9:]}",
+]  # fmt: skip
+
+
+def test_every_form() -> None:
+    """A key is taken out as it stands, escaped, percent-encoded, in hexadecimal, and wherever it is in base64; also
+    where it comes one character at a time."""
+    for form in FORMS:
+        for made in (redact(f"before {form} after"), streamed(*f"before {form} after")):
+            assert made.startswith("before ") and made.endswith(" after") and "[key]" in made, form
+            left = made.removeprefix("before ").removesuffix(" after").replace("[key]", "")
+            assert len(left) <= 30 and "0/1+2" not in left, form
+
+
+NO_SECRETS = [
+    ("OPENAI_API_KEY", "none"), ("OLLAMA_API_KEY", "ollama"), ("OPENAI_API_KEY", "not-needed"),
+    ("A_KEY", "k-12345"), ("A_KEY", "true"), ("A_SECRET", "strategy"), ("DB_PASSWORD", "Disabled"),
+    ("MAX_TOKENS", "100000000000"), ("SORT_KEY", "2026-01-02-10:11"), ("A_KEY", "--------------"),
+    ("GOOGLE_APPLICATION_CREDENTIALS", "/home/me/.config/gcloud/key-2026.json"), ("A_KEY", "~/keys/id_25519"),
+    ("A_KEY", "prod-db-main.eu-west-1"), ("A_TOKEN", "gpt-4o-mini-2024-07-18"), ("A_TOKEN", "claude-opus-5"),
+    ("A_SECRET", "projects/my-project-123456/secrets/db/versions/12"), ("A_KEY", "https://sso.example/oauth2/v2.0"),
+    ("TOKEN_FILE", "ghp_0123456789abcdefgh"), ("SECRET_NAME", "7f1e2a3b4c5d4e7f8091"), ("PWD", "7f1e2a3b4c5d4e7f8091"),
+    ("REDIS_URL", "redis://default:password@cache-1:6379"), ("GIT_REMOTE", "ssh://deploy-user-1@git.example/x"),
+    ("A_KEY", ""), ("A_KEY", " \n"), ("A_PASSWORD", "ask me at the meeting at 10"),
+]  # fmt: skip
+
+
+def test_what_is_no_secret() -> None:
+    """Short values, words, names, numbers, paths, and variables that are not named like keys blank nothing out."""
+    for name, value in NO_SECRETS:
+        assert list(secrets(name, value)) == [], name
+
+
+SECRETS = [
+    ("openai_api_key", "sk-1234567Ab9xQ", "sk-1234567Ab9xQ"), ("DEBATE_KEY_A_B", "sk-12345", "sk-12345"),
+    ("OPENAI_API_KEY", "correcthorsebatterystaple", "correcthorsebatterystaple"),
+    ("OPENAI_API_KEY", "Bearer sk-1234567", "sk-1234567"), ("GITHUB_PAT", "ghp_1a2b3c4d5e6f", "ghp_1a2b3c4d5e6f"),
+    ("DB_PASSWD", "vT4!kq9#Zp2&mX7w", "vT4!kq9#Zp2&mX7w"), ("DB_PWD", "7f1e2a3b4c5d4e7f", "7f1e2a3b4c5d4e7f"),
+    ("A_KEYS", "9x1q2w3e4r5t6y,1q9w8e7r6t5y", "1q9w8e7r6t5y"), ("DEPLOY_TOKEN_2", "1q9w8e7r6t5y", "1q9w8e7r6t5y"),
+    ("PEM_KEY", "-----BEGIN A KEY-----\nMIIEvQ9b8A7zLk2xT5w\n", "MIIEvQ9b8A7zLk2xT5w"),
+    ("GOOGLE_CREDENTIALS", '{"private_key": "-----BEGIN KEY-----\\nMIIEvQ9b8A7zLk2xT5w\\n-----END KEY-----\\n"}',
+     "MIIEvQ9b8A7zLk2xT5w"),
+    ("ANTHROPIC_CUSTOM_HEADERS", "x-gateway: gate-123\ny: 1", "gate-123"),
+    ("DATABASE_URL", "postgres://me:pass-word-1@db/x", "pass-word-1"), ("A_PROXY", "http://u:p4ssword@p", "p4ssword"),
+    ("GIT_REMOTE", "https://ghp_1a2b3c4d5e6f@git.example", "ghp_1a2b3c4d5e6f"),
+    ("DATABASE_URL", "postgres://me:p%40ss%2Dword@host", "p@ss-word"), ("ALL_PROXY", "u:p4ssword@proxy:8", "p4ssword"),
+]  # fmt: skip
+
+
+def test_what_is_a_secret() -> None:
+    """Keys for models, values of headers, passwords in addresses and values that look like keys are secrets."""
+    for name, value, secret in SECRETS:
+        assert secret in set(secrets(name, value)), name
+
+
+def drawn(alphabet: str, size: int, prefix: str = "") -> str:
+    """A key of so many characters, the same in every run."""
+    return prefix + "".join(random.Random(f"{alphabet}{size}{prefix}").choices(alphabet, k=size))
+
+
+BASE62, BYTES = string.ascii_letters + string.digits, random.Random(7).randbytes(32)
+KEYS = [
+    drawn(BASE62 + "-_", 95, "sk-ant-api03-"), drawn(BASE62, 48, "sk-proj-"), drawn(BASE62, 36, "ghp_"),
+    "xoxb-" + drawn(string.digits, 12) + drawn(BASE62, 24), drawn(string.ascii_letters, 34, "hf_"),
+    drawn(BASE62, 35, "AIza"), "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl", BYTES.hex(),
+    "7f1e2a3b-4c5d-4e7f-8091-a2b3c4d5e6f7", b64encode(BYTES).decode(), urlsafe_b64encode(BYTES).decode().rstrip("="),
+    drawn(BASE62, 20), drawn(string.ascii_letters, 32), "JBSWY3DPEHPK3PXP", "vT4!kq9#Zp2&mX7w",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["APP_KEY", "myToken", "CLIENT_SECRET", "GITHUB_PAT", "PGPASSWORD"])
+def test_real_keys_stay_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key of every form that services give out is taken out of text."""
+    for key in KEYS:
+        monkeypatch.setenv(name, key)
+        assert redact(f"It is {key} indeed.") == "It is [key] indeed.", key
+
+
+@many
+@given(
+    st.lists(
+        st.sampled_from(["A word. ", KEY, KEY[:9], "é", quote(KEY), "s", "sk-", KEY[:9] + "\n" + KEY[9:]]), max_size=6
+    ),
+    st.data(),
+)
+def test_pieces(parts: list[str], data: st.DataObject) -> None:
+    """However a text is cut into pieces, what is told of them is the text, redacted, and at no time a key."""
+    text, pieces = "".join(parts), list[str]()
+    while text:
+        size = data.draw(st.integers(1, len(text)))
+        pieces.append(text[:size])
+        text = text[size:]
+
+    assert streamed(*pieces) == Redactor([KEY]).cut("".join(parts))
+
+
+def test_pieces_do_not_wait_for_ordinary_text() -> None:
+    """What can be no part of a key is told at once, and each piece is told of, even if nothing of it is sure."""
+    heard: list[str] = []
+    pieces = StreamRedactor(heard.append)
+    for piece in ("", "It is so", "; sk-A", "nd so on"):
+        pieces.take(piece)
+    assert heard == ["", "It is so", "; ", "sk-And so on"]
+
+
+def test_half_a_key() -> None:
+    """A text that breaks off within a key loses what there is of it, and keeps a beginning that many words have."""
+    cut = Redactor(["sk-ant-0123456789"]).cut
+
+    assert cut("It is sk-ant-0123") == "It is [key]"
+    assert cut("It is sk-ant") == "It is sk-ant"
+    assert cut("sk-ant-0123456789 is it") == "[key] is it"
+
+
+def test_a_cut_leaves_no_part_of_a_key() -> None:
+    """A text is redacted before it is shortened."""
+    assert truncate(f"so {KEY}", 10) == "so [key]"
+
+
+def test_a_secret_that_is_learned_while_pieces_come() -> None:
+    """A token that a request brings is known when its answer comes."""
+    heard: list[str] = []
+    pieces = StreamRedactor(heard.append)
+    add_secret("oat-from-a-profile-1")
+    for one in "It is: oat-from-a-profile-1, as they say.":
+        pieces.take(one)
+    pieces.end()
+
+    assert "".join(heard) == "It is: [key], as they say."
+
+
+def test_a_changed_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A variable that is set while the process runs counts from then on."""
+    assert redact("it is tr0ub4dor-and-3-more") == "it is tr0ub4dor-and-3-more"
+    monkeypatch.setenv("OPENAI_API_KEY", "tr0ub4dor-and-3-more")
+    assert redact("it is tr0ub4dor-and-3-more") == "it is [key]"
+
+
+def test_a_cast_of_ordinary_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cast that names the model of a variable is taken; one that holds a provider's key is refused."""
+    monkeypatch.setenv("MODEL_TOKEN", "claude-opus-5")
+    monkeypatch.setenv("DEBATE_KEY_HERE", "gate-key-12")
+
+    assert cast_problems({"a": ("anthropic:claude-opus-5",)}) == []
+    assert "contains a key" in cast_problems({"a": ("command:say gate-key-12",)})[0]
+
+
+def test_a_debate_about_ordinary_words(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A whole debate about the words of the environment runs, and its journal and report have them as they were."""
+    for name, value in NO_SECRETS:
+        if name not in ("PWD", "OPENAI_API_KEY", "OLLAMA_API_KEY"):
+            monkeypatch.setenv(name, value)
+    Path("a.yaml").write_text("positions: {a: Move eu-west-1., b: Stay on us-latin1.}\nrounds: 1\noutput: r.md\n")
+    topic = "Should prod-db-main.eu-west-1 move to Postgres?"
+    ran = debate("run", "--answers=a.yaml", "--rehearse", f"--topic={topic}")
+
+    files = [path for path in here.rglob("r.*") if path.is_file()]
+    assert ran.code == 0, ran.err
+    assert "[key]" not in ran.out + ran.err + "".join(map(Path.read_text, files))
+    assert any(topic in path.read_text(encoding="utf-8") for path in files if path.suffix == ".md")
+
+
+def test_structure_is_never_redacted(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key that is spelled like a turn's id, a seat or a cast changes these nowhere in a journal."""
+    reply = Reply(text="Not 1.opening.a!", brief_digest="0" * 64, by="judge-1of2", model="judge-1of2", called=True)
+    events: list[Event] = [
+        opened_event(topic="Is 1.opening.a safe?", cast={"a": ("host",), "b": ("host",), "judge": ("judge-1of2",)}),
+        Spoke(turn="1.opening.a", reply=reply),
+        StructuredReplyGiven(turn="1.verdict.judge-1", data={"judge-1of2": "It is 1.opening.a."}, reply=reply),
+        CallFailed(turn="1.opening.a", by="judge-1of2", problem="1.opening.a: no", reply=reply),
+        QuestionAsked(question="Why 1.opening.a?", to=("judge-1of2",)),
+    ]  # fmt: skip
+    monkeypatch.setenv("DEBATE_KEY_A", "1.opening.a")
+    monkeypatch.setenv("DEBATE_KEY_B", "judge-1of2")
+    with JournalWriter.create("j.jsonl", events[0]) as journal:  # type: ignore[arg-type]
+        for event in events[1:]:
+            journal.append(event)
+    opened, spoke, voted, failed, raised = (one.model_dump() for one in read("j.jsonl").events)
+
+    assert (opened["setup"]["topic"], opened["setup"]["cast"]["judge"]) == ("Is [key] safe?", ("judge-1of2",))
+    assert (spoke["turn"], voted["turn"], raised["to"]) == ("1.opening.a", "1.verdict.judge-1", ("judge-1of2",))
+    assert {"text": "Not [key]!", "by": "judge-1of2", "model": "[key]"}.items() <= spoke["reply"].items()
+    assert voted["ballot"] == {"judge-1of2": "It is [key]."}
+    assert (failed["turn"], failed["trouble"]) == ("1.opening.a", "[key]: no")
+    assert raised["question"] == "Why [key]?"
