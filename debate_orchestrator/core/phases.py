@@ -171,10 +171,6 @@ class Quotes(FrozenModel):
     least_words: int = Default(default=4, ge=0, le=MAX_WORDS)
     """A quote of fewer words proves nothing, and is heard as unverified."""
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        return (self.tag, self.verified, self.unverified)
-
 
 class Intervention(FrozenModel):
     """What happens when a round's ballots find that the sides converge."""

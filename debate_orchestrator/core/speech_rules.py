@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from debate_orchestrator.core.events import SPEECH_RULES, Declined, Spoke, StructuredReplyGiven
-from debate_orchestrator.core.phases import Phase, Quotes, Turn
+from debate_orchestrator.core.phases import Phase, Turn
 from debate_orchestrator.core.private_text import may_be_quoting, without_private
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.reserved_line import ends_with_line
@@ -83,8 +83,7 @@ def says(debate: DebateState, line: str, turn: Turn, reply: Reply) -> bool:
     spoken = visible_as_quoted(debate, reply.text, turn.phase)
     if debate.opened.speech_rules == 1:
         return line in spoken.text and any(found.strip() == line for found in spoken.text.split("\n"))
-    tags = (debate.format.quotes or Quotes()).names
-    if reply.ended == "cut" or spoken.dropped or not ends_with_line(spoken.text, line, tags):
+    if reply.ended == "cut" or spoken.dropped or not ends_with_line(spoken.text, line):
         return False
     return not may_be_quoting(sanitize(reply.text), debate.format.private, model_tags=debate.knows_model_tags)
 
