@@ -8,24 +8,21 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from itertools import count
-from pathlib import Path
 
 import linear
 import pytest
-from conftest import Run
 from core.folding import debated
 from corpus import for_each
 from counting import calls
-from debates import opened_event, played, told
+from debates import played, told
 
 from debate_orchestrator.core import private_text, schedule, speech_rules, visible_text
-from debate_orchestrator.core.events import BriefSent, ContextFile, Event, Rejected
+from debate_orchestrator.core.events import BriefSent, Event, Rejected
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.reply_check import check
 from debate_orchestrator.core.shape import Field, ShapeContext
 from debate_orchestrator.engine import transcript_file
-from debate_orchestrator.engine.estimate import estimate
 from debate_orchestrator.engine.transcript_file import MAX_MARKERS, MAX_SPEECHES
 from debate_orchestrator.host.turns_folder import earlier_briefs
 from debate_orchestrator.prompting import json_object
@@ -35,7 +32,7 @@ from debate_orchestrator.reports import markdown, markup
 from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.reports.html import page, writer
 from debate_orchestrator.reports.html.writer import HtmlWriter
-from debate_orchestrator.util import sanitize, yaml
+from debate_orchestrator.util import yaml
 from debate_orchestrator.util.errors import MAX_LISTED, BadFile
 
 PROSE = "It was **close**, but `f(x)` decided it; see the note. "
@@ -312,27 +309,3 @@ def test_what_a_speech_says_is_worked_out_when_it_is_given(monkeypatch: pytest.M
     assert 'Researcher A wrote "I CONCEDE THE DEBATE." where it does not count (1.opening.a).' in said
 
 
-@pytest.mark.parametrize("verb", ["ask a.yaml", "ask a.yaml topic=T", "run --answers a.yaml", "open --answers a.yaml"])
-def test_an_answers_file_is_parsed_once(debate: Run, monkeypatch: pytest.MonkeyPatch, here: Path, verb: str) -> None:
-    """However many places of a verb read it: a file of many short lines takes seconds. Of unknown keys, which may be as
-    many, the first ones are told."""
-    text = f"topic: T\npositions: {{a: Yes., b: No.}}\ncast: rehearse\noutput: {here.name}.md\n"
-    for held in (text, text + "".join(f"k{n}: 1\n" for n in range(60))):
-        Path("a.yaml").write_text(held, encoding="utf-8")
-        parsed, real = list[str](), yaml.load_with_lines
-        with monkeypatch.context() as patched:
-            patched.setattr(yaml, "load_with_lines", lambda text: parsed.append(text) or real(text))  # noqa: B023
-            ran = debate(*verb.split())
-        assert parsed.count(held) == 1
-        assert ran.err.count("is not a key") == (20 if "k1" in held else 0)
-
-
-def test_material_is_made_safe_once_for_all_briefs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each brief of a debate holds its documents again. An estimate makes all of them, and reads no document twice."""
-    text = "A document says this, and this is read once. é\n" * 1_000
-    real, read = sanitize.sanitize, list[str]()
-    monkeypatch.setattr(sanitize, "sanitize", lambda given: read.append(given) or real(given))
-    cast = dict.fromkeys(("a", "b", "judge"), ("anthropic:claude-sonnet-5-5",))
-    made = estimate(opened_event(cast=cast, context=(ContextFile(name="notes.txt", text=text),)))
-
-    assert made.calls > 10 and len([given for given in read if text.strip() in given]) <= 2

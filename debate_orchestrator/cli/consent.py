@@ -26,7 +26,7 @@ from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_lines import Entry
 from debate_orchestrator.storage.paths import DebateFiles, state_folder
 from debate_orchestrator.util import coroutines
-from debate_orchestrator.util.data import name_of, real_path
+from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import BadFile, BadSettings
 
 STANDARD_INPUT = "-"
@@ -67,7 +67,7 @@ def source_of_entries(path: str, entries: Sequence[Entry]) -> Source:
 
 def _key(kind: str, path: str) -> str:
     try:
-        return f"{kind} {real_path(path)}"
+        return f"{kind} {os.path.realpath(path)}"
     except OSError:
         return ""
 

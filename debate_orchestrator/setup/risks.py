@@ -24,7 +24,6 @@ from debate_orchestrator.formats import loader, source
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.util import model_spec, resources
-from debate_orchestrator.util.data import real_path
 from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError
 from debate_orchestrator.util.redact import redact
 
@@ -284,7 +283,7 @@ def _report(output: object) -> str:
 def _outside(path: str) -> str:
     """Where a path really leads, if that is outside the working folder, hidden in it, or unknown; else empty."""
     try:
-        leads = real_path(path)
+        leads = os.path.realpath(path)
     except OSError:
         return _real(path)
     except ValueError:  # no file can have that name, and `tell` gets a sentence when it is read
@@ -296,7 +295,7 @@ def _outside(path: str) -> str:
 def _real(path: str) -> str:
     """Where a path really leads; the path as it is written, if that is unknown."""
     try:
-        return real_path(path)
+        return os.path.realpath(path)
     except (OSError, ValueError):
         return os.path.join(os.getcwd(), path)
 

@@ -25,7 +25,6 @@ from debate_orchestrator.tournament.judge_rows import NESTED, OF_DEBATE, ColumnM
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows, Side, Winner
 from debate_orchestrator.util.data import MAX_FILE_SIZE, name_of, read_mapping, read_text
 from debate_orchestrator.util.errors import BadFile, short_repr
-from debate_orchestrator.util.garbage import collection_paused
 from debate_orchestrator.util.numbers import plain_number
 from debate_orchestrator.util.sanitize import normalized
 
@@ -104,7 +103,6 @@ def _read_map(path: str) -> ColumnMap:
     return columns
 
 
-@collection_paused()
 def read_debates(text: str, where: str, columns: ColumnMap | None) -> Rows:
     """The rows in a text of CSV or JSON lines; without a map, JSON lines as DebateBench writes them."""
     is_json = text.lstrip().startswith("{")

@@ -9,7 +9,6 @@ from debate_orchestrator.tournament import bradley_terry
 from debate_orchestrator.tournament.bradley_terry import Fit, Strength
 from debate_orchestrator.tournament.rows import DebateRow, Rows
 from debate_orchestrator.util.errors import BadFile
-from debate_orchestrator.util.garbage import collection_paused
 
 INITIAL, K = 400.0, 32.0
 MIN_GAMES = 5
@@ -57,7 +56,6 @@ def elo(debates: Iterable[DebateRow]) -> tuple[EloRow, ...]:
     return tuple(sorted(found, key=lambda row: (-row.rating, row.model)))
 
 
-@collection_paused()
 def rate(rows: Rows) -> Ratings:
     """Both ratings; none where stand-ins spoke in all debates. Raises BadFile if no debate can be rated otherwise,
     BadSettings if the extra `tournament` is missing."""

@@ -34,7 +34,6 @@ from debate_orchestrator.tournament.ratings import MIN_GAMES, EloRow, Ratings, f
 from debate_orchestrator.tournament.rows import Rows
 from debate_orchestrator.tournament.tables import Cell, Table, all_tables, to_csv
 from debate_orchestrator.util.data import name_of, read_regular
-from debate_orchestrator.util.garbage import collection_paused
 
 _LINE = re.compile(r"([0-9a-f]{64})  (\S+)")
 _HEAD = "# Written by debate_orchestrator. SHA-256 of the lines below: "
@@ -42,7 +41,6 @@ _MAX_LIST_SIZE = 1_000_000
 """Bytes of a list of checksums."""
 
 
-@collection_paused()
 def write_report(folder: str, minimum: int = MIN_GAMES) -> tuple[list[str], tuple[str, ...]]:
     """Writes all of it into the tournament's folder. Returns the files, the page first, and notes: what weakens the
     results, and which files were moved aside.

@@ -19,7 +19,6 @@ from debate_orchestrator.core.settings import MAX_COUNT, MAX_TOPIC_LENGTH
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.util.data import MAX_FILE_SIZE
 from debate_orchestrator.util.errors import BadFile, short_repr
-from debate_orchestrator.util.garbage import collection_paused
 
 Side = Literal["pro", "con"]
 Winner = Literal["pro", "con", "tie"]
@@ -321,7 +320,6 @@ def dump(rows: Rows, where: str = ROWS) -> str:
     return "".join(lines)
 
 
-@collection_paused()
 def load(text: str, where: str, notes: Sequence[str] = ()) -> Rows:
     """The rows that `dump` wrote. Raises BadFile with the first line that is none, or names an unknown debate."""
     debates: list[DebateRow] = []

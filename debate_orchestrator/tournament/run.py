@@ -42,7 +42,6 @@ from debate_orchestrator.util.errors import (
     ReplyPending,
     UserError,
 )
-from debate_orchestrator.util.garbage import collection_seldom
 
 _LOG = logging.getLogger(__name__)
 CONCURRENCY = 50
@@ -186,8 +185,7 @@ class TournamentRun:
         """Runs the debates that are left, until none of them can go on or `stop` is set. The status of each says why it
         stopped. A debate that stopped is tried again as long as others are completed meanwhile."""
         try:
-            with collection_seldom():
-                await self._run(stop)
+            await self._run(stop)
         finally:
             if self._batches is not None:
                 await self._batches.close()

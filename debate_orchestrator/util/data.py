@@ -9,13 +9,9 @@ from __future__ import annotations
 import errno
 import json
 import os
-import re
 import stat
-from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
-from copy import deepcopy
-from functools import lru_cache
 from typing import Any
 
 from debate_orchestrator.util.errors import BadFile, short_repr
@@ -25,18 +21,15 @@ MAX_SIZE = 1_000_000
 MAX_FILE_SIZE = 268_435_456
 """Bytes that any file may have which is read whole."""
 _MAX_DEPTH = 32
-_MAX_LINKS = 40
-"""Links that may be followed on the way to a file, as many as the kernel follows."""
-_INNER_KEY = "mapping values are not allowed"
 _YAML_HINTS = {
-    _INNER_KEY: 'put quotes around a text that has a colon, as in topic: "Should we: adopt?"',
+    "mapping values are not allowed": 'put quotes around a text that has a colon, as in topic: "Should we: adopt?"',
     r"character '\t'": "indent with blanks, not with tabs",
     "could not find expected ':'": "write every line as `key: value`; a colon may be missing on the line before",
+    "expected <block end>": "indent every line as the lines that it belongs with; quote a text of several lines",
     "unexpected end of stream": "end every quoted text with its quote",
 }
 """Words of the YAML parser, and what usually helps."""
 _KINDS = {str: "a text", list: "a list", bool: "true or false", int: "a number", float: "a number"}
-_HALVES = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 
 
 def read_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -65,32 +58,16 @@ def read_mapping_with_lines(
 
 def parse_mapping_with_lines(text: str, where: str) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
     """As `read_mapping_with_lines`, for a YAML text; `where` names it in messages."""
-    try:
-        value, lines = _loaded(text)
-        return _mapping(_whole(deepcopy(value)), f"{where}:1"), dict(lines)
-    except (ValueError, RecursionError) as error:
-        reason = _reason(error)
-        line = getattr(error, "line", None) or 1
-        problem = f"{where}:{line}: not valid YAML: {reason}."
-        raise BadFile(problem, hint=_yaml_hint(reason, line, text)) from None
-
-
-def _yaml_hint(reason: str, line: int, text: str) -> str:
-    """What usually helps against that mistake in that line of a YAML text; empty if that is not known."""
-    written = "".join(text.split("\n")[line - 1 : line])
-    continued = _INNER_KEY in reason and written[:1] == " " and f"{written.rstrip()} ".count(": ") == 1
-    if continued or any(f"expected <block end>, but found '{found}" in reason for found in ("<block", "-")):
-        return f"indent line {line} as the lines that it belongs with; quote a text of several lines"
-    return next((hint for words, hint in _YAML_HINTS.items() if words in reason), "")
-
-
-@lru_cache(maxsize=4)
-def _loaded(text: str) -> tuple[Any, dict[tuple[str, ...], int]]:
-    """What a YAML text holds, as `yaml.load_with_lines`. A verb reads its answers file at several places, and a file of
-    many lines takes seconds."""
     from debate_orchestrator.util import yaml
 
-    return yaml.load_with_lines(text)
+    try:
+        value, lines = yaml.load_with_lines(text)
+        return _mapping(_whole(value), f"{where}:1"), lines
+    except (ValueError, RecursionError) as error:
+        reason = _reason(error)
+        problem = f"{where}:{getattr(error, 'line', None) or 1}: not valid YAML: {reason}."
+        hint = next((hint for words, hint in _YAML_HINTS.items() if words in reason), "")
+        raise BadFile(problem, hint=hint) from None
 
 
 def parse_mapping(text: str, where: str) -> dict[str, Any]:
@@ -139,61 +116,20 @@ def followed_file(path: str, flags: int) -> int:
     """
     folder, name = os.path.split(path)
     # With O_NOFOLLOW the kernel refuses a link in the last part, so only the folder is resolved here.
-    real = os.path.join(real_path(folder), name) if flags & os.O_NOFOLLOW else real_path(path)
+    real = os.path.join(os.path.realpath(folder), name) if flags & os.O_NOFOLLOW else os.path.realpath(path)
     if not system_owned(real):
         # No part of `real` is a link, so the file that was checked is the file that is opened.
         handle = os.open(real, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, 0o666)
-        status = os.fstat(handle)
-        ordinary = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
-        if ordinary and status.st_dev not in _kernel_devices():
+        mode = os.fstat(handle).st_mode
+        if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
             return handle
         os.close(handle)
     raise OSError(errno.EINVAL, "a pipe or a device, or a file of the system")
 
 
-def _kernel_devices() -> set[int]:
-    """The devices of the kernel's own file systems, which may be mounted elsewhere too."""
-    return {os.lstat(folder).st_dev for folder in ("/proc", "/sys") if os.path.ismount(folder)}
-
-
-def real_path(path: str | os.PathLike[str]) -> str:
-    """The absolute path, without links and steps back, to which a path leads. A part that does not exist keeps its
-    name. OSError if a part can't be looked at: `os.path.realpath` takes such a part for an ordinary name, although
-    it may be a link that the kernel follows, as behind a path that is too long once its links are resolved."""
-    there, links = os.sep, 0
-    parts = os.path.join(os.getcwd(), path).split(os.sep)[::-1]
-    while parts:
-        part = parts.pop()
-        if part in ("", os.curdir):
-            continue
-        if part == os.pardir:
-            there = os.path.dirname(there)
-            continue
-        step = os.path.join(there, part)
-        if (leads := _link(step)) is None:
-            there = step
-            continue
-        if (links := links + 1) > _MAX_LINKS:
-            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-        there = os.sep if os.path.isabs(leads) else there
-        parts += leads.split(os.sep)[::-1]
-    return there
-
-
-def _link(path: str) -> str | None:
-    """The path that a symbolic link holds; None if `path` is no link, or does not exist."""
-    try:
-        return os.readlink(path)
-    except OSError as error:
-        if error.errno in (errno.EINVAL, errno.ENOENT):  # EINVAL: it is there, and no link
-            return None
-        raise
-
-
 def system_owned(path: str | os.PathLike[str]) -> bool:
-    """Whether a path leads into a file system of the kernel's own, where files look regular and are not; OSError as
-    `real_path`."""
-    real = real_path(path)
+    """Whether a path leads into a file system of the kernel's own, where files look regular and are not."""
+    real = os.path.realpath(path)
     return real.startswith(("/proc/", "/sys/", "/dev/")) and not real.startswith("/dev/shm/")
 
 
@@ -202,10 +138,11 @@ def strict_json(text: str) -> Any:
     number too long to be one, no half characters (the standard reader takes most of these without a word)."""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        mapping = dict(pairs)
-        if len(mapping) < len(pairs):
-            twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-            raise ValueError(f"the key {short_repr(twice)} appears twice")
+        mapping: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in mapping:
+                raise ValueError(f"the key {short_repr(key)} appears twice")
+            mapping[key] = value
         return mapping
 
     def reject(word: str) -> Any:
@@ -223,7 +160,7 @@ def strict_json(text: str) -> Any:
         raise ValueError("it is nested too deeply") from None
     if _depth(value) > _MAX_DEPTH:
         raise ValueError(f"it is nested more than {_MAX_DEPTH} deep")
-    return _whole(value) if _HALVES.search(text) else value
+    return _whole(value)
 
 
 def _whole(value: Any) -> Any:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import sys
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -56,19 +54,8 @@ def digests(*format_names: str) -> dict[str, str]:
     folders = {f"formats/{name}": format_folder(name) for name in format_names} | {"shared": root / "shared"}
     used = [(place, entry) for place, path in folders.items() for entry in os.scandir(path)]
     found = {
-        sys.intern(f"{place}/{entry.name}"): _digest(entry.path, *_version(entry.stat()))
+        f"{place}/{entry.name}": hashlib.sha256(Path(entry.path).read_bytes()).hexdigest()
         for place, entry in used
         if entry.name.endswith(".j2")
     }
     return dict(sorted(found.items()))
-
-
-def _version(status: os.stat_result) -> tuple[int, int, int]:
-    """What differs when a file was changed or replaced."""
-    return status.st_ino, status.st_size, status.st_mtime_ns
-
-
-@lru_cache(maxsize=1024)
-def _digest(path: str, *version: int) -> str:
-    # Every debate records the digests of all its templates, and a tournament opens thousands.
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()

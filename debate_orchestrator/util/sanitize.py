@@ -11,7 +11,6 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable
-from functools import lru_cache
 from html import unescape
 from itertools import accumulate
 from typing import Literal
@@ -36,10 +35,6 @@ NONCHARACTERS = "\ufdd0-\ufdef" + "".join(
 _CONTROL = re.compile(f"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff{NONCHARACTERS}]")
 _BREAKS = re.compile("\r\n?|[\x85\u2028\u2029]")
 MAX_ADDRESS_LENGTH = 200
-_LONG = 20_000
-"""Characters from which on a text is worth keeping once it is fenced."""
-_BETWEEN = r"[\W_]*"
-"""What may stand between the letters of a nonce without hiding it: everything that is not a letter or digit."""
 _ALIKE = {
     "0": "o\u00f8\u03bf\u043e\u0585",
     "1": "il\u0131\u01c0\u03b9\u0456\u04cf",
@@ -154,18 +149,11 @@ def unbroken(text: str) -> str:
 def fence(text: str, nonce: str) -> str:
     """`text`, sanitized, and without any trace of the nonce that closes its block: in any case, in letters that look
     like its own, and with other characters between them, visible or not."""
-    return _fenced_before(text, nonce) if len(text) >= _LONG else _fenced(text, nonce)
-
-
-@lru_cache(maxsize=16)  # the documents of a debate, which each of its briefs holds again
-def _fenced_before(text: str, nonce: str) -> str:
-    return _fenced(text, nonce)
-
-
-def _fenced(text: str, nonce: str) -> str:
     clean = sanitize(text)
     plain = clean.translate(_PLAIN)
-    traces = list(_traces(nonce).finditer(plain))
+    # What stands between the letters of a nonce does not hide it, unless it is a letter or a digit.
+    pattern = r"[\W_]*".join(re.escape(char) for char in nonce.translate(_PLAIN))
+    traces = list(re.finditer(pattern, plain))
     if not traces:
         return clean
     same = len(plain) == len(clean)
@@ -176,12 +164,6 @@ def _fenced(text: str, nonce: str) -> str:
         pieces += [clean[at:first], "[...]"]
         at = last + 1
     return "".join([*pieces, clean[at:]])
-
-
-@lru_cache(maxsize=2048)  # one for each debate that is under way
-def _traces(nonce: str) -> re.Pattern[str]:
-    """What finds a nonce in a text made plain."""
-    return re.compile(_BETWEEN.join(re.escape(char) for char in nonce.translate(_PLAIN)))
 
 
 _WRITTEN = re.compile(r"&(?:#[0-9]+|#[xX][0-9a-fA-F]+|\w{1,32});?|.", re.DOTALL)

@@ -38,7 +38,6 @@ from debate_orchestrator.tournament.run import (
     stopped_by_internal_error,
 )
 from debate_orchestrator.util.errors import BadFile, BadSettings, UserError, short_repr
-from debate_orchestrator.util.garbage import collection_seldom
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.redact import redact
 
@@ -127,8 +126,7 @@ class Worker:
         the beginning there are only tournaments that it can't run."""
         beating = asyncio.create_task(self._beat())
         try:
-            with collection_seldom():
-                await self._serve(until_done=until_done)
+            await self._serve(until_done=until_done)
         finally:
             self.stop()
             for tournament in list(self._taking):
