@@ -16,7 +16,7 @@ from corpus import for_each
 from counting import calls
 from debates import played, told
 
-from debate_orchestrator.core import private_text, schedule, speech_rules, visible_text
+from debate_orchestrator.core import schedule, speech_rules, visible_text
 from debate_orchestrator.core.events import BriefSent, Event, Rejected
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import Reply
@@ -181,21 +181,6 @@ def test_objects_are_repaired_up_to_a_number_of_characters(monkeypatch: pytest.M
         with pytest.raises(ValueError, match="with faults"):
             json_object.find_with_code(objects(text, 20), CODED)
         assert 0 < sum(lengths) <= 2 * json_object.MAX_REPAIRED_LENGTH and len(lengths) <= 8
-
-
-def test_tags_on_one_line_are_told_apart_by_one_look_at_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a line is full, what stands at its beginning is looked at once, however many tags follow."""
-    looked = []
-    begins = private_text._LINE_BEGINS
-
-    class Counted:
-        def match(self, line: str) -> object:
-            looked.append(line)
-            return begins.match(line)
-
-    monkeypatch.setattr(private_text, "_LINE_BEGINS", Counted())
-    assert private_text.without_private("a " + "`<think>` " * 2_000) == "a " + "`<think>` " * 2_000
-    assert 0 < len(looked) < 100
 
 
 def test_unknown_fields_of_a_reply_are_told_up_to_a_number() -> None:

@@ -73,7 +73,7 @@ FORMS = [
     ("So.\n{0}\nSECRET\n{1}\nAnd so.", "So. And so."), ("So it\n{0}\nSECRET\n{1}\nis.", "So it is."),
     ("{0}SECRET ` \" ``` ~~~ <!-- {1}\n\nSo.", "So."), ("{0}\n```\nSECRET\n{1}\nSo.", "So."),
     ("SECRET\n{1}\n\nSo.", "So."), ("SECRET.{1}\n\nSo.", "So."), ("SECRET\n{1}So.", "So."),
-    ("SECRET\n\n```\nSECRET\n{1}\n\nSo.", "So."), ("{0}SECRET{0}SECRET{1} secret SECRET {1} so.", "so."),
+    ("SECRET\n\n```\nSECRET\n{1}\n\nSo.", "So."),
     ("So. {0}SECRET{1} And so.", "So. And so."), ("**So.** {0}SECRET\n\nSECRET{1}\n\nAnd so.", "**So.** And so."),
     ("So!{0}SECRET{1}And so.", "So! And so."),
     ("The \"27\" screen is 5'10\". {0}SECRET", "The \"27\" screen is 5'10\"."), ("It is 3. {0}SECRET", "It is 3."),
@@ -82,16 +82,16 @@ FORMS = [
     ("我们需要SECRET考虑\n{1}你好。", "你好。"), ("надо SECRET подумать\n{1}Привет.", "Привет."),
     ("SECRET\n{1}Ömer sagt.", "Ömer sagt."), ("SECRET\n{1}so it is.", "so it is."), ("SECRET{1}So.", "So."),
     ("SECRET\n{1}- One thing.", "- One thing."), ("SECRET\n{1}— so.", "— so."),
-    ("SECRET about the {0} mark of models.\n{1}\n\nSo.", "So."), ("SECRET about the {0} mark.{1}\n\nSo.", "So."),
-    ("SECRET: the {0} mark is {0} here.{1}\n\nSo.", "So."),
-    ("SECRET:\n```\nx\n{1}\nSo.\n```\ncode\n```\nAnd so.", "So. ``` code ``` And so."),
-    ("SECRET:\n~~~\nx\n{1}\nSo.\n~~~\ncode\n", "So. ~~~ code"), ("# Opening\n{0}we SECRET{1}\nSo.", "# Opening So."),
+
+
+
+    ("# Opening\n{0}we SECRET{1}\nSo.", "# Opening So."),
     ("开场白\n{0}我们SECRET{1}\nSo.", "开场白 So."), ("So,\n{0} so SECRET{1}\nSo.", "So, So."),
     ("So.\n> {0}\n> SECRET\n> {1}\nSo.", "So. > So."), ("So.\n- {0}SECRET{1}\nSo.", "So. - So."),
     ("1. {0}SECRET{1}\nSo.", "1. So."), ("**{0}**\nSECRET\n**{1}**\nSo.", "** ** So."),
-    ("`{0}`\nSECRET\n`{1}`\nSo.", "` ` So."), ('"{0}SECRET{1}" So.', '" " So.'),
+    ('"{0}SECRET{1}" So.', '" " So.'),
     ("assistant: {0}SECRET{1} So.", "assistant: So."), ("**Researcher A:** {0}SECRET{1} So.", "**Researcher A:** So."),
-    ("<p>{0}SECRET{1} So.", "<p> So."), ("SECRET. {0} is a mark. SECRET\n{1} So.", "So."),
+    ("<p>{0}SECRET{1} So.", "<p> So."),
     ("So. {0} is SECRET", "So."), ("So.\n    {0}SECRET\n{1}So.", "So. So."),
 ]  # fmt: skip
 """Speeches with tags in them, and what is heard of each."""

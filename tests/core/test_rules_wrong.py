@@ -221,4 +221,4 @@ def test_tags_are_plain_words(tag: str) -> None:
     for key in ("tag", "verified", "unverified"):
         with pytest.raises(ValidationError, match=key):
             Quotes.model_validate({key: tag})
-    assert Quotes().names == ("quote", "v_quote", "u_quote")
+    assert (Quotes().tag, Quotes().verified, Quotes().unverified) == ("quote", "v_quote", "u_quote")
