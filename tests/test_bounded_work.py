@@ -292,5 +292,3 @@ def test_what_a_speech_says_is_worked_out_when_it_is_given(monkeypatch: pytest.M
     monkeypatch.setattr(speech_rules, "without_private_working", None)
     said = [line.text for line in announcements(state)]
     assert 'Researcher A wrote "I CONCEDE THE DEBATE." where it does not count (1.opening.a).' in said
-
-
