@@ -60,7 +60,7 @@ PLACES = {
     "numpy": ("tournament/bradley_terry.py",),
     "scipy": ("tournament/bradley_terry.py",),
     "vl_convert": ("tournament/plots.py",),
-    "fcntl": ("storage/appending.py",),
+    "fcntl": ("storage/files.py",),
     "termios": ("terminal/key_prompter.py", "terminal/keys.py"),
     "rich": ("terminal/display.py", "terminal/live.py", "terminal/speeches.py"),
     "trafilatura": ("evidence/pages.py", "evidence/reader_process.py"),

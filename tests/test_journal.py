@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
 import re
 import subprocess
 import tempfile
@@ -150,37 +149,6 @@ def test_the_seal_can_be_checked_without_this_program(tmp_path: Path) -> None:
     assert read(tmp_path / "j.jsonl").entries[-1].hash == before.decode()
 
 
-def test_lines_sealed_by_hand_are_taken(tmp_path: Path) -> None:
-    """A journal written by another program as documented is a journal, and can be gone on with."""
-    first = line(1, START, opened().model_dump(mode="json"))
-    head = hashlib.sha256(first[: -len(b',"hash":""}\n') - 64] + b"}").hexdigest()
-    path = tmp_path / "j.jsonl"
-    path.write_bytes(first + line(2, head, Noted(note="one agent").model_dump(mode="json")))
-    with JournalWriter(path) as writer:
-        writer.append(Noted(note="prompts changed"))
-    assert read(path).events == [opened(), Noted(note="one agent"), Noted(note="prompts changed")]
-
-
-def test_journals_of_one_format_share_it(tmp_path: Path) -> None:
-    """A format, which takes most of what it takes to read a journal, is read once from the same words; what is written
-    otherwise is another."""
-    first = opened()
-    other = first.model_copy(update={"format": first.format.model_copy(update={"title": "Another"})})
-    for name, event in (("a", first), ("b", first), ("c", other)):
-        JournalWriter.create(tmp_path / name, event).close()
-    formats = [read(tmp_path / name).events[0].format for name in "abc"]
-
-    assert formats[0] is formats[1] and formats == [first.format, first.format, other.format]
-
-
-def test_the_clock_is_the_callers(tmp_path: Path) -> None:
-    """The moments on record are those of the clock that the writer was given."""
-    moments = iter(["first", "second"])
-    with JournalWriter.create(tmp_path / "j.jsonl", opened(), clock=lambda: next(moments)) as writer:
-        writer.append(Noted(note="one agent"))
-    assert [entry.at for entry in read(tmp_path / "j.jsonl").entries] == ["first", "second"]
-
-
 # Beginning a journal
 
 
@@ -203,17 +171,6 @@ def test_a_place_that_takes_no_file_is_refused(tmp_path: Path, name: str, reason
     for attempt in (lambda: JournalWriter.create(path, opened()), lambda: JournalWriter(path), lambda: read(path)):
         with pytest.raises(BadJournal, match=f"journal {re.escape(str(path))} .{reason}"):
             attempt()
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
-    """In a folder without the right to write, no journal is begun."""
-    tmp_path.chmod(0o500)
-    try:
-        with pytest.raises(BadJournal, match="Permission denied"):
-            JournalWriter.create(tmp_path / "j.jsonl", opened())
-    finally:
-        tmp_path.chmod(0o700)
 
 
 def test_a_missing_journal_stays_missing(tmp_path: Path) -> None:

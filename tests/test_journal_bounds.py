@@ -8,20 +8,16 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import puppets
 import pytest
 from conftest import Run, hold
-from debates import entries, opened_event, played
+from debates import opened_event, played
 from journals import every_kind, line, sealed, ten_lines, written
 from journals import opened as small_opening
 from pydantic import ValidationError
 
-from debate_orchestrator.core.events import EVENT, Noted, Opened, Rejected, Spoke, StructuredReplyGiven
+from debate_orchestrator.core.events import EVENT, Noted, Opened, StructuredReplyGiven
 from debate_orchestrator.core.shape import Field
-from debate_orchestrator.reports import markdown
-from debate_orchestrator.reports.model import build_report
-from debate_orchestrator.storage.journal import JournalWriter, must_be_new, read, stated_first_hash
-from debate_orchestrator.storage.journal_lines import BEGINNING
+from debate_orchestrator.storage.journal import JournalWriter, must_be_new, read
 from debate_orchestrator.util.errors import BadJournal, PermanentFailure
 
 RECORDING: dict[str, Any] = {"source": "x", "digest": "0" * 64}
@@ -113,20 +109,6 @@ def test_announcements_are_plain_lines(debate: Run, here: Path) -> None:
         assert debate("report", "x.journal.jsonl").code == 2, (place, text)
 
 
-def test_an_announcement_forges_nothing() -> None:
-    """An announcement with markdown or HTML is shown as text in the report."""
-    first, *rest = played(lambda turn: converged(turn, 3), rounds=3)
-    assert isinstance(first, Opened)
-    labels = first.format.labels.model_copy(
-        update={"divergence": "<b>", "intervention": "<i>", "converged_again": "# <u>"}
-    )
-    changed = first.model_copy(update={"format": first.format.model_copy(update={"labels": labels})})
-    text = markdown.render(build_report(entries([changed, *rest])))
-
-    assert all(f"&lt;{mark}>" in text for mark in "biu")
-    assert not re.search(r"^# <|(?<!\\)<[biu]>", text, re.MULTILINE)
-
-
 @pytest.mark.parametrize("number", ["Infinity", "NaN", "-Infinity", "1e999", "1" + "0" * 4000, "1e308", '"\\ud800"'])
 def test_numbers_of_a_ballot_are_finite(debate: Run, here: Path, number: str) -> None:
     """A ballot with a number that is none, or that is too large to reckon with, is refused, and nothing breaks."""
@@ -168,40 +150,6 @@ def test_numbers_are_finite(debate: Run, here: Path, name: str, number: str) -> 
     assert debate("check", "x.journal.jsonl").code == 2
 
 
-def converged(turn: dict[str, Any], rounds: int) -> Any:
-    """What is said in a turn where every judge finds that both sides converge."""
-    said = puppets.reply(turn, rounds=rounds, strict=True)
-    both = {"detected": True, "criteria": ["same claim"], "side": "both"}
-    return said | {"convergence": both} if isinstance(said, dict) and "convergence" in said else said
-
-
-def test_a_reply_that_would_not_do_is_no_speech(debate: Run, here: Path) -> None:
-    """A debate in which a speech was refused and given again is replayed without it."""
-    events = played()
-    at = next(n for n, event in enumerate(events) if isinstance(event, Spoke))
-    spoke = events[at]
-    assert isinstance(spoke, Spoke)
-    refused = Rejected(turn=spoke.turn, problems=("too short",), reply=spoke.reply.model_copy(update={"text": "No."}))
-    first = events[0]
-    assert isinstance(first, Opened)
-    with JournalWriter.create("x.journal.jsonl", first) as journal:
-        for event in (*events[1:at], refused, *events[at:]):
-            journal.append(event)
-    ran = debate("replay", "x.journal.jsonl", "--no-pace")
-
-    assert ran.code == 0, ran.err
-    assert "No.\n" not in ran.out
-
-
-def test_older_rules_of_hearing_need_consent(debate: Run, here: Path) -> None:
-    """A journal that leaves out by which rules speeches are heard is gone on with after consent alone."""
-    Path("x.journal.jsonl").write_bytes(line(1, "0" * 64, opened(speech_rules=1)))
-    ran = debate("step", "x.journal.jsonl")
-
-    assert ran.code == 2 and "speech_rules: " in ran.err
-    assert debate("step", "x.journal.jsonl", "--trust").code == 0
-
-
 PLAIN_PLACES = ("seats__a__name", "seats__a__side", "seats__a__tag", "round__0__title", "round__0__tag")
 NOT_PLAIN = ("x\n\n## Winner: B", "<b>", "![x](http://127.0.0.1/x)", "\x1b[2J", "a" * 81)
 
@@ -211,15 +159,6 @@ def test_names_are_plain(debate: Run, here: Path) -> None:
     for place, name in product(PLAIN_PLACES, NOT_PLAIN):
         Path("x.journal.jsonl").write_bytes(line(1, "0" * 64, opened(**{f"format__{place}": name})))
         assert debate("report", "x.journal.jsonl").code == 2, (place, name)
-
-
-def test_the_context_is_of_a_bounded_length(debate: Run, here: Path) -> None:
-    """A file of the context that is longer than any file that is taken is refused, not looked through."""
-    context = [{"name": "x", "text": "a" * 2_000_001}]
-    Path("x.journal.jsonl").write_bytes(line(1, "0" * 64, opened(context=context)))
-    ran = debate("report", "x.journal.jsonl")
-
-    assert ran.code == 2 and "2000000" in ran.err.replace(",", "")
 
 
 @pytest.mark.parametrize(
@@ -283,18 +222,6 @@ def test_a_pipe_is_no_journal(here: Path) -> None:
                 attempt(path)
 
 
-def test_a_hard_link_is_one_journal(here: Path) -> None:
-    """Two names of one journal have one lock, and one writer at a time."""
-    ten_lines(here / "a.jsonl")
-    os.link("a.jsonl", "b.jsonl")
-    with JournalWriter("a.jsonl") as writer:
-        with pytest.raises(BadJournal, match="another process is writing"):
-            JournalWriter("b.jsonl")
-        writer.append(Noted(note="one agent"))
-
-    assert len(read("b.jsonl").entries) == 11
-
-
 def test_the_commands_follow_no_link(debate: Run, answers: Path) -> None:
     """`report` tells a journal by a link to it; `resume` and `step` refuse to write by the link."""
     hold(debate)
@@ -330,14 +257,3 @@ def test_a_journal_that_is_gone_is_not_written_on(here: Path, how: str) -> None:
             with pytest.raises(PermanentFailure, match="deleted, moved or replaced"):
                 attempt()
     assert all(path.read_bytes() == whole for path in here.iterdir())
-
-
-def test_a_sparse_file_is_not_read_for_its_first_line(tmp_path: Path) -> None:
-    """A file that begins as a journal and has no line's end may be of any size: strangers can have it looked at."""
-    path = tmp_path / "sparse.journal.jsonl"
-    with path.open("wb") as file:
-        file.write(BEGINNING)
-        file.truncate(2**40)
-
-    with pytest.raises(OSError, match="more than"):
-        stated_first_hash(path)

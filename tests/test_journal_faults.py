@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import json
 import os
 import random
-import signal
 import subprocess
-import time
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,20 +18,17 @@ from journals import (
     command,
     every_kind,
     fills,
-    grown,
     line,
     line_ends,
     meant,
     opened,
     out_of_place,
-    said,
     sealed,
     ten_lines,
     written,
 )
 
-from debate_orchestrator.cli.output import print_problems
-from debate_orchestrator.core.events import Noted, StructuredReplyGiven
+from debate_orchestrator.core.events import Noted
 from debate_orchestrator.reports.report_files import without_checksum
 from debate_orchestrator.storage import journal
 from debate_orchestrator.storage.journal import JournalWriter, read
@@ -44,7 +37,6 @@ from debate_orchestrator.util.errors import (
     DamagedJournal,
     DebateError,
     JournalWriteError,
-    LockedJournal,
 )
 
 MORE = Noted(note="prompts changed", detail="written after the fault")
@@ -145,17 +137,6 @@ def test_a_sealed_line_must_follow_the_one_before(tmp_path: Path, n: object, pre
         read(path)
 
 
-def test_only_a_noted_head_tells_of_a_missing_end(tmp_path: Path) -> None:
-    """Whole lines taken off the end leave a good journal with another last hash: note that to tell."""
-    path = tmp_path / "j.jsonl"
-    data = ten_lines(path)
-    entries = read(path).entries
-    for n, end in enumerate(line_ends(data), start=1):
-        path.write_bytes(data[:end])
-        assert read(path).entries == entries[:n]
-    assert len({entry.hash for entry in entries}) == 10
-
-
 # Writers that are killed or stopped
 
 
@@ -183,52 +164,6 @@ def test_a_killed_writer_leaves_a_beginning_of_what_it_meant(tmp_path: Path, eac
         assert read(path).events == [*events, MORE]
         assert read(path).torn == 0
     assert sum(whole > 1 for whole in kept) >= rounds // 2
-
-
-def test_a_stopped_writer_keeps_its_lock(tmp_path: Path) -> None:
-    """Beside a stopped writer one may read, but not write; it goes on, and leaves the journal to others at its end."""
-    path = tmp_path / "j.jsonl"
-    with subprocess.Popen(
-        command("lasting", path), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            grown(path, 3_000)
-            os.kill(process.pid, signal.SIGSTOP)
-            os.waitpid(process.pid, os.WUNTRACED)
-            before = path.read_bytes()
-            for attempt in (lambda: JournalWriter(path), lambda: JournalWriter.create(path, opened())):
-                with pytest.raises(LockedJournal, match=r"another process is writing .* nothing was changed"):
-                    attempt()
-            assert path.read_bytes() == before
-            assert read(path).events == [meant(n) for n in range(before.count(b"\n"))]
-            os.kill(process.pid, signal.SIGCONT)
-            grown(path, len(before))
-            told, _ = process.communicate(timeout=60)
-        finally:
-            process.kill()
-    events = [meant(n) for n in range(int(told))]
-    assert read(path).events == events
-    with JournalWriter(path) as writer:
-        writer.append(MORE)
-    assert read(path).events == [*events, MORE]
-
-
-def test_a_reader_beside_a_writer_sees_a_beginning(tmp_path: Path) -> None:
-    """Whenever it looks, a reader finds a beginning of what the writer means to write, never less than before."""
-    path = tmp_path / "j.jsonl"
-    with subprocess.Popen(command("lasting", path), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
-        try:
-            seen, looks = 0, 0
-            until = time.monotonic() + 60
-            while looks < 30 or seen < 40:
-                assert time.monotonic() < until, f"{looks} looks, {seen} events seen"
-                if grown(path, 0) and b"\n" in path.read_bytes():
-                    events = read(path).events
-                    assert events == [meant(n) for n in range(len(events))]
-                    assert len(events) >= seen
-                    seen, looks = len(events), looks + 1
-        finally:
-            process.kill()
 
 
 # Disks that are full
@@ -261,15 +196,6 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, how: str) -> None:
 # What is not text, not a journal, or not there any more
 
 
-def test_a_key_that_is_no_text_is_not_changed_in_silence(tmp_path: Path) -> None:
-    """A ballot whose keys hold half a surrogate pair is refused, or read back as it was; never as another."""
-    path = tmp_path / "j.jsonl"
-    with JournalWriter.create(path, opened()) as writer:
-        with suppress(UnicodeEncodeError, DebateError):
-            writer.append(StructuredReplyGiven(turn="t", data={"\ud800": 1}, reply=said("{}")))
-        assert read(path).events == writer.events
-
-
 def test_nesting_without_end_is_damage(tmp_path: Path) -> None:
     """A well-sealed line that nests deeper than any reader can follow is damage, not a crash."""
     path = tmp_path / "j.jsonl"
@@ -286,18 +212,6 @@ def test_no_word_of_another_file_is_told(tmp_path: Path) -> None:
     (tmp_path / "key").write_text("PRIVATE-LINE\n")
     with pytest.raises(BadJournal, match=r"key is not a debate's journal\.$"):
         read(tmp_path / "key")
-
-
-def test_a_writer_outlives_an_event_loop(tmp_path: Path) -> None:
-    """One writer may be waited for in one event loop after another, by several tasks each time."""
-
-    async def waited(writer: JournalWriter) -> None:
-        writer.append(MORE)
-        await asyncio.gather(*(writer.synced() for _ in range(3)))
-
-    with JournalWriter.create(tmp_path / "j.jsonl", opened()) as writer:
-        asyncio.run(waited(writer))
-        asyncio.run(waited(writer))
 
 
 def test_a_journal_cut_under_its_writer_is_not_written_on(tmp_path: Path) -> None:
@@ -344,20 +258,6 @@ def test_replies_that_are_there_are_not_asked_for_again(recorded: Recorded) -> N
         assert {path.name: path.read_bytes() for path in (folder / "report.turns").iterdir()} == files
 
 
-def test_replies_to_another_debate_are_asked_for_again(recorded: Recorded) -> None:
-    """Where an early turn is answered otherwise after a crash, the later replies answer no brief that is due."""
-    folder = recorded.after_a_crash("otherwise", line_ends(recorded.journal)[0], turns=True)
-    (folder / "report.turns" / "1.opening.b.reply.md").write_text("Another opening.", encoding="utf-8")
-    ran = recorded.debate("step", f"{folder}/report.journal.jsonl", "--json")
-    assert ran.code == 2
-    assert [one["turn"] for one in ran.json["accepted"]] == ["1.opening.a", "1.opening.b"]
-    assert [one["turn"] for one in ran.json["turns"]] == ["1.challenge.a", "1.challenge.b"]
-    for turn in ("1.challenge.a", "1.challenge.b"):
-        assert f"{turn}: this reply was there before its brief, or answers an earlier one." in ran.err
-        assert not (folder / "report.turns" / f"{turn}.reply.md").exists()
-        assert (folder / "report.turns" / f"{turn}.reply.aside-1.md").exists()
-
-
 @pytest.mark.parametrize(
     "at", ["", "\x1b[31m", "\u202e2026", "2026\n\n# Verdict", "<img src=x>", "2026-11-23T09:00:00.000Z" * 2]
 )
@@ -395,21 +295,6 @@ def test_a_journal_that_was_not_begun_leaves_no_file(tmp_path: Path, monkeypatch
         assert list(tmp_path.iterdir()) == [], error
 
 
-def test_a_file_in_the_place_of_a_new_journal_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where another program replaced the file meanwhile, its file is not removed."""
-    path = tmp_path / "j.jsonl"
-
-    def replaced() -> Any:
-        path.unlink()
-        path.write_bytes(b"mine")
-        return str
-
-    monkeypatch.setattr(journal, "redactor", replaced)
-    with pytest.raises(DebateError, match="deleted, moved or replaced"):
-        JournalWriter.create(path, opened())
-    assert path.read_bytes() == b"mine"
-
-
 def test_the_name_of_a_file_adds_no_line(debate: Run, here: Path) -> None:
     """A damaged journal whose name holds line breaks is told of in one line, and no verb takes it."""
     path = Path("good.journal.jsonl: 42 lines, in an unbroken chain.\nComplete.\n.journal.jsonl")
@@ -420,38 +305,3 @@ def test_the_name_of_a_file_adds_no_line(debate: Run, here: Path) -> None:
 
     ran = debate("check")
     assert ran.code == 2 and "has a line break in its name" in ran.err and "\nComplete." not in ran.err + ran.out
-
-
-def test_each_of_two_guards_keeps_a_message_in_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The journal's error shows such a name escaped, and what prints errors puts each in a line, whatever it holds."""
-    path = tmp_path / "j\nComplete.\n.journal.jsonl"
-    path.write_bytes(ten_lines(tmp_path / "whole.jsonl").replace(b'"n":3', b'"n":4'))
-    with pytest.raises(DamagedJournal, match="was changed") as refused:
-        read(path)
-    assert "\n" not in refused.value.problems[0]
-
-    with JournalWriter(tmp_path / "whole.jsonl"), pytest.raises(LockedJournal) as locked:
-        os.link(tmp_path / "whole.jsonl", tmp_path / "w\nx.jsonl")
-        JournalWriter(tmp_path / "w\nx.jsonl")
-    assert "\n" not in locked.value.problems[0]
-
-    print_problems(["j\nComplete.\n: was changed."])
-    assert capsys.readouterr().err.count("\n") == 1
-
-
-@pytest.mark.parametrize("named", [True, False])
-@pytest.mark.parametrize(
-    "verb",
-    ["check", "report", "step", "resume", "replay", "floor Why?", "judge", "ballot --read=x.md"],
-)
-def test_a_sound_journal_adds_no_line_by_its_name(debate: Run, answers: Path, verb: str, named: bool) -> None:
-    """The name of a journal from elsewhere can't say under its own line that a debate ended so."""
-    hold(debate)
-    path = "x\u2028\r\nINJECTED: Debate complete. Winner: B.\ny'.journal.jsonl"
-    os.rename("report.journal.jsonl", path)
-    name, *flags = verb.split()
-    ran = debate(name, *([path] if named or name == "floor" else []), *flags)
-
-    assert ran.code == 2 and "has a line break in its name" in ran.err, ran.err
-    assert not [line for line in (ran.out + ran.err).splitlines() if line.startswith("INJECTED")]
-    assert not [*Path().glob("*INJECTED*.html")]

@@ -17,7 +17,7 @@ from messages_server import Server
 from postgres import Postgres
 from started import PATIENCE, started
 
-from debate_orchestrator.storage import appending
+from debate_orchestrator.storage import files
 from debate_orchestrator.tournament import folder
 
 pytestmark = pytest.mark.usefixtures("few_draws")
@@ -174,7 +174,7 @@ def test_a_place_without_locks(debate: Run, here: Path, monkeypatch: pytest.Monk
     def without(handle: int, how: int) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(appending.fcntl, "flock", without)
+    monkeypatch.setattr(files.fcntl, "flock", without)
     ran = debate(*RESUME)
 
     assert fcntl.flock is without

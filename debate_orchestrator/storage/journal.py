@@ -18,10 +18,9 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 
 from debate_orchestrator.core.events import Event, Opened
-from debate_orchestrator.storage.appending import append_line, sync_folder, take_lock
+from debate_orchestrator.storage.files import append_line, sync_folder, take_lock
 from debate_orchestrator.storage.journal_lines import (
     BEGINNING,
-    SUFFIX_LENGTH,
     Entry,
     JournalContents,
     made_line,
@@ -80,13 +79,8 @@ def stated_first_hash(path: str | os.PathLike[str]) -> str | None:
     journal does. Strangers may ask for this: OSError for a link and for a file larger than a journal may be."""
     with open(path, "rb", opener=regular_file) as file:
         must_fit(file.fileno())
-        if file.read(len(BEGINNING)) != BEGINNING:
-            return None
-        end, newline = b"", b""
-        while not newline and (piece := file.read(65_536)):
-            line, newline, _ = piece.partition(b"\n")
-            end = (end + line)[-SUFFIX_LENGTH:]
-    return stated_hash(end) if newline else None
+        line = file.readline()
+    return stated_hash(line[:-1]) if line.startswith(BEGINNING) and line.endswith(b"\n") else None
 
 
 def must_be_new(path: str | os.PathLike[str]) -> None:

@@ -11,15 +11,12 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import NamedTuple
-from weakref import WeakValueDictionary
 
 from pydantic import ValidationError
 
 from debate_orchestrator import __version__
 from debate_orchestrator.core.events import EVENT, Event, Opened
-from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.values import NOT_A_LINE
 from debate_orchestrator.util.data import name_of
 from debate_orchestrator.util.errors import BadJournal, DamagedJournal, NewerJournal, UnknownEvent, short_repr
@@ -27,7 +24,7 @@ from debate_orchestrator.util.numbers import numbers_of
 
 SCHEMA = 1
 """The version of the journal's format."""
-SUFFIX_LENGTH = len(',"hash":""}') + 64
+_SUFFIX_LENGTH = len(',"hash":""}') + 64
 """Bytes of the end of a line that states its hash."""
 _FIRST_PREV = "0" * 64
 """The `prev` of the first line."""
@@ -76,7 +73,7 @@ def parse(path: str, data: bytes) -> JournalContents:
 def _entry(path: str, n: int, line: bytes, earlier: list[Entry]) -> Entry:
     """The entry that line `n` holds, verified: its own hash, then its place in the chain, then the event."""
     where, prev = f"{path}: line {n}", earlier[-1].hash if earlier else _FIRST_PREV
-    body, suffix = line[:-SUFFIX_LENGTH] + b"}", line[-SUFFIX_LENGTH:]
+    body, suffix = line[:-_SUFFIX_LENGTH] + b"}", line[-_SUFFIX_LENGTH:]
     digest = hashlib.sha256(body).hexdigest()
     if suffix != _hash_suffix(digest):
         if n == 1 and not line.startswith(BEGINNING):
@@ -93,7 +90,7 @@ def _entry(path: str, n: int, line: bytes, earlier: list[Entry]) -> Entry:
         kind = NewerJournal if type(version) is int and version > SCHEMA else UnknownEvent
         raise kind(f"{path} has journal version {short_repr(version)}, and this program reads version {SCHEMA}.")
     try:
-        return Entry(number, at, EVENT.validate_python(_with_known_format(data) if n == 1 else data), digest)
+        return Entry(number, at, EVENT.validate_python(data), digest)
     except (ValidationError, RecursionError) as error:
         mistake = _first_mistake(error)
         if isinstance(error, ValidationError) and {item["type"] for item in error.errors()} == {NOT_A_LINE}:
@@ -102,24 +99,6 @@ def _entry(path: str, n: int, line: bytes, earlier: list[Entry]) -> Entry:
         version = opened.get("version") if isinstance(opened, dict) else None
         kind = NewerJournal if numbers_of(version) > numbers_of(__version__) else UnknownEvent
         raise kind(f"{where} holds an event this version does not know{mistake}.") from None
-
-
-def _with_known_format(data: object) -> object:
-    """The data of a first event with its format read, where a journal with the same format was read before: to
-    validate it takes longer than all other lines. Journals of earlier versions, which have a `cast` there, are left as
-    they are, and so is what is no format."""
-    if not isinstance(data, dict) or "cast" in data or not isinstance(data.get("format"), dict):
-        return data
-    try:
-        return data | {"format": _format(json.dumps(data["format"]))}
-    except (ValidationError, RecursionError):
-        return data
-
-
-@lru_cache(maxsize=8)
-def _format(words: str) -> Format:
-    """The format that is written so, as JSON."""
-    return Format.model_validate(json.loads(words))
 
 
 def _fields(where: str, body: bytes) -> tuple[int, str, str, object]:
@@ -158,10 +137,10 @@ def _hash_suffix(digest: str) -> bytes:
     return b',"hash":"%s"}' % digest.encode()
 
 
-def stated_hash(end: bytes) -> str | None:
-    """The hash that a line states, of which the last `SUFFIX_LENGTH` bytes are given. It is not verified."""
-    digest = end[len(',"hash":"') : -len('"}')].decode("latin-1")
-    return digest if end == _hash_suffix(digest) else None
+def stated_hash(line: bytes) -> str | None:
+    """The hash that a line states. It is not verified."""
+    digest = line[-_SUFFIX_LENGTH + len(',"hash":"') : -len('"}')].decode("latin-1")
+    return digest if line.endswith(_hash_suffix(digest)) else None
 
 
 def made_line(event: Event, at: str, earlier: Sequence[Entry]) -> tuple[bytes, Entry]:
@@ -176,7 +155,7 @@ def _line_body(n: int, at: str, prev: str, event: Event) -> bytes:
     """The bytes of a line without its hash."""
     try:
         data = event.model_dump_json()
-        same = _read_back(event, data) == event
+        same = EVENT.validate_json(data) == event
     except (ValueError, RecursionError):
         data, same = "", False
     if not same:
@@ -185,21 +164,3 @@ def _line_body(n: int, at: str, prev: str, event: Event) -> bytes:
             "or is nested too deeply."
         )
     return f'{{"n":{n},"at":{json.dumps(at)},"prev":"{prev}","event":{data}}}'.encode()
-
-
-_readable: WeakValueDictionary[int, Format] = WeakValueDictionary()
-"""Formats that were read back from a line as they are, by their identity. They are most of a first event, and the
-debates of a tournament share one."""
-
-
-def _read_back(event: Event, data: str) -> Event:
-    """The event that is read from its JSON. ValueError if none is."""
-    if not isinstance(event, Opened):
-        return EVENT.validate_json(data)
-    if _readable.get(id(event.format)) is event.format:
-        rest = json.loads(event.model_dump_json(exclude={"format"}))
-        return EVENT.validate_python(rest | {"format": event.format})
-    opened = EVENT.validate_json(data)
-    if opened == event:
-        _readable[id(event.format)] = event.format
-    return opened

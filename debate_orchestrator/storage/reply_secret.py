@@ -6,12 +6,10 @@ elsewhere can hold the code of a reply that is yet to come.
 
 from __future__ import annotations
 
-import errno
 import os
 import secrets
 from contextlib import suppress
-from functools import cache, lru_cache
-from pathlib import Path
+from functools import cache
 
 from debate_orchestrator.storage.files import create
 from debate_orchestrator.storage.paths import state_folder
@@ -36,7 +34,9 @@ def kept_secret() -> bytes:
     try:
         return _read()
     except OSError as error:
-        problem = f"The secret for the codes of replies can't be kept for the next process ({_reason(error)})."
+        where = f"{error.filename}: " if error.filename else ""
+        reason = f"{where}{error_text(error)}"
+        problem = f"The secret for the codes of replies can't be kept for the next process ({reason})."
         raise BadFile(problem, hint="set XDG_STATE_HOME to a folder that can be written") from None
 
 
@@ -55,31 +55,11 @@ def _read() -> bytes:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with suppress(FileExistsError):  # another process has made one meanwhile
             create(path, secrets.token_bytes(_BYTES), mode=0o600)
-    return _found(path, *_version(path))
-
-
-def _version(path: Path) -> tuple[int, ...]:
-    """What differs when a file was changed or replaced."""
-    status = os.lstat(path)
-    return status.st_ino, status.st_size, status.st_mode, status.st_mtime_ns, status.st_ctime_ns
-
-
-@lru_cache(maxsize=4)  # every structured reply of a process asks for it
-def _found(path: Path, *version: int) -> bytes:
-    try:
-        found = read_regular(path, maximum=_BYTES)
-    except OSError as error:
-        if error.errno != errno.EFBIG:
-            raise
-        found = b""
+    found = read_regular(path)
     if len(found) != _BYTES:
         problem = f"{path} does not hold {_BYTES} bytes, so the codes of replies can't be worked out."
         raise BadFile(problem, hint="remove that file, and another is made")
     return found
-
-
-def _reason(error: OSError) -> str:
-    return f"{error.filename}: {error_text(error)}" if error.filename else error_text(error)
 
 
 @cache

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from debate_orchestrator.providers.provider import BatchFingerprint
-from debate_orchestrator.storage.appending import append_line, sync_folder
+from debate_orchestrator.storage.files import append_line, sync_folder
 from debate_orchestrator.util.data import error_text, is_in_place, must_fit, name_of, regular_file, strict_json
 from debate_orchestrator.util.errors import BadFile, PermanentFailure
 

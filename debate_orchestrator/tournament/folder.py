@@ -14,8 +14,7 @@ from debate_orchestrator import __version__
 from debate_orchestrator.core.events import Event, Opened, Reassigned
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.formats import loader
-from debate_orchestrator.storage.appending import take_lock
-from debate_orchestrator.storage.files import make_folder, write_atomic, write_new
+from debate_orchestrator.storage.files import make_folder, take_lock, write_atomic, write_new
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.tournament.plan import (
