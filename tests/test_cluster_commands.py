@@ -76,7 +76,10 @@ def test_a_file_that_was_changed_meanwhile(debate: Run, url: str, postgres_serve
     """A journal whose chain is broken in the database is not fetched, and is told; all others are."""
     assert held(debate, url, *RUN, "first").code == 0
     changed = "overlay(line PLACING '#' FROM 20 FOR 1)"
-    postgres_server.query(url.rpartition("/")[2], f"UPDATE lines SET line = {changed} WHERE n = 2 AND journal = 1")
+    postgres_server.query(
+        url.rpartition("/")[2],
+        f"UPDATE lines SET line = {changed} WHERE n = 2 AND debate = (SELECT min(debate) FROM lines)",
+    )
     ran = debate(*RUN, "second", "--cluster", url)
 
     assert ran.code == 4 and "line 2 was changed" in ran.err and len(data("second")) == 5
@@ -107,20 +110,6 @@ def test_a_worker_needs_keys_and_consent_of_its_own(
     dumped = postgres_server.run("pg_dump", "-h", "127.0.0.1", "-p", str(postgres_server.port), "-U", "debates",
                                  url.rpartition("/")[2])  # fmt: skip
     assert "openrouter:x/y" in dumped and "0123456789abcdef" not in dumped
-
-
-@pytest.mark.slow
-def test_a_tag_of_a_database_adds_no_line(debate: Run, url: str, postgres_server: Postgres) -> None:
-    """A tag with line breaks, which a database may hold, stays in the worker's own line."""
-    name = url.rpartition("/")[2]
-    with started(*RUN, "out", "--cluster", url) as run:
-        run.hear("Workers take the debates")
-        while postgres_server.query(name, "SELECT count(*) > 0 FROM procrastinate_jobs") != [(True,)]:
-            pass
-        postgres_server.query(name, "UPDATE tournaments SET tag = E'x\\n6 debates completed here.\\ny'")
-        ran = debate("worker", url, "--until-done")
-
-    assert ran.code == 0 and "Taking debates of x 6 debates completed here. y, up to" in ran.err, ran.err
 
 
 @pytest.mark.slow
@@ -194,10 +183,9 @@ def test_without_the_extra(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_numbers_that_cannot_be_used(debate: Run) -> None:
-    """Numbers that can't be used are refused before the database is asked, and a lease without one."""
+    """Numbers that can't be used are refused before the database is asked."""
     url = "postgresql://127.0.0.1:1/debates"
-    commands: list[tuple[str, ...]] = [("worker", url, "--at-once=0"), (*RUN, "out", "--lease=5")]
-    commands += [(*RUN, "out", "--cluster", url, flag) for flag in ("--lease=0", "--lease=long")]
+    commands: list[tuple[str, ...]] = [("worker", url, "--at-once=0"), (*RUN, "out", "--at-once=x")]
     for command in commands:
         ran = debate(*command)
         assert ran.code == 2 and command[-1].partition("=")[0] in ran.err, ran.err

@@ -15,7 +15,7 @@ import contests
 import pytest
 from conftest import Run
 from messages_server import Server
-from postgres import Postgres, line
+from postgres import Postgres
 from started import Started, started
 
 from debate_orchestrator.core.events import BriefSent, CallFailed, Rejected, Spoke, StructuredReplyGiven
@@ -24,9 +24,6 @@ from debate_orchestrator.storage.journal_lines import parse
 from debate_orchestrator.util.data import to_yaml
 
 pytestmark = pytest.mark.slow
-
-LEASE = ("--lease", "4")
-"""Workers are taken for dead after 4 seconds."""
 
 
 def write_spec(topics: int, **changes: Any) -> None:
@@ -86,8 +83,7 @@ def decided(request: dict[str, Any]) -> str | None:
 def lines(postgres: Postgres, name: str) -> dict[str, list[bytes]]:
     """The lines of every journal in a database."""
     found: dict[str, list[bytes]] = {}
-    query = "SELECT debate, line FROM journals JOIN lines ON lines.journal = journals.id ORDER BY debate, n"
-    for debate, text in postgres.query(name, query):
+    for debate, text in postgres.query(name, "SELECT debate, line FROM lines ORDER BY debate, n"):
         found.setdefault(debate, []).append(bytes(text))
     return found
 
@@ -103,12 +99,11 @@ def under_way(postgres: Postgres, name: str) -> int:
     return asked - back
 
 
-def taken_over(postgres: Postgres, name: str) -> bool:
-    """Whether other workers hold what workers held who are not heard of any more."""
-    stale = "SELECT id FROM procrastinate_workers WHERE last_heartbeat < now() - interval '5 seconds'"
-    query = f"SELECT count(*) FILTER (WHERE holder IN ({stale})), count(*) FILTER (WHERE token > 1) FROM journals"
-    ((held, taken),) = postgres.query(name, query)
-    return held == 0 and taken > 0
+def forget_the_dead(postgres: Postgres, name: str) -> None:
+    """Has every worker that gives no heartbeat count as dead now, and not only after the lease."""
+    time.sleep(7)  # those that are alive have given another one
+    age = "UPDATE procrastinate_workers SET last_heartbeat = last_heartbeat - interval '1 minute'"
+    postgres.query(name, f"{age} WHERE last_heartbeat < now() - interval '6 seconds'")
 
 
 @contextmanager
@@ -122,12 +117,13 @@ def test_killed_and_frozen_workers(debate: Run, server: Server, postgres_server:
     one machine, no call is repeated but those that were under way, and the worker that wakes up writes nothing."""
     server.whole, server.say, url = 0.4, decided, postgres_server.url(database)
     write_spec(4)
-    with coordinator(url, *LEASE) as run, workers(url, url, url) as (killed, frozen, _):
+    with coordinator(url) as run, workers(url, url, url) as (killed, frozen, _):
         until(lambda: len(server.requests) > 30, "calls")
         killed.kill()
         frozen.stop()
         in_flight = under_way(postgres_server, database)
-        until(lambda: taken_over(postgres_server, database), "the debates of both are taken over")
+        forget_the_dead(postgres_server, database)
+        until(lambda: len(server.requests) > 60, "the third worker goes on")
         before = lines(postgres_server, database)
         frozen.signal(signal.SIGCONT)
         ended = run.end(120)
@@ -142,39 +138,6 @@ def test_killed_and_frozen_workers(debate: Run, server: Server, postgres_server:
     assert asked - in_flight <= requests <= asked and len(server.requests) - requests == 24 * 8
     assert all(after[name][: len(kept)] == kept for name, kept in before.items())
     assert ratings(debate, "out") == ratings(debate, "alone")
-
-
-def test_a_worker_that_is_cut_off(server: Server, postgres_server: Postgres, database: str) -> None:
-    """While the database can't be reached for a moment, answers wait and nothing is lost or repeated. A worker that is
-    cut off for longer than its lease loses its debates to another, and can't write in them when it is back."""
-    server.whole, url = 0.3, postgres_server.url(database)
-    write_spec(3)
-    with line(postgres_server.port) as way, workers(postgres_server.url(database, way.port)) as (cut_off,):
-        with coordinator(url, *LEASE) as run:
-            until(lambda: server.answered > 10, "answers")
-            way.cut()
-            cut_off.hear("can't be reached")
-            time.sleep(1)
-            way.mend()
-            cut_off.hear("can be reached again")
-            until(lambda: server.answered > 30, "answers")
-            run.signal(signal.SIGINT)
-            run.end()
-        way.cut()
-        time.sleep(2.5)  # what had reached the database is written by then, also what waited for a lock
-        in_flight = under_way(postgres_server, database)
-        with coordinator(url) as run, workers(url):
-            until(lambda: taken_over(postgres_server, database), "the other worker takes them")
-            before = lines(postgres_server, database)
-            way.mend()
-            ended = run.end(120)
-    asked, back, answered = outcomes(journals())
-    after = lines(postgres_server, database)
-
-    assert ended.code == 0, ended.err
-    # The line may have been cut after a brief was noted and before the worker heard of it: such a brief was never sent.
-    assert answered == 18 * 8 and asked - back <= in_flight and back <= len(server.requests) <= asked
-    assert all(after[name][: len(kept)] == kept for name, kept in before.items())
 
 
 def test_the_database_restarts(server: Server, postgres_server: Postgres, database: str) -> None:
@@ -206,7 +169,7 @@ def test_workers_that_are_told_to_end(server: Server, postgres_server: Postgres,
                 until(lambda seen=seen: len(server.requests) > seen + 4, "calls")
                 leaving.signal(sign)
                 left = leaving.end()
-            assert left.code == 130 and "back in the queue" in left.err, left.err
+            assert left.code == 130 and "Other workers go on" in left.err, left.err
         with worker(url, "--until-done") as last:
             done = last.end()
         ended = run.end()
@@ -219,41 +182,20 @@ def test_workers_that_are_told_to_end(server: Server, postgres_server: Postgres,
 
 
 def test_limits_and_the_cap_are_shared(server: Server, postgres_server: Postgres, database: str) -> None:
-    """Two workers together keep to the calls at once of a provider and to the cap on costs; a higher cap goes on
+    """Two workers keep to the cap on costs together, and each to its part of the calls at once; a higher cap goes on
     without paying for anything twice."""
     server.whole, url = 0.05, postgres_server.url(database)
-    write_spec(2, max_cost=0.15, limits={"anthropic": {"at_once": 3}})
+    write_spec(2, max_cost=0.15, limits={"anthropic": {"at_once": 4}})
     with workers(url, url), coordinator(url) as run:
         capped = run.end(120)
-    ((spent,),) = postgres_server.query(database, "SELECT committed FROM tournaments")
+    ((spent,),) = postgres_server.query(database, "SELECT spent FROM tournaments")
     with workers(url, url), started("tournament", "resume", "out", "--cluster", url, "--max-cost", "none") as resumed:
         ended = resumed.end(120)
     asked, _, answered = outcomes(journals())
 
     assert capped.code == 3 and "exceeds the cap of $0.15" in capped.err and "--cluster" in capped.err, capped.err
     assert 0 < spent <= 0.15 and ended.code == 0, ended.err
-    assert server.most_at_once == 3 and asked == answered == 12 * 8 == len(server.requests)
-
-
-def test_a_refusal_is_shared(server: Server, postgres_server: Postgres, database: str) -> None:
-    """After a refusal for load no worker calls that model until the provider's wait is over."""
-    refused: list[float] = []
-
-    def trouble(request: dict[str, Any], n: int) -> dict[str, Any] | None:
-        if contests.OPUS.endswith(request["model"]) and not refused:
-            refused.append(time.monotonic())
-            return {"status": 429, "headers": {"retry-after": "3"}}
-        if contests.OPUS.endswith(request["model"]):
-            refused.append(time.monotonic())
-        return None
-
-    server.whole, server.problem, url = 0.2, trouble, postgres_server.url(database)
-    write_spec(2, limits={contests.OPUS: {"at_once": 1}})
-    with workers(url, url), coordinator(url) as run:
-        ended = run.end(120)
-
-    assert ended.code == 0, ended.err
-    assert refused[1] - refused[0] >= 2.9
+    assert server.most_at_once <= 8 and asked == answered == 12 * 8 == len(server.requests)
 
 
 def test_each_tournament_has_numbers_and_a_queue_of_its_own(
@@ -271,23 +213,5 @@ def test_each_tournament_has_numbers_and_a_queue_of_its_own(
             numbers.append(debate("tournament", "run", "spec.yaml", "--to", tag, "--cluster", url, "--json").json)
         until(lambda: not postgres_server.query(database, "SELECT id FROM procrastinate_workers"), "no queue is left")
 
-    keys = ("complete", "calls", "failed_calls", "throttled", "workers")
-    assert [[found[key] for key in keys] for found in numbers] == [[6, 49, 1, 1, 0], [6, 48, 0, 0, 0]]
-
-
-def test_an_interrupt_before_anything_is_counted(server: Server, postgres_server: Postgres, database: str) -> None:
-    """Ctrl-C while the database does not answer yet ends the run with what is known: nothing is complete."""
-    import psycopg
-
-    url = postgres_server.url(database)
-    with worker(url, "--until-done") as empty:  # it makes the tables
-        empty.end()
-    write_spec(1)
-    with psycopg.connect(url, options="-c search_path=debate_orchestrator") as connection:
-        connection.execute("LOCK TABLE limiters")
-        with coordinator(url) as run:
-            run.hear("Workers take the debates")
-            run.signal(signal.SIGINT)
-            ended = run.end()
-
-    assert ended.code == 130 and "0 of 6 debates" in ended.err and "Traceback" not in ended.err, ended.err
+    keys = ("complete", "calls", "failed_calls", "workers")
+    assert [[found[key] for key in keys] for found in numbers] == [[6, 49, 1, 0], [6, 48, 0, 0]]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections import Counter
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from debate_orchestrator.cli import exit_code, flags
 from debate_orchestrator.cli.interrupts import graceful_stop
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
 EXAMPLE = "debate worker postgresql://debates@db.example/debates"
 _LINE = 15.0
 """Seconds between two lines on how far it is."""
-_SHOWN = 5
-"""Reasons for which the database refused what was written that are told at the end."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,53 +47,24 @@ def run(arguments: argparse.Namespace) -> int:
 
     must_be_installed()
     progress = Progress()
-    ended = coroutines.run(_work(arguments, progress, specs.concurrency(arguments.at_once)))
-    status = "interrupted" if ended.interrupted else "stopped" if ended.problems else "done"
+    interrupted, lost = coroutines.run(_work(arguments, progress, specs.concurrency(arguments.at_once)))
+    problems = [lost_sentence(lost)] if lost else []
     if arguments.json:
-        counts = {"completed": progress.completed, "calls": progress.calls, "lost": ended.lost}
-        print_json({"status": status, **counts, "problems": ended.problems})
+        status = "interrupted" if interrupted else "stopped" if problems else "done"
+        counts = {"completed": progress.completed, "calls": progress.calls, "lost": lost}
+        print_json({"status": status, **counts, "problems": problems})
     else:
         say(f"{plural(progress.completed, 'debate')} completed here, with {plural(progress.calls, 'call')}.")
-    if ended.interrupted:
-        raise Interrupted(ended.left, ended.lost)
-    if ended.problems:
-        print_problems(ended.problems)
-        return exit_code(PermanentFailure(ended.problems))
+    if interrupted:
+        raise Interrupted(f"{all_saved(lost)} Other workers go on with the debates under way.", lost)
+    if problems:
+        print_problems(problems)
+        return exit_code(PermanentFailure(problems))
     return 0
 
 
-class _Ended(NamedTuple):
-    """How a worker ended."""
-
-    interrupted: bool
-    lost: int
-    """Answers that were not stored; each was named."""
-    put_back: bool
-    """Whether its debates are in the queue again."""
-    refused: Counter[str]
-    """Why the database refused what was written, with the number of debates that stopped for it."""
-
-    @property
-    def problems(self) -> list[str]:
-        found = [
-            f"{plural(count, 'debate')} stopped, since the database refused what was to be written. {why}"
-            for why, count in self.refused.most_common(_SHOWN)
-        ]
-        return [*found, *filter(None, [lost_sentence(self.lost)])]
-
-    @property
-    def left(self) -> str:
-        """What is saved at an interrupt, and what became of the debates under way."""
-        where = (
-            "Debates under way are back in the queue."
-            if self.put_back
-            else "The database does not take debates back now, so other workers take those under way after the lease."
-        )
-        return f"{all_saved(self.lost)} {where}"
-
-
-async def _work(arguments: argparse.Namespace, progress: Progress, concurrency: int) -> _Ended:
-    """Works; how it ended."""
+async def _work(arguments: argparse.Namespace, progress: Progress, concurrency: int) -> tuple[bool, int]:
+    """Works; whether it was interrupted, and how many answers were not stored."""
     from debate_orchestrator.providers import casting
     from debate_orchestrator.tournament.cluster.database import opened
     from debate_orchestrator.tournament.cluster.worker import Worker
@@ -132,7 +100,7 @@ async def _work(arguments: argparse.Namespace, progress: Progress, concurrency: 
             showing.cancel()
             with suppress(asyncio.CancelledError):
                 await showing
-        return _Ended(interruption.came, worker.unsaved.lost, not database.away, worker.refused)
+        return interruption.came, worker.unsaved.lost
 
 
 async def _show(progress: Progress) -> None:

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
@@ -24,7 +24,7 @@ from debate_orchestrator.engine.debate import OpenDebate, drive, open_journal
 from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.engine.start import changed_prompts
 from debate_orchestrator.providers import casting
-from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
+from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions, Provider
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.storage.stored_state import stored_state
@@ -134,7 +134,6 @@ class TournamentRun:
         tournament: Tournament,
         store: JournalStore | None = None,
         *,
-        limiters: Limiters | None = None,
         permissions: Permissions = NO_PERMISSIONS,
         concurrency: int = CONCURRENCY,
         retry_failed: bool = False,
@@ -142,14 +141,16 @@ class TournamentRun:
         unsaved: UnsavedEvents | None = None,
         batches: Batches | None = None,
         must_be_locked: Callable[[], None] = lambda: None,
+        wrap: Callable[[str, Mapping[str, Provider]], Mapping[str, Provider]] = lambda debate_id, providers: providers,
     ):
         """Without a `store` journals are files in the folder. `batches` are closed at the end of `run`.
-        `must_be_locked` is called before each debate; what it raises stops the debate."""
+        `must_be_locked` is called before each debate; what it raises stops the debate. `wrap` gets the id and the
+        providers of a debate, and returns those that are called."""
         self.tournament, self._store = tournament, store or FileJournals(tournament)
         self._permissions, self._concurrency, self._retry_failed = permissions, concurrency, retry_failed
         self._on_change, self._unsaved = on_change, unsaved or UnsavedEvents()
-        self._batches, self._must_be_locked = batches, must_be_locked
-        self.limiters = limiters or Limiters(tournament.spec)
+        self._batches, self._must_be_locked, self._wrap = batches, must_be_locked, wrap
+        self.limiters = Limiters(tournament.spec)
         self.budget = SharedBudget(tournament.spec.max_cost)
         self.statuses: dict[str, DebateStatus] = {}
         """By the id of the debate."""
@@ -278,7 +279,7 @@ class TournamentRun:
 
         pages_folder = self._store.pages_folder(scheduled.id)
         plain = casting.make_providers(running.current, pages_folder, self._permissions)
-        providers = self.limiters.limited(plain)
+        providers = self._wrap(scheduled.id, self.limiters.limited(plain))
         if self._batches is not None:
             providers = self._batches.wrapped(plain, providers, running.current)
         reserve = self._reserve(scheduled, running.journal.events)

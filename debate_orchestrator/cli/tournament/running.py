@@ -28,7 +28,6 @@ from debate_orchestrator.util.numbers import plural
 if TYPE_CHECKING:
     from debate_orchestrator.core.events import Event
     from debate_orchestrator.tournament.batches import Batches
-    from debate_orchestrator.tournament.cluster.folder_sync import FolderSync
     from debate_orchestrator.tournament.folder import Tournament
     from debate_orchestrator.tournament.plan import ScheduledDebate
     from debate_orchestrator.tournament.run import DebateStatus, RunCounts, TournamentRun
@@ -49,8 +48,6 @@ def _run_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--retry-failed", action="store_true", help=about)
     about = "let workers run the debates: the PostgreSQL database from which `debate worker` takes them"
     parser.add_argument("--cluster", metavar="URL", help=about)
-    about = "with --cluster, seconds without a heartbeat after which a worker's debates go to others; 30 at first"
-    parser.add_argument("--lease", metavar="SECONDS", help=about)
     parser.add_argument("--no-reports", action="store_true", help="write journals alone, no report of each debate")
     flags.add_permissions(parser)
     flags.add_progress(parser)
@@ -109,10 +106,7 @@ def _read_flags(arguments: argparse.Namespace) -> None:
     """Puts the values of `_run_flags` in place of their texts. Raises BadSettings where they don't go together."""
     if arguments.batch and arguments.cluster is not None:
         raise BadSettings("--batch can't be used with --cluster: the debates of a batch are run by one process.")
-    if arguments.lease is not None and arguments.cluster is None:
-        raise BadSettings("--lease is for workers.", hint="name their database too, with --cluster")
     arguments.at_once = specs.concurrency(arguments.at_once or ("500" if arguments.batch else "50"))
-    arguments.lease = None if arguments.lease is None else specs.lease(arguments.lease)
     arguments.quiet = arguments.quiet or arguments.json or arguments.events
 
 
@@ -203,56 +197,49 @@ def _run_by_workers(run: TournamentRun, arguments: argparse.Namespace, url: str)
 
 async def _queue_and_watch(run: TournamentRun, arguments: argparse.Namespace, url: str) -> tuple[RunCounts, bool]:
     """Runs until no more can be done or the user interrupts; the numbers at the end, and whether it was interrupted."""
+    from debate_orchestrator.tournament.cluster.coordinator import Coordinator
     from debate_orchestrator.tournament.cluster.database import opened
-    from debate_orchestrator.tournament.cluster.folder_sync import FolderSync
-    from debate_orchestrator.tournament.cluster.queue import Passes
 
     def on_fetched(debate_id: str) -> None:
         if arguments.events:
             print_json_line({"debate": debate_id, "fetched": True})
 
     async with opened(url, print_status) as database:
-        folder_sync = FolderSync(database, run.tournament, arguments.lease)
-        passes = Passes(folder_sync, retry_failed=arguments.retry_failed, on_fetched=on_fetched)
-        task = asyncio.create_task(_sync(run, folder_sync, arguments))
+        coordinator = Coordinator(database, run.tournament, retry_failed=arguments.retry_failed, on_fetched=on_fetched)
+
+        async def work() -> None:
+            await database.retried_until_reached(lambda: coordinator.upload(run.statuses))
+            await database.retried_until_reached(coordinator.fetch_all)
+            if not arguments.quiet:
+                print_status(
+                    f"Workers take the debates: `debate worker {shlex.quote(database.where)}` on each machine."
+                )
+            async with shown(lambda: coordinator.numbers, list, arguments):
+                await coordinator.run()
+
+        task = asyncio.create_task(work())
 
         def cancel() -> None:
             task.cancel()
 
         with handled_signals(cancel, cancel), suppress(asyncio.CancelledError):
             await task
-            task = asyncio.create_task(passes.run())
-            async with shown(lambda: passes.numbers, list, arguments):
-                await task
         interrupted = task.cancelled()
         with suppress(TimeoutError):
             async with asyncio.timeout(_FETCH if interrupted else None):
-                await database.retried_until_reached(lambda: folder_sync.fetch(everything=True))
+                await database.retried_until_reached(coordinator.fetch_all)
     if interrupted and not arguments.quiet:
         print_status("Workers go on with the debates that are queued. To end that too, end the workers.")
     run.read_journals()
-    for debate_id, stored in passes.statuses.items():
+    for debate_id, stored in coordinator.statuses.items():
         if debate_id in run.statuses and not (here := run.statuses[debate_id]).is_complete:
             status = "unusable" if stored.status == "unusable" else here.status
             run.statuses[debate_id] = here._replace(status=status, why=stored.why or here.why)
-    run.statuses.update(folder_sync.unusable)
+    run.statuses.update(coordinator.unusable)
     counts = Counter(debate_status.status for debate_status in run.statuses.values())
-    complete, undecided = counts["complete"] + counts["undecided"], counts["undecided"]
-    unusable = counts["unusable"] + counts["elsewhere"]
-    final = {"complete": complete, "undecided": undecided, "running": 0, "unusable": unusable}
-    return passes.numbers._replace(**final), interrupted
-
-
-async def _sync(run: TournamentRun, folder_sync: FolderSync, arguments: argparse.Namespace) -> None:
-    """Copies the journals of the folder to the database and the other way round. Waits while the database can't be
-    reached."""
-    database = folder_sync.database
-    await database.retried_until_reached(lambda: folder_sync.upload(run.statuses, retry_failed=arguments.retry_failed))
-    fetched = await database.retried_until_reached(lambda: folder_sync.fetch(everything=True))
-    if not arguments.quiet:
-        print_status(f"Workers take the debates: `debate worker {shlex.quote(database.where)}` on each machine.")
-        if fetched:
-            print_status(f"{plural(len(fetched), 'journal')} fetched.")
+    final = {"complete": counts["complete"] + counts["undecided"], "undecided": counts["undecided"], "running": 0}
+    final["unusable"] = counts["unusable"] + counts["elsewhere"]
+    return coordinator.numbers._replace(**final), interrupted
 
 
 def _print_event(scheduled: ScheduledDebate, debate_status: DebateStatus, event: Event | None) -> None:

@@ -16,7 +16,6 @@ from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import read_mapping
 from debate_orchestrator.util.errors import BadSettings
-from debate_orchestrator.util.numbers import plain_number
 
 if TYPE_CHECKING:
     from debate_orchestrator.tournament.folder import Tournament
@@ -168,17 +167,6 @@ def _source(tournament: Tournament) -> consent.Source:
     from debate_orchestrator.tournament.folder import SPEC, identity
 
     return consent.source_of_tournament(os.path.join(tournament.folder, SPEC), identity(tournament.spec))
-
-
-def lease(text: str) -> float:
-    """The value of --lease, in seconds."""
-    from debate_orchestrator.tournament.cluster.database import MAX_LEASE_LENGTH, SHORTEST_LEASE
-
-    seconds = plain_number(text)
-    if seconds is not None and SHORTEST_LEASE <= seconds <= MAX_LEASE_LENGTH:
-        return seconds
-    allowed = f"{SHORTEST_LEASE:,.0f} to {MAX_LEASE_LENGTH:,.0f}"
-    raise BadSettings(f"--lease must be a number of seconds from {allowed}, and not {text!r}.")
 
 
 def concurrency(text: str) -> int:

@@ -1,0 +1,243 @@
+"""A run whose debates workers hold: copies journals to the database and back, queues the debates, and watches them.
+
+Debates are queued in passes. Those that stopped are queued again as long as others are completed meanwhile, as in a run
+on one machine. Where folder and database both have a journal, one must be the beginning of the other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable
+
+from debate_orchestrator.storage.files import write_bytes_atomic
+from debate_orchestrator.storage.journal import JournalWriter
+from debate_orchestrator.storage.journal_lines import parse
+from debate_orchestrator.tournament.cluster.database import RETRY, Database, out_of_reach
+from debate_orchestrator.tournament.cluster.journals import append_lines
+from debate_orchestrator.tournament.cluster.queue import count_unfinished, count_workers, enqueue
+from debate_orchestrator.tournament.folder import Tournament, frozen, identity, is_begun
+from debate_orchestrator.tournament.run import DebateStatus, RunCounts, count_completed, unusable
+from debate_orchestrator.util.data import name_of, read_regular
+from debate_orchestrator.util.errors import BadFile, DamagedJournal, UserError
+
+_POLL_SECONDS = 1.0
+"""Seconds between two looks at the database."""
+
+_REGISTER = """
+INSERT INTO tournaments (id, tag, spec, max_cost, retry_failed)
+VALUES (%(id)s, %(tag)s, %(spec)s, %(max_cost)s, %(retry_failed)s)
+ON CONFLICT (id) DO UPDATE SET spec = excluded.spec, max_cost = excluded.max_cost, round = tournaments.round + 1,
+    retry_failed = excluded.retry_failed
+"""
+_UPLOAD = """
+INSERT INTO journals (tournament, debate, status, winner, cost)
+VALUES (%(id)s, %(debate)s, %(status)s, %(winner)s, %(cost)s) ON CONFLICT DO NOTHING
+"""
+_LINES = """
+SELECT debate, count(*), coalesce(max(n), 0) FROM lines WHERE tournament = %(id)s GROUP BY debate
+"""
+_JOURNAL = "SELECT string_agg(line, '' ORDER BY n) FROM lines WHERE tournament = %(id)s AND debate = %(debate)s"
+_STATUSES = """
+SELECT debate, coalesce(status, 'stopped'), winner, cost, why, for_good FROM journals WHERE tournament = %(id)s
+"""
+_COUNTS = """
+SELECT calls, failed_calls, spent, max_cost,
+    (SELECT count(*) FROM calls WHERE tournament = tournaments.id),
+    (SELECT coalesce(sum(price), 0) FROM calls WHERE tournament = tournaments.id),
+    (SELECT count(*) FROM procrastinate_jobs WHERE queue_name = 'debates-' || tournaments.id AND status = 'doing')
+FROM tournaments WHERE id = %(id)s
+"""
+
+
+class Coordinator:
+    """The run of one tournament by workers."""
+
+    def __init__(
+        self,
+        database: Database,
+        tournament: Tournament,
+        *,
+        retry_failed: bool = False,
+        on_fetched: Callable[[str], None] = lambda debate_id: None,
+    ):
+        """`on_fetched` is called with the id of each debate whose journal has come into the folder."""
+        self.database, self.tournament, self.id = database, tournament, identity(tournament.spec)
+        self._retry_failed, self._on_fetched = retry_failed, on_fetched
+        self._scheduled = {scheduled.id for scheduled in tournament.schedule}
+        self._have: dict[str, int] = {}
+        """Lines of the journals in the folder, by debate."""
+        self.statuses: dict[str, DebateStatus] = {}
+        """How the debates stand that have begun, by the database."""
+        self.unusable: dict[str, DebateStatus] = {}
+        """Debates whose journals can't be fetched."""
+        self._began = time.monotonic()
+        self._before: RunCounts | None = None
+        """What was counted when the run began."""
+        self.numbers = RunCounts(len(tournament.schedule), max_cost=tournament.spec.max_cost, workers=0)
+
+    async def upload(self, statuses: dict[str, DebateStatus]) -> None:
+        """Uploads the spec, and every journal that the database lacks or has less of. BadFile, with no journal
+        uploaded, if the folder lacks models that the database has, or has another journal of a debate."""
+        for (text,) in await self.database.rows("SELECT spec FROM tournaments WHERE id = %(id)s", id=self.id):
+            lacking = [name for name in json.loads(text).get("added", []) if name not in self.tournament.spec.added]
+            if lacking:
+                folder, where = name_of(self.tournament.folder), self.database.where
+                problem = f"{where} has models in this tournament that {folder} lacks: {', '.join(lacking)}."
+                raise BadFile(problem, hint="`debate tournament add` adds them here too")
+        known = {debate_id: last for debate_id, _, last in await self.database.rows(_LINES, id=self.id)}
+        usable = [debate_id for debate_id, found in statuses.items() if found.status not in ("waiting", "unusable")]
+        for debate_id in usable:
+            await self._must_begin_alike(debate_id, known.get(debate_id, 0))
+        await self.register()
+        for debate_id in usable:
+            if self._have[debate_id] > known.get(debate_id, 0):
+                await self._upload_journal(debate_id, known.get(debate_id, 0), statuses[debate_id])
+
+    async def register(self) -> None:
+        """Begins a pass: workers read the spec, with its cap and limits, again."""
+        spec = self.tournament.spec
+        text = json.dumps(frozen(spec), ensure_ascii=False)
+        values = {"tag": spec.tag, "spec": text, "max_cost": spec.max_cost, "retry_failed": self._retry_failed}
+        await self.database.execute(_REGISTER, id=self.id, **values)
+
+    async def _must_begin_alike(self, debate_id: str, known: int) -> None:
+        lines = self._lines(debate_id)
+        self._have[debate_id] = len(lines)
+        if count := min(len(lines), known):
+            query = "SELECT line FROM lines WHERE tournament = %(id)s AND debate = %(debate)s AND n = %(n)s"
+            theirs = await self.database.rows(query, id=self.id, debate=debate_id, n=count)
+            if [bytes(line) for (line,) in theirs] != [lines[count - 1]]:  # lines are chained: the last one tells
+                folder, where = name_of(self.tournament.folder), self.database.where
+                hint = "name a new folder, into which they are fetched; another run of the spec needs another tag"
+                raise BadFile(f"{folder} has other journals than {where}, such as that of {debate_id}.", hint=hint)
+
+    def _lines(self, debate_id: str) -> list[bytes]:
+        """The complete lines of a journal in the folder, each with its newline."""
+        data = read_regular(self.tournament.journal_of(debate_id))
+        return [line + b"\n" for line in data.split(b"\n")[:-1]]  # not at carriage returns: JSON may hold them
+
+    async def _upload_journal(self, debate_id: str, before: int, debate_status: DebateStatus) -> None:
+        """Uploads what only the folder has of a journal, with what it cost."""
+        lines, names = self._lines(debate_id), {"id": self.id, "debate": debate_id}
+        async with self.database.transaction() as connection:
+            spent = 0.0
+            if before:
+                cost = "SELECT cost FROM journals WHERE tournament = %(id)s AND debate = %(debate)s"
+                ((spent,),) = await (await connection.execute(cost.encode(), names)).fetchall()
+            await connection.execute(_UPLOAD.encode(), {**names, **debate_status._asdict()})
+            if await append_lines(connection, self.id, debate_id, before, lines[before:]):
+                update = b"UPDATE tournaments SET spent = spent + %(cost)s WHERE id = %(id)s"
+                await connection.execute(update, {"id": self.id, "cost": max(0.0, debate_status.cost - spent)})
+                status = b"""UPDATE journals SET status = %(status)s, winner = %(winner)s, cost = %(cost)s
+                    WHERE tournament = %(id)s AND debate = %(debate)s"""
+                await connection.execute(status, {**names, **debate_status._asdict()})
+
+    async def run(self) -> None:
+        """Returns when no more debates can be completed for now."""
+        first = True
+        while True:
+            await self.database.retried_until_reached(self._look)
+            done, pending = count_completed(self.statuses.values()), self._pending(again=first)
+            if not pending:
+                return
+
+            async def queue_them(pending: list[tuple[str, bool]] = pending) -> None:
+                await self.register()
+                await enqueue(self.database, self.id, pending)
+
+            await self.database.retried_until_reached(queue_them)
+            await self._until_run()
+            await self.database.retried_until_reached(self._look)
+            if count_completed(self.statuses.values()) == done:
+                return
+            first = False
+
+    def _pending(self, *, again: bool) -> list[tuple[str, bool]]:
+        """The debates that are left, and whether each has begun; with `again` those too that stopped for good."""
+        found = []
+        for scheduled in self.tournament.schedule:
+            debate_status = self.statuses.get(scheduled.id)
+            if debate_status is None:
+                found.append((scheduled.id, False))
+            elif debate_status.status == "undecided" and self._retry_failed and again:
+                found.append((scheduled.id, True))
+            elif not debate_status.is_complete and (again or not debate_status.for_good):
+                found.append((scheduled.id, debate_status.status != "waiting"))
+        return found
+
+    async def _until_run(self) -> None:
+        """Watches until no debate is queued or running, and fetches what has come."""
+        while True:
+            try:
+                await self._look()
+                complete = [debate_id for debate_id, found in self.statuses.items() if found.is_complete]
+                await self.fetch([debate_id for debate_id in complete if debate_id not in self._have])
+                if not await count_unfinished(self.database, self.id):
+                    return
+                self.database.reached()
+            except out_of_reach() as error:
+                self.database.lost(error)
+                await asyncio.sleep(RETRY)
+            await asyncio.sleep(_POLL_SECONDS)
+
+    async def _look(self) -> None:
+        """Reads how the debates stand, and how far they are."""
+        for debate_id, status, winner, cost, why, for_good in await self.database.rows(_STATUSES, id=self.id):
+            self.statuses[debate_id] = DebateStatus(status, winner, cost, tuple(why), for_good)
+        ((calls, failed, spent, cap, in_flight, expected, running),) = await self.database.rows(_COUNTS, id=self.id)
+        kinds = [found.status for found in self.statuses.values()]
+        self._before = self._before or RunCounts(
+            0, complete=count_completed(self.statuses.values()), calls=calls, failed_calls=failed
+        )
+        seconds, done = time.monotonic() - self._began, count_completed(self.statuses.values())
+        calls += in_flight - self._before.calls
+        here = done - self._before.complete
+        self.numbers = self.numbers._replace(
+            complete=done,
+            undecided=kinds.count("undecided"),
+            running=running,
+            stopped=max(0, kinds.count("stopped") - running),
+            unusable=kinds.count("unusable"),
+            calls=calls,
+            in_flight=in_flight,
+            failed_calls=failed - self._before.failed_calls,
+            calls_a_minute=round(calls * 60 / max(1.0, seconds), 1),
+            usd=round(spent + expected, 6),
+            max_cost=cap,
+            seconds=round(seconds, 1),
+            seconds_left=round(seconds / here * (self.numbers.debates - done)) if here else None,
+            workers=await count_workers(self.database, self.id),
+        )
+
+    async def fetch_all(self) -> None:
+        """Fetches every journal of which the database has more than the folder."""
+        rows = await self.database.rows(_LINES, id=self.id)
+        await self.fetch([debate_id for debate_id, count, _ in rows if count > self._have.get(debate_id, 0)])
+
+    async def fetch(self, debates: list[str]) -> None:
+        """Fetches journals. What can't be fetched is in `unusable`."""
+        for debate_id in debates:
+            if debate_id in self._scheduled:  # an id becomes the name of a file, and another could lead elsewhere
+                ((data,),) = await self.database.rows(_JOURNAL, id=self.id, debate=debate_id)
+                self._write(debate_id, bytes(data or b""))
+
+    def _write(self, debate_id: str, data: bytes) -> None:
+        """Writes a journal whose chain is whole, and which goes on where the one in the folder ends."""
+        path, where = self.tournament.journal_of(debate_id), f"{self.database.where}: {debate_id}"
+        try:
+            parse(where, data)
+            if is_begun(path):
+                with JournalWriter(path):  # its lock keeps other writers out
+                    if not data.startswith(b"".join(self._lines(debate_id))):
+                        raise DamagedJournal(f"{name_of(path)} has other lines than {self.database.where}.")
+                    write_bytes_atomic(path, data)
+            else:
+                write_bytes_atomic(path, data)
+        except UserError as error:
+            self.unusable[debate_id] = unusable(error, DebateStatus("stopped"))
+        else:
+            self._have[debate_id] = data.count(b"\n")
+            self._on_fetched(debate_id)
+            self.unusable.pop(debate_id, None)
