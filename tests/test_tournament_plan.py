@@ -11,7 +11,6 @@ import contests
 import pytest
 from contests import HAIKU, JUDGES, OPUS, SONNET, given
 
-from debate_orchestrator.engine.estimate import estimate
 from debate_orchestrator.tournament import plan
 from debate_orchestrator.tournament.plan import estimate_tournament, make_schedule
 from debate_orchestrator.tournament.spec_file import parse_spec, sample
@@ -198,47 +197,14 @@ def test_what_a_tournament_takes() -> None:
     assert free.bound == "12 debates at once"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("changes", [{}, {"sides": "fixed", "first": "random"}, {"sides": "random", "first": "both"}])
-def test_each_debate_is_counted_at_its_own_prices(changes: dict[str, Any]) -> None:
-    """A plan has the calls and tokens of the estimates of all its debates, model by model, though it makes only one
-    estimate for debates that are alike: seats for which the spec names no model are the first judge's. The side that
-    speaks second reads more."""
-    made = contests.spec(3, format="adversarial", rounds=2, rehearse=False, **changes)
+def test_a_large_plan_is_estimated_from_a_part() -> None:
+    """Of many debates some are estimated and stand for all: the calls are still those of all debates."""
+    made = contests.spec(plan.MAX_ESTIMATED // 6 + 1, rehearse=False)
     held = make_schedule(made)
-    calls: Counter[str] = Counter()
-    tokens: Counter[str] = Counter()
-    topics = {topic.id: topic for topic in made.topics}
-    for debate in held:
-        opened = plan.open_scheduled(made, debate, topics[debate.topic_id])
-        for model, line in plan._by_model(estimate(opened), opened.cast):
-            calls[model] += line.calls
-            tokens[model] += line.usage.input + line.usage.output
+    part, whole = estimate_tournament(made, held, 10), estimate_tournament(made, held[: plan.MAX_ESTIMATED], 10)
 
-    found = {load.model: load for load in estimate_tournament(made, held, 10).loads}
-    assert {model: load.calls for model, load in found.items()} == calls
-    assert {model: load.usage.input + load.usage.output for model, load in found.items()} == tokens
-
-
-@pytest.mark.slow
-def test_motions_of_different_lengths_are_counted() -> None:
-    """A plan has the tokens of the estimates of all its debates also where one motion of eight is much longer."""
-    rows = [
-        {"id": f"t{n}", "motion": f"Motion {n} holds{' at some length' * long}.", "category": "x",
-         "position_a": f"Yes{', indeed' * long}.", "position_b": f"No{', never' * 2 * long}."}
-        for n, long in enumerate((0, 0, 0, 0, 0, 0, 1, 60))
-    ]  # fmt: skip
-    made = parse_spec(given(rounds=2, format="adversarial") | {"topics": rows})
-    held = make_schedule(made)
-    tokens: Counter[str] = Counter()
-    topics = {topic.id: topic for topic in made.topics}
-    for debate in held:
-        opened = plan.open_scheduled(made, debate, topics[debate.topic_id])
-        for model, line in plan._by_model(estimate(opened, rehearsal=True), opened.cast):
-            tokens[model] += line.usage.input
-
-    found = {load.model: load.usage.input for load in estimate_tournament(made, held, 10).loads}
-    assert found == {model: pytest.approx(count, rel=0.002) for model, count in tokens.items()}
+    assert part.sampled and not whole.sampled and part.calls == len(held) * (6 + 2)
+    assert part.cost()[0] == pytest.approx(whole.cost()[0] * len(held) / plan.MAX_ESTIMATED, rel=0.05)
 
 
 def test_a_limit_of_a_provider_holds_for_each_server() -> None:

@@ -6,51 +6,81 @@ Nothing is guessed. What can't be read counts as missing, and the notes say how 
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import json
 import os
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache, partial
-from typing import Any
+from typing import Any, NamedTuple
+
+from pydantic import Field
 
 from debate_orchestrator.core.settings import MAX_COUNT
+from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.formats.validation import key_path, validate
 from debate_orchestrator.storage.files import make_folder, write_new
-from debate_orchestrator.tournament import judge_rows, rows
+from debate_orchestrator.tournament import rows
 from debate_orchestrator.tournament.folder import SPEC, must_be_new
 from debate_orchestrator.tournament.journal_rows import IMPORTED
-from debate_orchestrator.tournament.judge_rows import NESTED, OF_DEBATE, ColumnMap, JudgeRow
-from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows, Side, Winner
-from debate_orchestrator.util.data import MAX_FILE_SIZE, name_of, read_mapping, read_text
-from debate_orchestrator.util.errors import BadFile, short_repr
+from debate_orchestrator.tournament.rows import BallotRow, DebateRow, RoleUsage, Rows, Side, Winner
+from debate_orchestrator.util.data import name_of, read_mapping, read_text, strict_json
+from debate_orchestrator.util.errors import BadFile, first_few, short_repr, suggest
 from debate_orchestrator.util.numbers import plain_number
-from debate_orchestrator.util.sanitize import normalized
+from debate_orchestrator.util.sanitize import count_words, normalized
 
+MAX_SIZE = 100_000_000
+"""Bytes of a file that is imported."""
 _MISSING = {"", "-", "none", "null", "nan", "n/a", "na", "unknown", "invalid", "abstain", "no decision"}
-_MAX_MISSING_LENGTH = max(map(len, _MISSING))
-_LEFT_OUT = ", whose dimension is left out of their ballot"
 _WINNERS: dict[str, Winner] = {"pro": "pro", "con": "con", "tie": "tie", "draw": "tie"}
-_TRUE = {"1", "true", "yes"}
 _SIDES: dict[str, Side] = {"pro": "pro", "con": "con", "pro-first": "pro", "con-first": "con"}
-_TWICE = "Rows that stand twice, of which one counts"
-_DIFFERENT = (
-    "Second ballots of a judge on one debate that differ from the first, left out (map `repeat` if they are repeats)"
-)
-_LIMITED = {"topic": "topic", "category": "category", "pro": "model", "con": "model"}
-"""Names of a debate whose length is limited, and what they are names of."""
+_OF_DEBATE = ("topic", "motion", "category", "pro", "con", "created", "first")
+"""The keys whose values belong to the debate, and should be the same in each of its rows."""
 _LATEST_SECONDS = 1e11
 """A number beyond this is a time in milliseconds."""
 
 
-_MAX_PARTS, _MAX_PATH_LENGTH = 32, 500
-"""Keys of a path in a map, and its characters."""
-MAX_SCORES = 1_000_000
-"""Scores of all rows: a map may read one short column as many dimensions."""
-MAX_JUDGES_OF_A_ROUND = 1_000
-"""Judges of a debate after one round, or on the whole of it. Which round is the last, whose ballots are votes, is known
-once all rows are read."""
+class ColumnMap(FrozenModel):
+    """Which column holds what. In JSON lines a column is a path of keys: `transcript.topic.id`."""
+
+    debate: str
+    pro: str
+    con: str
+    judge: str
+    topic: str | None = None
+    motion: str | None = None
+    category: str | None = None
+    created: str | None = None
+    first: str | None = None
+    """pro or con, whichever speaks first."""
+    winner: str | None = None
+    """pro, con, tie, or a side's model."""
+    scores: dict[str, tuple[str, str]] = Field(default={}, max_length=rows.MAX_DIMENSIONS)
+    """Dimension to the columns of pro's and con's points."""
+    round: str | None = Field(default=None, alias="turn")
+    """The round after which the ballot was cast; the last one of a debate is on the whole of it."""
+    mirrored: str | None = None
+    """Whether the judge saw the sides exchanged. The row holds the sides as they are."""
+    repeat: str | None = None
+    """A number or name for each time that a judge judged the same debate."""
+    label: str | None = None
+    score: str | None = None
+    """A single number for the motion itself."""
+
+    def columns(self) -> list[str]:
+        """Every column that it names."""
+        own = [value for name, value in self if name != "scores" and value is not None]
+        return [*own, *(column for pair in self.scores.values() for column in pair)]
+
+
+class _JudgeRow(NamedTuple):
+    """One row as it was read: values by the fields of the map, those of scores by dimension."""
+
+    line: int
+    values: Mapping[str, Any]
+    scores: dict[str, tuple[Any, Any]]
+    usage_by_role: dict[Any, RoleUsage] = {}
 
 
 def import_rows(source: str, map_file: str | None, to: str) -> Rows:
@@ -61,7 +91,7 @@ def import_rows(source: str, map_file: str | None, to: str) -> Rows:
     if os.path.lexists(os.path.join(to, SPEC)):
         raise BadFile(f"{name_of(to)} holds a tournament already.", hint="name a new folder")
     must_be_new(to)
-    text = read_text(source, MAX_FILE_SIZE)
+    text = read_text(source, MAX_SIZE)
     columns = _read_map(map_file) if map_file else None
     found = read_debates(text, name_of(source), columns)
     about = {
@@ -72,34 +102,18 @@ def import_rows(source: str, map_file: str | None, to: str) -> Rows:
         "ballots": len(found.ballots),
         "notes": list(found.notes),
     }
-    text_of_rows = rows.dump(found, name_of(source))
     make_folder(to)
-    written = os.path.join(to, rows.ROWS)
-    write_new(written, text_of_rows)
-    try:
-        write_new(os.path.join(to, SPEC), json.dumps({"schema": 1, IMPORTED: about}, indent=2) + "\n")
-    except BaseException:  # an interrupt too: rows alone are no tournament, and would be in the way of the next import
-        with suppress(OSError):
-            os.remove(written)
-        raise
+    write_new(os.path.join(to, rows.ROWS), rows.dump(found))
+    write_new(os.path.join(to, SPEC), json.dumps({"schema": 1, IMPORTED: about}, indent=2) + "\n")
     return found
 
 
 def _read_map(path: str) -> ColumnMap:
-    given = read_mapping(path)
-    scores = given.get("scores")
-    if isinstance(scores, dict) and len(scores) > rows.MAX_DIMENSIONS:
-        found = f"{len(scores):,} dimensions, and at most {rows.MAX_DIMENSIONS} are allowed"
-        raise BadFile(f"{name_of(path)}: `scores` has {found}.")
     columns, problems = validate(
-        ColumnMap, given, lambda keys: ": ".join(filter(None, (name_of(path), key_path(keys))))
+        ColumnMap, read_mapping(path), lambda keys: ": ".join(filter(None, (name_of(path), key_path(keys))))
     )
     if columns is None:
         raise BadFile(problems)
-    for name in columns.columns():
-        if len(name) > _MAX_PATH_LENGTH or name.count(".") >= _MAX_PARTS:
-            problem = f"{name_of(path)}: the column {short_repr(name)} is too long or too deep"
-            raise BadFile(f"{problem}; at most {_MAX_PATH_LENGTH} characters and {_MAX_PARTS} keys are allowed.")
     return columns
 
 
@@ -108,19 +122,126 @@ def read_debates(text: str, where: str, columns: ColumnMap | None) -> Rows:
     is_json = text.lstrip().startswith("{")
     if columns is None and not is_json:
         raise BadFile(f"{where} needs a map of its columns.", hint="a YAML file that says which column is what")
-    found, scores = _Collector(where, has_time=columns is None or columns.created is not None), 0
+    collector = _Collector(where, has_time=columns is None or columns.created is not None)
     if columns is None:
-        rows_read = judge_rows.debatebench(judge_rows.json_lines(text, where), where)
-    elif is_json:
-        rows_read = judge_rows.mapped(judge_rows.json_lines(text, where), columns, where)
+        found = _debatebench(_json_lines(text, where), where)
     else:
-        rows_read = judge_rows.mapped(judge_rows.csv_lines(text, columns, where), columns, where)
-    for row in rows_read:
-        if (scores := scores + len(row.scores)) > MAX_SCORES:
-            hint = "a map with fewer `scores`, or the rows in several files"
-            raise BadFile(f"{where} has more than the {MAX_SCORES:,} scores that are allowed.", hint=hint)
-        found.take(row)
-    return found.rows()
+        found = _mapped(_json_lines(text, where) if is_json else _csv_lines(text, columns, where), columns, where)
+    for row in found:
+        collector.take(row)
+    return collector.rows()
+
+
+def _json_lines(text: str, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            try:
+                value = strict_json(line)
+            except ValueError as error:
+                problem = f"{where}:{number}: not valid JSON ({error})."
+                raise BadFile(problem, hint="one JSON object on each line") from None
+            if not isinstance(value, dict):
+                raise BadFile(f"{where}:{number}: not a JSON object.", hint="one JSON object on each line")
+            yield number, value
+
+
+def _csv_lines(text: str, columns: ColumnMap, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    delimiter = max(",;\t", key=text.partition("\n")[0].count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    first = 1  # the line with which a row begins
+    try:
+        header = next(reader, [])
+        missing = (name for name in columns.columns() if name not in header)
+        problems = (f"{where} has no column `{name}`. {suggest(name, header)}".rstrip() for name in missing)
+        if told := list(first_few(problems, where)):
+            raise BadFile(told)
+        first = reader.line_num + 1
+        for cells in reader:
+            first = reader.line_num + 1
+            if cells:
+                yield reader.line_num, dict(zip(header, cells, strict=False))
+    except csv.Error as error:
+        hint = 'close each quoted cell before the next begins, and write `"` in one twice'
+        raise BadFile(f"{where}:{first}: not valid CSV ({error}).", hint=hint) from None
+
+
+def _mapped(lines: Iterable[tuple[int, dict[str, Any]]], columns: ColumnMap, where: str) -> Iterator[_JudgeRow]:
+    named = {key: name for key, name in columns if key != "scores" and name is not None}
+    absent = {"debate", "pro", "con", "judge"}
+    for number, record in lines:
+        values = {key: _at(record, name) for key, name in named.items()}
+        scores = {name: (_at(record, pro), _at(record, con)) for name, (pro, con) in columns.scores.items()}
+        absent = {key for key in absent if values[key] is None}
+        yield _JudgeRow(number, values, scores)
+    if absent:
+        raise BadFile([f"{where} has no `{getattr(columns, key)}` in any row." for key in sorted(absent)])
+
+
+def _at(value: Any, path: str) -> Any:
+    """The value in a column, or at a path of keys; None where there is none."""
+    if isinstance(value, dict) and path in value:
+        return value[path]
+    for key in path.split("."):
+        if not isinstance(value, dict):
+            return None
+        value = value.get(key)
+    return value
+
+
+def _debatebench(lines: Iterable[tuple[int, Any]], where: str) -> Iterator[_JudgeRow]:
+    """The judges of each debate as rows. A debate without judges is one row without a judge."""
+    for number, record in lines:
+        transcript, panel = record.get("transcript"), record.get("judges")
+        if not isinstance(transcript, dict) or not isinstance(panel, list):
+            problem = f"{where}:{number}: no `transcript` and `judges`, as each line of DebateBench's debates has."
+            raise BadFile(problem, hint="a map of the columns, for another layout")
+        given = transcript.get("turns")
+        turns = [turn for turn in given if isinstance(turn, dict)] if isinstance(given, list) else []
+        panel = [judge for judge in panel if isinstance(judge, dict)]
+        debate = {
+            "debate": transcript.get("debate_id"),
+            "topic": _at(transcript, "topic.id"),
+            "motion": _at(transcript, "topic.motion"),
+            "category": _at(transcript, "topic.category"),
+            "pro": transcript.get("pro_model_id"),
+            "con": transcript.get("con_model_id"),
+            "created": record.get("created_at"),
+            "first": turns[0].get("speaker") if turns else transcript.get("round_order"),
+        }
+        usage: dict[Any, RoleUsage] = {}
+        if turns:
+            usage = {side: _usage([turn for turn in turns if turn.get("speaker") == side]) for side in rows.SIDES}
+            usage["judge"] = _usage(panel)
+        for judge in panel or [{}]:
+            pro, con = (_at(judge, f"{side}.scores") for side in rows.SIDES)
+            both = isinstance(pro, dict) and isinstance(con, dict)
+            scores = {name: (pro[name], con.get(name)) for name in pro} if both else {}
+            values = {**debate, "judge": judge.get("judge_id"), "winner": judge.get("winner")}
+            yield _JudgeRow(number, values, scores, usage)
+
+
+def _usage(turns: list[dict[str, Any]]) -> RoleUsage:
+    """What a side's turns took, or the judges' ballots, as far as the record says."""
+
+    def total(*names: str) -> float | None:
+        given = [next((turn[name] for name in names if turn.get(name) is not None), None) for turn in turns]
+        known = [number for value in given if (number := _finite(value)) is not None]
+        return sum(known) if known and len(known) == len(turns) else None
+
+    milliseconds, prompt, answer = (
+        total("duration_ms", "latency_ms"),
+        total("prompt_tokens"),
+        total("completion_tokens"),
+    )
+    contents = [turn["content"] for turn in turns if isinstance(turn.get("content"), str)]
+    return RoleUsage(
+        calls=len(turns),
+        input=None if prompt is None else int(prompt),
+        output=None if answer is None else int(answer),
+        cost=total("cost"),
+        seconds=None if milliseconds is None else milliseconds / 1000,
+        words=sum(count_words(content) for content in contents) if contents else None,
+    )
 
 
 class _Collector:
@@ -128,107 +249,76 @@ class _Collector:
 
     def __init__(self, where: str, *, has_time: bool):
         self._where, self._has_time = where, has_time
-        self._unread: dict[str, tuple[int, str]] = {}
-        """What could not be read, by kind: how often, and the first case."""
+        self._unread: dict[str, list[str]] = {}
+        """What could not be read, by kind."""
         self._debates: dict[str, dict[str, Any]] = {}
-        self._latest: tuple[Mapping[str, Any] | None, str] = None, ""
-        """The values of a debate that were read last, and its id."""
         self._ballots: dict[tuple[Any, ...], BallotRow] = {}
-        self._seen: dict[tuple[Any, ...], int] = {}
-        """The hash of each row that was taken."""
-        self._judges: dict[tuple[str, float | None], set[str]] = {}
-        """Debate and round to its judges, except on the mirrored debate."""
+        self._seen: dict[tuple[Any, ...], tuple[object, ...]] = {}
+        """The content of each row that was taken."""
         self._conflicts: list[str] = []
-        """The first of them."""
-        self._conflict_count = 0
-        self._readable = 0
 
-    def take(self, row: JudgeRow) -> None:
-        """Raises BadFile if a name is longer, or a round of a debate has more judges, than is allowed."""
-        debate_id = self._debate(row)
+    def take(self, row: _JudgeRow) -> None:
+        debate_id, judge = self._name(row, "debate"), self._name(row, "judge")
         if not debate_id:
-            self._note("Rows without a debate, left out", lambda: f"line {row.line}")
+            self._note("Rows without a debate, left out", f"line {row.line}")
             return
-        judge = self._name(row.values.get("judge"), row)
+        self._take_debate(debate_id, row)
         if not judge:
-            self._note("Rows without a judge, which cast no vote", lambda: f"line {row.line}")
+            self._note("Rows without a judge, which cast no vote", f"line {row.line}")
             return
-        rows.check_name("judge", judge, debate_id, self._where)
         number = self._number(row, "round", MAX_COUNT, whole=True)
-        mirrored = _text(row.values.get("mirrored")).casefold() in _TRUE
-        key = (debate_id, judge, number, mirrored, self._name(row.values.get("repeat"), row))
-        content = _content(row)
+        mirrored = _text(row.values.get("mirrored")).casefold() in {"1", "true", "yes"}
+        key = (debate_id, judge, number, mirrored, self._name(row, "repeat"))
+        content = (*map(repr, row.values.values()), repr(row.scores))
         if key in self._seen:
-            kind = _TWICE if self._seen[key] == content else _DIFFERENT
-            self._note(kind, lambda: f"line {row.line}, debate {short_repr(debate_id)}")
+            kind = (
+                "Rows that stand twice, of which one counts"
+                if self._seen[key] == content
+                else "Second ballots of a judge on one debate that differ from the first, left out (map `repeat` if "
+                "they are repeats)"
+            )
+            self._note(kind, f"line {row.line}, debate {short_repr(debate_id)}")
             return
         self._seen[key] = content
-        if not mirrored:
-            judges = self._judges.setdefault((debate_id, number), set())
-            judges.add(judge)
-            if len(judges) > MAX_JUDGES_OF_A_ROUND:
-                many = f"more than the {MAX_JUDGES_OF_A_ROUND:,} judges of one round that are allowed"
-                raise BadFile(f"{self._where}: the debate {short_repr(debate_id)} has {many}.")
         scores = self._scores(row)
-        ballot = BallotRow(
+        self._ballots[key] = BallotRow(
             debate=debate_id,
             judge=judge,
             winner=self._winner(row, self._debates[debate_id], scores),
             scores=scores,
             round=None if number is None else int(number),
             mirrored=mirrored,
-            label=self._name(row.values.get("label"), row) or None,
+            label=self._name(row, "label") or None,
             score=self._number(row, "score", rows.MAX_NUMBER),
         )
-        rows.check_name("label", ballot.label, debate_id, self._where)
-        self._readable += ballot.winner is not None
-        self._ballots[key] = ballot
 
-    def _note(self, kind: str, case: Callable[[], str]) -> None:
-        """Takes note of something that could not be read. Only the first case is put into words."""
-        count, first = self._unread.get(kind) or (0, case())
-        self._unread[kind] = (count + 1, first)
+    def _note(self, kind: str, case: str) -> None:
+        self._unread.setdefault(kind, []).append(case)
 
-    def _name(self, value: Any, row: JudgeRow) -> str:
+    def _name(self, row: _JudgeRow, key: str) -> str:
         """A text or a number as text; empty for anything else."""
-        if value is NESTED:
-            self._note("Lists and objects in place of a name, taken as missing", lambda: f"line {row.line}")
-        return _text(value)
+        value = row.values.get(key)
+        if isinstance(value, list | dict):
+            self._note("Lists and objects in place of a name, taken as missing", f"line {row.line}")
+        text = _text(value)
+        rows.check_name(key, text, self._where)
+        return text
 
-    def _debate(self, row: JudgeRow) -> str:
-        """The id of a row's debate, empty where it has none. Every row may give values of a debate that others lack."""
-        if row.debate is self._latest[0]:
-            return self._latest[1]
-        debate_id = self._name(row.debate.get("debate"), row)
-        self._latest = row.debate, debate_id
-        if not debate_id:
-            return ""
-        rows.check_id(debate_id, self._where)
+    def _take_debate(self, debate_id: str, row: _JudgeRow) -> None:
+        """Takes the values of a row's debate. Every row may give values that others lack."""
         debate = self._debates.setdefault(debate_id, {"usage_by_role": row.usage_by_role})
-        given = tuple(row.debate.get(key) for key in OF_DEBATE)
-        if debate.get("given") == given:
-            return debate_id
-        debate["given"] = given
-        for key in OF_DEBATE:
-            text = self._name(row.debate.get(key), row)
+        for key in _OF_DEBATE:
+            text = self._name(row, key)
             text = self._time(text, row) if key == "created" and text else text
-            if not text or (key in ("pro", "con") and _is_missing(text)):
+            if not text or (key in rows.SIDES and text.casefold() in _MISSING):
                 continue
-            if what := _LIMITED.get(key):
-                rows.check_name(what, text, debate_id, self._where)
-            if key in ("pro", "con") and debate.get(key, text) != text:
-                self._conflict(debate_id, key, debate[key], text, row.line)
+            if key in rows.SIDES and debate.get(key, text) != text:
+                problem = f"debate {short_repr(debate_id)} has two models for {key}: {short_repr(debate[key])} and "
+                self._conflicts.append(f"{problem}{short_repr(text)} (line {row.line}).")
             debate[key] = min(debate.get(key, text), text) if key == "created" else debate.get(key, text)
-        return debate_id
 
-    def _conflict(self, debate_id: str, key: str, known: str, text: str, line: int) -> None:
-        self._conflict_count += 1
-        if len(self._conflicts) < 3:
-            problem = f"debate {short_repr(debate_id)} has two models for {key}: {short_repr(known)} and "
-            self._conflicts.append(f"{problem}{short_repr(text)} (line {line}).")
-
-    def _time(self, text: str, row: JudgeRow) -> str:
-        """A time in one form; empty, with a problem, where it can't be read. One without a zone is UTC."""
+    def _time(self, text: str, row: _JudgeRow) -> str:
+        """A time in one form; empty, with a note, where it can't be read. One without a zone is UTC."""
         number = _finite(text)
         try:
             if number is not None:
@@ -238,65 +328,61 @@ class _Collector:
                 moment = datetime.fromisoformat(text)
                 moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
         except (ValueError, OverflowError):
-            self._note("Times that can't be read, taken as unknown", lambda: f"{short_repr(text)}, line {row.line}")
+            self._note("Times that can't be read, taken as unknown", f"{short_repr(text)}, line {row.line}")
             return ""
         return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
-    def _number(self, row: JudgeRow, key: str, most: int, *, whole: bool = False) -> float | None:
+    def _number(self, row: _JudgeRow, key: str, most: int, *, whole: bool = False) -> float | None:
         """What a column holds, if it is a number of at most `most`, with or without a minus, and whole if asked."""
         value = row.values.get(key)
         number = _finite(value)
-        if number is not None and (abs(number) > most or (whole and not number.is_integer())):
-            number = None
-        if number is None and not _is_missing(value):
+        if number is not None and abs(number) <= most and (number.is_integer() or not whole):
+            return number
+        if not _is_missing(value):
             key_in_map = ColumnMap.model_fields[key].alias or key
-            self._note(f"`{key_in_map}` that is no {'whole ' if whole else ''}number", lambda: _case(value, row.line))
-        return number
+            self._note(f"`{key_in_map}` that is no {'whole ' if whole else ''}number", _case(value, row.line))
+        return None
 
-    def _scores(self, row: JudgeRow) -> dict[str, tuple[float, float]]:
+    def _scores(self, row: _JudgeRow) -> dict[str, tuple[float, float]]:
         """The points of both sides. A dimension with a missing or unreadable number on either side is left out."""
         found = {}
         for name, pair in row.scores.items():
-            pro, con = _finite(pair[0]), _finite(pair[1])
+            pro, con = map(_finite, pair)
             if pro is not None and con is not None:
                 found[name] = (pro, con)
                 continue
-            if (pro is not None or _is_missing(pair[0])) and (con is not None or _is_missing(pair[1])):
-                self._note("Scores that are missing" + _LEFT_OUT, lambda: f"line {row.line}")
-            else:
-                self._note(
-                    "Scores that are no numbers" + _LEFT_OUT,
-                    partial(_case, pair[0] if pro is None else pair[1], row.line),
-                )
+            unreadable = [value for value in pair if _finite(value) is None and not _is_missing(value)]
+            kind = "Scores that are no numbers" if unreadable else "Scores that are missing"
+            case = _case(unreadable[0], row.line) if unreadable else f"line {row.line}"
+            self._note(f"{kind}, whose dimension is left out of their ballot", case)
         return found
 
     def _winner(
-        self, row: JudgeRow, debate: Mapping[str, Any], scores: dict[str, tuple[float, float]]
+        self, row: _JudgeRow, debate: Mapping[str, Any], scores: dict[str, tuple[float, float]]
     ) -> Winner | None:
         value = row.values.get("winner")
-        text = _text(value)
-        pro, con = debate.get("pro"), debate.get("con")
+        text, pro, con = _text(value), debate.get("pro"), debate.get("con")
         if text and pro != con and text in (pro, con):
             return "pro" if text == pro else "con"
         if found := _WINNERS.get(text.casefold()):
             return found
         if not _is_missing(value):
             kind = "Winners that are neither pro, con, tie nor a side's model, taken as missing"
-            self._note(kind, lambda: _case(value, row.line))
+            self._note(kind, _case(value, row.line))
             return None
         by_scores = rows.winner_by_scores(scores.values())
         if by_scores is None:
-            self._note("Missing votes", lambda: f"line {row.line}")
+            self._note("Missing votes", f"line {row.line}")
         return by_scores
 
     def rows(self) -> Rows:
         """All of it. Raises BadFile if a debate contradicts itself, or no winner at all could be read."""
-        notes = [f"{kind}: {count:,} (the first: {first})." for kind, (count, first) in self._unread.items()]
+        notes = [f"{kind}: {len(cases):,} (the first: {cases[0]})." for kind, cases in self._unread.items()]
         if self._conflicts:
-            more = [f"There are {self._conflict_count:,} such rows."] if self._conflict_count > 3 else []
-            problems = [f"{self._where}: {problem}" for problem in self._conflicts] + more
+            more = [f"There are {len(self._conflicts):,} such rows."] if len(self._conflicts) > 3 else []
+            problems = [f"{self._where}: {problem}" for problem in self._conflicts[:3]] + more
             raise BadFile(problems, hint="map a column to `debate` that names each debate once")
-        if not self._readable:
+        if not any(ballot.winner for ballot in self._ballots.values()):
             raise BadFile([f"{self._where}: no row has a winner that can be read.", *notes])
         ballots = rows.mark_flipped(_finals(self._ballots))
         votes: dict[str, list[Winner | None]] = {debate_id: [] for debate_id in self._debates}
@@ -304,7 +390,7 @@ class _Collector:
             if ballot.is_vote:
                 votes[ballot.debate].append(ballot.winner)
         debates = [self._row(debate_id, rows.panel_winner(votes[debate_id])) for debate_id in self._debates]
-        rows.check_sizes(debates, ballots, self._where)
+        rows.check_sizes(ballots, self._where)
         if not self._has_time:
             notes.append("No column for time is mapped: Elo takes debates in the order of their ids.")
         elif any(not debate.created for debate in debates):
@@ -330,51 +416,31 @@ def _finals(ballots: Mapping[tuple[Any, ...], BallotRow]) -> list[BallotRow]:
     found = []
     for (*key, repeat), ballot in ballots.items():
         known = numbers.setdefault((key[0], key[1]), {})
-        number = known.setdefault(repeat, len(known))
         final = ballot.round is None or ballot.round == last[ballot.debate]
-        changed = number or not final
-        found.append(ballot.model_copy(update={"repeat": number, "final": final}) if changed else ballot)
+        number = known.setdefault(repeat, len(known))
+        found.append(ballot.model_copy(update={"repeat": number, "final": final}))
     return found
-
-
-def _content(row: JudgeRow) -> int:
-    """A hash of what a row holds. Texts are hashed once, however many rows share them."""
-    points = (value for pair in row.scores.values() for value in pair)
-    values = (*row.debate.values(), *row.values.values(), *row.scores, *points)
-    # -1 and -2, or 1 and True, have the same hash; their texts do not.
-    return hash(tuple(value if isinstance(value, str) else (type(value), str(value)) for value in values))
 
 
 def _text(value: Any) -> str:
     """A value as text, in one Unicode form, so that a name written in two ways is one name; empty for what is none."""
     if isinstance(value, str):
-        return _clean(value)
-    return "" if value is None or value is NESTED else str(value)
-
-
-@lru_cache(maxsize=1 << 16)
-def _clean(text: str) -> str:
-    return normalized(text.strip(), "NFC")
+        return normalized(value.strip(), "NFC")
+    return "" if value is None or isinstance(value, list | dict) else str(value)
 
 
 def _is_missing(value: Any) -> bool:
     """Whether nothing stands there, or a word that says so."""
-    if not isinstance(value, str):
-        return value is None
-    text = _clean(value)
-    return len(text) <= _MAX_MISSING_LENGTH and text.casefold() in _MISSING
-
-
-def _shown(value: Any) -> str:
-    return "a list or an object" if value is NESTED else short_repr(_text(value))
+    return value is None or (isinstance(value, str) and _text(value).casefold() in _MISSING)
 
 
 def _case(value: Any, line: int) -> str:
-    return f"{_shown(value)}, line {line}"
+    shown = "a list or an object" if isinstance(value, list | dict) else short_repr(_text(value))
+    return f"{shown}, line {line}"
 
 
 def _finite(value: Any) -> float | None:
-    """A number; None for anything else, and numbers whose sums no float holds among them."""
+    """A number that is not too large; None for anything else."""
     if isinstance(value, str):
         number = plain_number(value)
     elif isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= rows.MAX_NUMBER:

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import random
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Literal, NamedTuple
 
 from pydantic import ConfigDict, Field
 
@@ -18,18 +20,14 @@ from debate_orchestrator.core.phases import JUDGE, judge_seats
 from debate_orchestrator.core.reply import Usage
 from debate_orchestrator.core.values import FrozenModel, Text
 from debate_orchestrator.engine import start
-from debate_orchestrator.engine.estimate import CostEstimate, estimate, token_traits
+from debate_orchestrator.engine.estimate import CostEstimate, estimate
 from debate_orchestrator.providers import pricing
 from debate_orchestrator.providers.registry import takes_batches
 from debate_orchestrator.tournament.spec import Limits, Pool, Topic, TournamentSpec, debate_settings, declared_prices
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadFormat, BadSettings
 
-MAX_DEBATES = 200_000
-MAX_DRAWN = 2_000_000
-"""Judges of all debates of a schedule, those of the reserves included."""
-MAX_BYTES = 100_000_000
-"""Bytes of a schedule as JSON: the line of each debate repeats its motion and the names of models and judges."""
+MAX_DEBATES = 100_000
 
 
 class ScheduledDebate(FrozenModel):
@@ -63,13 +61,6 @@ def make_schedule(spec: TournamentSpec) -> tuple[ScheduledDebate, ...]:
         count = len(pairs) * len(spec.topics) * spec.repetitions * (1 + (spec.sides == "swapped"))
         if (total := len(debates) + count * (1 + (spec.first == "both"))) > MAX_DEBATES:
             raise BadSettings(f"The schedule has {total:,} debates, and at most {MAX_DEBATES:,} are allowed.")
-        if (drawn := total * len(spec.judges.pool)) > MAX_DRAWN:
-            problem = f"The schedule has {total:,} debates with {len(spec.judges.pool)} judges to draw from, {drawn:,}"
-            hint = "fewer judges, topics or repetitions"
-            raise BadSettings(f"{problem} in all, and at most {MAX_DRAWN:,} are allowed.", hint=hint)
-        if (size := _most_bytes(spec, total)) > MAX_BYTES:
-            problem = f"The schedule would take {size:,} bytes, and at most {MAX_BYTES:,} are allowed."
-            raise BadSettings(problem, hint="shorter motions or names, or fewer judges, topics or repetitions")
         for repetition in range(1, spec.repetitions + 1):
             for topic_index, topic in enumerate(spec.topics):
                 for pair in pairs:
@@ -82,25 +73,6 @@ def make_schedule(spec: TournamentSpec) -> tuple[ScheduledDebate, ...]:
 def schedule_line(scheduled: ScheduledDebate) -> str:
     """A debate as a schedule has it in JSON, without the end of the line."""
     return json.dumps(scheduled.model_dump(mode="json"), ensure_ascii=False)
-
-
-def _size(value: Any) -> int:
-    """Bytes of a value as JSON."""
-    return len(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
-
-
-def _most_bytes(spec: TournamentSpec, debates: int) -> int:
-    """The bytes of a schedule of so many debates, the same number on each topic, if each has the longest names."""
-    name = max((model.name for model in spec.models), key=_size)
-    reserve = tuple(judge.name for judge in spec.judges.pool)
-    longest = ScheduledDebate(
-        id="x" * 57, topic_id="", motion="", category="", pro=name, con=name, first="pro",
-        repetition=spec.repetitions, seed=2**63, judges=(), reserve=reserve,
-    )  # fmt: skip
-    parts = ((topic.id, topic.motion, topic.category) for topic in spec.topics)
-    texts = sum(map(_size, parts))
-    line = len(schedule_line(longest).encode("utf-8", "replace")) + len(",\n")
-    return debates * line + debates * texts // max(len(spec.topics), 1)
 
 
 def pairs_by_addition(spec: TournamentSpec) -> Iterator[tuple[tuple[str, str], ...]]:
@@ -160,7 +132,7 @@ class JudgeDraw:
         counts = (self._by_topic[topic.id], self._by_pair[tuple(sorted((pro, con)))], self._in_all)
         if self._spec.judges.sample == "balanced":
             on_topic, of_pair, in_all = (count.get for count in counts)
-            drawn = _hashes("judge", chance)
+            drawn = partial(_hash, "judge", chance)
             names = sorted(names, key=lambda name: (on_topic(name, 0), of_pair(name, 0), in_all(name, 0), drawn(name)))
         panel = tuple(names[: self._spec.judges.panel])
         for count in counts:
@@ -211,25 +183,12 @@ def number(what: str, spec: TournamentSpec, *parts: object) -> int:
 
 
 def _hash(*parts: object) -> int:
-    *before, last = parts
-    return int.from_bytes(_hashes(*before)(str(last)))
+    text = "".join(f"{part}\0" for part in parts[:-1]) + str(parts[-1])
+    return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8])
 
 
-def _hashes(*parts: object) -> Callable[[str], bytes]:
-    """The hash of these parts and one more, as bytes of a number: what all have in common is hashed once."""
-    text = "".join(f"{part}\0" for part in parts)
-    begun = hashlib.sha256(text.encode("utf-8", "surrogatepass"))
-
-    def hashed(last: str) -> bytes:
-        whole = begun.copy()
-        whole.update(last.encode("utf-8", "surrogatepass"))
-        return whole.digest()[:8]
-
-    return hashed
-
-
-MAX_WORK = 10_000_000
-"""Tokens of all briefs that are made to estimate: debates of other cost classes follow from those estimated."""
+MAX_ESTIMATED = 100
+"""Debates of which an estimate is made. Where there are more, these are drawn by chance, and stand for all."""
 SHORT_ANSWERS, LONG_ANSWERS = 0.5, 2.0
 """The range of the cost: answers half as long as expected, and answers twice as long with nothing read from a cache."""
 
@@ -253,7 +212,7 @@ class TournamentEstimate(NamedTuple):
     loads: tuple[Load, ...]
     """One for each model, by its spec."""
     sampled: bool
-    """Whether only some of the cost classes were estimated."""
+    """Whether only some of the debates were estimated."""
     seconds: float | None
     """The time at the limits, or the time of the calls with so many debates at once if that is longer; None if the
     calls go into batches, which take as long as the provider takes."""
@@ -286,27 +245,21 @@ def estimate_tournament(
 ) -> TournamentEstimate:
     """What these debates will take, with so many at once; with `batch`, in batches where the vendor takes them."""
     amounts: dict[str, dict[str, float]] = {}
-    seconds, work, sampled = 0.0, 0, False
+    seconds, chosen = 0.0, list(debates)
+    if len(debates) > MAX_ESTIMATED:
+        chosen = random.Random(spec.seed).sample(chosen, MAX_ESTIMATED)
+    times = len(debates) / max(1, len(chosen))
     topics = {topic.id: topic for topic in spec.topics}
     rehearsal = all(map(model_spec.is_stand_in, model_spec.specs_of(spec.everyone)))
-    for cost_class in _cost_classes(spec, debates):
-        if work < MAX_WORK:
-            opened = open_scheduled(spec, cost_class.debate, _mean_topic(cost_class, topics))
-            expected = estimate(opened, rehearsal=True)
-            if expected.unplayable:
-                raise BadFormat(f"{spec.format}: no debate by it can be estimated: {expected.unplayable}.")
-            name_indexes = _name_indexes(spec, cost_class.debate, opened.cast, cost_class.names)
-            lines = [(name_indexes.get(line.seat), model, line) for model, line in _by_model(expected, opened.cast)]
-            work += expected.tokens.input
-        else:  # it takes about what the one before it takes, seat by seat
-            sampled = True
-        times = cost_class.models[0].total()
+    for scheduled in chosen:
+        opened = open_scheduled(spec, scheduled, topics[scheduled.topic_id])
+        expected = estimate(opened, rehearsal=True)
+        if expected.unplayable:
+            raise BadFormat(f"{spec.format}: no debate by it can be estimated: {expected.unplayable}.")
         seconds += expected.seconds * times
-        for name_index, model, line in lines:
-            counts = {model: times} if name_index is None else cost_class.models[name_index]
-            for seat_model, count in counts.items():
-                if rehearsal or not model_spec.is_stand_in(seat_model):
-                    _add(amounts.setdefault(model_spec.unrehearsed(seat_model), {}), line, count)
+        for seat_model, line in _by_model(expected, opened.cast):
+            if rehearsal or not model_spec.is_stand_in(seat_model):
+                _add(amounts.setdefault(model_spec.unrehearsed(seat_model), {}), line, times)
     batched = batch and not spec.settings.get("search")  # searches are made alone
     with declared_prices(spec):
         loads = tuple(_load(model, total, batch=batched) for model, total in amounts.items())
@@ -317,72 +270,13 @@ def estimate_tournament(
     return TournamentEstimate(
         debates=len(debates),
         loads=loads,
-        sampled=sampled,
+        sampled=len(chosen) < len(debates),
         seconds=None if in_batches else needed,
         bound="batches" if in_batches else bound,
     )
 
 
-class _CostClass(NamedTuple):
-    """Debates that need the same tokens except for their topics. Each is priced by its own models."""
-
-    debate: ScheduledDebate
-    """One of them."""
-    names: tuple[str, ...]
-    """The names of its sides, then of its judges."""
-    models: tuple[Counter[str], ...]
-    """For each of these names: model spec to the number of debates in which it fills that place."""
-    topics: Counter[str]
-    """The ids of their topics, each with the number of its debates."""
-
-
-def _cost_classes(spec: TournamentSpec, debates: Sequence[ScheduledDebate]) -> list[_CostClass]:
-    """Classes of debates whose models have the same token traits, the most frequent class first."""
-    model_specs = {model.name: model.model_spec for model in (*spec.judges.pool, *spec.models)}
-    traits = {name: token_traits(one) for name, one in model_specs.items()}
-    order = {name: index for index, name in enumerate(sorted(model_specs, key=lambda name: (repr(traits[name]), name)))}
-    classes: dict[Hashable, _CostClass] = {}
-    for scheduled in debates:
-        # The first judge also takes the seats for which the spec names no model, such as the moderator's.
-        first, others = scheduled.judges[:1], scheduled.judges[1:]
-        names = (scheduled.pro, scheduled.con, *first, *sorted(others, key=order.__getitem__))
-        cast = tuple(model_specs[name] for name in names)
-        models = tuple((cast.index(one), traits[name]) for one, name in zip(cast, names, strict=True))
-        key = scheduled.first, models  # the second speaker reads more than the first
-        cost_class = classes.setdefault(key, _CostClass(scheduled, names, tuple(Counter() for _ in cast), Counter()))
-        cost_class.topics[scheduled.topic_id] += 1
-        for counts, one in zip(cost_class.models, cast, strict=True):
-            counts[one] += 1
-    return sorted(classes.values(), key=lambda cost_class: -cost_class.models[0].total())
-
-
-def _mean_topic(cost_class: _CostClass, topics: Mapping[str, Topic]) -> Topic:
-    """A topic whose texts are as long as the mean of theirs: the tokens of a debate grow with the length of its texts,
-    whatever they say."""
-
-    texts = {}
-    for field, letter in (("motion", "m"), ("position_a", "a"), ("position_b", "b")):
-        length = sum(len(getattr(topics[id], field)) * times for id, times in cost_class.topics.items())
-        texts[field] = letter * round(length / cost_class.topics.total())
-    return topics[cost_class.debate.topic_id].model_copy(update=texts)
-
-
-def _name_indexes(
-    spec: TournamentSpec, scheduled: ScheduledDebate, cast: Mapping[str, tuple[str, ...]], names: Sequence[str]
-) -> dict[str, int]:
-    """For each seat of a debate, the index of its model in the `names` of a cost class. Seats for which the spec names
-    no model have that of the first judge, or of a side. A seat with another model, such as the clerk's, is left out."""
-    panel = zip(judge_seats(len(scheduled.judges)), scheduled.judges, strict=True)
-    name_indexes = dict(zip(spec.loaded_format.sides, (0, 1), strict=True))
-    name_indexes |= {seat: 2 + names[2:].index(name) for seat, name in panel}
-    model_specs = {index: spec.model_named(names[index]).model_spec for index in (2, 0, 1) if index < len(names)}
-    for seat in cast.keys() - name_indexes.keys() - {JUDGE}:
-        if cast[seat][0] in model_specs.values():
-            name_indexes[seat] = next(index for index, model in model_specs.items() if model == cast[seat][0])
-    return name_indexes
-
-
-def _add(total: dict[str, float], line: CostLine, times: int) -> None:
+def _add(total: dict[str, float], line: CostLine, times: float) -> None:
     """Adds so many times what a line takes."""
     usage = {name: getattr(line.usage, name) for name in Usage.model_fields}
     for name, amount in {"calls": line.calls, **usage}.items():
@@ -395,7 +289,7 @@ def _by_model(expected: CostEstimate, cast: Mapping[str, tuple[str, ...]]) -> It
     panel = cast.get(JUDGE, ())
     seats |= dict(zip(judge_seats(len(panel)), panel, strict=True))
     for line in expected.bill.lines:
-        yield model_spec.unrehearsed(seats[line.seat]), line
+        yield seats[line.seat], line
 
 
 def _load(model: str, amounts: Mapping[str, float], *, batch: bool) -> Load:

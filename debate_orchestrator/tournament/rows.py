@@ -17,31 +17,24 @@ from pydantic import ConfigDict, Field, ValidationError
 
 from debate_orchestrator.core.settings import MAX_COUNT, MAX_TOPIC_LENGTH
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.util.data import MAX_FILE_SIZE
 from debate_orchestrator.util.errors import BadFile, short_repr
 
 Side = Literal["pro", "con"]
 Winner = Literal["pro", "con", "tie"]
 SIDES: tuple[Side, Side] = ("pro", "con")
-MAX_VOTES, MAX_DIMENSIONS, MAX_DIMENSION_LENGTH = 200, 100, 100
-"""Votes on one debate, since each is compared with each other; dimensions of one ballot's scores, and the characters of
-their names."""
-MAX_ALL_DIMENSIONS = 200
-"""Dimensions of all ballots of a tournament. Tables have a row for each model and dimension, and for each judge too."""
+MAX_VOTES, MAX_DIMENSIONS = 200, 100
+"""Votes on one debate, since each is compared with each other; dimensions that all ballots of a tournament score."""
 MAX_NAME_LENGTH = MAX_TOPIC_LENGTH
 """Characters of the name of a model, a judge, a topic or a category. A topic without a name goes by its motion."""
-MAX_PAIRS = 100_000
-"""Pairs of judges that are compared: panels of 200 have a hundred times more pairs than votes."""
 ROWS = "rows.jsonl"
 """The file of an imported tournament's rows."""
 
 _Count = Annotated[int, Field(ge=-MAX_COUNT, le=MAX_COUNT)]
-MAX_NUMBER, MAX_SUM = 10**15, 10**18
-"""The largest score, price, time or number of tokens that is read, and the largest sum of them in one row: SQLite holds
-and adds up as much."""
-_Score = Annotated[float, Field(ge=-MAX_NUMBER, le=MAX_NUMBER)]
-_Amount = Annotated[int, Field(ge=-MAX_SUM, le=MAX_SUM)]
-_Sum = Annotated[float, Field(ge=-MAX_SUM, le=MAX_SUM)]
+MAX_NUMBER = 10**15
+"""The largest score, price, time or number of tokens that is read."""
+_Number = Annotated[float, Field(ge=-MAX_NUMBER * 1_000, le=MAX_NUMBER * 1_000)]
+_Whole = Annotated[int, Field(ge=-MAX_NUMBER * 1_000, le=MAX_NUMBER * 1_000)]
+"""SQLite holds and adds up as much."""
 
 
 class RoleUsage(FrozenModel):
@@ -50,15 +43,15 @@ class RoleUsage(FrozenModel):
     model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
 
     calls: _Count = 0
-    input: _Amount | None = None
+    input: _Whole | None = None
     """Tokens of the prompts; None where they were not counted."""
-    output: _Amount | None = None
+    output: _Whole | None = None
     """Tokens of the replies; None where they were not counted."""
-    cost: _Sum | None = None
+    cost: _Number | None = None
     """US dollars; None where the price of any call is unknown."""
-    seconds: _Sum | None = None
+    seconds: _Number | None = None
     """From each request to its reply, added up; None where it was not measured."""
-    words: _Amount | None = None
+    words: _Whole | None = None
     """Words of the speeches; None where they are not known."""
     declined_turns: _Count = Field(default=0, alias="refusals")
     """Turns in which the side declined to argue."""
@@ -111,7 +104,7 @@ class BallotRow(FrozenModel):
     judge: str
     winner: Winner | None
     """None where the ballot decides nothing."""
-    scores: dict[str, tuple[_Score, _Score]] = {}
+    scores: dict[str, tuple[_Number, _Number]] = {}
     """Dimension to the points of pro and con; empty where sides are not scored."""
     round: _Count | None = Field(default=None, alias="turn")
     """The round after which it was cast, from 1; None for a ballot on the whole debate."""
@@ -124,7 +117,7 @@ class BallotRow(FrozenModel):
     repeat: _Count = 0
     """0 for the panel's own ballot; from 1 for the same debate judged again."""
     label: str | None = None
-    score: _Score | None = None
+    score: _Number | None = None
     """A single number for the motion itself, such as how well a claim is supported."""
 
     @property
@@ -164,75 +157,38 @@ class Rows:
             panel.sort(key=lambda ballot: ballot.judge)
         return panels
 
-    @cached_property
-    def judge_pairs(self) -> int:
-        """An upper bound on the pairs of judges who voted on the same debate: a pair may count once per debate. The
-        bound never exceeds the number of all pairs."""
-        judges = {ballot.judge for panel in self.votes_by_debate.values() for ballot in panel}
-        return min(math.comb(len(judges), 2), sum(math.comb(len(panel), 2) for panel in self.votes_by_debate.values()))
-
-    @property
-    def compares_too_many(self) -> bool:
-        """Whether judges are not compared pair by pair, because there are too many pairs."""
-        return self.judge_pairs > MAX_PAIRS
-
     def all_notes(self) -> list[str]:
         """`notes`, and what the rows themselves say of how far their verdicts carry."""
-        notes = [*self.notes, *_completeness_notes(self.debates), *_mirror_notes(self.ballots)]
-        if self.compares_too_many:
-            notes.append(
-                f"Judges are not compared pair by pair: up to {self.judge_pairs:,} pairs of judges voted on the same "
-                f"debates, and at most {MAX_PAIRS:,} are compared."
-            )
-        return notes
+        return [*self.notes, *_completeness_notes(self.debates), *_mirror_notes(self.ballots)]
 
 
-def check_sizes(debates: Iterable[DebateRow], ballots: Iterable[BallotRow], where: str) -> None:
-    """BadFile if an id or a name is longer, a debate has more votes, or a ballot or the tournament more or longer
-    dimensions, than are allowed, or a ballot stands twice."""
-    for row in debates:
-        check_id(row.id, where)
-        for what, name in (("model", row.pro), ("model", row.con), ("topic", row.topic), ("category", row.category)):
-            check_name(what, name, row.id, where)
+def check_sizes(ballots: Iterable[BallotRow], where: str) -> None:
+    """BadFile if a debate has more votes, or the tournament more dimensions, than are allowed, or a ballot stands
+    twice."""
     votes: Counter[str] = Counter()
     seen: set[tuple[object, ...]] = set()
     dimensions: set[str] = set()
     for ballot in ballots:
-        check_name("judge", ballot.judge, ballot.debate, where)
-        check_name("label", ballot.label, ballot.debate, where)
         votes[ballot.debate] += ballot.is_vote
+        dimensions.update(ballot.scores)
+        key = (*ballot.mirrored_with, ballot.final, ballot.mirrored)
         if votes[ballot.debate] > MAX_VOTES:
             allowed = f"more than the {MAX_VOTES} votes that are allowed"
             raise BadFile(f"{where}: the debate {short_repr(ballot.debate)} has {allowed}.")
-        if len(ballot.scores) > MAX_DIMENSIONS or max(map(len, ballot.scores), default=0) > MAX_DIMENSION_LENGTH:
-            allowed = f"{MAX_DIMENSIONS} dimensions with names of {MAX_DIMENSION_LENGTH} characters are allowed"
-            found = f"a ballot on the debate {short_repr(ballot.debate)} has more scores"
-            raise BadFile(f"{where}: {found}; at most {allowed}.")
-        dimensions.update(ballot.scores)
-        if len(dimensions) > MAX_ALL_DIMENSIONS:
-            problem = f"{where} scores more than the {MAX_ALL_DIMENSIONS} different dimensions that are allowed."
+        if len(dimensions) > MAX_DIMENSIONS:
+            problem = f"{where} scores more than the {MAX_DIMENSIONS} different dimensions that are allowed."
             raise BadFile(problem, hint="judges who score the same dimensions, or the data in several parts")
-        key = (ballot.debate, ballot.judge, ballot.round, ballot.final, ballot.mirrored, ballot.repeat)
         if key in seen:
             problem = f"{where}: a ballot on the debate {short_repr(ballot.debate)} appears twice."
             raise BadFile(problem, hint="import the data again")
         seen.add(key)
 
 
-def check_id(debate_id: str, where: str) -> None:
-    """BadFile if the id of a debate, which each of its ballots names, is longer than is allowed."""
-    if len(debate_id) > MAX_NAME_LENGTH:
-        found = f"{len(debate_id):,} characters, and at most {MAX_NAME_LENGTH:,} characters are allowed"
-        raise BadFile(f"{where}: the id of the debate {short_repr(debate_id)} has {found}.")
-
-
-def check_name(what: str, name: str | None, debate_id: str, where: str) -> None:
-    """BadFile if the name of a debate's model, judge, topic or category, or a label, is longer than is allowed."""
-    if name is not None and len(name) > MAX_NAME_LENGTH:
-        found = (
-            f"a {what} whose name has {len(name):,} characters, and at most {MAX_NAME_LENGTH:,} characters are allowed"
-        )
-        raise BadFile(f"{where}: the debate {short_repr(debate_id)} has {found}.")
+def check_name(what: str, name: str, where: str) -> None:
+    """BadFile if a name is longer than is allowed: many rows and tables repeat it."""
+    if len(name) > MAX_NAME_LENGTH:
+        found = f"{len(name):,} characters, and at most {MAX_NAME_LENGTH:,} characters are allowed"
+        raise BadFile(f"{where}: the {what} {short_repr(name)} has {found}.")
 
 
 def _completeness_notes(debates: Sequence[DebateRow]) -> Iterator[str]:
@@ -307,17 +263,9 @@ def mark_flipped(ballots: Sequence[BallotRow]) -> list[BallotRow]:
     return [row.model_copy(update={"counted": False}) if row.mirrored_with in flipped else row for row in ballots]
 
 
-def dump(rows: Rows, where: str = ROWS) -> str:
-    """The rows as JSON lines, which `load` reads back. BadFile if they would be more than a file may hold: a row of a
-    few characters becomes one of some hundred."""
-    lines, size = list[str](), 0
-    for row in [*rows.debates, *rows.ballots]:
-        lines.append(f"{row.model_dump_json()}\n")
-        size += len(lines[-1].encode())
-        if size > MAX_FILE_SIZE:
-            problem = f"{where}: its rows take more than the {MAX_FILE_SIZE:,} bytes that a file may have."
-            raise BadFile(problem, hint="import the data in several parts")
-    return "".join(lines)
+def dump(rows: Rows) -> str:
+    """The rows as JSON lines, which `load` reads back."""
+    return "".join(f"{row.model_dump_json()}\n" for row in [*rows.debates, *rows.ballots])
 
 
 def load(text: str, where: str, notes: Sequence[str] = ()) -> Rows:
@@ -337,5 +285,5 @@ def load(text: str, where: str, notes: Sequence[str] = ()) -> Rows:
     if len(known) < len(debates) or any(ballot.debate not in known for ballot in ballots):
         problem = f"{where}: a debate stands twice, or a ballot belongs to none."
         raise BadFile(problem, hint="import the data again")
-    check_sizes(debates, ballots, where)
+    check_sizes(ballots, where)
     return Rows(debates, ballots, notes)

@@ -50,8 +50,7 @@ def all_tables(rows: Rows, ratings: Ratings) -> list[Table]:
     with closing(_database(rows)) as database:
         _add_ratings(database, ratings)
         for name, query in yaml.load(queries).items():
-            left_out = name == "judge_agreement" and rows.compares_too_many
-            found = database.execute(f"SELECT * FROM ({query['sql']}) LIMIT 0" if left_out else query["sql"])
+            found = database.execute(query["sql"])
             columns = tuple(column[0] for column in found.description)
             tables.append(Table(name, query["title"], query["about"], columns, tuple(found)))
     return tables

@@ -139,7 +139,7 @@ def _estimate_lines(
     if expected.unknown:
         yield f"Not counted, since the price is unknown: {', '.join(expected.unknown)}."
     if expected.sampled:
-        yield "Estimated from a part of the casts."
+        yield "Estimated from a part of the debates, drawn by chance."
     if expected.seconds is None:
         yield "A batch for each stage of the debates: most take less than an hour, and none more than 24."
     else:
