@@ -176,7 +176,6 @@ _CALENDAR = re.compile(r".*\b(datetime\.(now|utcnow|today)|date\.today)")
 CLOCKS = {
     "batch_vendor.py": "a server states when a batch was made",
     "chat_batches.py": "a server states when a batch was made",
-    "linear.py": "which long texts are tried",
     "messages_server.py": "what a server states of its own time",
     "npm.py": "how much longer an installation may take",
     "public_server.py": "what a benchmark prints",

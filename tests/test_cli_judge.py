@@ -113,7 +113,7 @@ def test_our_own_report_is_a_transcript(debate: Run, recorded: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("talk.txt", "**Ann (Pro):** Yes.\n\n**Bo (Con):** No.\n"),
+        ("talk.txt", "### Ann (Pro)\n\nYes.\n\n### Bo (Con)\n\nNo.\n"),
         ("talk.json", '[{"side": "pro", "text": "Yes."}, {"side": "con", "text": "No."}]'),
     ],
 )
@@ -156,7 +156,7 @@ def test_an_unfinished_debate_is_refused(debate: Run, here: Path) -> None:
 def test_mistakes(debate: Run, recorded: Path, arguments: tuple[str, ...], problem: str) -> None:
     """Every mistake is told in a line, with exit code 2, as JSON too, and leaves nothing behind."""
     Path("poem.md").write_text("Roses are red.\n", encoding="utf-8")
-    Path("untitled.md").write_text("**A:** x\n\n**B:** y\n", encoding="utf-8")
+    Path("untitled.md").write_text("### A\n\nx\n\n### B\n\ny\n", encoding="utf-8")
     before = sorted(path.name for path in recorded.iterdir())
     ran, told = debate("judge", *arguments), debate("judge", *arguments, "--json")
 

@@ -336,8 +336,8 @@ def test_the_judge_reads_the_whole_debate_and_no_names() -> None:
 def test_an_odd_transcript_is_kept_as_it_is() -> None:
     """Speeches twice in a row, a last word and names of turns all have their place."""
     text = (
-        "# Cats?\n\n## Opening\n\n### Con\n\nc1\n\n### Con\n\nc2\n\n### Pro\n\np1\n\n"
-        "## Rebuttals\n\n### Pro\n\np2\n\n### Con\n\nc3\n\n### Pro\n\np3\n"
+        "# Cats?\n\n## Round 1: Opening\n\n### Con\n\nc1\n\n### Con\n\nc2\n\n### Pro\n\np1\n\n"
+        "## Round 2: Rebuttals\n\n### Pro\n\np2\n\n### Con\n\nc3\n\n### Pro\n\np3\n"
     )
     debate, report = judged_document(text)
     turns = ["1.speech-1.b", "1.speech-2.b", "1.speech-3.a", "2.speech-4.a", "2.speech-5.b", "2.speech-6.a"]
@@ -398,7 +398,7 @@ def test_topic_and_positions() -> None:
 
 def test_every_error_is_told_at_once() -> None:
     """No judge, no topic, an odd strictness and an empty position make four complaints."""
-    transcript = parse("**A:** x\n\n**B:** y", "t.md")
+    transcript = parse("### A\n\nx\n\n### B\n\ny", "t.md")
     with pytest.raises(BadSettings) as refused:
         rejudge.opened_from_transcript(transcript, "t.md", "f" * 64, (), "cruel", None, {"a": " "})
 

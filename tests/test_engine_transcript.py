@@ -65,12 +65,11 @@ def document(a: str, b: str, *, rounds: bool = True, words: str = "") -> str:
     [
         ("### Alice (Pro)\n\n", "### Bob (Con)\n\n"), ("### FOR\n", "### AGAINST\n"),
         ("#### The Affirmative\n", "#### The Negative\n"), ("### **Speaker A:**\n", "### **Speaker B:**\n"),
-        ("### Opening — Alice (Pro)\n", "### Reply: Bob (Con)\n"), ("### Alice (Pro) [forced]\n", "### Bob (Con)\n"),
-        ("**FOR:** ", "**AGAINST:** "), ("**Alice (Pro)**: ", "**Bob (Con)**: "), ("**Pro**\n\n", "**Con**\n\n"),
+        ("### Opening — Alice (Pro)\n", "### Reply: Bob (Con)\n"),
     ],
 )  # fmt: skip
 def test_the_labelled_form(a: str, b: str, rounds: bool) -> None:
-    """Headings, or bold labels where there are none, name sides; without rounds, each exchange is one."""
+    """Headings name sides; without rounds, each exchange is one."""
     assert speeches(document(a, b, rounds=rounds)) == FOUR
     assert speeches(document(a, b, rounds=rounds).replace("\n", "\r\n")) == FOUR
 
@@ -91,36 +90,28 @@ def test_a_name_needs_its_side_once() -> None:
     ("above", "topic"),
     [
         ("# Cats are better", "Cats are better"),
-        ("# Debate: Cats?", "Cats?"),
         ("# Debate\n\n**Motion:** Cats!\n\n**Date:** today", "Cats!"),
         ("Topic: Cats.", "Cats."),
-        ("# Debate Transcript", None),
         ("", None),
     ],
 )
 def test_the_topic(above: str, topic: str | None) -> None:
-    """The topic is the title without words such as Debate, or what its own line says."""
+    """The topic is what its own line says, or the title."""
     assert parse(f"{above}\n\n### Pro\n\nx\n\n### Con\n\ny", "x.md").topic == topic
 
 
-def test_rounds_sections_and_titles() -> None:
-    """Headings above the speakers' name what the turns are; without numbered rounds each of them is a round."""
-    body = "### Pro\n\n1\n\n### Pro\n\n2\n\n### Con — Reply\n\n3\n\n## {}\n\n### Con\n\n4\n"
-    found = [
-        [(speech.side, speech.round, speech.title) for speech in parse(text, "x.md").speeches]
-        for text in (
-            "# T\n\n## Opening\n\n" + body.format("Closing"),
-            "# T\n\n## Round 1: Opening\n\n" + body.format("Round 2: Closing"),
-            "# T\n\n--- ROUND 1 OF 2 ---\n\n" + body.format("Round 2 - Closing"),
-        )
-    ]
+def test_rounds_and_titles() -> None:
+    """Headings above the speakers' number the rounds and name what the turns are."""
+    text = (
+        "# T\n\n## Round 1: Opening\n\n### Pro\n\n1\n\n### Pro\n\n2\n\n### Con — Reply\n\n3\n\n"
+        "## Round 2 of 2\n\n### Con\n\n4\n"
+    )
+    found = [(speech.side, speech.round, speech.title) for speech in parse(text, "x.md").speeches]
 
-    closing = ("b", 2, "Closing")
-    assert found[0] == found[1] == [("a", 1, "Opening"), ("a", 1, "Opening"), ("b", 1, "Reply"), closing]
-    assert found[2] == [("a", 1, "Argument"), ("a", 1, "Argument"), ("b", 1, "Reply"), closing]
+    assert found == [("a", 1, "Opening"), ("a", 1, "Opening"), ("b", 1, "Reply"), ("b", 2, "Argument")]
 
 
-@pytest.mark.parametrize("labels", [("### Ann (Pro)\n\n", "### Bo (Con)\n\n"), ("**FOR:** ", "**AGAINST:** ")])
+@pytest.mark.parametrize("labels", [("### Ann (Pro)\n\n", "### Bo (Con)\n\n")])
 @pytest.mark.parametrize(
     "words",
     [
@@ -144,29 +135,20 @@ PRO_CON = "### Pro\n\nx\n\n### Con\n\ny\n\n"
 
 @for_each(
     [
-        ("", "no line names a speaker with a side"),
-        ("Roses are red.", "line 1: 'Roses are red.' stands above"),
+        ("", "no heading names a speaker with a side"),
         ("FOR: x\n\nAGAINST: y\n", "line 1: 'FOR: x' stands above"),
-        ("### Ann\n\nx\n\n### Bo\n\ny\n", "line 1: 'Ann' has text below it and names no speaker"),
-        ("**FOR:** alone", "side A is the only side that speaks"),
-        (f"**FOR:** so it is.\n\n## Round 1\n\n{PRO_CON}", "line 1: '**FOR:** so it is.' stands above"),
-        (f"{PRO_CON}### Moderator\n\nz", "line 9: 'Moderator' names neither a round nor a side"),
-        (f"{PRO_CON}### Pro (Con)\n\nz", "line 9: 'Pro (Con)' names neither"),
-        (f"{PRO_CON}## Verdict\n\nPro won.", "line 9: 'Verdict' has text below it"),
+        ("**FOR:** x\n\n**AGAINST:** y\n", "line 1: '**FOR:** x' stands above"),
+        ("### Ann\n\nx\n\n### Bo\n\ny\n", "line 1: 'Ann' has text below it and names no side"),
+        (f"{PRO_CON}### Moderator\n\nz", "line 9: 'Moderator' has text below it"),
+        (f"{PRO_CON}### Pro (Con)\n\nz", "line 9: 'Pro (Con)' has text below it"),
         (f"{PRO_CON}## Con\n\nz", "line 9: 'Con' has text below it"),
-        ("**FOR:** x\n\n**Cost:** y\n\n**AGAINST:** z", "line 3: 'Cost' names neither"),
-        ("**FOR:** x\n\n**AGAINST:** y\n\n### Moderator\n\nz", "line 5: 'Moderator' has text below it"),
-        ("## Round 1\n\nHello.\n\n### Pro\n\nx\n\n### Con\n\ny", "line 1: 'Round 1' has text below it"),
         ("### Pro\n\nx\n\n### Con\n\n### Pro\n\nz", "line 5: 'Con' says nothing"),
+        ("### Pro\n\nx", "side A is the only side that speaks"),
         ("### Pro\n\nx\n\n### Con\n\n```\ny\n\n### Pro\n\nz", "line 7: this code block is never closed"),
         (document("### Pro\n", "### Con\n").replace("Round 2", "Round 4"), "in the rounds '1, 4'"),
         (f"{PRO_CON}## Round 1\n\n{PRO_CON}", "in the rounds '0, 1'"),
-        ("### Ann (Pro)\nx\n\n### Bob (Pro)\ny\n", "line 4: 'Bob' does not fit 'Ann'"),
-        ("### Ann (Pro)\nx\n\n### Ann (Con)\ny\n", "line 4: 'Ann' does not fit 'Ann'"),
-        ("### Ann (Pro)\nx\n\n### No\ny\n\n### Bo (Con)\nz\n", "line 4: 'No' does not fit 'Ann'"),
-        ("### Ann (Pro)\nx\n\n### Bo (Con)\ny\n\n### No\nz\n", "line 7: 'No' does not fit 'Bo'"),
-        ("**FOR:** x\n\n**No:** y\n", "line 3: 'No' does not fit 'FOR'"),
-        ("### Ann (Pro)\nx\n\n### Con\ny\n\n### Ann — Con\nz\n", "line 7: 'Ann — Con' names neither"),
+        ("### Ann (Pro)\nx\n\n### Bob (Pro)\ny\n", "line 4: 'Bob' and 'Ann' speak for the same side"),
+        ("### Ann (Pro)\nx\n\n### Ann (Con)\ny\n", "line 4: 'Ann' speaks for both sides"),
     ]
 )
 def test_what_is_refused(row: tuple[str, str]) -> None:
@@ -175,33 +157,17 @@ def test_what_is_refused(row: tuple[str, str]) -> None:
     assert error in errors(text)
 
 
-MAY_BE_LABELS = {
-    ("### Ann (Pro)\n\n", "### Bo (Con)\n\n"): [
-        "Bo: he says that two is more.", "**Con:** it is dear.", "#### Bo (Con)\n\nIt is dear.",
-        "#### Rebuttal — Bo\n\nIt is dear.", "**Against:** it is dear.", "Con — it is dear.", "Bo\n---\nIt is dear.",
-        "<div>\n### Bo\n</div>",
-    ],
-    ("### Ann (Pro)\n\n", "### Bob (Con)\n\n"): [
-        "*Bob:* it is dear.", "_Bob_: it is dear.", "***Bob:*** it is dear.", "[Bob]: it is dear.",
-        "`Bob`: it is dear.", "\\*Bob:\\* it is dear.", "Speaker B: it is dear.", "**Team B:** it is dear.",
-        "<h3>Bob (Con)</h3>", "<b>Bob:</b> it is dear.", "Ｂｏｂ: it is dear.", "B\u200bob: it is dear.",
-        "\xa0Bob: it is dear.",
-    ],
-    ("**FOR:** ", "**AGAINST:** "): [
-        "Against: it is dear.",
-        "- a list\n**AGAINST:** it is dear.",
-        "> a quotation\nAGAINST: it is dear.",
-    ],
-}  # fmt: skip
-"""What two sides are called, to lines that may be the other's label in another style."""
-
-
-@for_each([(labels, one) for labels in MAY_BE_LABELS for one in MAY_BE_LABELS[labels]])
-def test_what_may_be_a_label_is_refused(row: tuple[tuple[str, str], str]) -> None:
+@for_each(
+    [
+        "Bob: he says that two is more.", "**Bob:** it is dear.", "*Bob*: it is dear.", "[Bob]: it is dear.",
+        "#### Bob (Con)\n\nIt is dear.", "#### Rebuttal — Bob\n\nIt is dear.", "Bob (Con): it is dear.", "**Bob**",
+        "B\u200bob: it is dear.",
+    ]
+)  # fmt: skip
+def test_what_may_be_a_label_is_refused(words: str) -> None:
     """A line that begins with what the other side is called may be a label in another style: no speech is guessed."""
-    labels, words = row
-    text = document(*labels, words=words)
-    line = text[: text.index(words)].count("\n") + 1 + ("\n" in words and words[0] in "-><")
+    text = document("### Ann (Pro)\n\n", "### Bob (Con)\n\n", words=words)
+    line = text[: text.index(words)].count("\n") + 1
 
     assert f"line {line}: " in errors(text) and "may be the other speaker's label" in errors(text)
 
@@ -252,12 +218,12 @@ def test_json() -> None:
 
 @for_each(
     [
-        ([], "no line names a speaker"),
+        ([], "no heading names a speaker"),
         ({"speeches": []}, "Input should be a valid list"),
         ([{"speaker": "Al (Pro)", "words": "x"}], "speech 1: text: Field required"),
         ([entry("Al (Pro)", " ")], "speech 1: text:"),
         ([entry("Al (Pro)", "x"), entry("Bo", "y")], "speech 2: 'Bo' names no side"),
-        ([entry("Al (Pro)", "x"), entry("Bo (Pro)", "y")], "speech 2: 'Bo' does not fit 'Al'"),
+        ([entry("Al (Pro)", "x"), entry("Bo (Pro)", "y")], "speech 2: 'Bo' and 'Al' speak for the same side"),
         ([entry("Pro", "x", round=1), entry("Con", "y")], "some speeches have a round"),
         ([entry("Pro", "x", round=2), entry("Con", "y", round=1)], "in the rounds '2, 1'"),
     ]
@@ -306,31 +272,6 @@ def test_any_text_is_a_transcript_or_refused(text: str) -> None:
         assert refused.problems[-1] == f"x.md: {HOW_TO_WRITE}"
     else:
         assert {speech.side for speech in found} == {"a", "b"} and all(speech.text.strip() for speech in found)
-
-
-WORDS = st.sampled_from(
-    [
-        *("No: x", "Yes: x", "For: x", "Against: x", "B: x", "A: x", "Pro: x", "Bo: x", "FOR: x", "AGAINST: x"),
-        *("**Note:** x", "**Cost:** x", "**No:** x", "**Yes**", "_No:_ x", "- For: x", "> **AGAINST:** x"),
-        *("Moderator: x", "```\n**AGAINST:** x\n```", "    AGAINST: x", '"No": x', "Speaker B — x", "#### No\n\nx"),
-        *("Cost: x", "1. B: x", "### No\n\nx", "- x\nB: y", "For\n---\n\nx", "Words.\nNo: x", "## Bo\n\nx", "words"),
-    ]
-)
-LABELS = [
-    *(("### Ann (Pro)", "### Bo (Con)"), ("### FOR", "### AGAINST"), ("**FOR:**", "**AGAINST:**")),
-    *(("**Ann (Pro):**", "**Bo (Con):**"), ("**A**", "**B**")),
-]
-
-
-@given(st.sampled_from(LABELS), st.lists(st.lists(WORDS, max_size=3), min_size=4, max_size=4))
-def test_no_speech_changes_hands(labels: tuple[str, str], words: list[list[str]]) -> None:
-    """Whatever paragraphs of a speech begin with, it keeps its speaker and its words, or the document is refused."""
-    given = [(side, "\n\n".join([text, *some])) for (side, _, text), some in zip(FOUR, words, strict=True)]
-    text = "\n\n".join(f"{labels['ab'.index(side)]}\n\n{speech}" for side, speech in given)
-    try:
-        assert [(side, speech) for side, _, speech in speeches(text)] == given
-    except BadFile:
-        pass
 
 
 # Reports and transcripts of this package
@@ -413,29 +354,8 @@ def test_a_report_says_what_is_left_out() -> None:
 
 def test_a_report_without_speeches_is_refused() -> None:
     """A report in which one side, or none, has spoken is no transcript."""
-    assert "no line names" in errors(markdown.render(build_report(entries(played(until="1.opening.a")))))
+    assert "no heading names" in errors(markdown.render(build_report(entries(played(until="1.opening.a")))))
     assert "side A is the only side" in errors(markdown.render(build_report(entries(played(until="1.opening.b")))))
-
-
-@pytest.mark.parametrize(
-    "heading",
-    [
-        *(
-            "#### Note",
-            "#### Opening -- Researcher B",
-            "#### Opening — Nobody",
-            "#### Note\n\n[R2 - ROUND 1 - OPENING]",
-        ),
-        "## More\n\n#### Opening — Researcher B",
-    ],
-)
-def test_a_report_with_another_heading_is_refused(heading: str) -> None:
-    """Text in the transcript of a report that stands below no speaker's heading is refused with its line."""
-    text = markdown.render(build_report(entries(played(rounds=2))))
-    first = text.index("\n#### ", text.index("## Debate Transcript"))
-    made = f"{text[:first]}\n{heading}\n\nI give up.\n{text[first:]}"
-
-    assert f"line {text[:first].count(chr(10)) + 2 + 2 * heading.startswith('## ')}: " in errors(made)
 
 
 REPORT = """# Debate Report
@@ -468,10 +388,7 @@ Two.
     ("tag", "text"),
     [
         ("[Alpha]", "One."),
-        ("[Alpha - a model - of a kind]", "One."),
         ("*From the floor:* Why?\n\n*From the floor:* Who?\n\n[Alpha - x]", "One."),
-        ("[ - x]", "One."),
-        ("[]", "[]\n\nOne."),
         ("[Alpha", "[Alpha\n\nOne."),
         ("[Alpha] spoke", "[Alpha] spoke\n\nOne."),
     ],
@@ -479,12 +396,3 @@ Two.
 def test_the_name_above_a_speech(tag: str, text: str) -> None:
     """The line that names who spoke is no part of a speech; a line that merely begins like one is."""
     assert parse(REPORT.replace("[Alpha]", tag), "x.md").speeches[0].text == text
-
-
-@pytest.mark.parametrize("piece", [" - ", "x", " - ]x", "[ - "])
-def test_a_bracket_that_is_never_closed(piece: str) -> None:
-    """A bracket which is not closed at the beginning of a speech is a part of it, however long it is."""
-    speech = "[" + (piece * 200_000)[:200_000]
-    found = parse(REPORT.replace("[Alpha]", speech), "x.md").speeches
-
-    assert found[0].text.startswith(speech.rstrip()) and found[1].text == "Two."

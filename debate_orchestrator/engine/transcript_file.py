@@ -1,6 +1,6 @@
 """Reads a debate that was written down elsewhere: one document in, its topic and speeches out.
 
-Each speech stands below a heading that names its speaker and side:
+Each speech stands below a heading that names its side:
 
     # Cats are better than dogs
     ## Round 1
@@ -9,9 +9,8 @@ Each speech stands below a heading that names its speaker and side:
     ### Bob (Con)
     Dogs come when they are called.
 
-Where no heading does, bold labels do: `**Alice (Pro):** They clean themselves.` JSON is a list of objects with
-`speaker`, `side`, `round`, `phase` and `text`. Reports and transcripts that this package wrote are read back. The
-reader never guesses who speaks: a line that may be another speaker's label is a problem, with its number.
+JSON is a list of objects with `speaker`, `side`, `round`, `phase` and `text`. Reports and transcripts that this package
+wrote are read back. Anything else is refused: who speaks is never guessed.
 """
 
 from __future__ import annotations
@@ -20,16 +19,15 @@ import hashlib
 import re
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pydantic import Field, TypeAdapter, ValidationError
 
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.engine.transcript_labels import ROUND, Label, Speakers, key_of, read_label, side_word
 from debate_orchestrator.reports import markup, speech_notes
 from debate_orchestrator.util.data import read_regular, read_text, strict_json
 from debate_orchestrator.util.errors import BadFile, short_repr
-from debate_orchestrator.util.sanitize import sanitize
+from debate_orchestrator.util.sanitize import normalized, sanitize
 
 MAX_SIZE = 2_000_000
 """Bytes in a transcript."""
@@ -41,9 +39,6 @@ HOW_TO_WRITE = (
     "Write each speech below a heading that names its speaker and side: `# Topic`, `## Round 1`, `### Alice (Pro)`, "
     'the speech, `### Bob (Con)`, the speech; or as JSON: [{"speaker": "Alice", "side": "pro", "text": "..."}, ...].'
 )
-MAX_MARKERS = 100_000
-"""Lines, list and quotation markers, and borders of cells in a transcript in markdown."""
-_MARKERS = re.compile(r"[\n>|]|(?:[-+*]|\d[.)])(?=\s)")
 _MAX_LISTED = 20
 
 
@@ -84,25 +79,22 @@ def read(path: str) -> tuple[Transcript, str]:
 
 
 def parse(text: str, name: str) -> Transcript:
-    """The transcript in a document, which is JSON where it begins with a brace and markdown otherwise.
+    """The transcript in a document, which is JSON where it begins like JSON and markdown otherwise.
 
     Raises BadFile with every problem and the form to write in; `name` is what the messages call the document.
     """
-    problems, is_json = list[str](), re.match(r"\s*(?:\{|\[\s*[\]{])", text)
-    text = text if is_json else sanitize(text)
-    parse_document = _parse_json if is_json else _parse_own if _own_kind(text) else _parse_markdown
-    if not is_json and (markers := len(_MARKERS.findall(text))) > MAX_MARKERS:
-        found = f"it has {markers:,} lines, list and quotation markers, and borders of cells"
-        raise BadFile(f"{name}: {found}. A transcript has at most {MAX_MARKERS:,}.")
-    transcript = parse_document(text, problems)
-    if problems := problems or list(_whole(transcript)):
+    problems: list[str] = []
+    if re.match(r"\s*(?:\{|\[\s*[\]{])", text):
+        transcript = _parse_json(text, problems)
+    else:
+        text = sanitize(text)
+        kind = _own_kind(text)
+        transcript = _parse_own(text, kind) if kind else _parse_markdown(text, problems)
+    problems = problems or list(_whole(transcript))
+    if problems:
         hidden = len(problems) - _MAX_LISTED
-        problems = [
-            *problems[:_MAX_LISTED],
-            *([f"{hidden} more lines have such problems."] if hidden > 0 else []),
-            HOW_TO_WRITE,
-        ]
-        raise BadFile([f"{name}: {problem}" for problem in problems])
+        more = [f"{hidden} more lines have such problems."] if hidden > 0 else []
+        raise BadFile([f"{name}: {problem}" for problem in (*problems[:_MAX_LISTED], *more, HOW_TO_WRITE)])
     return transcript
 
 
@@ -110,7 +102,7 @@ def _whole(transcript: Transcript) -> Iterator[str]:
     """What is wrong with the speeches as a whole."""
     speeches = transcript.speeches
     if not speeches:
-        yield "no line names a speaker with a side."
+        yield "no heading names a speaker with a side."
         return
     if len(speeches) > MAX_SPEECHES or transcript.rounds > MAX_ROUNDS:
         found = f"it has {transcript.rounds} rounds and {len(speeches)} speeches"
@@ -134,171 +126,205 @@ def _numbered(speeches: list[TranscriptSpeech]) -> list[TranscriptSpeech]:
     return numbered
 
 
+# Who speaks
+
+_FOR = ("a", "pro", "for", "yes", "affirmative", "aff", "proposition", "proponent", "government")
+_AGAINST = ("b", "con", "contra", "against", "no", "negative", "neg", "opposition", "opponent")
+_SIDES = dict.fromkeys(_FOR, "a") | dict.fromkeys(_AGAINST, "b")
+_SIDE = re.compile(r"(?:the )?(?:speaker |debater |researcher |side |team )?(\w+)(?: side| team)?")
+_NAME_AND_SIDE = re.compile(r"(.*\S) ?\(([^()]*)\)")
+_BETWEEN = re.compile(r" [—–-] |: ")
+_ROUND = re.compile(r"round (\d{1,3})(?: ?(?:of|/) ?\d{1,3})?", re.IGNORECASE)
+
+
+class _Label(NamedTuple):
+    """What a heading says: `Alice (Pro)`, `Opening — Alice`, `Round 2: Closing`."""
+
+    side: str | None
+    name: str
+    round: int | None
+    title: str
+
+
+def _key(name: str) -> str:
+    """What two spellings of one name have in common."""
+    return " ".join(re.findall(r"\w+", normalized(name).casefold())) or name
+
+
+def _side_word(phrase: str) -> str | None:
+    """The side that a phrase such as `Pro` or `Speaker A` names."""
+    found = _SIDE.fullmatch(_key(phrase))
+    return _SIDES.get(found[1]) if found else None
+
+
+class _Speakers:
+    """Who speaks for which side. A name has to come with its side once."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, str] = {}
+        """Side to name."""
+        self.called: dict[str, str] = {}
+        """The key of everything that a side is called, to that side."""
+
+    def label(self, heading: str) -> _Label:
+        """Reads a heading. One that names both sides names none."""
+        sides, name, number, titles = set[str](), "", None, list[str]()
+        for part in _BETWEEN.split(re.sub("[*`]", "", heading).strip().removesuffix(":")):
+            named, round_name = _NAME_AND_SIDE.fullmatch(part), _ROUND.fullmatch(part.strip("- "))
+            if round_name:
+                number = int(round_name[1])
+            elif named and (side := _side_word(named[2])):
+                name = named[1]
+                sides |= {side, _side_word(name) or side}
+            elif side := self.called.get(_key(part)) or _side_word(part):
+                sides.add(side)
+            else:
+                titles.append(part)
+        if len(sides) > 1:
+            return _Label(None, "", None, heading)
+        return _Label(sides.pop() if sides else None, name, number, ", ".join(titles))
+
+    def introduce(self, label: _Label, heading: str) -> str | None:
+        """Takes a label that names a side. Returns what is wrong if the side or the name is taken."""
+        assert label.side is not None
+        for key in {_key(label.name), _key(heading)} if label.name else {_key(heading)}:
+            if self.called.setdefault(key, label.side) != label.side:
+                return f"{short_repr(label.name or heading, 40)} speaks for both sides."
+        known = self.names.setdefault(label.side, label.name) if label.name else ""
+        if known and _key(known) != _key(label.name):
+            found = f"{short_repr(label.name, 40)} and {short_repr(known, 40)}"
+            return f"{found} speak for the same side. Call each speaker the same everywhere."
+        return None
+
+
 # Markdown
 
-
-class _Labelled(NamedTuple):
-    """A line that says what follows it."""
-
-    first: int
-    """Its line, from 0."""
-    end: int
-    """The line after it."""
-    level: int
-    """1 to 6 for a heading, `_BOLD_LEVEL` for a bold label, 0 for a line that names a round."""
-    text: str
-    label: Label
-    rest: str = ""
-    """What follows a bold label on its own line."""
-
-
-_BOLD = re.compile(r"\*\*([^*]{1,80}?)(?:[:：]\s*\*\*|\*\*\s*[:：]|\*\*$)[ \t]*(.*)")
-_BOLD_LEVEL = 7
-_LOOKS_LIKE = re.compile(
-    r"(?:<[^<>]{1,80}>|[\\#*_\[\]`~\s])*+(\w[^:：*#<]{0,79}?)(?:</[^<>]{1,80}>|[\\*_\]`~ ])*+(?:[:：]|[—–-] |\Z)"
-)
-_FIELD = re.compile(r"(?:[-*] )?(?:\*\*)?([^*:]{1,80}):(?:\*\*)?\s+(\S.*)")
+_HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t]*#*")
+_FENCE = re.compile(r"(`{3,}(?=[^`]*$)|~{3,})")
+_FIELD = re.compile(r"(?:\*\*)?([^*:]{1,80}):(?:\*\*)?\s+(\S.*)")
 _TOPIC = re.compile(r"topic|motion|resolution|question", re.IGNORECASE)
-_TITLE = re.compile(r"(?:the )?(?:debate|topic|motion|resolution|transcript)\b(?: topic| transcript| on)?\W*", re.I)
 _RULE = re.compile(r" {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*")
-_CODE = ("fence", "code_block")
+_NO_LABEL = re.compile(r"[-+>|]|\* |\d+[.)]| {4}|\t")
+"""How lists, quotations, tables and code begin."""
+
+
+class _Section(NamedTuple):
+    line: int
+    """The line of the heading, from 1."""
+    level: int
+    heading: str
+    lines: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The lines without blank ones around them and rules below them."""
+        lines = list(self.lines)
+        while lines and (not lines[-1].strip() or _RULE.fullmatch(lines[-1])):
+            lines.pop()
+        first = next((number for number, line in enumerate(lines) if line.strip()), 0)
+        return "\n".join(lines[first:])
+
+
+def _outside_code(lines: list[str], problems: list[str]) -> Iterator[int]:
+    """The numbers of the lines that are in no fenced code. A fence that is never closed would hide every heading below
+    it: that is a problem."""
+    fence, opened = "", 0
+    for number, line in enumerate(lines):
+        if fence:
+            if re.fullmatch(rf" {{0,3}}{fence[0]}{{{len(fence)},}}[ \t]*", line):
+                fence = ""
+        elif found := _FENCE.match(line):
+            fence, opened = found[1], number
+        else:
+            yield number
+    if fence:
+        problems.append(f"line {opened + 1}: this code block is never closed. Close it with a line {fence}.")
+
+
+def _headings(lines: list[str], problems: list[str]) -> list[tuple[int, int, str]]:
+    """Line, level and text of each heading."""
+    found = ((number, _HEADING.fullmatch(lines[number])) for number in _outside_code(lines, problems))
+    return [(number, len(heading[1]), heading[2]) for number, heading in found if heading]
+
+
+def _sections(lines: list[str], headings: list[tuple[int, int, str]], deepest: int) -> list[_Section]:
+    """The document, divided at its headings down to a level."""
+    kept = [heading for heading in headings if heading[1] <= deepest]
+    return [
+        _Section(number + 1, level, heading, tuple(lines[number + 1 : following[0]]))
+        for (number, level, heading), following in pairwise([*kept, (len(lines), 1, "")])
+    ]
 
 
 def _parse_markdown(text: str, problems: list[str]) -> Transcript:
-    lines, blocks = text.split("\n"), markup.outline(text)
-    labelled = [line for block in blocks for line in _labelled(block, lines)]
-    headings = [line for line in labelled if line.level != _BOLD_LEVEL]
-    bold = [line for line in labelled if line.level == _BOLD_LEVEL]
-    starts = [line.first for line in headings if line.level != 1 or line.label.round is not None or line.label.side]
-    start = min(starts or [line.first for line in bold if line.label.side], default=len(lines))
-    reader = _Reader(lines, problems)
-    reader.read_above(blocks, start)
-    levels = [line.level for line in headings if line.first >= start and reader.speakers.side_of(line.label)]
-    reader.level = levels[0] if levels else _BOLD_LEVEL
-    kept = [line for line in headings if line.level <= reader.level] + (bold if not levels else [])
-    reader.read_speeches(sorted(line for line in kept if line.first >= start))
-    reader.find_look_alikes(blocks)
-    speakers, speeches = reader.speakers.names(), tuple(reader.speeches)
-    return Transcript(topic=reader.topic, positions=reader.positions, speakers=speakers, speeches=speeches)
+    lines, speakers = text.split("\n"), _Speakers()
+    headings = _headings(lines, problems)
+    title = headings.pop(0)[2] if headings and headings[0][1] == 1 and not speakers.label(headings[0][2]).side else None
+    start = headings[0][0] if headings else len(lines)
+    topic, positions = _read_above(lines[:start], speakers, problems)
+    levels = [level for _, level, heading in headings if speakers.label(heading).side]
+    sections, speeches = _sections(lines, headings, levels[0] if levels else 6), list[TranscriptSpeech]()
+    number, turn, sides = 0, "", dict[_Section, str]()
+    for section in sections:
+        label, found = speakers.label(section.heading), short_repr(section.heading, 40)
+        number = number if label.round is None else label.round
+        if label.side is not None and section.level == levels[0]:
+            if problem := speakers.introduce(label, section.heading):
+                problems.append(f"line {section.line}: {problem}")
+            elif not section.text:
+                problems.append(f"line {section.line}: {found} says nothing.")
+            own = label.title or turn or ARGUMENT
+            speeches.append(TranscriptSpeech(side=label.side, round=number, title=own, text=section.text))
+            sides[section] = label.side
+        elif section.text:
+            problems.append(f"line {section.line}: {found} has text below it and names no side.")
+        else:
+            turn = label.title
+    for section, side in sides.items():
+        problems += _look_alikes(section, side, speakers)
+    speeches = speeches if any(speech.round for speech in speeches) else _numbered(speeches)
+    return Transcript(
+        topic=topic or title,
+        positions=positions,
+        speakers=dict(sorted(speakers.names.items())),
+        speeches=tuple(speeches),
+    )
 
 
-def _labelled(block: markup.MarkdownBlock, lines: list[str]) -> Iterator[_Labelled]:
-    """The labels in a block: a heading with `#`, a paragraph that is the name of a round, lines with a bold label."""
-    bare = block.text.strip(" -—*_:")
-    if block.kind == "heading" and lines[block.first].lstrip().startswith("#"):
-        yield _Labelled(block.first, block.end, block.level, block.text, read_label(block.text))
-    elif block.kind == "paragraph" and ROUND.fullmatch(bare):
-        yield _Labelled(block.first, block.end, 0, block.text, read_label(bare))
-    elif block.kind == "paragraph":
-        for number in range(block.first, block.end):
-            if found := _BOLD.fullmatch(lines[number].strip()):
-                yield _Labelled(number, number + 1, _BOLD_LEVEL, found[1], read_label(found[1]), found[2])
+def _read_above(lines: list[str], speakers: _Speakers, problems: list[str]) -> tuple[str | None, dict[str, str]]:
+    """Reads fields such as `**Topic:** ...` and `**Alice (Pro):** ...` above the debate: its topic and positions."""
+    topic, positions = None, dict[str, str]()
+    for number, line in enumerate(lines, start=1):
+        field = _FIELD.fullmatch(line.strip())
+        label = speakers.label(field[1]) if field else None
+        if field and _TOPIC.fullmatch(field[1]):
+            topic = field[2]
+        elif field and label and label.side and label.name:
+            positions[label.side] = field[2]
+            problem = speakers.introduce(label, field[1])
+            problems += [f"line {number}: {problem}"] if problem else []
+        elif line.strip() and not re.match("# ", line) and (not field or (label and label.side)):
+            problem = f"{short_repr(line.strip(), 40)} stands above the first heading that names a side."
+            problems.append(
+                f"line {number}: {problem} Only a title and lines such as `**Topic:** ...` may stand there."
+            )
+            break
+    return topic, positions
 
 
-class _Reader:
-    """Reads a document from top to bottom and collects its speeches."""
-
-    def __init__(self, lines: list[str], problems: list[str]):
-        self.lines, self.problems = lines, problems
-        self.speakers = Speakers()
-        self.topic: str | None = None
-        self.positions: dict[str, str] = {}
-        self.level = _BOLD_LEVEL
-        """The level of the headings that name speakers."""
-        self.speeches: list[TranscriptSpeech] = []
-        self.places: list[tuple[int, int, str]] = []
-        """The first line of each speech, the line after it, and its side."""
-
-    def add_problem(self, line: int, problem: str) -> None:
-        self.problems.append(f"line {line + 1}: {problem}")
-
-    def read_above(self, blocks: list[markup.MarkdownBlock], start: int) -> None:
-        """Takes topic, positions and names from a title and fields such as `**Topic:** ...` above the debate."""
-        for block in blocks:
-            if block.first < start and block.level == 1:
-                self.topic = self.topic or _TITLE.sub("", block.text, count=1) or None
-            for number in range(block.first, min(block.end, start)) if block.kind not in ("heading", "rule") else ():
-                line = self.lines[number].strip()
-                field = _FIELD.fullmatch(line)
-                label = read_label(field[1]) if field else Label()
-                if field and _TOPIC.fullmatch(field[1]):
-                    self.topic = field[2]
-                elif field and label.name and label.side:
-                    self.positions[label.side] = field[2]
-                    self._introduce(label, number)
-                elif line and (not field or label.side):
-                    problem = f"{short_repr(line, 40)} stands above the first heading or bold label that names a side."
-                    self.add_problem(
-                        number, f"{problem} Only a title and lines such as `**Topic:** ...` may stand there."
-                    )
-                    return
-
-    def read_speeches(self, labelled: list[_Labelled]) -> None:
-        numbered = any(line.label.round is not None for line in labelled)
-        number, section, title = 0, 0, ""
-        for line, following in pairwise([*labelled, None]):
-            assert line is not None
-            end, found = following.first if following else len(self.lines), short_repr(line.text, 40)
-            text = _without_rules([line.rest, *self.lines[line.end : end]])
-            number = number if line.label.round is None else line.label.round
-            side = self.speakers.side_of(line.label)
-            if side is not None and line.level == self.level:
-                self._introduce(line.label, line.first)
-                if not text:
-                    self.add_problem(line.first, f"{found} says nothing.")
-                own_title = self.speakers.title(line.label) or title or ARGUMENT
-                round = number if numbered else max(section, 1)
-                self.speeches.append(TranscriptSpeech(side=side, round=round, title=own_title, text=text))
-                self.places.append((line.end, end, side))
-            elif line.level == self.level and line.label.round is None:
-                self.add_problem(line.first, f"{found} names neither a round nor a side.")
-            elif side is not None or text:
-                self.add_problem(line.first, f"{found} has text below it and names no speaker as the other labels do.")
-            else:
-                title = self.speakers.title(line.label)
-                section += not self.speeches or self.speeches[-1].round == section
-        if not numbered and section < 2:
-            self.speeches = _numbered(self.speeches)
-
-    def _introduce(self, label: Label, line: int) -> None:
-        if problem := self.speakers.introduce(label):
-            self.add_problem(line, problem)
-
-    def find_look_alikes(self, blocks: list[markup.MarkdownBlock]) -> None:
-        """Finds lines in a speech that may be labels of the other side, and code that is never closed: it would
-        hide every label after it."""
-        code = {number for block in blocks if block.kind in _CODE for number in range(block.first, block.end)}
-        for first, end, side in self.places:
-            for number in range(first, end):
-                line = self.lines[number].strip()
-                if number not in code and self._side_it_looks_like(line[:200]) not in (None, side):
-                    problem = f"{short_repr(line, 40)} may be the other speaker's label, or words of this speech."
-                    self.add_problem(
-                        number, f"{problem} Make it a label like the others, or begin it with another word."
-                    )
-        if blocks and blocks[-1].kind == "fence":
-            first, end = blocks[-1].first, blocks[-1].end
-            fence = re.match(r" {0,3}(`{3,}|~{3,})", self.lines[first])
-            last = self.lines[end - 1] if first < end - 1 < len(self.lines) else ""
-            if fence and not re.fullmatch(rf" {{0,3}}{fence[1]}[`~]* *", last):
-                self.add_problem(first, f"this code block is never closed. Close it with a line {fence[1]}.")
-
-    def _side_it_looks_like(self, line: str) -> str | None:
-        """A side that is called as the line begins, or that a heading or bold words at its beginning name."""
-        if found := _LOOKS_LIKE.match(line):
-            side, label = self.speakers.sides.get(key_of(found[1])), read_label(found[1])
-            if side or key_of(label.word) != side_word(label.word):  # a word alone may begin a sentence: `No: ...`
-                return side or label.side
-        titled = re.match(r"#{1,6} +(.+)", line) or _BOLD.fullmatch(line)
-        return self.speakers.side_of(read_label(titled[1])) if titled else None
-
-
-def _without_rules(lines: list[str]) -> str:
-    """The text of a speech without blank lines around it and rules below it."""
-    while lines and (not lines[-1].strip() or _RULE.fullmatch(lines[-1])):
-        lines.pop()
-    first = next((number for number, line in enumerate(lines) if line.strip()), 0)
-    return "\n".join(lines[first:])
+def _look_alikes(section: _Section, side: str, speakers: _Speakers) -> Iterator[str]:
+    """Lines in a speech that begin as a label of the other side would: no words may change hands."""
+    for number in _outside_code(list(section.lines), []):
+        line = section.lines[number]
+        if _NO_LABEL.match(line):
+            continue
+        begins = re.split("[:：]", line[:100].lstrip("# "), maxsplit=1)[0]
+        label = speakers.label(begins)
+        called = speakers.called.get(_key(begins)) or (label.side if label.name or line.startswith("#") else None)
+        if called not in (None, side):
+            found = f"{short_repr(line.strip(), 40)} may be the other speaker's label, or words of this speech."
+            advice = "Make it a heading like the others, or begin it with another word."
+            yield f"line {section.line + 1 + number}: {found} {advice}"
 
 
 # JSON
@@ -314,45 +340,38 @@ class _Entry(FrozenModel):
     text: str = Field(pattern=r"\S")
 
 
-def _too_many(read: Any) -> str | None:
-    """What is wrong with the length of a JSON document or of its entries, before each of them is looked at."""
-    if isinstance(read, list) and len(read) > MAX_SPEECHES:
-        return f"it has {len(read):,} speeches. A transcript has at most {MAX_SPEECHES} speeches."
-    maximum = 2 * len(_Entry.model_fields)
-    if any(isinstance(entry, dict) and len(entry) > maximum for entry in (read if isinstance(read, list) else [read])):
-        return f"a speech has more than {maximum} fields. Its fields are: {', '.join(_Entry.model_fields)}."
-    return None
-
-
-def _parse_json(text: str, problems: list[str]) -> Transcript:
-    speakers, speeches, entries = Speakers(), list[TranscriptSpeech](), list[_Entry]()
+def _entries(text: str, problems: list[str]) -> list[_Entry]:
     try:
         read = strict_json(text)
-        if problem := _too_many(read):
-            problems.append(problem)
-        else:
-            entries = TypeAdapter(list[_Entry]).validate_python(read)
+        if isinstance(read, list) and len(read) > MAX_SPEECHES:
+            problems.append(f"it has {len(read):,} speeches. A transcript has at most {MAX_SPEECHES} speeches.")
+            return []
+        return TypeAdapter(list[_Entry]).validate_python(read)
     except ValidationError as error:
-        for detail in error.errors():
+        for detail in error.errors()[: _MAX_LISTED + 1]:
             where = [f"speech {at + 1}" if isinstance(at, int) else at for at in detail["loc"]]
             problems.append(": ".join([*where, f"{detail['msg']}."]))
     except (ValueError, RecursionError) as error:
         problems.append(f"it is not JSON: {short_repr(str(error), 120)}.")
-    for number, entry in enumerate(entries, start=1):
-        label = read_label(
-            f"{entry.speaker} ({entry.side})" if entry.speaker and entry.side else entry.speaker or entry.side
-        )
-        side = speakers.side_of(label)
-        if side is None or (problem := speakers.introduce(label)):
-            found = short_repr(entry.side or entry.speaker, 40)
-            problems.append(f"speech {number}: {problem if side else f'{found} names no side.'}")
-        title = entry.phase or speakers.title(label) or ARGUMENT
-        speeches.append(TranscriptSpeech(side=side or "a", round=entry.round or 0, title=title, text=entry.text))
+    return []
+
+
+def _parse_json(text: str, problems: list[str]) -> Transcript:
+    speakers, speeches = _Speakers(), list[TranscriptSpeech]()
+    for number, entry in enumerate(_entries(text, problems), start=1):
+        both = entry.speaker and entry.side
+        heading = f"{entry.speaker} ({entry.side})" if both else entry.speaker or entry.side
+        label = speakers.label(heading)
+        problem = speakers.introduce(label, heading) if label.side else f"{short_repr(heading, 40)} names no side."
+        if problem:
+            problems.append(f"speech {number}: {problem}")
+        title = entry.phase or label.title or ARGUMENT
+        speeches.append(TranscriptSpeech(side=label.side or "a", round=entry.round or 0, title=title, text=entry.text))
     if len({speech.round > 0 for speech in speeches}) > 1:
         problems.append("some speeches have a round and others have none.")
     elif speeches and not speeches[0].round:
         speeches = _numbered(speeches)
-    return Transcript(topic=None, positions={}, speakers=speakers.names(), speeches=tuple(speeches))
+    return Transcript(topic=None, positions={}, speakers=speakers.names, speeches=tuple(speeches))
 
 
 # Reports and transcripts of this package
@@ -361,7 +380,7 @@ _FACTS = ("Topic", "Rounds", "Rounds Completed", "Judge Strictness", "Date", "Sp
 _OWN_FIELD = re.compile(r"\*\*(.+?):\*\* (.*)")
 _OWN_END = re.compile(r"\n---\n\n\*[^\n]+\*\n*(?:\n---\n\n\*(?:Made|Sealed) by [^\n]+\*\n*)?\Z")
 """The line on how a transcript was made, and its checksum."""
-_TAG = re.compile(r"\A(?:\*From the floor:\* [^\n]*\n+)*\[([^\n]+)\](?:\n+|\Z)")
+_TAG = re.compile(r"\A(?:\*From the floor:\* [^\n]*\n+)*\[[^\n]+\](?:\n+|\Z)")
 """Questions from the floor, and the line that names who spoke: `[NAME]`, or `[NAME - ROLE]`."""
 _DECLINED = re.compile(rf"\*{speech_notes.DECLINED}\*(?:\n+|\Z)")
 _CUT = re.compile(rf"\*{speech_notes.CUT}\*")
@@ -377,42 +396,34 @@ def _own_kind(text: str) -> str:
     return "Transcript" if first == "# Debate Transcript" and _OWN_END.search(text) else ""
 
 
-def _parse_own(text: str, problems: list[str]) -> Transcript:
-    """The speeches in a report, or in a transcript, where all text is in speeches."""
-    report = _own_kind(text) == "Report"
+def _parse_own(text: str, kind: str) -> Transcript:
+    """The speeches in a report or in a transcript. Other sections, such as those of judges, are left aside."""
+    report = kind == "Report"
     lines = (text if report else _OWN_END.sub("", text, count=1)).split("\n")
-    _, *headings = [block for block in markup.outline("\n".join(lines)) if block.kind == "heading"]
-    above = [_OWN_FIELD.fullmatch(line.rstrip()) for line in lines[: headings[0].first if headings else None]]
-    fields = {found[1]: markup.unliteral(found[2]) for found in above if found}
+    title, *sections = _sections(lines, _headings(lines, []), 6)
+    found = [_OWN_FIELD.fullmatch(line.rstrip()) for line in title.lines]
+    fields = {field[1]: markup.unliteral(field[2]) for field in found if field}
     sides = dict(zip("ab", (field for field in fields if field not in _FACTS), strict=False))
-    names = {side: re.sub(r" \([^()]*\)$", "", field) for side, field in sides.items()}
-    heading_of = re.compile(rf"(.+) — ({'|'.join(map(re.escape, names.values()))})(?: \[([^\[\]]+)\])?")
-    speeches, number, inside = list[TranscriptSpeech](), 1, not report
-    tags, others, budget = {""}, list[tuple[str, str]](), markup.ParseBudget()
-    for heading, following in pairwise([*headings, None]):
-        assert heading is not None
-        body = _without_rules(lines[heading.end : following.first if following else len(lines)])
-        tag = found[1].partition(" - ")[0] if report and (found := _TAG.match(body)) else ""
-        if heading.level == 2 and report:
-            inside = heading.text == "Debate Transcript"
-        elif inside and (round := re.fullmatch(r"Round (\d{1,3})", heading.text)) and (report or not body):
-            number = int(round[1])
-        elif inside and (found := heading_of.fullmatch(heading.text)):
-            title = f"{found[1]} ({found[3].lower()})" if found[3] else found[1]
-            side = next(side for side in names if names[side] == found[2])
-            tags.add(tag)
-            text = _TAG.sub("", body, count=1) if report else body
-            speeches.append(_own_speech(side, number, title, text, budget))
-        elif not report or (body and (inside or heading_of.fullmatch(heading.text))):
-            name = short_repr(heading.text, 40)
-            others.append((tag, f"line {heading.first + 1}: {name} stands over text that is no speech."))
-    problems += [problem for tag, problem in others if tag in tags]
-    pattern = "; ".join(rf"{re.escape(name)}: (.+)" for name in names.values())
-    spoken = re.fullmatch(pattern, fields.get("Spoken by", ""))
+    names = {re.sub(r" \([^()]*\)$", "", field): side for side, field in sides.items()}
+    heading_of = re.compile(rf"(.+) — ({'|'.join(map(re.escape, names)) or '(?!)'})(?: \[([^\[\]]+)\])?")
+    speeches, number, inside, budget = list[TranscriptSpeech](), 1, not report, markup.ParseBudget()
+    for section in sections:
+        heading = markup.unliteral(section.heading)
+        speaks = heading_of.fullmatch(heading) if inside else None
+        if report and section.level == 2:
+            inside = heading == "Debate Transcript"
+        elif round_name := _ROUND.fullmatch(heading):
+            number = int(round_name[1])
+        elif speaks:
+            speech_title = f"{speaks[1]} ({speaks[3].lower()})" if speaks[3] else speaks[1]
+            spoken = _TAG.sub("", section.text, count=1) if report else section.text
+            speeches.append(_own_speech(names[speaks[2]], number, speech_title, spoken, budget))
+    pattern = "; ".join(rf"{re.escape(name)}: (.+)" for name in names)
+    by = re.fullmatch(pattern, fields.get("Spoken by", ""))
     return Transcript(
         topic=fields.get("Topic"),
         positions={side: fields[field] for side, field in sides.items()},
-        speakers=dict(zip("ab", spoken.groups(), strict=False)) if spoken else {},
+        speakers=dict(zip("ab", by.groups(), strict=False)) if by else {},
         speeches=tuple(speeches),
         notes=(_LEFT_ASIDE,) if report else (),
     )
