@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -37,34 +36,6 @@ def asking(spec: str) -> Callable[[], Coroutine[Any, Any, object]]:
             await provider.close()
 
     return asked
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("packed", [pytest.param(False, marks=pytest.mark.slow), True])
-@pytest.mark.parametrize(
-    "ignored",
-    [
-        pytest.param(b": \n\n", marks=pytest.mark.slow),
-        pytest.param(b'event: ping\ndata: {"type": "ping"}\n\n', marks=pytest.mark.slow),
-        b"\n\n",
-        b"data:{}\n\n",
-    ],
-    ids=str,
-)
-def test_what_a_library_passes_over(kind: str, packed: bool, ignored: bytes) -> None:
-    """Comments and pings of which no event comes of the library take no more than a short step at once."""
-    headers = {"content_encoding": "gzip"} if packed else {}
-
-    def body(many: int) -> list[bytes]:
-        whole = begun(kind) + ignored * many + said(kind, "So.") + ended(kind)
-        return [gzip.compress(whole) if packed else whole]
-
-    with sending(lambda: body(0), **headers) as server:
-        ask = asking(server.spec(kind))
-        calls_without_a_turn(ask)  # imports what it needs
-        long = body(8_000)
-        server.body = lambda: long
-        assert calls_without_a_turn(ask) < A_TURN
 
 
 def test_an_answer_of_very_many_blocks() -> None:

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import hostile
 import puppets
 import pytest
 import reply_codes
@@ -148,26 +147,6 @@ def test_an_end(sent: bytes, ended: str, text: str) -> None:
         (reply,) = ask(f"openai:x@{server.url}")
 
     assert (reply.ended, reply.text) == (ended, text)
-
-
-@pytest.mark.parametrize("kind", hostile.KINDS)
-@pytest.mark.parametrize(
-    ("pieces", "text"),
-    [
-        (["a \ud83d", "\ude00 b"], "a \U0001f600 b"),
-        (["\ud83d", "\ude00\ud83d", "\ude01"], "\U0001f600\U0001f601"),
-        (["a\ud83d", "b", "\ude00", "\ud83d\ud83d", "\ude00c"], "a?b??\U0001f600c"),
-        (["a", "\ud83d"], "a?"),
-    ],
-)
-def test_halves_of_a_character_in_two_pieces(kind: str, pieces: list[str], text: str) -> None:
-    """They are one character, in what is told on the way and in the reply; a half without the other is replaced."""
-    sent = [hostile.begun(kind), *(hostile.said(kind, piece) for piece in pieces), hostile.ended(kind)]
-    heard: list[str] = []
-    with hostile.sending(lambda: sent) as server:
-        (reply,) = ask(server.spec(kind), PLAIN.model_copy(update={"system": "Be fair."}), on_text=heard.append)
-
-    assert reply.text == "".join(heard) == text
 
 
 @pytest.mark.parametrize(

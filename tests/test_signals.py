@@ -8,27 +8,18 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import httpx2
 import pytest
 from conftest import STATED, Run
-from debates import opened_event
 from messages_server import Server
 from started import started
 
 from debate_orchestrator.core.events import Opened, Spoke
-from debate_orchestrator.core.fold import CurrentState, fold
-from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.host import turns_folder
-from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.providers import anthropic
-from debate_orchestrator.providers.bounded_body import LimitedBody
-from debate_orchestrator.providers.casting import make_provider
-from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.storage.journal import read
 
 J = "r.journal.jsonl"
@@ -206,65 +197,3 @@ def test_an_answer_is_taken_when_its_last_event_comes(server: Server) -> None:
     assert ended.code == 0, ended.err
     spoken = [event for event in read(J).events if isinstance(event, Spoke)]
     assert len(spoken) == len(server.requests) == server.answered
-
-
-class KeptOpen(httpx2.AsyncByteStream):
-    """The body of a response whose line stays open."""
-
-    def __init__(self, body: bytes):
-        self._body = body
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        yield self._body
-        await asyncio.Event().wait()
-
-
-@pytest.mark.parametrize(
-    "end",
-    [
-        b'event: message_stop\ndata: {"type": "message_stop"}\n\n',
-        b'event:message_stop\r\ndata:{"type":"message_stop"}\r\n\r\n',
-        b"data: [DONE]\n\n",
-        b"data:[DONE]\n\n",
-    ],
-)
-def test_a_body_ends_with_its_last_event(end: bytes) -> None:
-    """What a server sends last ends the body of each API, even if the line stays open; words in a text do not."""
-    text = b'data: {"text": "data: [DONE] event: message_stop"}\n\n'
-
-    async def body(sent: bytes) -> bytes:
-        return b"".join([piece async for piece in LimitedBody(KeptOpen(sent), "", LIMITS, whole=True)])
-
-    whole = asyncio.run(asyncio.wait_for(body(text + end), 30))
-    assert whole == (text + end).replace(b"\r", b"")
-    with pytest.raises(TimeoutError):
-        asyncio.run(asyncio.wait_for(body(text), 0.5))
-
-
-def test_a_whole_answer_outlives_a_cancellation(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A call that is cancelled while it waits for the line's end returns its whole answer; the cancellation comes at
-    the next wait."""
-    kept: list[Reply] = []
-
-    async def turn(reached: asyncio.Event) -> None:
-        async def rest(*_: object) -> None:
-            reached.set()
-            await asyncio.Event().wait()
-
-        monkeypatch.setattr(LimitedBody, "_rest", rest)
-        current = CurrentState(fold([opened_event()]))
-        provider = make_provider("anthropic:m", current)
-        kept.append(await provider.reply(brief(current.state, current.state.due[0]), lambda piece: None))
-        await asyncio.sleep(0)
-        kept.clear()
-
-    async def play() -> None:
-        reached = asyncio.Event()
-        task = asyncio.create_task(turn(reached))
-        await reached.wait()
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert len(kept) == 1 and kept[0].ended == "whole" and kept[0].usage is not None
-
-    asyncio.run(asyncio.wait_for(play(), 60))

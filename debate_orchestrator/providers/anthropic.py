@@ -273,7 +273,6 @@ class MessagesReply(api.ApiReply):
 
     def __init__(self, before: MessagesReply | None = None):
         super().__init__()
-        self._ended = False
         self._explanation = ""
         self._blocks: dict[int, dict[str, Any]] = {}
         """The blocks as they began, by index."""
@@ -316,7 +315,7 @@ class MessagesReply(api.ApiReply):
                 self._explanation = api.short_field(explanation) or self._explanation
                 self._count(api.field(event, "usage"))
             case "message_stop":
-                self._ended = True
+                self.over = True
         return []
 
     def _start(self, index: int, block: Any) -> list[str]:
@@ -411,7 +410,7 @@ class MessagesReply(api.ApiReply):
     def incomplete(self) -> str | None:
         if self.invalid:
             return self.invalid
-        if not self._ended:
+        if not self.over:
             return "a stream that ended in the middle" if self.begun else "no answer in it"
         return "an answer that does not say how it ended" if self.stop_reason is None else None
 

@@ -10,11 +10,9 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from concurrent.futures import Future
 from contextvars import ContextVar
 from functools import partial
 from importlib import import_module
-from threading import Thread
 from typing import Any, Literal, TypeVar
 
 from debate_orchestrator.core import speech_rules
@@ -28,6 +26,7 @@ from debate_orchestrator.providers.options import Option, UnsupportedOptions
 from debate_orchestrator.providers.provider import OnPiece, Permissions, Provider
 from debate_orchestrator.util import redact
 from debate_orchestrator.util.coroutines import cancel_later
+from debate_orchestrator.util.data import depth
 from debate_orchestrator.util.errors import ExternalError, ProviderFailed, TransientError
 
 CONNECT = 15.0
@@ -44,6 +43,7 @@ _NEEDED_HEADERS = {
     "anthropic-version",
 }  # fmt: skip
 _TRANSPORTS = ("httpx2", "httpx", "httpcore2", "aiohttp", "anyio")
+_TOO_DEEP = f"an event nested more than {LIMITS.nesting} deep"
 _Hook = Callable[[Any], Awaitable[None]]
 _Result = TypeVar("_Result")
 
@@ -64,6 +64,8 @@ class ApiReply:
         """Characters of its text, and of everything that came, with thinking."""
         self.begun = False
         """Whether anything has come, so that the call may have cost something."""
+        self.over = False
+        """Whether it has ended, so that nothing more is read."""
         self.closed = False
         """Whether its stream was closed because its text was too long. It counts as cut."""
         self.model: str | None = None
@@ -141,7 +143,7 @@ class ApiModel(Provider):
     sdk_name = ""
     """The SDK of the subclass: it is part of what clients are shared by."""
     imports = ""
-    """The module that the SDK needs for a call. Its import begins when a provider is made."""
+    """The module that the SDK needs for a call."""
 
     def __init__(self, spec: str, current: CurrentState, permissions: Permissions):
         self.name = spec
@@ -149,7 +151,6 @@ class ApiModel(Provider):
         self.insecure = permissions.insecure
         self.current = current
         self.unsupported = UnsupportedOptions()
-        _begin_import(self.imports)
         self._reached = False
         self._key: tuple[object, ...] | None = None
 
@@ -209,7 +210,7 @@ class ApiModel(Provider):
         """Makes one call and fills the answer. What goes wrong after a whole answer takes nothing from it, and a
         cancellation then comes at the next wait. Where a
         server does not support an option, the call is made again at once in another form."""
-        await _imported(self.imports)
+        await asyncio.to_thread(import_module, self.imports)  # it takes seconds the first time
         meter = limits.Meter(
             limits.reply_length(brief, self.name), partial(speech_rules.without_private_working, self.current.state)
         )
@@ -222,7 +223,7 @@ class ApiModel(Provider):
                     # and the SDK's stream keeps a copy of the request.
                     stream = self.sdk().AsyncStream(cast_to=object, response=response, client=client)
                     try:
-                        await read_stream(stream, answer, clock, on_text, meter, response.stream.heard)
+                        await read_stream(stream, answer, clock, on_text, meter)
                     finally:
                         await stream.close()
             except ExternalError:
@@ -250,7 +251,7 @@ class ApiModel(Provider):
         call for an answer. The SDKs' own models are not used: they take any JSON for what they asked for."""
         import httpx2
 
-        await _imported(self.imports)
+        await asyncio.to_thread(import_module, self.imports)
         clock = call_errors.SilenceClock(self.current.state.retry_for)
         try:
             client = self.client()
@@ -318,23 +319,25 @@ async def read_stream(
     clock: call_errors.SilenceClock,
     on_text: OnPiece,
     meter: limits.Meter,
-    heard: Callable[[int], None],
 ) -> None:
-    """Reads a stream until it ends, is too long for its brief, or can't be an answer. Timers and signals have their
-    turn while the body comes (`bounded_body`). The halves of a character may come in two pieces. `heard` gets the
-    number of characters that an event adds to the answer.
+    """Reads a stream until the answer ends, is too long for its brief, or can't be an answer. Timers and signals have
+    their turn while the body comes (`bounded_body`).
 
     Raises UnreadableReply if the SDK fails to read it, OverLimit if it is longer than any answer may be, TimeoutError
     if it takes too long."""
-    events, half = aiter(stream), ""
-    while answer.invalid is None:
+    events = aiter(stream)
+    while answer.invalid is None and not answer.over:
         try:
             event = await anext(events)
         except StopAsyncIteration:
             break
+        except RecursionError:
+            raise OverLimit(_TOO_DEEP) from None
         except Exception as error:
             raise UnreadableReply(error) from error
         clock.check()
+        if depth(event) > LIMITS.nesting:
+            raise OverLimit(_TOO_DEEP)
         received = answer.received
         pieces = answer.take(event)
         if answer.length > LIMITS.max_answer_chars:
@@ -342,17 +345,12 @@ async def read_stream(
         if answer.received > LIMITS.max_received_chars:
             raise OverLimit(f"more than {LIMITS.max_received_chars:,} characters, with thinking")
         for piece in pieces:
-            text = half + piece
-            half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
-            on_text(clean(text.removesuffix(half)))
+            on_text(clean(piece))
         if answer.received > received:
             clock.heard()
-            heard(answer.received - received)
         if meter.exceeded(answer.length, lambda: answer.text):
             answer.closed = True
             break
-    if half:
-        on_text(clean(half))
 
 
 def http_options(server: servers.ModelServer, *, insecure: bool) -> dict[str, Any]:
@@ -370,7 +368,7 @@ def http_options(server: servers.ModelServer, *, insecure: bool) -> dict[str, An
             "request": [_only_encrypted(server, insecure), _learn_key if server.url is None else _strip(server)],
             "response": [_tell_listener, bounded_body.enforce_limits(LIMITS)],
         },
-        "headers": {"accept-encoding": "gzip"},  # all that bounded_body can unpack
+        "headers": {"accept-encoding": "identity"},  # so that what comes is what is counted
         "verify": not plain,  # without TLS there are no certificates to load
         "trust_env": not (plain and servers.is_loopback(url)),
     }
@@ -437,32 +435,3 @@ def count_field(holder: Any, name: str) -> int | None:
     """A count in a field of a JSON object, if it is a plausible one."""
     value = field(holder, name)
     return value if type(value) is int and 0 <= value <= MAX_COUNT else None
-
-
-_imports: dict[str, Future[None]] = {}
-"""Module to its import, which is done when it has ended, well or not."""
-
-
-def _begin_import(module: str) -> Future[None]:
-    """Begins to import an SDK in a thread, unless that was begun before: it takes seconds, and only a call that needs
-    it waits. The thread does not keep the process alive."""
-    if module not in _imports:
-        ended: Future[None] = Future()
-        ended.set_running_or_notify_cancel()  # a call that is cancelled leaves it to the others that wait
-        _imports[module] = ended
-        Thread(target=_import, args=(module, ended), name=f"import {module}", daemon=True).start()
-    return _imports[module]
-
-
-async def _imported(module: str) -> None:
-    """Returns when the import of a module has ended, well or not: importing it again tells which."""
-    await asyncio.wrap_future(_begin_import(module))
-
-
-def _import(module: str, ended: Future[None]) -> None:
-    try:
-        import_module(module)
-    except Exception:
-        pass
-    finally:
-        ended.set_result(None)

@@ -32,28 +32,12 @@ class ProviderLimits(NamedTuple):
     """Characters of everything in an answer, with thinking and the results of searches: a million tokens' thinking
     takes about half of it."""
     stream: int = 128 * 1024 * 1024
-    """Bytes of a response, packed and unpacked: the longest answer in pieces of a character each, with
-    `overhead_bytes_per_char` bytes around each piece."""
+    """Bytes of a response: the longest answer in pieces of a character each, with 500 bytes around each piece."""
     lines: int = 900_000
     """Lines of a response: the longest answers have 128,000 tokens, each in an event of three lines at most, and twice
     as many are allowed. The libraries and the event loop need about 5 µs for each line."""
-    max_empty_events: int = 50_000
-    """Events of a response that add nothing to the answer, and lines of a batch's results. Servers that hide what a
-    model thinks may send one for each token of it; a ping comes every few seconds."""
-    max_overhead_bytes: int = 16 * 1024 * 1024
-    """Bytes of a response, unpacked, besides those of the answer: 300 for each of these events."""
-    overhead_bytes_per_char: int = 500
-    """Bytes that may stand around each character of the answer."""
     event: int = 4 * 1024 * 1024
     """Bytes of one event: the largest hold a page that a search found, about 100 kB."""
-    event_lines: int = 1_000
-    """Lines of one event: one or two are usual, and one of JSON with line breaks has about 50."""
-    event_values: int = 5_000
-    """Values in the JSON of one event, as far as commas and opening brackets tell: the results of a search have about
-    100, and the libraries need up to 0.1 ms and 2 kB for each."""
-    document_values: int = 100_000
-    """The same for JSON that is no answer of a model, such as a page of batches, each with up to 500 errors of five
-    values. Such a document may have any number of lines."""
     nesting: int = 32
     """How deep the JSON of one event may be nested: events of either API need about 10, as `util/data.py` allows."""
     error: int = 64 * 1024

@@ -158,7 +158,7 @@ def strict_json(text: str) -> Any:
         value = json.loads(text, object_pairs_hook=once, parse_constant=reject, parse_float=number)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
-    if _depth(value) > _MAX_DEPTH:
+    if depth(value) > _MAX_DEPTH:
         raise ValueError(f"it is nested more than {_MAX_DEPTH} deep")
     return _whole(value)
 
@@ -172,15 +172,16 @@ def _whole(value: Any) -> Any:
     return value
 
 
-def _depth(value: Any) -> int:
+def depth(value: Any) -> int:
+    """How deep plain data is nested."""
     deepest, waiting = 0, [(value, 1)]
     while waiting:
-        item, depth = waiting.pop()
-        deepest = max(deepest, depth)
+        item, level = waiting.pop()
+        deepest = max(deepest, level)
         if isinstance(item, dict):
-            waiting += [(inner, depth + 1) for inner in item.values()]
+            waiting += [(inner, level + 1) for inner in item.values()]
         elif isinstance(item, list):
-            waiting += [(inner, depth + 1) for inner in item]
+            waiting += [(inner, level + 1) for inner in item]
     return deepest
 
 

@@ -39,7 +39,9 @@ _NAMED_LIKE_KEYS = re.compile(
 _PROXY = re.compile(r"_PROXY\Z", re.I)
 _LOGIN = re.compile(r"(?:\A|://|\s)([^/\s:@]*)(?::([^/\s]*))?@")
 """User and password in an address."""
-_WORDS = re.compile(r"[A-Za-z_-]*")
+_WORD_ALONE = re.compile(r"[A-Za-z]*")
+_PLACEHOLDERS = {"lm-studio", "no-key", "no-key-required", "not-needed", "not-required", "sk-no-key-required"}
+"""What stands for a key where a server wants none."""
 _PATH = re.compile(r"(?:~|\.{1,2})?/\S*|\w+://\S*|[A-Za-z]:\\\S*")
 _WORD = r"(?:[A-Za-z]{1,20}\d{0,3}|\d+[a-z]{0,2})"
 _NAME = re.compile(rf"{_WORD}?(?:[-_.,:/@+ ]+{_WORD})*[-_.,:/ ]*")
@@ -84,8 +86,9 @@ def _told(value: str) -> Iterator[str]:
 
 
 def _may_be_told(value: str) -> bool:
-    """Whether a value is none that stands for no key, such as `none` or `not-needed`."""
-    return len(value) >= _SHORTEST and not (len(value) < _LONG and _WORDS.fullmatch(value))
+    """Whether a value may be a key, and is neither a word nor what stands for a key."""
+    word = len(value) < _LONG and _WORD_ALONE.fullmatch(value)
+    return len(value) >= _SHORTEST and not word and value not in _PLACEHOLDERS
 
 
 def _looks_random(value: str) -> bool:
