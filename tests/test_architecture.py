@@ -62,7 +62,6 @@ PLACES = {
     "fcntl": ("storage/files.py",),
     "termios": ("terminal/key_prompter.py", "terminal/keys.py"),
     "rich": ("terminal/display.py", "terminal/live.py", "terminal/speeches.py"),
-    "trafilatura": ("evidence/pages.py", "evidence/reader_process.py"),
     "lxml": ("evidence/pages.py", "evidence/reader_process.py"),
     "rapidfuzz": ("evidence/match.py", "evidence/reader_process.py"),
     "h11": ("evidence/connection.py", "web/connections.py"),

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.evidence import check as evidence_check
-from debate_orchestrator.evidence import fetch, reader
+from debate_orchestrator.evidence import reader
 from debate_orchestrator.evidence.check import Checked, check
 from debate_orchestrator.evidence.fetch import Fetcher, Kind
 from debate_orchestrator.util.errors import BadFile
@@ -127,7 +127,7 @@ def test_a_folder_that_can_not_be_written(site: Site, tmp_path: Path) -> None:
 def test_without_the_extra_nothing_is_checked(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the extra is not installed the answer names it, and no request is made."""
     found = importlib.util.find_spec
-    monkeypatch.setattr(evidence_check, "find_spec", lambda name: None if name == "trafilatura" else found(name))
+    monkeypatch.setattr(evidence_check, "find_spec", lambda name: None if name == "rapidfuzz" else found(name))
     answered = checked(site)
 
     assert (answered.state, site.asked) == ("not checked", [])
@@ -139,7 +139,7 @@ def test_importing_takes_nothing_of_the_extra() -> None:
     code = (
         "import sys\n"
         "from debate_orchestrator.evidence import check as checking\n"
-        "heavy = {'trafilatura', 'rapidfuzz', 'lxml', 'h11', 'idna', 'certifi'}\n"
+        "heavy = {'rapidfuzz', 'lxml', 'h11', 'idna', 'certifi'}\n"
         "assert heavy & set(sys.modules) == set(), heavy & set(sys.modules)\n"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True, timeout=60)
@@ -163,20 +163,20 @@ NAME = hashlib.sha256(BODY).hexdigest()[:24]
 @pytest.mark.parametrize(("kind", "suffix"), [("html", ".html.txt"), ("plain", ".plain.txt"), ("pdf", ".pdf")])
 def test_bytes_are_kept_as_they_came(tmp_path: Path, kind: Kind, suffix: str) -> None:
     """A page's bytes lie in a file that is named after their digest, with a suffix that nothing runs."""
-    name = fetch.keep(tmp_path / "made" / "on the way", BODY, kind)
+    name = evidence_check.keep(tmp_path / "made" / "on the way", BODY, kind)
 
     assert name == f"{NAME}{suffix}"
     kept = tmp_path / "made" / "on the way" / name
     assert kept.read_bytes() == BODY
     assert kept.stat().st_mode & 0o111 == 0
-    assert fetch.digest(kept.read_bytes()).startswith(name.partition(".")[0])
+    assert evidence_check.digest(kept.read_bytes()).startswith(name.partition(".")[0])
 
 
 def test_the_text_lies_beside(tmp_path: Path) -> None:
     """A page's text is kept under the same digest; keeping a page twice changes nothing."""
     for _ in range(2):
-        name = fetch.keep(tmp_path, BODY, "html")
-        fetch.keep_text(tmp_path, name, "größer\n\udc80")
+        name = evidence_check.keep(tmp_path, BODY, "html")
+        evidence_check.keep_text(tmp_path, name, "größer\n\udc80")
 
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"{NAME}.html.txt", f"{NAME}.txt"]
     assert (tmp_path / f"{NAME}.txt").read_text(encoding="utf-8") == "größer\n\\udc80"
@@ -186,7 +186,7 @@ def test_no_link_is_followed(tmp_path: Path) -> None:
     """A link that lies where a page is to be kept is replaced, and what it leads to stays as it is."""
     (tmp_path / "precious").write_text("as it was", encoding="utf-8")
     (tmp_path / f"{NAME}.html.txt").symlink_to(tmp_path / "precious")
-    fetch.keep(tmp_path, BODY, "html")
+    evidence_check.keep(tmp_path, BODY, "html")
 
     assert (tmp_path / "precious").read_text(encoding="utf-8") == "as it was"
     assert (tmp_path / f"{NAME}.html.txt").read_bytes() == BODY

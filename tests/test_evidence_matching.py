@@ -9,15 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.evidence import match
-from debate_orchestrator.evidence.match import (
-    NEAR,
-    compare,
-    has_reference_marks,
-    normalize_text,
-    parts,
-    text_weight,
-    why_unusable,
-)
+from debate_orchestrator.evidence.match import NEAR, Words, compare, why_unusable
 
 TEXT = (
     "Nobody expected it. The sea rose by 3.4 millimetres a year between 1993 and 2023, say those who measure it from "
@@ -59,12 +51,12 @@ def test_what_is_there_is_verified() -> None:
     ("quote", "passage"),
     [
         ("The sea has risen by 3.4 millimetres a year between 1993 and 2023",
-         "The sea rose by 3.4 millimetres a year between 1993 and 2023,"),
+         "The sea rose by 3.4 millimetres a year between 1993 and 2023"),
         ("where the land itself is arising, people hardly notice what happens elswhere",
-         "where the land itself is rising, people hardly notice what happens elsewhere."),
-        ("people hardly ever notice what happens elsewhere", "people hardly notice what happens elsewhere."),
+         "where the land itself is rising, people hardly notice what happens elsewhere"),
+        ("people hardly ever notice what happens elsewhere", "people hardly notice what happens elsewhere"),
         ("the engineers hold, and it costs 5 million Euro a kilometre",
-         "the engineers hold, and it costs 5 million euros a kilometre."),
+         "the engineers hold, and it costs 5 million euros a kilometre"),
     ],
 )  # fmt: skip
 def test_what_is_nearly_there_is_shown(quote: str, passage: str) -> None:
@@ -94,15 +86,9 @@ def test_what_is_not_there_is_not_found(quote: str) -> None:
 
 CHANGED_FIGURES = [
     ("The sea rose by 3.5 millimetres a year between 1993 and 2023", "3.4, 1993, 2023 where the quote has 3.5, 1993"),
-    ("The sea rose by 34 millimetres a year between 1993 and 2023", "has 34,"),
     ("The sea rose by -3.4 millimetres a year between 1993 and 2023", "has -3.4,"),
-    ("The sea rose by 3.4 millimetres a year between 1993 and 2032", "2032"),
     ("The sea rose by 3.4 millimetres a year between 1993 and 202", "202"),
-    ("4 millimetres a year between 1993 and 2023", "3.4, 1993, 2023"),
-    ("the engineers hold, and it costs 5", "5 million where the quote has 5"),
-    ("the engineers hold, and it costs 5 billion euros a kilometre", "5 million where"),
-    ("the engineers hold, and it costs 50 million euros a kilometre", "50 million"),
-    ("In 2020, people hardly notice what happens elsewhere", ""),
+    ("the engineers hold, and it costs 50 million euros a kilometre", "5 where the quote has 50"),
     ("people hardly notice what happens elsewhere 7", "none where the quote has 7"),
 ]
 
@@ -123,14 +109,6 @@ def test_no_figure_passes_for_another(there: int, quoted: int, before: str) -> N
     quote = f"the number of those who came was {before}{quoted} in the whole town"
 
     assert (state(quote, page) != "not found") is (f"{before}{quoted}" == str(there))
-
-
-@given(st.integers(0, 10**6), st.sampled_from(["", "%", ".5", ",000", " million", " percent", "-7", "th", "²", " 000"]))
-def test_no_figure_is_cut_short(number: int, rest: str) -> None:
-    """A quote that ends with a figure is verified only where the figure ends."""
-    page = f"According to the last count, the number of those who came was {number}{rest}"
-
-    assert (state(f"the number of those who came was {number}", page) == "verified") is (rest == "")
 
 
 SHORT_QUOTES = ["", " ", "...", "the sea", "the sea rose", "a b c d e f g", "The sea rose by",
@@ -170,29 +148,12 @@ def test_parts_stand_in_order() -> None:
     assert state(f"{last} ... {last}") == "not found"
 
 
-def test_a_short_part_makes_it_near() -> None:
-    """A part that is too short to be looked for by itself is no proof, so the passage is shown instead."""
-    found = compare("Nobody ... people hardly notice what happens elsewhere", TEXT)
-
-    assert (found.state, found.similarity) == ("near match", 1.0)
-    assert found.passage.startswith("Nobody expected it. The sea rose") and len(found.passage) < 220
-
-
 def test_each_part_is_as_near_as_it_is() -> None:
     """Of several parts the least alike decides, and each passage is shown."""
     found = compare("The sea roze by 3.4 millimetres a year ... people hardly notice what hapens elsewhere", TEXT)
 
     assert found.state == "near match"
-    assert found.passage == "The sea rose by 3.4 millimetres a year [...] people hardly notice what happens elsewhere."
-
-
-def test_reference_marks_do_not_matter() -> None:
-    """A page's reference marks are no part of its sentences, unless the quote has them too."""
-    page = "The town grew quickly.[3] It burnt down in 1620[4][a] and was never built again."
-
-    assert state("The town grew quickly. It burnt down in 1620 and was never built again", page) == "verified"
-    assert state("The town grew quickly.[3] It burnt down in 1620[4][a] and was", page) == "verified"
-    assert state("The town grew quickly. It burnt down in 162[0] and was never built again", page) == "not found"
+    assert found.passage == "The sea rose by 3.4 millimetres a year [...] people hardly notice what happens elsewhere"
 
 
 def test_a_page_without_text_holds_nothing() -> None:
@@ -217,7 +178,7 @@ def test_a_quote_in_a_long_page_is_found() -> None:
 
     assert state("this sentence stands in the very middle of it", page) == "verified"
     found = compare("this sentence stood in the very middle of it", page)
-    assert (found.state, found.passage) == ("near match", "This sentence stands in the very middle of it,")
+    assert (found.state, found.passage) == ("near match", "This sentence stands in the very middle of it")
 
 
 @given(st.text(max_size=300), st.text(max_size=300))
@@ -231,88 +192,92 @@ def test_any_texts_can_be_compared(quote: str, text: str) -> None:
         assert bool(found.passage) is (found.state == "near match")
 
 
-@given(st.lists(st.sampled_from(TEXT.split()), min_size=6, max_size=30), st.data())
-def test_any_stretch_of_a_text_is_verified(words: list[str], data: st.DataObject) -> None:
-    """Whole words that stand together in a text are verified, if they are enough and cut off no figure."""
-    first = data.draw(st.integers(0, len(words) - 5))
-    quote = " ".join(words[first:])
-    if why_unusable(quote) or any(len(part.split()) < 4 for part in parts(quote)):
-        return
-    found = compare(quote, " ".join(words))
-
-    assert found.state == "verified" or words[first][0].isdigit()
-
-
 def test_a_hostile_text_is_compared_in_time() -> None:
     """A text that repeats itself for ever does not keep the search busy for ever."""
     assert match.compare("a a a a a a a a a a a a a a a a a a a a 5", "a " * 500_000).state == "not found"
 
 
-DROPPED = [
+@given(st.lists(st.sampled_from(TEXT.split()), min_size=6, max_size=30), st.data())
+def test_any_stretch_of_a_text_is_there(words: list[str], data: st.DataObject) -> None:
+    """Whole words that stand together in a text are found, if they are enough."""
+    quote = " ".join(words[data.draw(st.integers(0, len(words) - 5)) :])
+    if not why_unusable(quote):
+        assert compare(quote, " ".join(words)).similarity == 1.0
+
+
+ALIKE = [
     ("A Wall", "a wall"), ("a  wall\n\tis", "a wall is"), ("a\u00a0wall\u2009is", "a wall is"),
-    ("“a wall”", '"a wall"'), ("«a wall»", '"a wall"'), ("„a wall“", '"a wall"'), ("it’s", "it's"),
-    ("well\u2010known", "well-known"), ("1993–2023", "1993-2023"), ("a wall — is", "a wall - is"),
-    ("a wall—is", "a wall -- is"), ("en\u00adgi\u00adneer", "engineer"), ("en\u200bgi\u2060neer\ufeff", "engineer"),
+    ("“a wall”", '"a wall"'), ("«a wall»", '"a wall"'), ("it’s", "it's"), ("well\u2010known", "well-known"),
+    ("1993–2023", "1993-2023"), ("a wall — is", "a wall - is"), ("en\u00adgi\u200bneer", "engineer"),
     ("ﬁnal oﬃce", "final office"), ("e\u0301te\u0301", "été"), ("３．４", "3.4"), ("m²", "m2"), ("H₂O", "h2o"),
-    ("STRASSE", "straße"), ("経済 成長\nは", "経済成長は"), ("ｶﾞｽ", "ガス"),
+    ("STRASSE", "straße"), ("経済 成長\nは", "経済成長は"), ("5 %", "5%"),
+    ("It grew.[3] It fell[a][note 2]", "it grew it fell"),
 ]  # fmt: skip
-
-
-def test_what_says_nothing_is_dropped() -> None:
-    """Case, spaces, kinds of quotes and dashes, invisible characters and encodings make no difference."""
-    for one, other in DROPPED:
-        assert normalize_text(one).text == normalize_text(other).text, one
-
-
-KEPT = [
+UNLIKE = [
     ("10²", "102"), ("10⁻⁶", "10-6"), ("3½", "31/2"), ("2019¹", "20191"), ("5①", "51"), ("-5", "5"), ("1.5", "15"),
-    ("1,5", "1.5"), ("resign", "re-sign"), ("can't", "cant"), ("5%", "5"), ("resume", "résumé"),
+    ("1,5", "1.5"), ("resign", "re-sign"), ("can't", "cant"), ("5%", "5"), ("resume", "résumé"), ("<5", "5"),
+    ("$5", "5"),    ("array[1234]", "array"), ("5e3", "5"), ("20th", "20"), ("5kWh", "5"),
 ]  # fmt: skip
 
 
-def test_what_says_something_stays() -> None:
-    """Figures, signs, separators, accents and hyphens make a difference."""
-    for one, other in KEPT:
-        assert normalize_text(one).text != normalize_text(other).text, one
+def test_what_makes_a_difference() -> None:
+    """Case, spaces, punctuation, dashes, invisible characters, encodings and reference marks make none; figures, their
+    signs and accents do."""
+    for one, other in ALIKE:
+        assert Words(one).words == Words(other).words, one
+    for one, other in UNLIKE:
+        assert Words(one).words != Words(other).words, one
 
 
-@given(st.text(), st.text())
-def test_normalizing_is_settled(text: str, other: str) -> None:
-    """Any text can be made alike; nothing is left to be made alike in the result but for its spaces."""
-    normalized = normalize_text(text).text
-    assert normalized == " ".join(normalized.split())
-    assert normalize_text(f"{text} \n {other}").text == " ".join(f"{normalized} {normalize_text(other).text}".split())
+NOT_AT_THE_END = [
+    "0", ".5", ",000", " 000", "’000", "·5", "٫5", ":3", "/6", " / 6", "½", "²", "^2", "e6", "%", " %", "‰", "°C", " €",
+    "k", " million", " percent", " per cent", " dozen", "万", "±3", " ± 3", "-7", " - 7", "–7",
+    " × 10⁶", " 100", "th",
+]  # fmt: skip
+NOT_AT_THE_BEGINNING = [
+    "1",
+    "1.",
+    "1,00",
+    ".",
+    "-",
+    "−",
+    "+",
+    "± ",
+    "<",
+    "≥ ",
+    "$",
+    "€ ",
+    "3-",
+    "3 – ",
+    "3/",
+    "3 × ",
+    "10^",
+    "1 ",
+]
 
 
-@given(st.lists(st.text(min_size=1, max_size=8), max_size=12), st.data())
-def test_the_source_is_found_again(words: list[str], data: st.DataObject) -> None:
-    """Any stretch of whole words leads back to words that, made alike, hold it."""
-    normalized = normalize_text(" ".join(words))
-    tokens = normalized.text.split()
-    if not tokens:
-        return
-    first = data.draw(st.integers(0, len(tokens) - 1))
-    last = data.draw(st.integers(first, len(tokens) - 1))
-    start = len(" ".join(tokens[:first])) + (1 if first else 0)
-    stretch = " ".join(tokens[first : last + 1])
-
-    assert stretch in normalize_text(normalized.original(start, start + len(stretch))).text
+def test_a_quote_ends_with_whole_figures() -> None:
+    """A quote is not verified where the figure at one of its ends is a part of a longer one."""
+    for behind in NOT_AT_THE_END:
+        page = f"The report says that the town grew by 5{behind} in the last of these years"
+        assert state("The report says that the town grew by 5", page) != "verified", behind
+        assert state(page, f"Nobody knew. {page}. Now all do.") == "verified", behind
+    for before in NOT_AT_THE_BEGINNING:
+        page = f"Of all that live there, {before}5 are from the town on the other bank"
+        assert state("5 are from the town on the other bank", page) != "verified", before
 
 
 @pytest.mark.parametrize(
-    ("text", "without"),
-    [
-        ("It grew.[3] It fell[12][13] again.[a]", "it grew. it fell again."),
-        ("So it was.[citation needed] And is[note 3].", "so it was. and is."),
-        ("An array[1234] of [words]", "an array[1234] of [words]"),
-    ],
+    "behind", ["", ".", " apples", ", sales fell", ". 7 left", " in May", ".[3] So", " — the town"]
 )
-def test_reference_marks_can_be_left_out(text: str, without: str) -> None:
-    """What encyclopedias set into their sentences can be left out; other brackets stay."""
-    assert normalize_text(text, reference_marks=False).text == without
-    assert has_reference_marks(text) is (without != normalize_text(text).text)
+def test_a_figure_may_end_a_quote(behind: str) -> None:
+    """A figure that is whole may be the end of a quote."""
+    assert state("it was seen that the town grew by 5", f"It was seen that the town grew by 5{behind}") == "verified"
 
 
-def test_wide_scripts_weigh_double() -> None:
-    """A character of a script that says more with one counts for two; spaces do not count."""
-    assert [text_weight("a b c"), text_weight("経 済"), text_weight("경 제")] == [3, 4, 4]
+def test_a_doubtful_end_or_part_is_shown() -> None:
+    """A figure that may go on, and a part that is too short, make a near match, with the words beside them."""
+    assert compare("the engineers hold, and it costs 5", TEXT).passage.endswith("it costs 5 million")
+    found = compare("Nobody ... people hardly notice what happens elsewhere", TEXT)
+    assert (found.state, found.similarity) == ("near match", 1.0)
+    assert found.passage.startswith("Nobody expected [...]")

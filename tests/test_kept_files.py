@@ -12,7 +12,7 @@ from conftest import STATED, Run, hold
 from reviewers import debated, filled, paper
 
 from debate_orchestrator.engine import probe
-from debate_orchestrator.evidence import fetch
+from debate_orchestrator.evidence import check
 from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.reports import reviews
 from debate_orchestrator.setup import kept_answers as saving
@@ -67,7 +67,7 @@ def test_folders_of_a_debate_are_no_links(here: Path, kind: str) -> None:
     desk = TurnsFolder("r.turns")
     attempts = {
         "turns": lambda: desk.write_brief(desk.turn_files("1.opening.a", "text"), "brief"),
-        "evidence": lambda: fetch.keep(Path("r.evidence"), b"page", "html"),
+        "evidence": lambda: check.keep(Path("r.evidence"), b"page", "html"),
         "ballots": lambda: reviews.file_ballot("r.ballots", filled(case, "ada")),
         "drafts": lambda: Drafts("r.drafts").keep_speech(_brief(), "My speech."),
     }
@@ -89,13 +89,13 @@ def _brief() -> object:
 
 def test_a_page_that_was_changed_is_kept(here: Path) -> None:
     """A kept page whose bytes are not those it is named after is moved aside when the page is kept again."""
-    name = fetch.keep(Path("e"), b"<p>as it was", "html")
+    name = check.keep(Path("e"), b"<p>as it was", "html")
     Path("e", name).write_bytes(b"my notes on it")
-    fetch.keep(Path("e"), b"<p>as it was", "html")
-    fetch.keep_text(Path("e"), name, "as it was")
+    check.keep(Path("e"), b"<p>as it was", "html")
+    check.keep_text(Path("e"), name, "as it was")
     text = Path("e", f"{name.partition('.')[0]}.txt")
     text.write_text("my notes")
-    fetch.keep_text(Path("e"), name, "as it was")
+    check.keep_text(Path("e"), name, "as it was")
 
     assert sorted(one.read_bytes() for one in Path("e").iterdir()) == [
         b"<p>as it was",

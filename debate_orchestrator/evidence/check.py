@@ -20,6 +20,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import itertools
 import os
 from importlib.util import find_spec
@@ -27,15 +28,16 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.evidence import fetch, match, reader
-from debate_orchestrator.evidence.fetch import Fetched, Fetcher
+from debate_orchestrator.evidence import match, reader
+from debate_orchestrator.evidence.fetch import Fetched, Fetcher, Kind
 from debate_orchestrator.evidence.states import EXTRA, NotFetched, State
-from debate_orchestrator.storage.files import write_new
+from debate_orchestrator.storage.files import make_folder, write_atomic, write_bytes_atomic, write_new
 from debate_orchestrator.util import coroutines, sanitize
 from debate_orchestrator.util.errors import BadFile, BadSettings
 from debate_orchestrator.util.sanitize import one_line
 
-_NEEDED = ("trafilatura", "rapidfuzz", "lxml", "h11", "idna", "certifi", "protego")
+_NEEDED = ("rapidfuzz", "lxml", "h11", "idna", "certifi", "protego")
+_SUFFIXES: dict[Kind, str] = {"html": ".html.txt", "plain": ".plain.txt", "pdf": ".pdf"}
 
 
 class Checked(FrozenModel):
@@ -82,8 +84,8 @@ async def check(url: str, quote: str, folder: Path | None, fetcher: Fetcher) -> 
 
 
 async def _compared(url: str, quote: str, page: Fetched, folder: Path | None, fetcher: Fetcher) -> Checked:
-    archived = await asyncio.to_thread(fetch.keep, folder, page.body, page.kind) if folder else ""
-    known = {"final_url": page.url, "digest": fetch.digest(page.body), "archived": archived}
+    archived = await asyncio.to_thread(keep, folder, page.body, page.kind) if folder else ""
+    known = {"final_url": page.url, "digest": digest(page.body), "archived": archived}
     if page.kind == "pdf":
         return _checked(url, "not checked", "it is a PDF, which is not read here", None, **known)
     try:
@@ -92,13 +94,34 @@ async def _compared(url: str, quote: str, page: Fetched, folder: Path | None, fe
     except NotFetched as error:
         return _checked(url, error.state, error.why, None, **known)
     if folder:
-        await asyncio.to_thread(fetch.keep_text, folder, archived, found.text)
+        await asyncio.to_thread(keep_text, folder, archived, found.text)
     known |= {"title": found.title, "date": found.date, "passage": found.passage}
     return _checked(url, found.state, found.why, found.similarity, **known)
 
 
 def _checked(url: str, state: State, why: str, similarity: float | None = None, **known: str) -> Checked:
     return Checked(url=sanitize.one_line(url), state=state, why=why, similarity=similarity, **known)
+
+
+def digest(body: bytes) -> str:
+    return hashlib.sha256(body).hexdigest()
+
+
+def keep(folder: Path, body: bytes, kind: Kind) -> str:
+    """Writes a page's bytes into `folder` and returns the file's name, which begins with its digest. A changed file of
+    that name is moved aside.
+
+    Raises BadFile if it can't be written.
+    """
+    name = f"{digest(body)[:24]}{_SUFFIXES[kind]}"
+    make_folder(folder)
+    write_bytes_atomic(folder / name, body, ours=lambda _: False)
+    return name
+
+
+def keep_text(folder: Path, name: str, text: str) -> None:
+    """Writes a page's text beside the file `name` that holds its bytes. Raises BadFile if it can't be written."""
+    write_atomic(folder / f"{name.partition('.')[0]}.txt", text, ours=lambda _: False)
 
 
 def _installed(name: str) -> bool:

@@ -1,7 +1,6 @@
-"""A page's bytes as text: its title, the date it gives, and all that a visitor would see of it.
+"""A page's bytes as text: its title, the date it gives, and the text that stands on it.
 
-Title and date are trafilatura's, which is handed a tree and no address, and makes no request. Its main text is not
-used: it leaves words out from within sentences. Nothing of a page is run, so what its scripts would write is not there.
+Nothing of a page is run, so what its scripts would write is not there, and style sheets are not read.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ import codecs
 import re
 from typing import Any, NamedTuple
 
-from debate_orchestrator.evidence import visible
 from debate_orchestrator.evidence.states import Unreadable
 from debate_orchestrator.util import sanitize
 
@@ -24,8 +22,27 @@ _KNOWN = re.compile(
     r"gb2312|gbk|gb18030|big5(hkscs)?|cp949|euc_kr|tis-620"
 )
 """What pages are encoded in. Python knows more, among them some that are no encodings of text, or slow ones."""
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_DATE = re.compile(r"(?:19|20)\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])")
+_DATES = (
+    "article:published_time", "datepublished", "citation_publication_date", "dc.date.issued", "dc.date", "date",
+)  # fmt: skip
+"""Names of `meta` elements that hold the date of publication, the best first."""
+_DATE_IN_SCRIPT = re.compile(rf'"datePublished"\s*:\s*"({_DATE.pattern})')
 _TITLE = 300
+
+_DROPPED = {"head", "noscript", "script", "style", "template"}
+_MARKED = {
+    "audio": "audio", "canvas": "image", "embed": "object", "iframe": "object", "img": "image", "input": "field",
+    "math": "formula", "object": "object", "select": "field", "svg": "image", "textarea": "field", "video": "video",
+}  # fmt: skip
+"""Elements that show what is not read here, and what stands for them in the text."""
+_INLINE = {
+    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i", "ins",
+    "kbd", "label", "mark", "nobr", "q", "rb", "rp", "rt", "ruby", "s", "samp", "small", "span", "strike", "strong",
+    "sub", "sup", "time", "tt", "u", "var", "wbr", *_MARKED,
+}  # fmt: skip
+_STRUCK = {"del", "s", "strike"}
+_HIDES = re.compile(r"(?<![\w-])(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
 
 
 class Page(NamedTuple):
@@ -35,7 +52,7 @@ class Page(NamedTuple):
     date: str = ""
     """When it was published, as YYYY-MM-DD, where the page says so."""
     text: str = ""
-    """All that a visitor sees, in order."""
+    """Its text in order, each block on a line of its own."""
 
 
 def plain(body: bytes, charset: str) -> Page:
@@ -43,36 +60,84 @@ def plain(body: bytes, charset: str) -> Page:
     return Page(text=sanitize.sanitize(decoded(body, charset)[:MAX_LENGTH]))
 
 
-def html_page(body: bytes, charset: str) -> tuple[Page, Any]:
-    """A page of HTML, and the tree from which `with_metadata` makes out more; None where nothing could be read. Raises
-    Unreadable where elements are nested too deep: the parser drops all that follows."""
+def html_page(body: bytes, charset: str) -> Page:
+    """A page of HTML. Raises Unreadable where elements are nested too deep: the parser drops all that follows."""
     from lxml import etree, html  # type: ignore[import-untyped]
 
     text = decoded(body, charset)[:MAX_LENGTH].replace("\x00", "")
-    parser = html.HTMLParser(encoding="utf-8", remove_pis=True, collect_ids=False, no_network=True)
+    parser = html.HTMLParser(
+        encoding="utf-8", remove_comments=True, remove_pis=True, collect_ids=False, no_network=True
+    )
     try:
         tree = html.document_fromstring(text.encode("utf-8", "replace"), parser=parser)
     except (etree.LxmlError, ValueError):
-        return Page(), None
+        return Page()
     if any("depth" in problem.message for problem in parser.error_log.filter_from_fatals()):
         raise Unreadable("its elements are nested too deep to be read")
-    # Formulas and drawings show sections of character data, which this parser takes for comments.
-    for comment in list(tree.iter(etree.Comment)):
-        if (comment.text or "").startswith("[CDATA["):
-            comment.addprevious(etree.Element("cdata"))
-    etree.strip_tags(tree, etree.Comment)
-    title = sanitize.one_line(tree.findtext(".//title") or "")[:_TITLE]
-    return Page(title=title, text=sanitize.sanitize(visible.take_text(tree))), tree
+    metas: dict[str, str] = {}
+    for meta in tree.iter("meta"):
+        name = meta.get("property") or meta.get("name") or meta.get("itemprop") or ""
+        metas.setdefault(name.lower(), meta.get("content") or "")
+    title = metas.get("og:title") or tree.findtext(".//title") or ""
+    visible = sanitize.sanitize(visible_text(tree))
+    return Page(sanitize.one_line(title)[:_TITLE].strip(), _published(tree, metas), visible)
 
 
-def with_metadata(page: Page, tree: Any) -> Page:
-    """`page` with the title and date that trafilatura makes out."""
-    from trafilatura import extract_metadata
+def _published(tree: Any, metas: dict[str, str]) -> str:
+    """The date of publication that the page itself gives; "" if it gives none."""
+    for name in _DATES:
+        if found := _DATE.match(metas.get(name, "").strip().replace("/", "-")):
+            return found[0]
+    for script in tree.iter("script"):
+        if script.get("type") == "application/ld+json" and (found := _DATE_IN_SCRIPT.search(script.text or "")):
+            return found[1]
+    times = tree.xpath("//time[@itemprop='datePublished' or @pubdate]/@datetime")
+    found = _DATE.match(times[0]) if times else None
+    return found[0] if found else ""
 
-    about: Any = extract_metadata(tree, date_config={"original_date": True, "extensive_search": False})
-    date = about.date if _DATE.fullmatch(about.date or "") else ""
-    title = sanitize.one_line(about.title or "")[:_TITLE]
-    return page._replace(title=title or page.title, date=date)
+
+def visible_text(tree: Any) -> str:
+    """The text of a tree in order, without what hides itself."""
+    pieces: list[str] = []
+    _read(tree, pieces)
+    lines = (" ".join(line.split()) for line in "".join(pieces).split("\n"))
+    return "\n".join(line for line in lines if line)
+
+
+def _read(node: Any, pieces: list[str]) -> None:
+    """Adds an element's text. Its depth is limited by the parser."""
+    tag = node.tag
+    if tag in _DROPPED or node.get("hidden") is not None or _HIDES.search(node.get("style") or ""):
+        return
+    if tag in _MARKED:
+        decoration = node.get("alt") == "" or node.get("type") == "hidden"
+        pieces.append("" if decoration else f"[{_MARKED[tag]}]")
+        return
+    before, after = "", ""
+    if tag not in _INLINE:
+        before = after = "\n"
+    elif tag in _STRUCK:
+        before, after = "[struck: ", "]"
+    elif tag in ("sup", "sub"):
+        before, after = _raised_marks(node, next((piece for piece in reversed(pieces) if piece), ""))
+    pieces += [before, _folded(node.text)]
+    for child in node:
+        _read(child, pieces)
+        pieces.append(_folded(child.tail))
+    pieces.append(after)
+
+
+def _raised_marks(node: Any, preceding: str) -> tuple[str, str]:
+    """What keeps a raised or lowered figure apart from those beside it: 10² is not 102, a note's number no digit."""
+    if not any(char.isdigit() for char in node.text_content()):
+        return "", ""
+    if node.tag == "sup" and (node.find(".//a") is not None or node.getparent().tag == "a"):
+        return " [", "]"
+    return ("^" if preceding[-1:].isdigit() else ""), (" " if (node.tail or "")[:1].isdigit() else "")
+
+
+def _folded(text: str | None) -> str:
+    return re.sub(r"\s+", " ", text or "")
 
 
 def decoded(body: bytes, charset: str) -> str:
