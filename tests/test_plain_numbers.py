@@ -7,7 +7,6 @@ from conftest import Run
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.answers_and_flags import cap
-from debate_orchestrator.cli.tournament.specs import lease
 from debate_orchestrator.setup.answers import from_text
 from debate_orchestrator.util.errors import BadSettings
 
@@ -16,10 +15,9 @@ ODD = ("1_0", "١٠", "１０", "1_0.5", "nan", "inf", "0x10")
 
 @pytest.mark.parametrize("text", ODD)
 def test_other_digits_are_no_number(text: str) -> None:
-    """What Python takes for a number besides is refused, in a cap, a lease and every setting."""
-    for read in (cap, lease):
-        with pytest.raises(BadSettings, match="must be"):
-            read(text)
+    """What Python takes for a number besides is refused, in a cap and every setting."""
+    with pytest.raises(BadSettings, match="must be"):
+        cap(text)
     assert from_text("max_cost", text) == from_text("retry_for", text) == text
 
 

@@ -7,7 +7,6 @@ the whole file has proved to be this program's.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import secrets
@@ -34,16 +33,12 @@ class Batch:
     """Our own."""
     model: str
     """A model spec."""
-    at: float
-    """When it was about to be created, in seconds since the epoch."""
     calls: tuple[str, ...]
     """The ids of its calls."""
     codes: dict[str, str]
     """The id of a call to the code that its reply was asked for, where it was: another machine may read it."""
-    may_exist: bool
-    """Whether its creation may have begun: it is prepared before. Earlier versions kept no record of that."""
     fingerprint: BatchFingerprint | None = None
-    """What tells it from other batches; None until it is prepared, and in records of earlier versions."""
+    """What tells it from other batches; None until it is prepared, before which nothing is created."""
     id: str | None = None
     """The provider's name for it; None if that never arrived."""
 
@@ -81,7 +76,6 @@ class BatchFile:
             raise self._foreign(len(lines) + 1)
         self._size = sum(len(line) + 1 for line in lines)
         os.ftruncate(self._handle, self._size)
-        self._hash = hashlib.sha256(b"".join(line + b"\n" for line in lines))
 
     def _foreign(self, n: int) -> BadFile:
         problem = f"{name_of(self.path)}: line {n} was not written by this program."
@@ -91,14 +85,12 @@ class BatchFile:
         name = str(line["batch"])
         if "calls" in line:
             codes = {str(call): str(code) for call, code in dict(line.get("codes", {})).items()}
-            model, at, calls = str(line["model"]), float(line["at"]), tuple(map(str, line["calls"]))
-            batch = Batch(name, model, at, calls, codes, may_exist="origin" not in line)
+            batch = Batch(name, str(line["model"]), tuple(map(str, line["calls"])), codes)
             self._batches[name] = batch
             self._of |= dict.fromkeys(batch.calls, batch)
         elif "origin" in line:
             after, file, earlier = (line["origin"][field] for field in BatchFingerprint._fields)
-            fingerprint = BatchFingerprint(float(after), file and str(file), tuple(map(str, earlier)))
-            self._batches[name].fingerprint, self._batches[name].may_exist = fingerprint, True
+            self._batches[name].fingerprint = BatchFingerprint(float(after), file, tuple(map(str, earlier)))
         elif line["id"] is None:
             for call in self._batches.pop(name).calls:
                 del self._of[call]
@@ -117,8 +109,7 @@ class BatchFile:
         """Records a batch that is about to be created, of calls with their codes. PermanentFailure if that can't be
         written."""
         name, codes = secrets.token_hex(8), {call: code for call, code in calls.items() if code}
-        line = {"batch": name, "model": model, "at": time.time(), "calls": list(calls), "codes": codes}
-        self._append(line | {"origin": None})
+        self._append({"batch": name, "model": model, "at": time.time(), "calls": list(calls), "codes": codes})
         return self._batches[name]
 
     def prepared(self, batch: Batch, fingerprint: BatchFingerprint) -> None:
@@ -131,26 +122,14 @@ class BatchFile:
         self._append({"batch": batch.name, "id": id})
 
     def _append(self, line: dict[str, Any]) -> None:
-        """Writes a line. JournalWriteError if the disk does not take it, PermanentFailure as `_must_be_unchanged`."""
-        self._must_be_unchanged()
+        """Writes a line. JournalWriteError if the disk does not take it, PermanentFailure if another program replaced
+        the file: a later run would not find the line."""
+        if not is_in_place(self.path, self._handle):
+            problem = f"Another program replaced {name_of(self.path)} while it was open."
+            raise PermanentFailure(problem, hint="restore the file from a copy, and resume")
         data = json.dumps(line).encode() + b"\n"
         self._size = append_line(self._handle, data, self._size, name_of(self.path), synced=True)
-        self._hash.update(data)
         self._take(line)
-
-    def _must_be_unchanged(self) -> None:
-        """PermanentFailure if another program, such as an editor or a folder sync, changed or replaced the file: a
-        later run would then miss earlier or later lines."""
-        try:
-            with open(self._handle, "rb", closefd=False) as file:
-                file.seek(0)
-                data = file.read()
-        except OSError:
-            data = b""
-        whole = data[: data.rfind(b"\n") + 1]  # a line that the disk did not take may stand behind
-        if not is_in_place(self.path, self._handle) or hashlib.sha256(whole).digest() != self._hash.digest():
-            problem = f"Another program changed {name_of(self.path)} while it was open."
-            raise PermanentFailure(problem, hint="restore the file from a copy, and resume")
 
     def close(self) -> None:
         """Closes the file."""

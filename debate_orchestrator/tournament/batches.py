@@ -53,12 +53,8 @@ FIRST_POLL_SECONDS, MAX_POLL_SECONDS = 2.0, 60.0
 CONFIRM_SECONDS = 30.0
 """Seconds between the two looks at the list of batches that show that a batch was not created: the server may still be
 creating the batch, and its list may be stale."""
-_CLOCK_SKEW = 7 * 86_400.0
-"""Seconds by which this machine's clock may have been ahead of the provider's."""
 _CLOCKS_APART = 300.0
 """Seconds by which the clocks of the provider's own machines may differ."""
-_OVERDUE = 2 * 86_400.0
-"""Seconds after which a batch that waits is likely to wait for ever: a provider ends each within a day."""
 _LAST_CREATIONS = 10.0
 """Seconds for which batches that are being created are awaited when a run ends."""
 
@@ -211,16 +207,13 @@ class Batches:
             self._tasks.pop(batch.name, None)
 
     def _pending(self, batch: Batch, problems: Sequence[str]) -> ReplyPending:
-        """The error for calls that wait for a batch. Where it is overdue, it says how to give the batch up."""
+        """The error for calls that wait for a batch."""
         which = "is under way" if batch.id else "may have been created"
-        hint = "resume later, with the key that created the batch"
-        if time.time() - batch.at > _OVERDUE:
-            begins = f'{{"batch": "{batch.name}"'
-            hint += (
-                f". It was planned more than {_OVERDUE / 86_400:g} days ago: if its results will never come, take the "
-                f"lines that begin with {begins} out of {name_of(self._file.path)}; its calls are then made again, "
-                "and paid for again"
-            )
+        hint = (
+            "resume later, with the key that created the batch. If its results will never come, take the lines that "
+            f'begin with {{"batch": "{batch.name}" out of {name_of(self._file.path)}: its calls are then made again, '
+            "and paid for again"
+        )
         return ReplyPending([*problems, f"A batch of {batch.model} {which}."], hint=hint)
 
     async def _record_id(self, api: BatchApi, batch: Batch, bodies: Mapping[str, dict[str, Any]] | None) -> bool:
@@ -284,7 +277,7 @@ class Batches:
     async def _find(self, api: BatchApi, batch: Batch) -> str | None:
         """The id of a batch whose creation was not confirmed; None if two looks say that there is none, or its creation
         was never begun."""
-        if not batch.may_exist:
+        if batch.fingerprint is None:
             return None
         found = await self._look(api, batch)
         if found is None:
@@ -297,8 +290,10 @@ class Batches:
 
         Where the provider keeps nothing of ours, batches of other programs may have the same size, and only their
         results tell whose they are. The first to end is looked at first, so that no unfinished one delays it."""
-        since = _since(batch)
-        found = await _with_retries(lambda: api.find_batches(batch.name, len(batch.calls), since, batch.fingerprint))
+        fingerprint = batch.fingerprint
+        assert fingerprint is not None
+        since = fingerprint.after - _CLOCKS_APART
+        found = await _with_retries(lambda: api.find_batches(batch.name, len(batch.calls), since, fingerprint))
         candidates = [id for id in found if not self._file.is_known(id)]
         seconds, noted = self._first_poll, False
         while candidates:
@@ -374,14 +369,6 @@ class Batches:
         for api in self._apis.values():
             await api.close()
         self._file.close()
-
-
-def _since(batch: Batch) -> float:
-    """A time before which a batch was not created, in seconds since the epoch. Records of earlier versions have only
-    the time of this machine, which is ignored if it is in the future, since the clock was wrong then."""
-    if batch.fingerprint is not None:
-        return batch.fingerprint.after - _CLOCKS_APART
-    return batch.at - _CLOCK_SKEW if batch.at <= time.time() else 0.0
 
 
 async def _with_retries(call: Callable[[], Awaitable[_Result]]) -> _Result:

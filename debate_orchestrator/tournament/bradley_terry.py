@@ -35,16 +35,13 @@ if TYPE_CHECKING:
 
 _PRIOR = {"strength": 2.0, "reliability": 0.5, "bias": 1.0, "effect": 2.0, "ties": 3.0}
 """Standard deviations, in log odds; of reliability, in logs."""
-MAX_MODELS, MAX_JUDGES = 1_000, 5_000
+MAX_MODELS, MAX_JUDGES = 500, 500
 _OUTCOMES = {"pro": 0, "con": 1, "tie": 2}
-_MAX_DRAWS, _FEW_DRAWS, _WORK = 400, 50, 1_000_000
-"""Bootstrap draws: fewer where there are many cells to fit, so that the time stays bounded."""
-_MAX_STEPS, _STEPS_OF_A_DRAW, _EVALUATIONS = 2_000, 300, 60_000
-"""Steps of the fit and of a draw, and about how often the likelihood is evaluated for all draws together."""
+_DRAWS = 200
+"""Draws of the bootstrap."""
+_MAX_STEPS, _STEPS_OF_A_DRAW = 2_000, 300
+"""Steps of the fit, and of a draw, which begins where the fit has ended."""
 CONFIDENCE = 0.95
-_MAX_WORK, _MIN_DRAWS = 4e7, 20
-"""Evaluations for all draws, times the cells and parameters of one. Where that ends before so many draws are made,
-there are no intervals."""
 _BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 _INFORMATION = 0.2
 """What a vote tells of a parameter, about: the curvature of its log likelihood. Measured in standard errors, all
@@ -143,8 +140,8 @@ def fit(debates: Sequence[DebateRow], votes: Sequence[BallotRow], seed: int = 0)
     use_side, use_second = _identified(data)
     layout = _Layout(len(data.models), len(data.judges), use_side, use_second)
     counts = data.counts()
-    best, evaluations = layout.fit(data, counts, np.zeros(layout.size))
-    draws = _bootstrap(data, layout, best, seed, _EVALUATIONS // evaluations)
+    best = layout.fit(data, counts, np.zeros(layout.size))
+    draws = _bootstrap(data, layout, best, seed)
     return _summary(data, layout, counts, groups, best, draws)
 
 
@@ -268,9 +265,8 @@ class _Layout(NamedTuple):
 
     def fit(
         self, data: _Votes, counts: Floats, start: Floats, within: float = 1e-4, maximum: int = _MAX_STEPS
-    ) -> tuple[Floats, int]:
-        """The most likely parameters, `within` so many standard errors unless that takes more than `maximum` steps; and
-        how often the likelihood was evaluated."""
+    ) -> Floats:
+        """The most likely parameters, `within` so many standard errors unless that takes more than `maximum` steps."""
         from scipy.optimize import minimize
 
         precision = self._deviations() ** -2.0
@@ -282,7 +278,7 @@ class _Layout(NamedTuple):
 
         found = minimize(loss, start / scale, jac=True, method="CG", options={"gtol": within, "maxiter": maximum})
         best: Floats = scale * found.x
-        return best, int(found.nfev)
+        return best
 
     def _votes(self, data: _Votes, counts: Floats) -> Floats:
         """How many votes bear on each parameter."""
@@ -326,22 +322,18 @@ class _Layout(NamedTuple):
         return loss, precision * x - gradient
 
 
-def _bootstrap(data: _Votes, layout: _Layout, best: Floats, seed: int, maximum: int) -> Floats:
-    """Parameters by draw, of which there are at most about `maximum`: NaN for models and judges without a vote in
-    it; no row where there is one cluster, or where draws take too long."""
+def _bootstrap(data: _Votes, layout: _Layout, best: Floats, seed: int) -> Floats:
+    """Parameters by draw: NaN for models and judges without a vote in it; no row where there is one cluster."""
     import numpy as np
 
     if data.clusters < 2:
         return np.empty((0, layout.size))
     random = np.random.default_rng(seed)
-    found, work = [], 0
-    for _ in range(max(_FEW_DRAWS, min(_MAX_DRAWS, maximum, _WORK // len(data.pro)))):
-        if work > _MAX_WORK:
-            break
+    found = []
+    for _ in range(_DRAWS):
         weights = random.multinomial(data.clusters, np.full(data.clusters, 1 / data.clusters)).astype(float)
         counts = data.counts(weights)
-        x, evaluations = layout.fit(data, counts, best, within=0.01, maximum=_STEPS_OF_A_DRAW)
-        work += evaluations * (len(data.pro) + layout.size)
+        x = layout.fit(data, counts, best, within=0.01, maximum=_STEPS_OF_A_DRAW)
         x[layout.models : -3] = np.concatenate(layout.centered(x))
         seen = counts.sum(axis=1) > 0
         absent = np.ones(layout.size, dtype=bool)
@@ -349,7 +341,7 @@ def _bootstrap(data: _Votes, layout: _Layout, best: Floats, seed: int, maximum: 
         absent[data.pro[seen]] = absent[data.con[seen]] = False
         absent[layout.models + data.judge[seen]] = absent[layout.models + layout.judges + data.judge[seen]] = False
         found.append(np.where(absent, np.nan, x))
-    return np.array(found) if len(found) >= _MIN_DRAWS else np.empty((0, layout.size))
+    return np.array(found)
 
 
 def _summary(data: _Votes, layout: _Layout, counts: Floats, groups: Ints, best: Floats, draws: Floats) -> Fit:

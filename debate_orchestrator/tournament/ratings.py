@@ -90,8 +90,6 @@ def _fit_notes(fit: Fit | None) -> Iterator[str]:
         yield f"Won every vote or lost every vote, so that the prior alone holds their strength: {', '.join(extreme)}."
     if fit.clusters < 2:
         yield "There is one debate, and so there are no intervals."
-    elif not fit.draws:
-        yield "There are no intervals: with so many votes, models and judges their draws take too long."
     elif fit.drawn_by == "debate":
         yield "There is one topic, or none is known: intervals draw debates, and say nothing about other topics."
     elif fit.clusters < _FEW_CLUSTERS:
