@@ -70,16 +70,6 @@ def test_the_cache_is_counted_on() -> None:
     assert tokens.cached > tokens.uncached_input
 
 
-def test_a_leader_saves_writing() -> None:
-    """Where parallel calls wait for the first of them, less is written and more is read, and it takes longer."""
-    panel = first(cast=cast(OPUS, OPUS, OPUS, OPUS, OPUS))
-    together, led = estimate(panel), estimate(panel.with_settings(share_cache=True))
-
-    assert led.cost < together.cost
-    assert led.tokens.input == together.tokens.input
-    assert together.seconds < led.seconds < 1.5 * together.seconds
-
-
 def test_a_rehearsal_costs_what_the_real_one_would() -> None:
     """Stand-ins are estimated as those for whom they stand in, though each of their calls costs nothing."""
     real = first(cast=cast(SONNET, "host", OPUS))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import date
 
-import messages_cache
 import pytest
 from debates import opened_event, played
 from hypothesis import given
@@ -19,13 +18,11 @@ from debate_orchestrator.engine.estimate import estimate
 from debate_orchestrator.providers import pricing
 from debate_orchestrator.providers.caching import (
     CachePlan,
-    Call,
     breakpoints,
     cache_plans,
     family,
     placed_breakpoints,
     seconds,
-    simulated_usage,
     spec_in,
 )
 from debate_orchestrator.providers.registry import ENTRIES
@@ -148,86 +145,6 @@ def test_breakpoints(blocks: int) -> None:
     assert len(made) < rules.breakpoints
     assert (made[-1:] == [blocks - 1]) == (blocks > 0)
     assert set(range(max(0, blocks - 50), blocks)) <= reached
-
-
-RULES = pricing.table().cache
-
-
-def call(*blocks: int, at: float = 0.0, breakpoints: tuple[int, ...] | None = None, **other: object) -> Call:
-    """A call with a breakpoint at its last shared block, answered after five seconds."""
-    made = Call("family", blocks, (len(blocks) - 2,) if breakpoints is None else breakpoints, False, at, at + 5, 512)
-    return made._replace(**other)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("second", "cached", "written"),
-    [
-        (call(1000, 400, 60, at=10), 1000, 400),
-        (call(1000, 50, at=10, breakpoints=()), 0, 0),
-        (call(1000, 50, at=10, family="other"), 0, 1000),
-        (call(1000, 50, at=300), 1000, 0),
-        (call(1000, 50, at=301), 0, 1000),
-        (call(1000, 50, at=4.9), 0, 1000),
-    ],
-    ids=["grown", "no breakpoint", "other family", "in time", "too late", "before it is readable"],
-)
-def test_what_a_second_call_reads(second: Call, cached: int, written: int) -> None:
-    """A call reads what one of its family wrote, up to its own breakpoint and for 300 seconds, and writes the rest."""
-    first, usage = simulated_usage([call(1000, 50), second], RULES)
-
-    assert first == Usage(uncached_input=50, cache_write_5m=1000)
-    assert (usage.cached, usage.cache_write_5m) == (cached, written)
-
-
-def test_what_is_short_is_not_cached() -> None:
-    """A prefix below the minimum is neither written nor read."""
-    assert [usage.uncached_input for usage in simulated_usage([call(511, 50), call(511, 50, at=10)], RULES)] == [
-        561,
-        561,
-    ]
-
-
-def test_an_hour_lasts_an_hour_and_reads_renew_minutes() -> None:
-    """What is written for an hour is counted apart; what is read every four minutes stays."""
-    first, second = simulated_usage([call(1000, 50, long_ttl=True), call(1000, 50, at=3000)], RULES)
-    often = simulated_usage([call(1000, 50, at=240 * n) for n in range(9)], RULES)
-
-    assert (first.cache_write_5m, first.cache_write_1h, second.cached) == (0, 1000, 1000)
-    assert [usage.cached for usage in often] == [0, *[1000] * 8]
-
-
-@st.composite
-def series(draw: st.DrawFn) -> list[Call]:
-    """Calls of two families in time order, each of which sends more blocks than the one before, as planned."""
-    sizes = {family: draw(st.lists(st.integers(1, 700), min_size=60, max_size=60)) for family in ("one", "two")}
-    sent = dict.fromkeys(sizes, 0)
-    least, calls, now = draw(st.sampled_from([1, 512, 4096])), [], 0.0
-    for _ in range(draw(st.integers(1, 12))):
-        family = draw(st.sampled_from(sorted(sizes)))
-        sent[family] = min(60, sent[family] + draw(st.integers(1, 15)))
-        blocks = (*sizes[family][: sent[family]], draw(st.integers(1, 300)))
-        calls.append(Call(family, blocks, tuple(breakpoints(sent[family])), False, now, now + 5, least))
-        now += draw(st.sampled_from([0.0, 50.0, 280.0, 1000.0]))
-    return calls
-
-
-@given(calls=series())
-def test_the_count_is_that_of_a_server(calls: list[Call]) -> None:
-    """A cache that follows the documented rules block by block, and knows nothing of families, counts the same, and
-    every token is counted once."""
-    cache = messages_cache.Cache(calls[0].min_cacheable_tokens)
-    for one, usage in zip(calls, simulated_usage(calls, RULES), strict=True):
-        *shared, own = [{"type": "text", "text": "x" * int(3.5 * n)} for n in one.blocks]
-        for place in one.breakpoints:
-            shared[place]["cache_control"] = {"type": "ephemeral"}  # type: ignore[assignment]
-        request = {"model": one.family, "messages": [{"role": "user", "content": [*shared, own]}]}
-        told = cache.count(request, one.start, one.first_token_at)
-        assert (told.uncached_input, told.cached, told.cache_write_5m) == (
-            usage.uncached_input,
-            usage.cached,
-            usage.cache_write_5m,
-        )
-        assert usage.input == sum(one.blocks)
 
 
 OPUS_55 = "anthropic:claude-opus-5-5"  # $4 and $20 a million, a cached token at 0.05

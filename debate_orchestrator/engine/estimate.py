@@ -1,8 +1,8 @@
 """What a debate will cost, estimated before it is run.
 
-The whole debate is played in memory with stand-ins that speak at the expected length. Its calls run through a model of
-the provider's cache, and each is priced as the real one. What models think before they answer, and what a search
-brings, is not in the estimate.
+The whole debate is played in memory with stand-ins that speak at the expected length, and each call is priced as the
+real one. What a model was sent in an earlier stage counts as read from the provider's cache. What models think before
+they answer, and what a search brings, is not in the estimate.
 """
 
 from __future__ import annotations
@@ -24,16 +24,7 @@ from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, brief
 from debate_orchestrator.prompting.reply_code import code_for, needs_code
 from debate_orchestrator.providers import pricing, rehearse
-from debate_orchestrator.providers.caching import (
-    FIRST_TOKEN_SECONDS,
-    CachePlan,
-    Call,
-    cache_plans,
-    family,
-    placed_breakpoints,
-    seconds,
-    simulated_usage,
-)
+from debate_orchestrator.providers.caching import family, seconds
 from debate_orchestrator.providers.registry import provider_entry
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import reason
@@ -187,8 +178,7 @@ class _PlannedCall(NamedTuple):
 
     turn: Turn
     spec: str
-    cache: Call
-    output: int
+    usage: Usage
 
 
 def estimate(opened: Opened, later_events: Iterable[Event] = (), *, rehearsal: bool | None = None) -> CostEstimate:
@@ -215,11 +205,10 @@ def estimate(opened: Opened, later_events: Iterable[Event] = (), *, rehearsal: b
         return estimate_so_far.model_copy(update={"unplayable": str(error)})
     lines: list[CostLine] = []
     unknown: dict[str, None] = {}
-    for call, sent in zip(calls, simulated_usage((call.cache for call in calls), pricing.table().cache), strict=True):
-        usage = sent.model_copy(update={"output": call.output})
-        cost = pricing.cost(call.spec, usage)
+    for call in calls:
+        cost = pricing.cost(call.spec, call.usage)
         unknown |= {} if cost is not None else {call.spec: None}
-        lines.append(cost_line(call.turn, usage, cost))
+        lines.append(cost_line(call.turn, call.usage, cost))
     totals = {"bill": Costs.of_calls(lines), "unknown": tuple(unknown), "seconds": took}
     return estimate_so_far.model_copy(
         update=totals | {"searches": searches and any(not call.turn.judging for call in calls)}
@@ -239,19 +228,20 @@ def _with_real_cast(event: Event) -> Event:
 def _play(debate: DebateState) -> tuple[list[_PlannedCall], float]:
     """Plays a debate to its end with stand-ins: its calls in the order they start, and the seconds they take. Raises
     _CantBePlayed where a stand-in can't take a turn."""
-    plans = cache_plans(debate)
     calls: list[_PlannedCall] = []
-    clock = took = 0.0
+    cached: dict[Hashable, int] = {}
+    took = 0.0
     while due := debate.due:
-        stage = _stage_calls(debate, due, plans, clock)
-        calls += sorted(stage, key=lambda call: call.cache.start)
-        ends = [call.cache.start + seconds(call.spec, call.turn.phase) for call in stage]
-        took += max(ends, default=clock) - clock
-        # Turns of the host or a person cost no seconds of ours, and yet cache entries expire while they are taken.
-        all_ends = [*ends, *(clock + seconds(spec_in(debate, turn.seat), turn.phase) for turn in due)]
+        stage = [turn for turn in due if model_spec.is_called(spec_in(debate, turn.seat))]
+        shared: dict[Hashable, int] = {}
+        for turn in stage:
+            key = family(debate, turn.phase, turn.seat + (MIRRORED if turn.mirrored else ""))
+            calls.append(_planned_call(debate, turn, cached.get(key, 0)))
+            shared[key] = calls[-1].usage.cached + calls[-1].usage.cache_write_5m
+        cached |= shared  # calls of one stage start together and read nothing of each other
+        took += max((seconds(spec_in(debate, turn.seat), turn.phase) for turn in stage), default=0.0)
         for turn in due:
             debate = _after_stand_in(debate, turn)
-        clock = max(all_ends)
     return calls, took
 
 
@@ -268,31 +258,14 @@ def _after_stand_in(debate: DebateState, turn: Turn) -> DebateState:
         raise _CantBePlayed(f"a stand-in can't take the turn {turn.id} ({reason(error)})") from error
 
 
-def _stage_calls(
-    debate: DebateState, due: tuple[Turn, ...], plans: dict[str, CachePlan], clock: float
-) -> list[_PlannedCall]:
-    """The calls of a stage that begins at `clock`, in seconds. With `share_cache`, calls that share a prefix start
-    when the first of them begins to answer."""
-    calls: list[_PlannedCall] = []
-    prefixes_begun: set[tuple[str, str, bool]] = set()
-    for turn in due:
-        spec = spec_in(debate, turn.seat)
-        if not model_spec.is_called(spec):
-            continue
-        code = code_for(debate, turn, model_spec.unrehearsed(spec), lambda: b"")
-        turn_brief, price = brief(debate, turn, code=code), pricing.known(spec)
-        blocks = _blocks(turn_brief)
-        prefix = (spec, turn.phase.reply, turn.mirrored)
-        follows = debate.opened.settings.share_cache and price and prefix in prefixes_begun
-        start = clock + FIRST_TOKEN_SECONDS if follows else clock
-        prefixes_begun.add(prefix)
-        # The system text is the first block; the last block is the call's own.
-        plan = plans[turn.id] if price and price.min_cacheable_tokens else CachePlan()
-        breakpoints = tuple(place + 1 for place in placed_breakpoints(plan, debate, len(blocks) - 1))
-        shared = family(debate, turn.phase, turn.seat + (MIRRORED if turn.mirrored else ""))
-        min_cacheable_tokens = price.min_cacheable_tokens if price else 0
-        cache = Call(
-            shared, tuple(blocks), breakpoints, plan.long_ttl, start, start + FIRST_TOKEN_SECONDS, min_cacheable_tokens
-        )
-        calls.append(_PlannedCall(turn, spec, cache, expected_tokens(turn_brief)[1]))
-    return calls
+def _planned_call(debate: DebateState, turn: Turn, cached: int) -> _PlannedCall:
+    """A call whose beginning has so many tokens that were sent before. Its last block is its own and never cached."""
+    spec = spec_in(debate, turn.seat)
+    code = code_for(debate, turn, model_spec.unrehearsed(spec), lambda: b"")
+    turn_brief, price = brief(debate, turn, code=code), pricing.known(spec)
+    *shared, own = _blocks(turn_brief)
+    if price is None or not price.min_cacheable_tokens <= sum(shared) or not price.min_cacheable_tokens:
+        sent = Usage(uncached_input=sum(shared) + own)
+    else:
+        sent = Usage(uncached_input=own, cached=cached, cache_write_5m=max(sum(shared) - cached, 0))
+    return _PlannedCall(turn, spec, sent.model_copy(update={"output": expected_tokens(turn_brief)[1]}))

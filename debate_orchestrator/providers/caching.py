@@ -7,19 +7,16 @@ up to it for a fraction of its price. Writing costs more than sending, so what n
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
-from itertools import accumulate
+from collections.abc import Hashable
 from typing import NamedTuple
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.phases import JUDGE, MIRRORED, RAPPORTEUR, Phase, Slot
-from debate_orchestrator.core.reply import Usage
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.providers import pricing
-from debate_orchestrator.providers.pricing import Caching
 from debate_orchestrator.providers.registry import provider_entry
 
-FIRST_TOKEN_SECONDS = 5.0
+_FIRST_TOKEN_SECONDS = 5.0
 """Seconds until an answer begins. This and the speed of an answer are assumed."""
 _TOKENS_A_SECOND = 35.0
 _BALLOT_TOKENS = 1400
@@ -155,59 +152,4 @@ def seconds(spec: str, phase: Phase) -> float:
     if provider is not None and provider.seconds is not None:
         return provider.seconds
     tokens = pricing.tokens_of_words(phase.words) if phase.words else _BALLOT_TOKENS
-    return FIRST_TOKEN_SECONDS + tokens / _TOKENS_A_SECOND
-
-
-class Call(NamedTuple):
-    """One call, as far as a cache is concerned."""
-
-    family: Hashable
-    """Calls of one family send the same blocks; a later one only sends more of them."""
-    blocks: tuple[int, ...]
-    """The tokens of each block, in order. The last is the call's own."""
-    breakpoints: tuple[int, ...]
-    """The blocks with a breakpoint, counted from 0."""
-    long_ttl: bool
-    """Whether what it writes is kept for an hour."""
-    start: float
-    first_token_at: float
-    """When the first byte of the answer comes; before that nothing it writes can be read."""
-    min_cacheable_tokens: int
-    """Tokens that a prefix must have to be cached."""
-
-
-class _Prefix(NamedTuple):
-    """The beginning of a family's calls, up to a breakpoint, in the cache."""
-
-    tokens: int
-    readable: float
-    until: float
-    ttl: float
-
-
-def simulated_usage(calls: Iterable[Call], caching: Caching) -> list[Usage]:
-    """The input tokens of each call, given in the order in which they start.
-
-    A call reads the longest cached prefix up to its last breakpoint, which then lasts anew, and writes the
-    rest up to it.
-    """
-    cache: dict[Hashable, list[_Prefix]] = {}
-    usages: list[Usage] = []
-    for call in calls:
-        sums = list(accumulate(call.blocks))
-        prefix = sums[max(call.breakpoints)] if call.breakpoints else 0
-        prefix = prefix if prefix >= call.min_cacheable_tokens else 0
-        prefixes = cache.setdefault(call.family, [])
-        readable = [p for p in prefixes if p.readable <= call.start <= p.until and p.tokens <= prefix]
-        read = max(readable, default=None)
-        if read is not None:
-            prefixes[prefixes.index(read)] = read._replace(until=call.start + read.ttl)
-        cached = read.tokens if read else 0
-        if prefix > cached:
-            ttl = caching.long_ttl if call.long_ttl else caching.ttl
-            prefixes.append(_Prefix(prefix, call.first_token_at, call.start + ttl, ttl))
-        write_5m, write_1h = (0, prefix - cached) if call.long_ttl else (prefix - cached, 0)
-        usages.append(
-            Usage(uncached_input=sums[-1] - prefix, cached=cached, cache_write_5m=write_5m, cache_write_1h=write_1h)
-        )
-    return usages
+    return _FIRST_TOKEN_SECONDS + tokens / _TOKENS_A_SECOND
