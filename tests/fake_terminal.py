@@ -115,7 +115,7 @@ class FakeDisplay(Display):
     """A display that writes to a fake terminal."""
 
     def __init__(self, terminal: FakeTerminal, **environment: str):
-        super().__init__(terminal, {"TERM": "xterm", **environment})
+        super().__init__(terminal, environment)
         self.terminal = terminal
 
     def size(self) -> tuple[int, int]:

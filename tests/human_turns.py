@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,7 +17,6 @@ from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.terminal.drafts import Drafts
-from debate_orchestrator.terminal.key_prompter import KeyPrompter
 from debate_orchestrator.terminal.prompt import Line, Prompter, Question, Quit
 from debate_orchestrator.terminal.turn import PersonTurn
 
@@ -28,11 +27,11 @@ PEOPLE: dict[str, tuple[str, ...]] = {"a": ("human",), "b": ("human",), "judge":
 
 
 @contextmanager
-def standing(*keys: str, columns: int = 100) -> Iterator[tuple[KeyPrompter, Screen]]:
+def standing(*keys: str, columns: int = 100) -> Iterator[tuple[Prompter, Screen]]:
     """A terminal at which exactly these keys are pressed, and then nothing more comes."""
     screen = Screen(columns)
     with fed("".join(keys)) as pipe:
-        yield KeyPrompter(pipe, screen), screen
+        yield Prompter(pipe, screen), screen
 
 
 def lines(*answers: str) -> str:
@@ -43,18 +42,14 @@ def lines(*answers: str) -> str:
 class Script(Prompter):
     """A terminal at which things are typed beforehand: a text, or an exception. What is shown is kept."""
 
-    moves = True
-    text_keys = line_keys = ("keys",)
-
-    def __init__(self, *typed: str | Exception, edits: Callable[[Path], str | None] = lambda path: None):
-        super().__init__()
+    def __init__(self, *typed: str | Exception):
+        self.busy_elsewhere = False
         self.typed = list(typed)
         self.told: list[str] = []
         self.asked: list[Question] = []
         self.entered: list[str] = []
         """What could be seen of a form at each question."""
         self.cleared = 0
-        self._edits = edits
 
     def tell(self, *lines: str | Line) -> None:
         self.told += [line.text if isinstance(line, Line) else line for line in lines]
@@ -68,9 +63,6 @@ class Script(Prompter):
             raise typed
         question.changed(typed)
         return typed
-
-    async def edit(self, command: str, path: str) -> str | None:
-        return self._edits(Path(path))
 
     def clear(self) -> None:
         self.cleared += 1

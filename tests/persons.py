@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -18,35 +17,17 @@ from prompt_toolkit.output import DummyOutput
 from prompt_toolkit.styles import style as styles
 
 from debate_orchestrator.cli.answers_and_flags import setup_questions
-from debate_orchestrator.core.format import Format
-from debate_orchestrator.engine.estimate import CostEstimate
 from debate_orchestrator.providers.discovery import Available, FoundModels
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.setup.state import SetupState
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.terminal.key_prompter import KeyPrompter
-from debate_orchestrator.terminal.prompt import Quit
-from debate_orchestrator.terminal.setup_base import Estimates
+from debate_orchestrator.terminal.prompt import Prompter, Quit
 from debate_orchestrator.terminal.setup_conversation import SetupConversation
 from debate_orchestrator.util.terminal_text import Postponed
 
 # Each question makes all key bindings and styles of the library anew, which takes longer than most questions here.
 application.load_key_bindings = cache(application.load_key_bindings)
 styles._parse_style_str = cache(styles._parse_style_str)
-
-_work_out = Estimates._work_out
-_ESTIMATES: dict[str, tuple[Format, CostEstimate | None]] = {}
-"""What the same casts would cost, for all conversations of a run: each asks for it at several questions."""
-
-
-def _work_out_once(estimates: Estimates, used_answers: Mapping[str, Any], format: Format) -> CostEstimate | None:
-    key = f"{id(format)} {json.dumps(used_answers, sort_keys=True, default=str)}"
-    if key not in _ESTIMATES:
-        _ESTIMATES[key] = format, _work_out(estimates, used_answers, format)
-    return _ESTIMATES[key][1]
-
-
-Estimates._work_out = _work_out_once  # type: ignore[method-assign]
 
 ENTER, BACK, BREAK, UP, ERASE = "\r", "\x1b[Z", "\x1b\r", "\x1b[A", "\x15"
 CTRL_C, CTRL_D = "\x03", "\x04"
@@ -116,12 +97,12 @@ def fed(keys: str) -> Iterator[PipeInput]:
 
 
 @contextmanager
-def typing(*keys: str, columns: int = 80) -> Iterator[tuple[KeyPrompter, Screen]]:
+def typing(*keys: str, columns: int = 80) -> Iterator[tuple[Prompter, Screen]]:
     """A terminal at which these are typed, each ended with Enter unless it ends with a key that ends it, and then
     nothing more comes."""
     screen = Screen(columns)
     with fed("".join(key if key.endswith(_ENDING) else key + ENTER for key in keys)) as pipe:
-        yield KeyPrompter(pipe, screen), screen
+        yield Prompter(pipe, screen), screen
 
 
 class Held(NamedTuple):

@@ -25,7 +25,7 @@ TESTS = sorted((ROOT / "tests").rglob("*.py"))
 PLACES = {
     "anthropic": ("providers/anthropic.py",),
     "openai": ("providers/openai.py",),
-    "prompt_toolkit": ("terminal/key_prompter.py",),
+    "prompt_toolkit": ("terminal/prompt.py",),
     "json_repair": ("prompting/json_object.py",),
     "yaml": ("util/yaml.py",),
     "starlette": (
@@ -60,7 +60,7 @@ PLACES = {
     "scipy": ("tournament/bradley_terry.py",),
     "vl_convert": ("tournament/plots.py",),
     "fcntl": ("storage/files.py",),
-    "termios": ("terminal/key_prompter.py", "terminal/keys.py"),
+    "termios": ("terminal/keys.py",),
     "rich": ("terminal/display.py", "terminal/live.py", "terminal/speeches.py"),
     "lxml": ("evidence/pages.py", "evidence/reader_process.py"),
     "rapidfuzz": ("evidence/match.py", "evidence/reader_process.py"),

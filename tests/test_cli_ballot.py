@@ -13,7 +13,6 @@ from persons import CTRL_C
 from reviewers import filled, paper
 from test_cli_converse import Person
 from test_cli_settings import pipe
-from viewer import watching
 
 from debate_orchestrator.reports.report_files import without_checksum
 from debate_orchestrator.storage.journal import read
@@ -177,36 +176,6 @@ def test_a_name_is_asked_where_none_is_given(person: Person, journal: Path) -> N
     assert ran.code == 0 and Path("debate-report.ballots/bob.yaml").exists()
     assert bad.code == none.code == 2 and "--as" in bad.err
     assert none.err.count("debate: ") == 1 and "debate: --as: ' ' is not a name on one line" in none.err
-
-
-@pytest.mark.parametrize("pager", ["cat", "'"])
-def test_the_debate_is_read_at_the_terminal(journal: Path, pager: str) -> None:
-    """The debate is shown in the pager, or printed where there is none; no judge's word is in it."""
-    with watching("ballot", J, "--as", "ada", rows=200, columns=100, TERM="dumb", PAGER=pager) as viewer:
-        for question, answer in (("Have you seen", "no"), ("which position", "a"), ("How will you read", "here")):
-            viewer.see_text(question)
-            viewer.press(f"{answer}\r")
-        viewer.see_text("What is scored")
-        viewer.see_text("numbers in that order")
-        text = viewer.glass.text
-        viewer.press("\x03")
-        assert viewer.see_end() == 130
-
-    assert "Opening Statement" in text and "Judge Verdict" not in text and "prevailed" not in text
-
-
-def test_ctrl_c_is_the_pagers(journal: Path) -> None:
-    """An interrupt while the pager runs ends the pager at most; the questions go on."""
-    pager = "sh -c 'echo PAGING; exec sleep 600'"
-    with watching("ballot", J, "--as", "ada", rows=60, columns=100, TERM="dumb", PAGER=pager) as viewer:
-        for question, answer in (("Have you seen", "no"), ("which position", "a"), ("How will you read", "here")):
-            viewer.see_text(question)
-            viewer.press(f"{answer}\r")
-        viewer.see_text("PAGING")
-        viewer.press("\x03")
-        viewer.see_text("numbers in that order")
-        viewer.press("\x03")
-        assert viewer.see_end() == 130
 
 
 def test_every_form_of_report_has_the_reviewers(debate: Run, journal: Path) -> None:

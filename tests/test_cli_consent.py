@@ -467,18 +467,17 @@ def test_a_question_can_not_be_forged(here: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.delenv("COLUMNS", raising=False)  # test runners set it, and it would replace the terminal's own width
     words = "x.sh done a.json asks for more than a debate: - cast.a, cast.b, cast.judge: the program claude -p"
     answers(f'context: [{", ".join(f"/x/{n}.md" for n in range(60))}]\ncast: "command:sh -c {words} {"y" * 170}"\n')
-    for verb in (("run", "--answers", "a.yaml"), ("--answers", "a.yaml")):
-        with watching(*verb, columns=60, rows=40, TERM="dumb") as viewer:
-            viewer.see_text("[y/N]" if verb[0] == "run" else "Leave, and do nothing")
-            rows = viewer.glass.text.split("\n")
-            begin = next(n for n, row in enumerate(rows) if row.startswith("  - "))
-            end = next(n for n, row in enumerate(rows) if row.startswith(("Do you", "  1 yes")) and n > begin)
-            listed = [row for row in rows[begin:end] if row]
-            assert [row for row in listed if not row.startswith(("  - ", "    "))] == []
-            items = [row for row in listed if row.startswith("  - ")]
-            assert any("more files" in item for item in items[:-1]) and "the program sh -c x.sh" in items[-1]
-            viewer.press("n\r")
-            assert viewer.see_end() == 2
+    with watching("run", "--answers", "a.yaml", columns=60, rows=40) as viewer:
+        viewer.see_text("[y/N]")
+        rows = viewer.glass.text.split("\n")
+        begin = next(n for n, row in enumerate(rows) if row.startswith("  - "))
+        end = next(n for n, row in enumerate(rows) if row.startswith("Do you") and n > begin)
+        listed = [row for row in rows[begin:end] if row]
+        assert [row for row in listed if not row.startswith(("  - ", "    "))] == []
+        items = [row for row in listed if row.startswith("  - ")]
+        assert any("more files" in item for item in items[:-1]) and "the program sh -c x.sh" in items[-1]
+        viewer.press("n\r")
+        assert viewer.see_end() == 2
 
 
 def test_more_than_can_be_shown(debate: Run, here: Path) -> None:

@@ -13,7 +13,7 @@ from persons import CTRL_C, SETUP, typing
 
 from debate_orchestrator.cli import main
 from debate_orchestrator.storage.journal import read
-from debate_orchestrator.terminal import line_prompter
+from debate_orchestrator.terminal import prompt
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import read_mapping
 
@@ -26,7 +26,7 @@ class Person:
 
     def __call__(self, *arguments: str, keys: tuple[str, ...]) -> tuple[Ran, str]:
         with typing(*keys) as (terminal, screen), self._patch.context() as patch:
-            patch.setattr(line_prompter, "terminal_prompter", lambda stream=None: terminal)
+            patch.setattr(prompt, "Prompter", lambda stream=None: terminal)
             for stream in (sys.stdin, sys.stdout):
                 patch.setattr(stream, "isatty", lambda: True)
             with pytest.raises(SystemExit) as ended:
@@ -38,6 +38,7 @@ class Person:
 @pytest.fixture
 def person(no_models: None, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Person:
     monkeypatch.setenv("PATH", os.pathsep.join(["/usr/bin", "/bin"]))
+    monkeypatch.setenv("TERM", "xterm")
     return Person(monkeypatch, capfd)
 
 
@@ -56,7 +57,7 @@ class TestAtATerminal:
         assert read("debate-report.rehearsed.journal.jsonl").events[0].settings.topic == "Tabs are better than spaces."  # type: ignore[union-attr]
         answers = Path("debate-report.answers.yaml").read_text(encoding="utf-8")
         assert "rehearse" not in answers and "anthropic:claude-opus-5-5" in answers
-        assert ran.err.count("Then `debate run --answers debate-report.answers.yaml` is the real debate") == 1
+        assert ran.err.count("Then `debate run --answers debate-report.answers.yaml` is the real debate.") == 1
 
         run = ("run", "--answers", "debate-report.answers.yaml", "--rounds=1")
         again = debate(*run, "--rehearse")

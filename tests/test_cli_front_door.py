@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -53,33 +52,14 @@ def test_a_topic_is_enough(debate: Run, words: tuple[str, ...]) -> None:
     assert "Researcher A (Pro): We should use Rust for the gateway." in ran.err
     assert "Researcher B (Con): We should not use Rust for the gateway." in ran.err
     assert ran.err.rstrip().split("\n")[-1] == (
-        f"Next: set ANTHROPIC_API_KEY. Then `debate run --topic '{TOPIC}' --rounds 1` is the real debate, with "
-        "anthropic:claude-sonnet-5-5 as a and b, anthropic:claude-opus-5-5 as judge. "
-        "`debate models` lists what else can speak here. "
-        "A model derives its positions; --position-a and --position-b keep these."
+        "Next: set ANTHROPIC_API_KEY, or name other models (`debate models` lists them). Then the same command without "
+        "--rehearse is the real debate."
     )
     assert "it would take 1 or 2 first calls of anthropic:claude-opus-5-5 (about $0." in ran.err
     assert " each), which derives the positions; then " in ran.err
     assert (
         "Rehearsed words" not in ran.out + ran.err and "is filler: its verdict and its advice mean nothing" in ran.out
     )
-
-
-def test_what_was_found_here_holds_the_real_debate(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After a rehearsal, an installed program is named where no key is set, beside the models whose price was quoted;
-    with a key, these are what the command has."""
-    program = here / "bin" / "llm"
-    program.parent.mkdir()
-    program.touch(0o755)
-    monkeypatch.setenv("PATH", str(program.parent))
-    found = debate(TOPIC, *ONE)
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-none")
-    keyed = debate(TOPIC, *ONE)
-
-    real = f"`debate run --topic '{TOPIC}' --rounds 1"
-    assert f"Next: {real} --model command:llm` is the real debate" in found.err
-    assert f"Or set ANTHROPIC_API_KEY. Then {real}` is the real debate, with anthropic:claude-sonnet" in found.err
-    assert f"Next: {real}` is the real debate, with anthropic:claude-sonnet-5-5 as a and b, anthropic:cl" in keyed.err
 
 
 def test_a_host_is_given_a_topic_alone(debate: Run) -> None:
@@ -93,79 +73,6 @@ def test_a_host_is_given_a_topic_alone(debate: Run) -> None:
     assert f'Researcher A (Pro): The answer to "{SCHOOL}" is yes.' in worded.json["show"]
     assert refused.code == 2 and "Try: --position-a '...' --position-b '...', or" in refused.err
     assert "`positions.a` '...'" in told.json["complaints"][0]  # which a program writes into an answers file
-
-
-def test_the_real_debate_is_the_one_that_was_rehearsed(debate: Run) -> None:
-    """The command of the real debate has all that was given, and a model only for the seats that had a stand-in."""
-    Path("n.md").write_text("Ninety a second.")
-    given = ("--position-a", "Buy it.", "--position-b", "Build it.", "--rounds", "2", "--strictness", "lenient")
-    given += ("--output", "o/r.md", "--context", "n.md", "--max-cost", "2.5")
-    ran = debate("run", "Buy or build?", *given, "--b", "anthropic:claude-opus-5-5", "--rehearse")
-    words = shlex.split(ran.err[ran.err.rindex("Next: ") :].split("`")[1])
-
-    assert ran.code == 0, ran.err
-    assert " ".join(words).startswith("debate run --topic Buy or build? --position-a Buy it. --position-b Build it.")
-    assert "derives" not in ran.err
-    assert {*given, "--b", "anthropic:claude-opus-5-5"} <= {*words} and not {"--rehearse", "--model", "--a"} & {*words}
-
-
-OPUS, SONNET = "anthropic:claude-opus-5-5", "anthropic:claude-sonnet-5-5"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("cast", "typed", "seats", "models"),
-    [
-        ("", f"--model rehearse:{OPUS}", f"--model {OPUS}", f"{OPUS} as a, b and judge"),
-        ("", "--judge rehearse " * 3, f"--judge {OPUS} " * 3, f"{SONNET} as a and b, {OPUS} as judge"),
-        ("", "--model host", "--model host", "host as a, b and judge"),
-        ("", "--format panel --model rehearse", "--format panel", f"{SONNET} as a and b, {OPUS} as judge"),
-        ("rehearse", f"--judge {SONNET}", f"--a {SONNET} --b {SONNET} --judge {SONNET}", f"{SONNET} as a, b and judge"),
-        (
-            "{a: human, b: rehearse, judge: rehearse}",
-            "",
-            f"--b {SONNET} --judge {OPUS}",
-            f"human as a, {SONNET} as b, {OPUS} as judge",
-        ),
-        (f"{{a: '{OPUS}', b: '{OPUS}', judge: [rehearse, '{SONNET}']}}", "--a rehearse",
-         "", f"{OPUS} as a, b and judge, {SONNET} as judge"),
-        (f"{{a: rehearse, b: 'rehearse:{OPUS}', judge: [rehearse, rehearse]}}", "",
-         f"--a {SONNET} --judge {OPUS} --judge {OPUS}", f"{SONNET} as a, {OPUS} as b and judge"),
-    ],
-)  # fmt: skip
-def test_the_command_of_the_real_debate_keeps_what_was_said(
-    debate: Run, cast: str, typed: str, seats: str, models: str
-) -> None:
-    """The advised command has a flag only for what is not found without it, and none for what the file says. Rehearsed
-    in its turn, it tells the same price and advises itself, with the same models."""
-    Path("a.yaml").write_text(f"topic: {TOPIC}\nrounds: 1\n" + f"cast: {cast}\n" * bool(cast))
-    first = debate("run", "--answers", "a.yaml", "--rehearse", *typed.split())
-    assert first.code == 0, first.err
-    command, told = first.err.split("`")[-4 if "`debate models` lists" in first.err else -2 :][:2]
-    words = shlex.split(command)
-    again = debate("run", *words[2:], "--rehearse")
-
-    verb = "open" if "host" in typed else "run"
-    assert words == ["debate", verb, "--answers", "a.yaml", *seats.split()]
-    assert f"with {models}" in told
-    assert again.err.split("Next: ")[1] == first.err.split("Next: ")[1]
-    assert again.err.split("With models")[1].split("\n")[0] == first.err.split("With models")[1].split("\n")[0]
-
-
-def test_a_found_program_takes_no_seat_that_is_named(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was found here is advised for every seat where none is named, with the size of the panel that was asked for;
-    beside a seat that is named it is not."""
-    program = here / "bin" / "llm"
-    program.parent.mkdir()
-    program.touch(0o755)
-    monkeypatch.setenv("PATH", str(program.parent))
-    Path("a.yaml").write_text(f"topic: {TOPIC}\ncast: {{a: human, b: rehearse, judge: rehearse}}\n")
-
-    named = debate("run", "--answers", "a.yaml", *ONE)
-    panel = debate("run", TOPIC, *ONE, *("--judge", "rehearse") * 2)
-
-    assert "command:llm" not in named.err
-    assert "--rounds 1 --model command:llm --judge command:llm --judge command:llm` is the real" in panel.err
 
 
 def test_what_goes_on_takes_what_waits(debate: Run) -> None:

@@ -128,7 +128,6 @@ def test_events_are_not_told_at_a_persons_terminal(verb: str, debate: Run, monke
 
 def test_a_person_is_reached(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every seat for a person gets the one at this terminal; where there is no such seat, there is no person."""
-    monkeypatch.setenv("TERM", "dumb")
     with open(os.devnull) as nothing:
         monkeypatch.setattr("sys.stdin", nothing)
         person = person_here(PEOPLE, "r.drafts")

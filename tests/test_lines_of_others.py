@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable
 from io import StringIO
@@ -12,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 from conftest import Run
-from persons import NO_MODELS, coming, no_check, trusting
+from persons import NO_MODELS, coming, no_check, trusting, typing
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import DummyInput
 from prompt_toolkit.output.vt100 import Vt100_Output
@@ -22,9 +21,7 @@ from debate_orchestrator.core.events import ContextFile, Opened, Reassigned
 from debate_orchestrator.providers.casting import spec_problem
 from debate_orchestrator.setup.answers import KEYS
 from debate_orchestrator.storage.journal import JournalWriter, read
-from debate_orchestrator.terminal.key_prompter import KeyPrompter
-from debate_orchestrator.terminal.line_prompter import LinePrompter
-from debate_orchestrator.terminal.prompt import Line
+from debate_orchestrator.terminal.prompt import Line, Prompter
 from debate_orchestrator.terminal.setup_conversation import SetupConversation
 from debate_orchestrator.util.terminal_text import Postponed
 
@@ -157,29 +154,22 @@ def test_a_file_s_name_before_the_debate_begins(here: Path) -> None:
     name = forging("n.txt")
     held = ANSWERS | {"context": [name], "cast": ANSWERS["cast"] | {forging("x"): "rehearse"}}
     Path("a.yaml").write_text(yaml.safe_dump(held, sort_keys=False), encoding="utf-8")
-    typed, types = os.pipe()
-    os.write(types, b"\nlater\n")
-    os.close(types)
-    screen = StringIO()
-    conversation = SetupConversation(
-        LinePrompter(typed, screen), setup_questions, coming(NO_MODELS), no_check, rehearse=False
-    )
-    conversation.welcome("a.yaml", None, None, "", trusting, lambda path, calls: True)
-    with pytest.raises(Postponed):
-        conversation.run()
-    os.close(typed)
+    with typing("", "later") as (prompter, screen):
+        conversation = SetupConversation(prompter, setup_questions, coming(NO_MODELS), no_check, rehearse=False)
+        conversation.welcome("a.yaml", None, None, "", trusting, lambda path, calls: True)
+        with pytest.raises(Postponed):
+            conversation.run()
 
-    shown = screen.getvalue()
+    shown = "\n".join(screen.lines)
     assert "Begin the debate?" in shown and shown.count(FORGED) >= 2 and not begins_a_line(shown)
 
 
 @pytest.mark.parametrize("breaks", BREAKS)
 def test_a_terminal_shows_a_line_as_one(breaks: str) -> None:
-    """Both prompters show each line that they are given as one, and keep the blanks that indent it."""
-    dumb, moving = StringIO(), StringIO()
-    LinePrompter(stream=dumb).tell(forging("  One:", breaks), Line(forging("Two:", breaks), True))
-    output = Vt100_Output(moving, lambda: Size(rows=24, columns=200), term="dumb")
-    KeyPrompter(DummyInput(), output).tell(forging("  One:", breaks), Line(forging("Two:", breaks), True))
+    """The prompter shows each line that it is given as one, and keeps the blanks that indent it."""
+    stream = StringIO()
+    output = Vt100_Output(stream, lambda: Size(rows=24, columns=200), term="dumb")
+    Prompter(DummyInput(), output).tell(forging("  One:", breaks), Line(forging("Two:", breaks), True))
 
-    for shown in (dumb.getvalue(), moving.getvalue()):
-        assert "  One:" in shown and "Two:" in shown and FORGED in shown and not begins_a_line(shown)
+    shown = stream.getvalue()
+    assert "  One:" in shown and "Two:" in shown and FORGED in shown and not begins_a_line(shown)

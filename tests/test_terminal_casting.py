@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from persons import BACK, BEST, CTRL_C, NO_MODELS, TOPIC, Held, hold
 
-from debate_orchestrator.formats import loader
 from debate_orchestrator.providers.discovery import Available, FoundModels, find_models
-from debate_orchestrator.terminal.setup_base import Estimates, cost_line, in_words, is_free
-from debate_orchestrator.util.model_spec import is_rehearsal
+from debate_orchestrator.terminal.setup_base import in_words
 
 CLAUDE = Available(spec="command:claude -p", ready=True, about="claude is installed")
 LOCAL = Available(spec="ollama:MODEL", ready=True, about="a server answers", models=("qwen", "glm"))
 FULL = FoundModels((LOCAL, CLAUDE), {**BEST, "moderator": "anthropic:claude-sonnet-5-5"}, BEST)
 PROGRAM = FoundModels((CLAUDE,), {}, BEST)
-RULES = loader.load("adversarial")
 STAND_INS = {seat: f"rehearse:{model}" for seat, model in BEST.items()}
 
 
@@ -164,76 +160,9 @@ class TestLooking:
         assert {"ollama:d", "command:llm", "openai:MODEL"} <= set(found.names())
 
 
-def estimated(**given: Any) -> Any:
-    return Estimates().estimate({"cast": BEST, **given}, RULES, lambda: None).result(30)
-
-
-class TestCost:
-    def test_each_is_worked_out_once(self) -> None:
-        """The same answers are not worked out again; the caller is told once when the estimate is there."""
-        estimates, told = Estimates(), []
-        first = estimates.estimate({"cast": BEST, "rounds": 1}, RULES, lambda: told.append(1))
-        first.result(30)
-
-        assert estimates.estimate({"cast": BEST, "rounds": 1, "topic": "x"}, RULES, lambda: told.append(2)) is first
-        assert told == [1]
-
-    @pytest.mark.parametrize("given", [{"rounds": 99}, {"cast": {"a": [], "b": "x", "judge": "x"}}])
-    def test_answers_that_will_not_do_have_none(self, given: dict[str, Any]) -> None:
-        """Where the answers would be refused, there is no estimate and no error."""
-        assert estimated(**given) is None
-        assert cost_line(None, BEST) == ""
-
-    def test_it_is_that_of_the_cast(self) -> None:
-        """People and stand-ins cost nothing, alone or beside a model."""
-        people = {"a": "human", "b": "rehearse:x:y", "judge": ["human"]}
-        mixed = {"a": "human", "b": "rehearse:anthropic:claude-opus-5-5", "judge": "anthropic:claude-opus-5-5"}
-        judged = {**mixed, "b": "human"}
-
-        assert cost_line(None, people) == "no model is called: no cost" and is_free(people)
-        assert cost_line(None, STAND_INS) == "a rehearsal: no calls, no cost"
-        assert is_rehearsal(STAND_INS) and not is_rehearsal(people) and not is_rehearsal({})
-        assert 0 < estimated(cast=mixed).cost <= estimated(cast=judged).cost < estimated().cost
-
-
 def test_a_person_keeps_their_seat_in_a_rehearsal(here: Path) -> None:
     """Stand-ins take the seats of models and of a host, as with `run --rehearse`."""
     Path("mine.yaml").write_text("topic: Tabs?\ncast: {a: 'ollama:llama3', b: human, judge: host}\n")
     held = hold(CTRL_C, file="mine.yaml", rehearse=True)
 
     assert held.state.given["cast"] == {"a": "rehearse:ollama:llama3", "b": "human", "judge": "rehearse:host"}
-
-
-def test_no_answer_puts_a_model_into_a_rehearsal(here: Path) -> None:
-    """With --rehearse a model that is named later is a stand-in too."""
-    keys = (TOPIC, "yes", "none", "more", "rapporteur", "ollama:llama3", "yes")
-    held = hold(*keys, rehearse=True)
-
-    assert held.ended == "confirmed"
-    assert held.conversation.settings().cast["rapporteur"] == ("rehearse:ollama:llama3",)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("who", "named"),
-    [
-        ("[human, host]", "human and host"),
-        ("[[host]]", "host"),
-        ("{x: host}", "host"),
-        ("[host, 5]", "host"),
-        ("5", "host"),
-    ],
-)
-@pytest.mark.parametrize("rehearse", [False, True])
-def test_a_rapporteur_of_any_value_in_a_file(here: Path, who: str, named: str, rehearse: bool) -> None:
-    """Whatever a file gives for the rapporteur, it is told as it is written, shown, and can be changed."""
-    cast = f"{{a: host, b: host, judge: host, rapporteur: {who}}}"
-    positions = "{a: Tabs are better., b: Spaces are better.}"
-    Path("a.yaml").write_text(f"topic: {TOPIC}\npositions: {positions}\noutput: r.md\ncast: {cast}\n", encoding="utf-8")
-    held = hold("", "", "more", "rapporteur", "host", "yes", file="a.yaml", rehearse=rehearse)
-
-    quoted = re.sub(r"([a-z]+)", r"'\1'", who)
-    assert f"cast.rapporteur: {quoted} is not one model" in held.text
-    assert held.ended == "confirmed" and held.conversation.settings().cast["rapporteur"][-1].endswith("host")
-    shown = " and ".join(f"rehearse:{name}" if rehearse and name != "human" else name for name in named.split(" and "))
-    assert f"rapporteur {shown}" in held.text

@@ -80,25 +80,12 @@ def test_text_that_is_wider_than_measured_shifts_nothing() -> None:
     assert "\x1b[11G| " in wide.raw
 
 
-@pytest.mark.parametrize(
-    ("environment", "codes"), [({}, {"1;36", "0"}), ({"NO_COLOR": "1"}, {"1", "0"}), ({"TERM": "dumb"}, set())]
-)
+@pytest.mark.parametrize(("environment", "codes"), [({}, {"1;36", "0"}), ({"NO_COLOR": "1"}, {"1", "0"})])
 def test_no_colour(environment: dict[str, str], codes: set[str]) -> None:
-    """NO_COLOR leaves what is bold and takes the colours away; a terminal that can't move gets no codes at all."""
+    """NO_COLOR leaves what is bold and takes the colours away."""
     terminal = FakeTerminal()
     held(terminal, **environment).paint([row("a heading", SIDES[0])], [row("status")])
     assert set(re.findall(r"\x1b\[([\d;]*)m", terminal.raw)) == codes
-
-
-@pytest.mark.parametrize("term", ["dumb", "", "unknown"])
-def test_a_terminal_that_can_not_move(term: str) -> None:
-    """Where rows can't be written over, the finished ones are printed and nothing else."""
-    terminal = FakeTerminal()
-    display = held(terminal, TERM=term)
-    display.paint([row("one")], [row("open")])
-    display.paint([row("two", "bold")], [row("open")])
-    display.release()
-    assert terminal.raw == "one\ntwo\n"
 
 
 @pytest.mark.parametrize("forgotten", [False, True])
@@ -127,14 +114,13 @@ def test_other_encodings() -> None:
     assert terminal.text == "###- - | ??"
 
 
-@pytest.mark.parametrize("term", ["xterm", "dumb"])
-def test_no_text_moves_the_cursor(term: str) -> None:
+def test_no_text_moves_the_cursor() -> None:
     """Whatever escape sequence a text holds is shown as text, in finished rows and in open ones."""
     sequence = "\x1b[2J\x1b]0;title\x07\x1b[9;9H\x9b1A\u202e\n"
     hostile, plain = FakeTerminal(), FakeTerminal()
     for terminal, text in ((hostile, sequence), (plain, "")):
         rows = [row(f"done{text}."), row(f"bold{text}.", "bold")]
-        held(terminal, TERM=term).paint(rows, [row(f"open{text}.")])
+        held(terminal).paint(rows, [row(f"open{text}.")])
 
     assert "[2J" in hostile.text
     assert not re.search("[\x07\x9b\u202e]", hostile.raw)

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from human_turns import EDIT, HAND_IN, due, run, standing, taken
+from human_turns import HAND_IN, due, run, standing, taken
 from persons import BACK, CTRL_C, ENTER, ERASE, SETUP, TOPIC, hold, typing
 from reviewers import DIGEST, debated, paper
 
@@ -20,8 +20,8 @@ from debate_orchestrator.terminal.review import ReviewBallotForm, ask_name
 from debate_orchestrator.terminal.turn import SpeechEditor, TerminalPeople
 from debate_orchestrator.util.errors import Paused
 
-KEYS = {"back": BACK, "back in words": ERASE + "back" + ENTER, "editor": EDIT, "explain": "?" + ENTER, "leave": CTRL_C}
-SPEECH = ("w" + ENTER, "Tabs are one key, and that is enough of a reason for me." + HAND_IN, "e" + ENTER, HAND_IN)
+KEYS = {"back": BACK, "back in words": ERASE + "back" + ENTER, "explain": "?" + ENTER, "leave": CTRL_C}
+SPEECH = ("Tabs are one key, and that is enough of a reason for me." + HAND_IN, "e" + ENTER, HAND_IN)
 BALLOT = tuple(answer + ENTER for answer in ("7 7 7", "6 6 6", "a", "It was.", "none", "none"))
 REVIEW = ("ada", "no", "undecided", "here", "7 6", "5 5", "a", "a", "a", "It answered.")
 CAST = ("seats", "rehearse", "rehearse", "rehearse", "no")
@@ -31,12 +31,6 @@ at_each_key = pytest.mark.parametrize("key", KEYS)
 def places(count: int, key: str) -> range:
     """The numbers of the questions at which a key is pressed: every second one, and the next key at those between."""
     return range(list(KEYS).index(key) % 2, count, 2)
-
-
-@pytest.fixture(autouse=True)
-def editor(monkeypatch: pytest.MonkeyPatch, here: Path) -> None:
-    """An editor that changes nothing."""
-    monkeypatch.setenv("VISUAL", "true")
 
 
 def take_turn(debate: DebateState, turn: str, keys: tuple[str, ...], folder: Path) -> None:
@@ -89,30 +83,11 @@ def test_the_setup(key: str) -> None:
             assert hold(*typed[:n], KEYS[key] + CTRL_C).ended in ("left", "later")
 
 
-@pytest.mark.parametrize("leave", [BACK, EDIT])
-def test_a_speech_is_kept(leave: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_speech_is_kept(tmp_path: Path) -> None:
     """Going back from a speech has nowhere to go: the speech stays, and is gone on with."""
-    monkeypatch.setenv("VISUAL", "")
-    monkeypatch.setenv("EDITOR", "")
-    monkeypatch.setattr("debate_orchestrator.terminal.turn._EDITORS", ())
-    with standing("Tabs are", leave, " one key." + HAND_IN + ENTER) as (terminal, screen):
+    with standing("Tabs are", BACK, " one key." + HAND_IN + ENTER) as (terminal, screen):
         assert run(SpeechEditor(taken("1.opening.a", terminal, tmp_path)).take()) == "Tabs are one key."
-    assert ("No question comes before this one." in screen.text) is (leave == BACK)
-
-
-def in_editor(text: str, folder: Path) -> str:
-    """A command that writes a text into the file it is given."""
-    script = folder / "edit.sh"
-    script.write_text(f"#!/bin/sh\nprintf '{text}' > \"$1\"\n")
-    script.chmod(0o755)
-    return str(script)
-
-
-def test_an_answer_from_an_editor(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What an editor leaves stands in the line of any question."""
-    monkeypatch.setenv("VISUAL", in_editor("bob", here))
-    with standing("ada" + EDIT, "by" + ENTER) as (terminal, _):
-        assert run(ask_name(terminal, review_texts())) == "bobby"
+    assert "No question comes before this one." in screen.text
 
 
 def test_one_file_of_context_is_shown_whole(here: Path) -> None:
@@ -127,34 +102,11 @@ def test_one_file_of_context_is_shown_whole(here: Path) -> None:
     assert held.text.count("Context: notes.md") == 2 and "n, o, t" not in held.text
 
 
-def test_back_shows_positions_again_that_were_refused(here: Path) -> None:
-    """From the question for a position of one's own, back leads to the positions that were proposed, as they were."""
-    proposed = hold(*SETUP, "").state
-    held = hold(*SETUP[:2], "no", BACK, "yes", "none", "")
-    further = hold(*SETUP[:2], "no", "Cats.", BACK, ERASE + BACK, "yes", "none", "")
-
-    for again in (held, further):
-        assert again.ended == "confirmed"
-        assert again.state.given["positions"] == proposed.given["positions"]
-        assert again.state.sources["positions"] == proposed.sources["positions"]
-
-
 def test_back_passes_over_the_cast_of_a_rehearsal(here: Path) -> None:
     """Nothing is asked about it there, so back from the positions leads to the topic."""
     held = hold(TOPIC, BACK, ERASE + "Cats are better than dogs.", "yes", "none", "", rehearse=True)
 
     assert held.ended == "confirmed" and held.state.given["topic"] == "Cats are better than dogs."
-
-
-def test_the_same_advice_is_given_once(here: Path) -> None:
-    """A second wrong answer is told what is wrong with it; what to do was said, and stands above. Another mistake is
-    told whole."""
-    held = hold(*SETUP, "more", "rounds", "9", "12", "more", "rounds", CTRL_C)
-    advice = "Try: 7 to 8, if you insist."
-    text = " ".join(held.text.split())
-
-    assert "rounds: '9' is not" in text and "rounds: '12' is not" in text
-    assert text.count(advice) == 1
 
 
 def test_rounds_that_are_not_insisted_on_are_asked_for_again(here: Path) -> None:

@@ -14,7 +14,7 @@ from debate_orchestrator.core import rapporteur
 from debate_orchestrator.core.fold import apply
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.prompting.replies import parse_reply
-from debate_orchestrator.terminal.prompt import EditorWanted, Quit
+from debate_orchestrator.terminal.prompt import Quit
 from debate_orchestrator.terminal.turn import TurnForm
 from debate_orchestrator.util.terminal_text import Back
 
@@ -211,90 +211,8 @@ def test_what_was_entered_can_be_seen(here: Path) -> None:
     assert script.entered[2] == "  1 Scores: Researcher A: 7 6 8\n  2 Scores: Researcher B: 5 5.5 4\n"
     assert "Score each researcher" in script.asked[2].shows["brief"]()
     assert script.entered[4].endswith("  3 Winner: a\n  4 Justification: A was better.\n")
-    assert script.asked[2].status("").text == "Question 3 of 6"
-    assert script.asked[3].status("two words").text == "Question 4 of 6, 2 words"
-
-
-def test_a_text_in_an_editor(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A text can be written in an editor; where none was chosen, that is told."""
-    monkeypatch.setenv("EDITOR", "ed")
-    monkeypatch.delenv("VISUAL", raising=False)
-    seen: list[str] = []
-
-    def edit(path: Path) -> None:
-        seen.append(path.read_text())
-        path.write_text("From the editor.\n")
-
-    typed = (*SHORT[:3], EditorWanted("begun"), "From the editor.", *SHORT[4:], "")
-    ballot, script = filled(here, *typed, edits=edit)
-    assert seen == ["begun"] and script.asked[4].now == "From the editor."
-    assert ballot["justification"] == "From the editor."
-    monkeypatch.setenv("EDITOR", "")
-    for path in (here / "r.drafts").iterdir():
-        path.unlink()
-    _, script = filled(here, *typed)
-    assert "set VISUAL or EDITOR" in script.text and script.asked[4].now == "begun"
-
-
-class TestEditor:
-    @pytest.fixture(autouse=True)
-    def an_editor(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("VISUAL", "ed")
-
-    def test_what_was_edited_is_kept(self, here: Path) -> None:
-        """What was written in the editor is in the draft when a person leaves right after it, also where the editor
-        then ended with an error; no other file of it is left."""
-
-        def edit(path: Path) -> str:
-            path.write_text("From the editor.\n")
-            return "ed: it ended with code 1"
-
-        with pytest.raises(Quit):
-            filled(here, *SHORT[:3], EditorWanted("begun"), Quit(), edits=edit)
-        assert [path.suffix for path in (here / "r.drafts").iterdir()] == [".json"]
-        _, script = filled(here, *SHORT[3:], "")
-
-        assert script.asked[0].now == "From the editor."
-
-    def test_what_the_editor_left_unreadable(self, here: Path) -> None:
-        """What is no text stays in a file whose name is told, and the answer is what it was."""
-
-        def edit(path: Path) -> None:
-            path.write_bytes("Wörter".encode("latin-1"))
-
-        with pytest.raises(Quit):
-            filled(here, *SHORT[:3], EditorWanted("begun"), Quit(), edits=edit)
-        (left,) = (here / "r.drafts").glob("*.part-*")
-        _, script = filled(here, "Anew.", *SHORT[4:], "")
-
-        assert left.read_bytes() == "Wörter".encode("latin-1")
-        assert script.asked[0].now == "begun"
-
-    def test_a_crash_in_the_editor(self, here: Path) -> None:
-        """What was begun is in the draft while the editor is open, and what it has saved outlives a crash."""
-
-        def edit(path: Path) -> None:
-            path.write_text("Saved.")
-            raise KeyboardInterrupt
-
-        with pytest.raises(KeyboardInterrupt):
-            filled(here, *SHORT[:3], EditorWanted("begun"), edits=edit)
-        (left,) = (here / "r.drafts").glob("*.part-*")
-        _, script = filled(here, *SHORT[3:], "")
-
-        assert left.read_text() == "Saved."
-        assert script.asked[0].now == "begun"
-
-
-def test_a_form_that_can_not_be_read(here: Path) -> None:
-    """A form on the disk that is none is set aside before anything is written over it, and its name is told."""
-    at = taken("1.verdict.judge", None, here)
-    (here / "r.drafts").mkdir()
-    Path(at.drafts.path_of(at.brief)).write_text("My own notes.")
-    _, script = filled(here, *SHORT, "")
-    (aside,) = (here / "r.drafts").glob("*.aside-*")
-
-    assert aside.read_text() == "My own notes." and str(aside) in script.text
+    assert script.asked[2].status("") == "Question 3 of 6"
+    assert script.asked[3].status("two words") == "Question 4 of 6 · 2 words"
 
 
 def test_the_final_verdict_and_the_dissent_record(here: Path) -> None:

@@ -12,20 +12,13 @@ from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
 from fake_terminal import Shown
-from hypothesis import given
-from hypothesis import strategies as st
-from rich.cells import cell_len
 from viewer import Viewer, watching
 
-from debate_orchestrator.core.events import MAX_QUESTION_LENGTH
 from debate_orchestrator.terminal import keys
 from debate_orchestrator.terminal.keys import TerminalControl, in_foreground, split_keys
-from debate_orchestrator.terminal.live import QuestionPrompt
 
 SLOW = ("demo", "--name", "free-transit", "--pace", "300")
 FIRST = "Once a bus is scheduled to run"
-NAMES = {"a": "Researcher A", "b": "Researcher B", "judge": "Judge"}
-Asked = list[tuple[str, tuple[str, ...]]]
 
 
 @pytest.mark.parametrize(
@@ -33,8 +26,7 @@ Asked = list[tuple[str, tuple[str, ...]]]
     [
         (b"pr", ["p", "r"]),
         (b"\x1b[A", ["\x1b[A"]),
-        (b"\x1bOPq", ["\x1bOP", "q"]),
-        (b"\x1b[1;5Cq", ["\x1b[1;5C", "q"]),
+        (b"p\x1b[1;5C", ["p", "\x1b[1;5C"]),
         (b"\x1b", ["\x1b"]),
         ("é日".encode(), ["é", "日"]),
         (b"\xff\xfe", []),
@@ -43,54 +35,6 @@ Asked = list[tuple[str, tuple[str, ...]]]
 def test_keys(data: bytes, pressed: list[str]) -> None:
     """A letter is one key, and so is everything that an arrow or a function key sends; none of its letters counts."""
     assert split_keys(data) == pressed
-
-
-def typed(sequence: str, names: dict[str, str] = NAMES) -> tuple[QuestionPrompt, Asked]:
-    """A prompt at which that was typed, and what came of it."""
-    asked: Asked = []
-    prompt = QuestionPrompt(names, lambda text, to: asked.append((text, to)))
-    for key in split_keys(sequence.encode()):
-        if prompt.open:
-            prompt.press(key)
-    return prompt, asked
-
-
-@pytest.mark.parametrize(
-    ("sequence", "asked"),
-    [
-        ("aWhy?\r", ("Why?", ("a",))),
-        ("BWhy?\n", ("Why?", ("b",))),
-        ("jWhy\x7fy?\r", ("Why?", ("judge",))),
-        ("\rNein\x15Warum, ä\u0301\x7f!\r", ("Warum, !", ("a", "b", "judge"))),
-        ("a\r \rWhy?\r", ("Why?", ("a",))),
-        ("xzaW\x1b[Ahy\t?\r", ("Why?", ("a",))),
-        ("\x1b", ("", ())),
-        ("aWhy?\x1b", ("", ())),
-        (f"a{'x' * (MAX_QUESTION_LENGTH + 50)}\r", ("x" * MAX_QUESTION_LENGTH, ("a",))),
-    ],
-)
-def test_a_question(sequence: str, asked: tuple[str, tuple[str, ...]]) -> None:
-    """A letter chooses a seat, Enter all of them; then text is typed and taken back, up to the longest question, and
-    Enter asks it. Escape cancels; an empty question is not asked, and other keys do nothing."""
-    prompt, found = typed(sequence)
-    assert found == [asked]
-    assert not prompt.open
-
-
-def test_only_seats_that_can_be_asked() -> None:
-    """A seat without a turn left is no choice."""
-    assert typed("a\rWhy?\r", {"judge": "Judge"})[1] == [("Why?", ("judge",))]
-    rows = QuestionPrompt({"judge": "Judge"}, lambda text, to: None).rows(80)
-    assert "Researcher A" not in " ".join(cell.plain for row in rows for cell in row)
-
-
-@given(st.text(max_size=60), st.integers(8, 120))
-def test_what_is_typed_fits(text: str, width: int) -> None:
-    """Whatever is typed, every row fits, and the end of what was typed is visible."""
-    prompt, _ = typed("a" + text.replace("\r", "").replace("\n", "").replace("\x1b", ""))
-    rows = [row[0].plain for row in prompt.rows(width)]
-    assert all(cell_len(row) <= width for row in rows)
-    assert sum(row.endswith("▏") for row in rows) == 1
 
 
 @pytest.fixture

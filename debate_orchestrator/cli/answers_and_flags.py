@@ -70,14 +70,8 @@ def settings_with_consent(
     return settings
 
 
-def settings_from_arguments(
-    arguments: argparse.Namespace,
-    default_model: Callable[[str], str],
-    load_format: Callable[[str], Format] = format_check.load,
-) -> Settings:
-    """The settings of `settings_with_consent`, for a caller that has the consent or does nothing with them. Raises
-    BadSettings with every problem. `load_format` reads the format, which is checked whole unless the caller says
-    otherwise."""
+def settings_from_arguments(arguments: argparse.Namespace, default_model: Callable[[str], str]) -> Settings:
+    """The settings of `settings_with_consent`, before it is asked for. Raises BadSettings with every problem."""
     answers, flags = read_answers(arguments), given_settings(arguments)
     format_name = flags["format"] if "format" in flags else format_of(answers)
     problems: list[str] = []
@@ -92,7 +86,7 @@ def settings_from_arguments(
             raise
 
     try:
-        format = load_format(format_name)
+        format = format_check.load(format_name)
     except DebateError as error:
         problems += error.problems
         format = loader.load(DEFAULT_FORMAT)  # to find the other problems too

@@ -27,8 +27,7 @@ from debate_orchestrator.reports.wording import next_command
 from debate_orchestrator.storage.files import write_over
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.stored_state import stored_state
-from debate_orchestrator.terminal import line_prompter, prompt
-from debate_orchestrator.terminal.prompt import Prompter, Quit
+from debate_orchestrator.terminal import prompt
 from debate_orchestrator.terminal.review import ReviewBallotForm, ask_name
 from debate_orchestrator.util import coroutines
 from debate_orchestrator.util.data import name_of, read_mapping_with_lines, to_yaml
@@ -147,7 +146,7 @@ def _print_filed(arguments: argparse.Namespace, case: ReviewedDebate, path: str,
 
 def _ask(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
     """Asks at the terminal. Answers are kept as a draft, which the next call of the same reviewer continues."""
-    prompter, draft, name = line_prompter.terminal_prompter(sys.stdout), "", arguments.name or ""
+    prompter, draft, name = prompt.Prompter(stream=sys.stdout), "", arguments.name or ""
 
     def keep(fields: dict[str, Any]) -> None:
         nonlocal draft
@@ -168,7 +167,7 @@ def _ask(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
     try:
         with prompter:
             review = coroutines.run(ask())
-    except (Quit, KeyboardInterrupt, EOFError):
+    except (prompt.Quit, KeyboardInterrupt, EOFError):
         text = reviews.review_texts().said["left" if draft else "left_empty"]
         print_status(f"debate: {text.format(path=draft, journal=case.path, name=shlex.quote(name))}")
         return 130
@@ -176,7 +175,7 @@ def _ask(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
     return _print_filed(arguments, case, reviews.file_ballot(case.folder, review), name)
 
 
-def _show(prompter: Prompter, text: str) -> None:
+def _show(prompter: prompt.Prompter, text: str) -> None:
     """Shows a text in the user's pager, or prints it if there is none. While it runs, Ctrl-C is for the pager."""
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
@@ -21,18 +21,19 @@ from debate_orchestrator.engine.user_events import audience_question, current_is
 from debate_orchestrator.prompting.person_turns import hides_ballots
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import DebateError, ExternalError
+from debate_orchestrator.util.terminal_text import moves
 
 if TYPE_CHECKING:
     from debate_orchestrator.terminal.display import Display
     from debate_orchestrator.terminal.keys import TerminalControl
     from debate_orchestrator.terminal.live import Live
+    from debate_orchestrator.terminal.prompt import Prompter
     from debate_orchestrator.terminal.turn import TerminalPeople
 
 _OFFERED_FOR = 120
 """Seconds for which the list of issues may be changed before the debate continues by itself."""
-_CANCELLED_AFTER = (0.1, 1.0)
-"""Seconds after SIGTERM at which the loop is cancelled: first what waits for room on the disk says what is lost, and
-then connections and programs have a while to close."""
+_CANCELLED_AFTER = 0.1
+"""Seconds after SIGTERM at which the loop is cancelled: before, what waits for room on the disk says what is lost."""
 
 
 class Key(NamedTuple):
@@ -64,8 +65,8 @@ class Controls:
         self._offering = False
         """Whether the list of issues may be changed now; it was offered if `_offered`."""
         self._offered = False
-        self._changes_issues = False
-        """Whether the user wants to change the list of issues before going on."""
+        self._asking: asyncio.Task[None] | None = None
+        """What the user is asked meanwhile: a question from the floor, or a change of the list of issues."""
         self._session: TerminalControl | None = None
         self.unsaved = UnsavedEvents(self._message)
         self.user_quit = False
@@ -75,6 +76,11 @@ class Controls:
     @property
     def _debate(self) -> DebateState:
         return self._open.state
+
+    def end(self) -> None:
+        """Asks nothing more: the debate is no longer driven."""
+        if self._asking is not None:
+            self._asking.cancel()
 
     def begin(self, session: TerminalControl | None) -> None:
         """Takes keys from a session with the terminal, if there is one, and lets the person be asked in it."""
@@ -103,11 +109,7 @@ class Controls:
         return [*keys, Key("q", "quit and save", self.quit)]
 
     def press(self, pressed: str) -> None:
-        """Handles a key. While a question is typed, the question gets all of them."""
-        if self._live is not None and self._live.question is not None and self._live.question.open:
-            self._live.question.press(pressed)
-            self.show_status()
-            return
+        """Handles a key."""
         for key in self.keys():
             if key.key == ("Enter" if pressed in "\r\n" else pressed.casefold()):
                 key.press()
@@ -116,25 +118,48 @@ class Controls:
             self._confirm(asks=False)  # every key but yes means no
 
     def ask(self) -> None:
-        """Opens the prompt for a question from the floor."""
-        if self._live is None:
-            return
-        from debate_orchestrator.terminal.live import QuestionPrompt
-
+        """Has a question from the floor typed."""
         names = {seat: self._debate.format.name_of(seat) for seat in schedule.hearers(self._debate)}
-        self._live.question = QuestionPrompt(names, self._put_question)
-        self.show_status()
 
-    def _put_question(self, question: str, to: tuple[str, ...]) -> None:
-        """Puts the question to those who still have a turn; the last turn of some may have begun meanwhile."""
-        hearers = tuple(seat for seat in to if seat in schedule.hearers(self._debate))
-        if hearers:
+        async def question(prompter: Prompter) -> Event | None:
+            from debate_orchestrator.terminal.prompt import Question
+
+            choices = (*names.items(), ("all", "All of them"))
+            to = await prompter.ask(Question("A question from the floor, to whom?", (), choices, "all"))
+            text = await prompter.ask(Question("Your question?", ("Enter alone asks nothing.",)))
+            return audience_question(self._debate, text, tuple(names) if to == "all" else (to,)) if text else None
+
+        self._prompt(question, resumes=not self.stop.is_set())
+
+    def _prompt(self, question: Callable[[Prompter], Awaitable[Event | None]], *, resumes: bool) -> None:
+        """Lends the terminal to the user, who is asked something, and records the event that comes of it. No call is
+        started meanwhile, so that the event counts; then the debate goes on if it `resumes`. Ctrl-C leaves it paused.
+        """
+        from debate_orchestrator.terminal.prompt import Prompter, Quit
+
+        session = self._session
+        if session is None:
+            return
+
+        async def run() -> None:
+            session.lend()
             try:
-                self._record(audience_question(self._debate, question, hearers))
+                with Prompter() as prompter:
+                    event = await question(prompter)
+            except Quit:
+                return
             except DebateError as error:
                 self._message(str(error))
-        elif to:
-            self._message("The question was not asked: their last turn has already begun.")
+                return
+            finally:
+                session.take_back()
+            if event is not None:
+                self._record(event)
+            if resumes and not self.user_quit:
+                self.resume()
+
+        self.pause()
+        self._asking = asyncio.create_task(run())
 
     def _end_early(self) -> None:
         """Ends the debate early: the phase under way is finished, and then the verdict is asked for."""
@@ -167,31 +192,15 @@ class Controls:
             self.resume()
 
     def _change(self) -> None:
-        """Has the list changed once the loop has stopped: until then it must start no call, or the list would stand."""
-        self._offering, self._changes_issues = False, True
-        self._resumed.set()
+        """Has the list of issues changed."""
+        self._offering = False
 
-    async def _change_issues(self) -> None:
-        """Lends the terminal to the person who changes the list of issues, and goes on. Quitting there quits the
-        debate."""
-        from debate_orchestrator.terminal.form import change_issues
-        from debate_orchestrator.terminal.line_prompter import terminal_prompter
-        from debate_orchestrator.terminal.prompt import Quit
+        async def change(prompter: Prompter) -> Event:
+            from debate_orchestrator.terminal.form import change_issues
 
-        self._changes_issues = False
-        if self._session is None:
-            return
-        self._session.lend()
-        try:
-            with terminal_prompter() as prompter:
-                event = await change_issues(prompter, current_issues(self._debate))
-            self._record(event)
-        except Quit:
-            self.quit()
-        finally:
-            self._session.take_back()
-        if not self.user_quit:
-            self.resume()
+            return await change_issues(prompter, current_issues(self._debate))
+
+        self._prompt(change, resumes=True)
 
     def _record(self, event: Event) -> None:
         """Writes an event to the journal. If that fails, it is shown, and the debate continues as far as it can."""
@@ -222,7 +231,7 @@ class Controls:
         self._resumed.set()
         if self._person_input is not None:
             self._person_input.quit()
-        if not self._paused and not (self._live and self._live.has_status):
+        if not self._paused and self._live is None:
             self._message(STOPPING)
         self.show_status()
 
@@ -238,7 +247,7 @@ class Controls:
 
     def terminate(self) -> None:
         """Handles SIGTERM and SIGHUP, which a system sends seconds before it kills: cancels the calls under way, and
-        keeps the part of each reply that has come. What does not end by itself within a second is cancelled again."""
+        keeps the part of each reply that has come."""
         self.unsaved.give_up()
         self.user_quit = True
         self.stop.set()
@@ -246,9 +255,7 @@ class Controls:
         if self._person_input is not None:
             self._person_input.quit()
         if self._task is not None:
-            loop = asyncio.get_running_loop()
-            for seconds in _CANCELLED_AFTER:
-                loop.call_later(seconds, self._task.cancel)
+            asyncio.get_running_loop().call_later(_CANCELLED_AFTER, self._task.cancel)
 
     def show_status(self) -> None:
         """Shows what is going on and what the keys do."""
@@ -276,8 +283,6 @@ class Controls:
         self.show_status()
         await self._resumed.wait()
         self._paused = False
-        if self._changes_issues:
-            await self._change_issues()
         self.show_status()
         return not self.user_quit
 
@@ -299,12 +304,12 @@ class Screen(NamedTuple):
 
 
 def display_of(stream: TextIO) -> Display | None:
-    """The terminal behind a stream; None if there is none, or another job is in front of it."""
+    """The terminal behind a stream; None if there is none whose cursor can be moved, or another job is in front."""
     try:
         descriptor = stream.fileno()
     except (OSError, ValueError):
         return None
-    if not stream.isatty():
+    if not (stream.isatty() and moves(os.environ)):
         return None
     from debate_orchestrator.terminal.display import Display
     from debate_orchestrator.terminal.keys import in_foreground
@@ -339,7 +344,10 @@ async def controlled(
         with handled_signals(controls.interrupt, controls.terminate):
             async with holding as session:
                 controls.begin(session)
-                yield controls
+                try:
+                    yield controls
+                finally:
+                    controls.end()
     except asyncio.CancelledError:
         pass
     except ExternalError as error:

@@ -50,8 +50,7 @@ def _converse(arguments: argparse.Namespace) -> int:
     from debate_orchestrator.engine.start import check_settings, rehearsed
     from debate_orchestrator.providers.discovery import find_models
     from debate_orchestrator.storage.paths import DebateFiles, free_files, free_report
-    from debate_orchestrator.terminal.line_prompter import terminal_prompter
-    from debate_orchestrator.terminal.prompt import Quit
+    from debate_orchestrator.terminal.prompt import Prompter, Quit
     from debate_orchestrator.terminal.setup_conversation import SetupConversation
     from debate_orchestrator.util.terminal_text import Postponed
     from debate_orchestrator.util.threads import in_daemon_thread
@@ -65,7 +64,7 @@ def _converse(arguments: argparse.Namespace) -> int:
         check_settings(settings, files, people=at_terminal(sys.stderr), permissions=permissions)
         return files
 
-    permissions, prompter = flags.permitted(arguments), terminal_prompter(sys.stdout)
+    permissions, prompter = flags.permitted(arguments), Prompter(stream=sys.stdout)
     questions = partial(setup_questions, default_output=free_report())
     found = in_daemon_thread(partial(find_models, permissions))
     conversation = SetupConversation(prompter, questions, found, check, rehearse=arguments.rehearse)
@@ -86,11 +85,12 @@ def _converse(arguments: argparse.Namespace) -> int:
     kept = _real_answers(conversation.state) if rehearse else conversation.state
     path = conversation.kept.moved(kept, DebateFiles.of_output(settings.output).report)
     consent.remember_answers(path, conversation.state.given, before, conversation.calls())
-    taken_again = argparse.Namespace(answers=path, rehearse=rehearse, **_PRINTS_ALL, **permissions._asdict())
-    again = "." if rehearse else f": `{command('run --answers', path)}` uses them again."
-    print_status(f"The answers are in {path}{again}")
-    for line in filter(None, (*conversation.kept.asides, conversation.spent())):
-        print_status(line)
+    again = command("run --answers", path)
+    taken_again = argparse.Namespace(
+        answers=path, rehearse=rehearse, real_debate=f"`{again}`", **_PRINTS_ALL, **permissions._asdict()
+    )
+    uses = "." if rehearse else f": `{again}` uses them again."
+    print_status(f"The answers are in {path}{uses}", *conversation.kept.asides, *filter(None, [conversation.spent()]))
     return run_settings(settings, taken_again)
 
 

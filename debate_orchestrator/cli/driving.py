@@ -139,10 +139,10 @@ def person_here(cast: Mapping[str, tuple[str, ...]], drafts: str) -> TerminalPeo
     if model_spec.HUMAN not in model_spec.specs_of(cast):
         return None
     from debate_orchestrator.terminal.drafts import Drafts
-    from debate_orchestrator.terminal.line_prompter import terminal_prompter
+    from debate_orchestrator.terminal.prompt import Prompter
     from debate_orchestrator.terminal.turn import TerminalPeople
 
-    return TerminalPeople(terminal_prompter(), Drafts(drafts))
+    return TerminalPeople(Prompter(), Drafts(drafts))
 
 
 class WrittenReports(NamedTuple):

@@ -19,7 +19,7 @@ from debate_orchestrator.util import resources
 from debate_orchestrator.util.messages import and_joined
 from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import one_line, sanitize, unbroken
-from debate_orchestrator.util.terminal_text import MAX_WIDTH, filled
+from debate_orchestrator.util.terminal_text import MAX_WIDTH, filled, moves
 
 if TYPE_CHECKING:
     from debate_orchestrator.core.format import Format
@@ -116,9 +116,10 @@ def lost_output() -> str:
 
 
 def at_terminal(shown: TextIO) -> bool:
-    """Whether a person can be asked: standard input, and the stream on which questions are shown, are terminals."""
+    """Whether a person can be asked: standard input, and the stream on which questions are shown, are a terminal whose
+    cursor can be moved."""
     try:
-        return sys.stdin.isatty() and shown.isatty()
+        return moves(os.environ) and sys.stdin.isatty() and shown.isatty()
     except ValueError:  # one of them is closed
         return False
 

@@ -90,14 +90,6 @@ def _installed() -> list[Available]:
     ]
 
 
-def ready_without_key() -> list[str]:
-    """What can be called here and needs no key: installed programs, and models of servers on this machine."""
-    apis = [known for known in ENTRIES.values() if known.api is not None and not known.api.needs_key]
-    local = [(known, _server(known, NO_PERMISSIONS)) for known in apis]
-    served = [f"{known.kind}:{name}" for known, found in local if found.ready for name in found.models]
-    return [*(program.spec for program in _installed()), *served]
-
-
 def variable_to_set(spec: str) -> str:
     """The variable that has to hold a key before this model can be called; empty where nothing is missing."""
     if registry.api_of(spec) is None or servers.spec_problem(spec):

@@ -42,7 +42,7 @@ class CastQuestions:
         )
         casts = {name: cast for name, _, cast in offered if cast}
         while True:
-            answer = session.put("seat", question, lambda typed: {"cast": casts[typed]} if typed in casts else {})
+            answer = session.put("seat", question)
             try:
                 if answer != "seats":
                     stays = isinstance(standing, dict) and RAPPORTEUR in standing and answer != model_spec.REHEARSE
@@ -101,7 +101,8 @@ class CastQuestions:
                 before = {other: cast[other] for other in asked[:at]}
                 cast = dict(before)
                 if seat == RAPPORTEUR:
-                    cast |= self.rapporteur(before)
+                    who = self._one("rapporteur", RAPPORTEUR, found, before)
+                    cast |= {RAPPORTEUR: who} if who else {}
                 elif seat == JUDGE:
                     panel = self._panel(found, before)
                     cast[seat] = panel if len(panel) > 1 else panel[0]
@@ -113,12 +114,6 @@ class CastQuestions:
                     raise
                 at -= 1
         return cast
-
-    def rapporteur(self, before: Cast) -> Cast:
-        """The rapporteur as a part of a cast, beside the seats chosen `before`; empty where it is the judge's model, as
-        usual. Raises Back."""
-        who = self._one("rapporteur", RAPPORTEUR, self._session.found(), before)
-        return {RAPPORTEUR: who} if who else {}
 
     def _panel(self, found: FoundModels, before: Cast) -> list[str]:
         """One judge or several, beside the seats chosen `before`; back takes the last one away."""

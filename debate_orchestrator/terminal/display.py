@@ -19,7 +19,6 @@ from rich.segment import Segment
 from rich.text import Text
 
 from debate_orchestrator.util.sanitize import sanitize
-from debate_orchestrator.util.terminal_text import moves
 
 Row = tuple[Text, ...]
 """One row: a text, or the cells of its columns, each padded to its column's width."""
@@ -67,10 +66,8 @@ class Display:
     """The terminal behind one stream. Nothing is written before `hold`, nor after `release`."""
 
     def __init__(self, stream: TextIO, environment: Mapping[str, str]):
-        """`environment` has TERM and NO_COLOR."""
+        """`environment` may have NO_COLOR."""
         self._stream = stream
-        self.moves = moves(environment)
-        """Whether rows can be written over; a terminal that can't move its cursor gets the finished rows alone."""
         self._colour = not environment.get("NO_COLOR")
         self._encoding = stream.encoding or "utf-8"
         self._draws = self._encoding.lower().replace("-", "").startswith("utf")
@@ -90,13 +87,13 @@ class Display:
     def acquire(self) -> None:
         """Takes the end of the screen, and prints what has waited."""
         self._held = True
-        self._write(_HIDE if self.moves else "")
+        self._write(_HIDE)
         self.paint([], [])
 
     def release(self) -> None:
         """Leaves the cursor in an empty row. Finished rows wait until the next `acquire`."""
         if self._held:
-            self._write(f"{_CLEAR}{_SHOW}" if self.moves else "")
+            self._write(f"{_CLEAR}{_SHOW}")
             self._held, self._open = False, []
 
     def forget(self) -> None:
@@ -109,9 +106,6 @@ class Display:
         if not self._held:
             return
         rows, self._waiting = self._waiting, []
-        if not self.moves:
-            self._write("".join(f"{self._drawn(row)}\n" for row in rows))
-            return
         if not rows and list(still_open) == self._open:
             return
         self._open = list(still_open)
@@ -125,7 +119,7 @@ class Display:
     def _drawn(self, row: Row) -> str:
         drawn, column = "", 0
         for cell in row:
-            if column and self.moves:  # columns begin in their place, however wide the cells before them came out
+            if column:  # columns begin in their place, however wide the cells before them came out
                 drawn += f"\x1b[{column + 1}G"
             drawn += self._styled(cell)
             column += cell_len(cell.plain)
@@ -136,9 +130,10 @@ class Display:
         if safe != text.plain:  # the last guard: no text reaches a terminal with an escape sequence in it
             text = Text(safe)
         segments = Text.assemble(text).render(_CONSOLE)  # `render` alone passes over a text's own style
-        system = ColorSystem.STANDARD if self.moves else None
         kept = segments if self._colour else Segment.remove_color(segments)
-        drawn = "".join(style.render(part, color_system=system) if style else part for part, style, _ in kept)
+        drawn = "".join(
+            style.render(part, color_system=ColorSystem.STANDARD) if style else part for part, style, _ in kept
+        )
         return drawn if self._draws else drawn.translate(_PLAIN)
 
     def _write(self, text: str) -> None:

@@ -1,7 +1,6 @@
 """Keeps what a person has written and not handed in yet on the disk, so that a crash loses nothing.
 
-A draft is named after its turn and the brief that it answers, so that it is never offered for another. A draft that
-can't be read is never overwritten: it is moved aside and stays there.
+A draft is named after its turn and the brief that it answers, so that it is never offered for another.
 """
 
 from __future__ import annotations
@@ -10,16 +9,15 @@ import asyncio
 import json
 import os
 import re
-import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.storage.files import make_folder, move_aside, write_atomic
-from debate_orchestrator.util.data import MAX_SIZE, error_text, is_link, read_text, strict_json
+from debate_orchestrator.storage.files import make_folder, write_atomic
+from debate_orchestrator.util.data import MAX_SIZE, is_link, read_text, strict_json
 from debate_orchestrator.util.errors import BadFile
 
 Entered = dict[tuple[str, ...], str]
@@ -29,9 +27,7 @@ SOON = 0.4
 _DIGITS = 8
 """Of a brief's digest, in a draft's name."""
 _SUFFIXES = {"text": "md", "json": "json"}
-_NAME = re.compile(rf"\.?(.+)\.([0-9a-f]{{{_DIGITS}}})\.(.+)", re.DOTALL)
-"""A draft's turn, the beginning of its brief's digest, and its suffix; a dot before it all where a crash left it half
-written."""
+_NAME = re.compile(rf"(?P<turn>.+)\.(?P<brief>[0-9a-f]{{{_DIGITS}}})\.(?:md|json)")
 
 
 class Drafts:
@@ -45,129 +41,55 @@ class Drafts:
         return os.path.join(self.folder, f"{brief.turn}.{brief.digest[:_DIGITS]}.{_SUFFIXES[brief.wants]}")
 
     def speech(self, brief: Brief) -> str:
-        """The speech that was begun in answer to exactly this brief; empty where none was, or none that can be
-        read."""
-        try:
-            return self._read(brief)
-        except BadFile:
-            return ""
-
-    def _read(self, brief: Brief) -> str:
-        """The draft for this brief; BadFile where it is no text, or a link."""
-        if is_link(self.folder):
-            raise BadFile(f"{self.folder}: the folder of the drafts can't be a symbolic link.")
-        return read_text(self.path_of(brief), MAX_SIZE, follow=False)
-
-    def set_aside(self, brief: Brief) -> str:
-        """Moves the draft for this brief to a free name if it can't be read, as a text in another encoding. Returns
-        that name; empty if nothing was moved."""
+        """The speech that was begun in answer to exactly this brief; empty where none was. Raises BadFile for one that
+        is no text: it is never written over."""
         path = self.path_of(brief)
-        if not os.path.lexists(path) or self._can_be_read(brief):
-            return ""
-        try:
-            return move_aside(path, "aside", first="-1")
-        except OSError:
-            return ""
-
-    def _can_be_read(self, brief: Brief) -> bool:
-        try:
-            text = self._read(brief)
-            if brief.wants == "json" and text.strip():
-                _form(text)
-        except (BadFile, ValueError, TypeError):
-            return False
-        return True
-
-    def new_part(self, brief: Brief, text: str) -> str:
-        """A new file that holds this text, a part of the draft for this brief, to be written on elsewhere; its path.
-        The caller takes it away. BadFile where it can't be written."""
-        try:
-            make_folder(self.folder)
-            begins = f"{brief.turn}.{brief.digest[:_DIGITS]}.part-"
-            handle, path = tempfile.mkstemp(suffix=".md", prefix=begins, dir=self.folder)
-            with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
-                file.write(text)
-        except OSError as error:
-            raise BadFile(f"Can't write to {self.folder} ({error_text(error)}). Nothing was lost.") from None
-        return path
+        return read_text(path, MAX_SIZE, follow=False) if os.path.lexists(path) else ""
 
     def keep_speech(self, brief: Brief, text: str) -> None:
         """Keeps a speech; one without a word is not kept."""
-        self._keep(brief, text if text.strip() else "")
+        if text.strip():
+            make_folder(self.folder)
+            write_atomic(self.path_of(brief), text)
+        elif not is_link(self.folder):
+            Path(self.path_of(brief)).unlink(missing_ok=True)
 
     def entered(self, brief: Brief) -> Entered:
-        """What was entered in answer to exactly this brief. A draft that is no such form counts as none."""
+        """What was entered in answer to exactly this brief. Raises BadFile for a draft that is no form."""
         try:
-            return _form(self.speech(brief) or "[]")
+            form = strict_json(self.speech(brief) or "[]")
+            return {tuple(map(str, place)): str(said) for place, said in form}
         except (ValueError, TypeError):
-            return {}
+            hint = "move it away to begin anew"
+            raise BadFile(f"{self.path_of(brief)}: this draft can't be read as a form.", hint=hint) from None
 
     def keep_entered(self, brief: Brief, entered: Mapping[tuple[str, ...], str]) -> None:
         """Keeps what was entered."""
         lines = ",\n".join(json.dumps([list(place), text], ensure_ascii=False) for place, text in entered.items())
-        self._keep(brief, f"[\n{lines}\n]\n" if lines else "")
-
-    def _keep(self, brief: Brief, text: str) -> None:
-        if text:
-            make_folder(self.folder)
-            write_atomic(self.path_of(brief), text)
-            return
-        if is_link(self.folder):
-            return
-        with suppress(OSError):
-            os.unlink(self.path_of(brief))
+        self.keep_speech(brief, f"[\n{lines}\n]\n" if lines else "")
 
     def others(self, brief: Brief) -> list[str]:
-        """What else was written for that turn: in answer to another brief of it, or what was set aside. It is not
-        offered; what answers another brief lies there until the debate is complete, the rest for good."""
+        """What was written for that turn in answer to another brief of it. It is not offered, and lies there until the
+        debate is complete."""
         mine = self.path_of(brief)
-        return [path for path in self._all() if path != mine and _named(path).turn == brief.turn and not _half(path)]
+        return [path for path, turn, _ in self._all() if turn == brief.turn and path != mine]
 
     def tidy(self, debate: DebateState) -> None:
-        """Puts away the drafts that are on record as replies, and in the end all that answer another brief; and the
-        folder with the last of them."""
-        for path in self._all():
-            draft = _named(path)
-            reply_event = debate.replies.get(draft.turn)
-            if reply_event is None or not (_half(path) or draft.suffix in _SUFFIXES.values()):
-                continue
-            if debate.complete or _half(path) or reply_event.reply.brief_digest.startswith(draft.brief):
+        """Removes the drafts that are on record as replies, in the end all of them, and the folder with the last."""
+        for path, turn, brief in self._all():
+            event = debate.replies.get(turn)
+            if event is not None and (debate.complete or event.reply.brief_digest.startswith(brief)):
                 with suppress(OSError):
                     os.unlink(path)
         with suppress(OSError):
             os.rmdir(self.folder)
 
-    def _all(self) -> list[str]:
-        if is_link(self.folder):
+    def _all(self) -> list[tuple[str, str, str]]:
+        """Path, turn and brief of every draft."""
+        if is_link(self.folder) or not os.path.isdir(self.folder):
             return []
-        try:
-            return sorted(str(path) for path in Path(self.folder).iterdir())
-        except OSError:
-            return []
-
-
-class _Named(NamedTuple):
-    """What the name of a draft says."""
-
-    turn: str
-    brief: str
-    suffix: str
-
-
-def _named(path: str) -> _Named:
-    """What a name says; nothing where it is no draft's."""
-    match = _NAME.fullmatch(os.path.basename(path))
-    return _Named(*match.groups()) if match else _Named("", "", "")
-
-
-def _half(path: str) -> bool:
-    """Whether it is what a crash left of a draft that was being written."""
-    return os.path.basename(path).startswith(".")
-
-
-def _form(text: str) -> Entered:
-    """What was entered, by the text of a draft. ValueError or TypeError where it is no such form."""
-    return {tuple(map(str, place)): str(said) for place, said in strict_json(text)}
+        named = ((name, _NAME.fullmatch(name)) for name in sorted(os.listdir(self.folder)))
+        return [(os.path.join(self.folder, name), found["turn"], found["brief"]) for name, found in named if found]
 
 
 T = TypeVar("T")

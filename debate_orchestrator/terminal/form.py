@@ -23,7 +23,7 @@ from debate_orchestrator.prompting.fields import (
     written,
 )
 from debate_orchestrator.terminal.drafts import DraftWriter
-from debate_orchestrator.terminal.prompt import EditorWanted, Line, Prompter, Question, Quit
+from debate_orchestrator.terminal.prompt import Line, Prompter, Question, Quit
 from debate_orchestrator.util.errors import BadReply, BadSettings, short_repr
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.terminal_text import Back, numbered
@@ -137,7 +137,6 @@ class Form(ABC):
                 now=now,
                 default=standing or prompt.default,
                 back=True,
-                own_editor=True,
                 changed=lambda typed: self.writer.soon({**self.entered, typing: typed}),
             )
             try:
@@ -147,8 +146,6 @@ class Form(ABC):
                     short_list = True
                     lacking = plural(question.lacking, "more item")
                     raise BadReply(f"The list should have {lacking}. The same again ends it.")
-            except EditorWanted as wanted:
-                await self.edit(typing, wanted.typed)
             except Quit as quitting:
                 if quitting.typed:
                     self.entered[typing] = quitting.typed
@@ -164,10 +161,6 @@ class Form(ABC):
                 return
             finally:
                 self.writer.now(self.entered)
-
-    async def edit(self, typing: FieldPath, text: str) -> None:
-        """Has a text edited that is not entered yet."""
-        self.entered[typing] = await self.prompter.edited(text)
 
     async def _look(self, problems: Callable[[], list[str]], remarks: Callable[[], list[str]]) -> FormQuestion | None:
         """Shows all that was entered. Returns the question to be answered anew, or None where it is handed in."""

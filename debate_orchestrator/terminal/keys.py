@@ -18,11 +18,11 @@ from debate_orchestrator.terminal.live import Live
 
 TICK = 1 / 20
 """Seconds between two paints."""
-_KEY = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|.)?|.", re.DOTALL)
+_KEY = re.compile(r"\x1b.*|.", re.DOTALL)
 
 
 def split_keys(data: bytes) -> list[str]:
-    """The keys in what a terminal sent: characters, and the whole sequence of a special key as one."""
+    """The keys in what a terminal sent: characters, and everything from an escape on as one, which means nothing."""
     return _KEY.findall(data.decode("utf-8", "ignore"))
 
 
@@ -49,24 +49,18 @@ class TerminalControl:
     def __init__(self, live: Live, display: Display, press: Callable[[str], None], descriptor: int | None):
         """`press` gets each key from `descriptor`, which is None where there is no keyboard."""
         self._live, self._display, self._press = live, display, press
-        self._descriptor = descriptor if display.moves else None
+        self._descriptor = descriptor
         self._modes: Any = None
         """The terminal's modes before keys were read; None while they are not."""
         self._lent = False
         self._ticking: asyncio.Task[None] | None = None
-        quits = signal.getsignal(signal.SIGQUIT) is signal.SIG_DFL
-        self._ending = [signal.SIGQUIT] if quits else []
-        """Signals that end the process at once; it may have been started with SIGQUIT ignored."""
 
     @property
     def reads_keys(self) -> bool:
         return self._modes is not None
 
     async def __aenter__(self) -> TerminalControl:
-        loop = asyncio.get_running_loop()
         self.take_back()
-        for sign in self._ending:
-            loop.add_signal_handler(sign, self._end_by, sign)
         self._ticking = asyncio.create_task(self._tick())
         return self
 
@@ -84,7 +78,7 @@ class TerminalControl:
                 self._live.close()
         finally:
             self._give_back()
-            for sign in (signal.SIGTSTP, signal.SIGCONT, *self._ending):
+            for sign in (signal.SIGTSTP, signal.SIGCONT):
                 loop.remove_signal_handler(sign)
         if error is None and self._ticking is not None and self._ticking.done():
             self._ticking.result()  # painting failed, which is a bug: it must be seen
@@ -159,9 +153,3 @@ class TerminalControl:
         if self._descriptor is None or in_foreground(self._descriptor):
             self._give_back()
             self._take()
-
-    def _end_by(self, sign: signal.Signals) -> None:
-        """Gives the terminal back, and lets the signal end the process."""
-        self._give_back()
-        asyncio.get_running_loop().remove_signal_handler(sign)
-        signal.raise_signal(sign)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
-from rich.cells import cell_len, split_graphemes
+from rich.cells import cell_len
 from rich.text import Text
 
 from debate_orchestrator.core import events, rapporteur, schedule, speech_rules, tally, transcript_entries
@@ -22,7 +22,7 @@ from debate_orchestrator.providers import registry
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.announcements import Announcement, Announcer
 from debate_orchestrator.terminal.display import ALARM, JUDGE, SIDES, Display, Row, packed, paragraph
-from debate_orchestrator.terminal.speeches import INDENT, SpeechView, StageView, column_width
+from debate_orchestrator.terminal.speeches import INDENT, SpeechView, StageView, has_columns
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.numbers import decimals, plural
 from debate_orchestrator.util.sanitize import count_words, one_line, unbroken
@@ -30,59 +30,6 @@ from debate_orchestrator.util.terminal_text import MAX_WIDTH
 
 _STATUS_ROWS = 3
 """Rows at most of each part of the status."""
-
-
-class QuestionPrompt:
-    """A question from the floor while it is typed below the live view: first to which seat, then the text."""
-
-    def __init__(self, names: Mapping[str, str], done: Callable[[str, tuple[str, ...]], None]):
-        """`names` has the seats that can be asked. `done` gets the question and its seats, both empty if cancelled."""
-        self._names, self._done = dict(names), done
-        self._seats: tuple[str, ...] = ()
-        self._text = ""
-        self.open = True
-
-    def press(self, key: str) -> None:
-        """Enter confirms, Escape cancels, Ctrl-U clears; keys that mean nothing here do nothing."""
-        if key == "\x1b":
-            self._end("", ())
-        elif not self._seats:
-            chosen = self._names if key in "\r\n" else [seat for seat in self._names if seat[0] == key.casefold()]
-            self._seats = tuple(chosen)
-        elif key in "\r\n":
-            if self._text.strip():
-                self._end(self._text.strip(), self._seats)
-        elif key in "\x7f\x08":
-            spans, _ = split_graphemes(self._text)
-            self._text = self._text[: spans[-1][0]] if spans else ""
-        elif key == "\x15":
-            self._text = ""
-        elif key.isprintable() and len(self._text) < events.MAX_QUESTION_LENGTH:
-            self._text += key
-
-    def _end(self, text: str, seats: tuple[str, ...]) -> None:
-        self.open = False
-        self._done(text, seats)
-
-    def rows(self, width: int) -> list[Row]:
-        """The prompt, and the end of the text typed so far."""
-        if not self._seats:
-            choices = [f"{seat[0]} {one_line(name)}" for seat, name in self._names.items()]
-            return packed(["A question from the floor, to whom?", *choices, "Enter all", "Esc cancel"], width, "bold")
-        names = " and ".join(one_line(self._names[seat]) for seat in self._seats)
-        spans, _ = split_graphemes(self._text)
-        start, used = len(self._text), 2
-        for first, _, cells in reversed(spans):
-            used += cells
-            if used > width:
-                break
-            start = first
-        typed = Text(f"{'…' if start else ''}{self._text[start:]}▏", "bold")
-        return [
-            *paragraph(f"To {names}:", width, "bold"),
-            (typed,),
-            *packed(["Enter ask", "Esc cancel"], width, "bold"),
-        ]
 
 
 class Live:
@@ -115,8 +62,6 @@ class Live:
         """What the status says besides: `paused`."""
         self.keys: Sequence[str] = ()
         """What the keys do now, for the status."""
-        self.question: QuestionPrompt | None = None
-        """The question from the floor that is being typed."""
         if debate.replies:
             self._announcer.new(debate)
             self._continue()
@@ -180,20 +125,15 @@ class Live:
         below = [] if closing else self._status()[:height]
         still_open: list[Row] = []
         if self._stage is not None:
-            finished, still_open = self._stage.rows(self._width, height - len(below), beside=self._display.moves)
+            finished, still_open = self._stage.rows(self._width, height - len(below))
             self._put(finished, gap=False)
         self._display.paint(self._rows, [*still_open, *below])
         self._rows = []
 
     @property
     def beside(self) -> bool:
-        """Whether two speeches of one stage are shown beside each other now."""
-        return self._display.moves and column_width(2, self._width) > 0
-
-    @property
-    def has_status(self) -> bool:
-        """Whether the status can be seen."""
-        return self._display.moves
+        """Whether two speeches of one stage would be shown beside each other now."""
+        return has_columns(2, self._width)
 
     @property
     def _width(self) -> int:
@@ -209,10 +149,8 @@ class Live:
         writing = [speech for speech in self._speeches.values() if speech.asked and not speech.is_final]
         parts += [self._activity(speech, now) for speech in writing]
         rows = packed([*parts, _clock(now - self._began), *self._cost], width, "dim")[:_STATUS_ROWS]
-        asking = self.question is not None and self.question.open
-        notes = packed([note for note in (self.note, *(() if asking else self.keys)) if note], width, "bold")
-        typed = self.question.rows(width) if self.question is not None and asking else []
-        return [*paragraph("─" * width, width, "dim"), *rows, *notes[:_STATUS_ROWS], *typed]
+        notes = packed([note for note in (self.note, *self.keys) if note], width, "bold")
+        return [*paragraph("─" * width, width, "dim"), *rows, *notes[:_STATUS_ROWS]]
 
     def _activity(self, speech: SpeechView, now: float) -> str:
         name = one_line(self._debate.format.name_of(speech.turn.seat))
@@ -249,7 +187,7 @@ class Live:
             speeches = list(map(self._new, due))
             self._speeches |= {speech.turn.id: speech for speech in speeches}
             if self._debate.shape(turn) is None:
-                self._stage = StageView(speeches)
+                self._stage = StageView(speeches, self._width)
         return self._speeches[turn_id]
 
     def _new(self, turn: Turn) -> SpeechView:
@@ -264,7 +202,7 @@ class Live:
         for speech in self._stage.speeches:
             speech.stop()
             self._speeches.pop(speech.turn.id)
-        finished, _ = self._stage.rows(self._width, self._display.size()[1], beside=self._display.moves)
+        finished, _ = self._stage.rows(self._width, self._display.size()[1])
         self._put(finished, gap=False)
         self._stage = None
 

@@ -1,44 +1,46 @@
-"""Asks a person at a terminal: one line, a choice or a longer text.
-
-A `Prompter` puts questions: a `KeyPrompter` where the cursor can be moved, a `LinePrompter` elsewhere. All text that is
-shown is sanitized first.
+"""Asks a person at a terminal: one line, a choice or a longer text. prompt_toolkit edits what is typed; all text that
+is shown is sanitized first.
 """
 
 from __future__ import annotations
 
-import asyncio
+import errno
 import os
 import shlex
 import shutil
 import subprocess
-import tempfile
-from abc import ABC, abstractmethod
+import sys
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.application import run_in_terminal
+from prompt_toolkit.completion import Completer, PathCompleter, WordCompleter
+from prompt_toolkit.document import Document
+from prompt_toolkit.filters import Condition
+from prompt_toolkit.formatted_text import FormattedText
+from prompt_toolkit.history import InMemoryHistory
+from prompt_toolkit.input import Input, create_input
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.output import Output, create_output
+from prompt_toolkit.shortcuts import print_formatted_text
+from prompt_toolkit.styles import Style
 
 from debate_orchestrator.util import coroutines
-from debate_orchestrator.util.data import MAX_SIZE, read_text
-from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import one_line, sanitize, unbroken
 from debate_orchestrator.util.terminal_text import BACK, MAX_WIDTH, QUIT, Back, Unanswered, chosen, wrapped
 
+TEXT_KEYS = "Alt-Enter, Esc Enter or Ctrl-D hands it in, F2 whole brief, Ctrl-C leaves, Ctrl-X Ctrl-E editor"
+LINE_KEYS = "Shift-Tab back, F2 whole brief, F3 what was entered, Ctrl-C leaves"
 _PAGERS = ("less", "more")
 _WAY_OUT = "space goes on, b back, q leaves this text"
 """What `less` says at its foot."""
-_KEEP_BACK = (
-    "To go back, press Shift-Tab or clear the line and type back. To keep the word as part of this answer, press Enter."
-)
-
-_NO_BACK = "No question comes before this one."
+_STYLE = Style.from_dict({"bottom-toolbar": "noreverse", "strong": "bold"})
 
 
 class Quit(Unanswered):
     """The person wants to quit."""
-
-
-class EditorWanted(Unanswered):
-    """The person wants to go on in an editor with the text written so far."""
 
 
 class Line(NamedTuple):
@@ -46,26 +48,6 @@ class Line(NamedTuple):
 
     text: str
     strong: bool = False
-
-
-def text_lines(text: str) -> list[Line]:
-    """The lines of a text that may have several."""
-    return [Line(part) for part in sanitize(text).split("\n")]
-
-
-def on_screen(line: str | Line, columns: int) -> str:
-    """A line as a terminal shows it, wrapped. What follows a line break in it begins no line of its own."""
-    return wrapped(unbroken(line.text if isinstance(line, Line) else line), columns)
-
-
-class Status(NamedTuple):
-    """The line below what is typed."""
-
-    text: str = ""
-    over: bool = False
-    """Whether it reports too much, and is shown in red."""
-    notes: tuple[str, ...] = ()
-    """Added to the text while there is room."""
 
 
 class Question(NamedTuple):
@@ -92,60 +74,50 @@ class Question(NamedTuple):
     """What `?` shows; the question is put again afterwards."""
     back: bool = False
     """Whether a question lies before this one: `ask` then raises Back."""
-    own_editor: bool = False
-    """Whether the text is edited in a file of its own: `ask` then raises EditorWanted."""
     private: bool = False
     """Whether the question and its answer are removed from the screen once it is answered."""
-    status: Callable[[str], Status] = lambda typed: Status()
+    status: Callable[[str], str] = lambda typed: ""
+    """The line below what is typed."""
     changed: Callable[[str], None] = lambda typed: None
     """Called with the text whenever the person changes it."""
     shows: Mapping[str, Callable[[], str]] = {}
     """`brief` (F2) and `entered` (F3): texts that can be looked at meanwhile."""
 
 
-class Prompter(ABC):
+class Prompter:
     """A person at a terminal."""
 
-    moves: bool
-    """Whether the cursor can be moved."""
-    text_keys: tuple[str, ...]
-    """What keys do in a longer text, the most important first."""
-    line_keys: tuple[str, ...]
-    """What keys do in a line."""
-
-    def __init__(self) -> None:
+    def __init__(self, input: Input | None = None, output: Output | None = None, stream: TextIO | None = None):
+        """Questions are shown on `stream`, standard error unless given."""
+        self._output = output or create_output(stdout=stream or sys.stderr)
+        self._at_shell = input is None
+        self._input = input or create_input(sys.stdin)
+        self._session: PromptSession[str] | None = None
+        self._question = Question()
+        self._selected: int | None = None
         self.busy_elsewhere = False
         """Whether an editor or a pager has the terminal; an interrupt is meant for it then."""
 
     async def ask(self, question: Question) -> str:
-        """The answer: the value of a choice, or the text. Raises Quit, and Back or EditorWanted where the question
-        says so."""
+        """The answer: the value of a choice, or the text. Raises Quit, and Back where the question says so."""
         while True:
             try:
                 typed = await self._read(question)
+                if question.multiline:
+                    return typed
                 answer = typed.strip()
-                if not question.multiline and answer.lower() in BACK:
+                if answer.lower() in BACK:
                     raise Back(question.now)
-                if not question.multiline and answer.lower() in QUIT:
-                    raise Quit
             except Back as back:
                 if question.back:
                     raise
-                self.tell(_NO_BACK)
+                self.tell("No question comes before this one.")
                 question = question._replace(now=back.typed)
                 continue
-            except EditorWanted as wanted:
-                if question.own_editor:
-                    raise
-                question = question._replace(now=await self.edited(wanted.typed))
-                continue
-            if question.multiline:
-                return typed
+            if answer.lower() in QUIT:
+                raise Quit
             if answer == "?" and question.explanation:
                 self.tell(*question.explanation)
-            elif _ends_with_back(answer, question.now):
-                self.tell(_KEEP_BACK)
-                question = question._replace(now=answer)
             else:
                 return matching_choice(question, answer) or question.default
 
@@ -153,65 +125,170 @@ class Prompter(ABC):
         """Asks where no event loop is running."""
         return coroutines.run(self.ask(question))
 
-    async def edit(self, command: str, path: str) -> str | None:
-        """Opens an editor on a file and waits until it is closed. Returns what went wrong, if anything did."""
-        self.busy_elsewhere = True
-        try:
-            running = await asyncio.create_subprocess_exec(*shlex.split(command), path)
-            code = await running.wait()
-        except (OSError, ValueError) as error:
-            return f"{command}: {error}"
-        finally:
-            self.busy_elsewhere = False
-        return f"{command}: it ended with code {code}" if code else None
-
-    async def edited(self, text: str) -> str:
-        """The text as the editor left it; the same text where there is no editor, or it failed."""
-        command = editor()
-        if not command:
-            self.tell("No editor was chosen: set VISUAL or EDITOR to one.")
-            return text
-        with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8", errors="replace") as file:
-            file.write(text)
-            file.flush()
-            problem = await self.edit(command, file.name)
-            try:
-                after = read_text(file.name, MAX_SIZE).strip()
-            except (BadFile, OSError) as error:
-                problem, after = str(error), text
-        if problem:
-            self.tell(problem)
-        return after
-
-    @abstractmethod
     def tell(self, *lines: str | Line) -> None:
-        """Shows lines, each as `on_screen`."""
+        """Shows lines, each wrapped. What follows a line break in one begins no line of its own."""
+        print_formatted_text(
+            self._formatted(lines), output=self._output, style=_STYLE, include_default_pygments_style=False
+        )
 
-    @abstractmethod
-    async def _read(self, question: Question) -> str:
-        """What is typed in answer to a question."""
-
-    @abstractmethod
     def clear(self) -> None:
         """Removes everything from the screen and its scroll-back."""
+        self._output.write_raw("\x1b[H\x1b[2J\x1b[3J")
+        self._output.flush()
 
-    @abstractmethod
     def quit(self) -> None:
         """Ends the question that is being asked as if the person had typed quit."""
-
-    def refresh(self) -> None:  # noqa: B027
-        """Shows the status line anew; may be called from another thread."""
+        session = self._session
+        if session is not None and session.app.is_running and not session.app.is_done:
+            session.app.exit(exception=Quit())
 
     def __enter__(self) -> Prompter:
         return self
 
-    def __exit__(self, *raised: object) -> None:  # noqa: B027
-        """Leaves the terminal as it was found."""
+    def __exit__(self, *raised: object) -> None:
+        """Raises Quit where a question could not be shown since the terminal is closed."""
+        if any(isinstance(error, OSError) and error.errno == errno.EIO for error in raised):
+            raise Quit() from None
+
+    async def _read(self, question: Question) -> str:
+        """What is typed in answer to a question."""
+        values = [value for value, _ in question.choices]
+        self._selected = values.index(question.default) if question.default in values else None
+        self._question = question._replace(changed=lambda typed: None)
+        if not question.private and (shown := question_lines(question)):
+            self.tell("", *shown)
+        session = self._session = self._new_session(question)
+
+        def begin() -> None:
+            self._question = question
+
+        try:
+            typed = await session.prompt_async(
+                default=Document(question.now, len(question.now)), handle_sigint=False, pre_run=begin
+            )
+        except (EOFError, KeyboardInterrupt, Quit):
+            raise Quit(session.default_buffer.text) from None
+        if not typed.strip() and self._selected is not None:
+            return values[self._selected]
+        return typed
+
+    def _new_session(self, question: Question) -> PromptSession[str]:
+        placeholder = f"(Enter: {one_line(question.default)})" if question.default and not question.choices else ""
+        session: PromptSession[str] = PromptSession(
+            message=self._message,
+            multiline=True,
+            prompt_continuation="",
+            wrap_lines=True,
+            history=InMemoryHistory(list(question.recent)),
+            completer=_completer(question),
+            complete_while_typing=False,
+            reserve_space_for_menu=6,
+            placeholder=FormattedText([("", placeholder)]),
+            bottom_toolbar=self._toolbar,
+            key_bindings=self._keys(),
+            style=_STYLE,
+            include_default_pygments_style=False,
+            enable_suspend=self._at_shell,  # it stops the whole group, which is for a shell's terminal alone
+            erase_when_done=question.private,
+            interrupt_exception=Quit,
+            eof_exception=Quit,
+            input=self._input,
+            output=self._output,
+        )
+        session.default_buffer.on_text_changed += lambda buffer: self._question.changed(buffer.text)
+        # A terminal that can't tell where its cursor is goes without the status line, and need not be told so.
+        session.app.renderer.cpr_not_supported_callback = None
+        return session
+
+    def _message(self) -> FormattedText:
+        """The question where it is private, the choices, and the sign behind which is typed."""
+        question, columns = self._question, self._output.get_size().columns
+        shown = question_lines(question) if question.private else []
+        parts = [*self._formatted(("", *shown)), ("", "\n")] if shown else []
+        selected = matching_choice(question, self._typed()) if self._typed().strip() else self._selected_value()
+        for (value, _), row in zip(question.choices, choice_rows(question, columns), strict=True):
+            sign, style = ("* ", "class:strong") if value == selected else ("  ", "")
+            parts.append((style, f"{sign}{wrapped(row, columns - 2)}\n"))
+        return FormattedText([*parts, ("", "" if question.multiline else "> ")])
+
+    def _toolbar(self) -> FormattedText:
+        status = self._question.status(matching_choice(self._question, self._typed()) or self._selected_value())
+        return FormattedText([("", one_line(status))])
+
+    def _typed(self) -> str:
+        return self._session.default_buffer.text if self._session else ""
+
+    def _selected_value(self) -> str:
+        return "" if self._selected is None else self._question.choices[self._selected][0]
+
+    def _formatted(self, lines: tuple[str | Line, ...]) -> FormattedText:
+        columns = self._output.get_size().columns
+        parts: list[tuple[str, str]] = []
+        for line in lines:
+            text, strong = line if isinstance(line, Line) else (line, False)
+            parts += [("", "\n")] if parts else []
+            parts.append(("class:strong" if strong else "", wrapped(unbroken(text), columns)))
+        return FormattedText(parts)
+
+    def _keys(self) -> KeyBindings:
+        keys = KeyBindings()
+        multiline = Condition(lambda: self._question.multiline)
+        choosing = Condition(lambda: bool(self._question.choices) and not self._typed())
+
+        @keys.add("enter", filter=multiline)
+        @keys.add("escape", "enter", filter=~multiline)
+        def new_line(event: KeyPressEvent) -> None:
+            event.current_buffer.newline(copy_margin=False)
+
+        @keys.add("enter", filter=~multiline)
+        @keys.add("escape", "enter", filter=multiline)
+        @keys.add("c-d", filter=multiline)
+        def hand_in(event: KeyPressEvent) -> None:
+            event.current_buffer.validate_and_handle()
+
+        @keys.add("s-tab")
+        def back(event: KeyPressEvent) -> None:
+            event.app.exit(exception=Back(event.current_buffer.text))
+
+        @keys.add("c-x", "c-e")
+        def edit(event: KeyPressEvent) -> None:
+            self.busy_elsewhere = True
+            event.current_buffer.open_in_editor().add_done_callback(lambda _: self._is_back())
+
+        keys.add("up", filter=choosing)(lambda event: self._select(-1))
+        keys.add("down", filter=choosing)(lambda event: self._select(1))
+        keys.add("f2")(lambda event: self._show("brief"))
+        keys.add("f3")(lambda event: self._show("entered"))
+        return keys
+
+    def _select(self, step: int) -> None:
+        count = len(self._question.choices)
+        before = self._selected if self._selected is not None else (-1 if step > 0 else count)
+        self._selected = (before + step) % count
+
+    def _show(self, name: str) -> None:
+        """Shows a text above the question, in a pager if there is one, which leaves nothing behind."""
+        if text_of := self._question.shows.get(name):
+            text = wrapped(text_of(), self._output.get_size().columns)
+            self.busy_elsewhere = True
+            run_in_terminal(lambda: self._page(text), in_executor=True)
+
+    def _page(self, text: str) -> None:
+        try:
+            if not show_in_pager(text):
+                self.tell(*text.split("\n"))
+        finally:
+            self._is_back()
+
+    def _is_back(self) -> None:
+        self.busy_elsewhere = False
 
 
-def editor() -> str:
-    """The editor that the person has chosen; empty without one."""
-    return os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
+def _completer(question: Question) -> Completer | None:
+    if question.path:
+        return PathCompleter(expanduser=True)
+    words = dict.fromkeys((*(value for value, _ in question.choices), *question.words))
+    return WordCompleter(list(words), sentence=True, ignore_case=True) if words else None
 
 
 def show_in_pager(text: str) -> bool:
@@ -242,15 +319,9 @@ def unknown_choice(question: Question) -> str:
     return f"Choose one of: {', '.join(f'{n} {value}' for n, (value, _) in enumerate(question.choices, 1))}."
 
 
-def _ends_with_back(typed: str, now: str) -> bool:
-    """Whether `back` was typed behind a text that stood in the line already."""
-    now = one_line(now).strip()
-    return bool(now) and typed.startswith(now) and typed[len(now) :].strip().lower() == "back"
-
-
 def question_lines(question: Question) -> list[Line]:
     """The lines of a question, its text in bold."""
-    text = [line._replace(strong=True) for line in text_lines(question.text)] if question.text else []
+    text = [Line(part, strong=True) for part in sanitize(question.text).split("\n")] if question.text else []
     return [*text, *(Line(line) for line in question.lines if line)]
 
 

@@ -19,7 +19,7 @@ from debate_orchestrator.prompting.fields import (
 from debate_orchestrator.reports.reviews import READ, ReviewForm, ReviewTexts, in_order, worded
 from debate_orchestrator.terminal.drafts import DraftWriter
 from debate_orchestrator.terminal.form import Form
-from debate_orchestrator.terminal.prompt import Prompter, Question, Status, unknown_choice
+from debate_orchestrator.terminal.prompt import Prompter, Question, unknown_choice
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.util.terminal_text import Back
 
@@ -123,10 +123,10 @@ class ReviewBallotForm(Form):
         meanings = self.texts.words | meanings
         return tuple((option, meanings.get(option, "")) for option in question.options(self.shape_context))
 
-    def _status(self, question: FormQuestion) -> Status:
+    def _status(self, question: FormQuestion) -> str:
         every = form_questions(self._whole, self.shape_context, self.entered)
         at = next((n for n, other in enumerate(every, 1) if other.field_path == question.field_path), 0)
-        return Status(f"{at} of {len(every)}" if at else "")
+        return f"{at} of {len(every)}" if at else ""
 
     def name(self, part: str) -> str:
         return self.form.debate.format.name_of(part) if part in self.form.sides else ""

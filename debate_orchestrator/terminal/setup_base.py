@@ -4,7 +4,6 @@ would cost, one question put to the person, and the moderator's calls.
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
@@ -15,15 +14,15 @@ from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, JUDGE, RAPPORTEUR
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.core.settings import ESTIMATED, MODERATOR, Settings
+from debate_orchestrator.core.settings import MODERATOR, Settings
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.engine import moderator, start
-from debate_orchestrator.engine.estimate import CostEstimate, estimate
+from debate_orchestrator.engine.estimate import estimate
 from debate_orchestrator.providers import casting, pricing
 from debate_orchestrator.providers.discovery import FoundModels
 from debate_orchestrator.providers.provider import Provider
 from debate_orchestrator.setup import risks
-from debate_orchestrator.setup.answers import filled, format_of, make_settings, seats_needed
+from debate_orchestrator.setup.answers import filled, format_of, make_settings
 from debate_orchestrator.setup.kept_answers import KeptAnswers, RecentAnswers
 from debate_orchestrator.setup.questions import SetupQuestions
 from debate_orchestrator.setup.risks import Risk
@@ -36,20 +35,17 @@ from debate_orchestrator.setup.state import (
     without_answers,
 )
 from debate_orchestrator.storage.paths import REPORT, DebateFiles
-from debate_orchestrator.terminal.prompt import Prompter, Question, Quit, Status, unknown_choice
+from debate_orchestrator.terminal.prompt import Prompter, Question, Quit, unknown_choice
 from debate_orchestrator.util import coroutines, model_spec, resources
 from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
-from debate_orchestrator.util.threads import in_daemon_thread
 
 _SHOWN_LATE = 0.5
 """Seconds after which the person is told what is waited for."""
 _PATIENCE = 60.0
 """Seconds that a call may be silent or retried while a person waits for it."""
 _CAST = "cast"
-ChangesFor = Callable[[str], dict[str, Any]]
-"""What is typed, to the answers that it would give; empty where it would not do."""
 AgreeToCalls = Callable[[Sequence[Risk]], None]
 """Returns if the person agrees to these risks of a file; raises BadSettings otherwise."""
 Check = Callable[[SetupState], DebateFiles]
@@ -58,7 +54,6 @@ Check = Callable[[SetupState], DebateFiles]
 
 Cast = dict[str, Any]
 """Seat to who fills it, or to a list of judges, as an answers file has it."""
-_PLACEHOLDER = "What is debated, in a sentence of about this length that is still to be written."
 
 
 def rehearsal_cast(models: FoundModels, format: Format) -> Cast:
@@ -95,42 +90,6 @@ def shown(spec: str) -> str:
     return one_line(model_spec.public_name(spec))
 
 
-class Estimates:
-    """What a debate would take, each set of answers worked out once, in the background."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, Future[CostEstimate | None]] = {}
-
-    def estimate(
-        self, given: Mapping[str, Any], format: Format, changed: Callable[[], None]
-    ) -> Future[CostEstimate | None]:
-        """The estimate of a debate with these answers, which name a cast; None where they would not do. `changed` is
-        called when it is there."""
-        used_answers = {key: given[key] for key in ESTIMATED if key in given}
-        key = json.dumps([format.name, used_answers], sort_keys=True, default=str)
-        if key not in self._known:
-            self._known[key] = in_daemon_thread(lambda: self._work_out(used_answers, format))
-            self._known[key].add_done_callback(lambda done: changed())
-        return self._known[key]
-
-    def _work_out(self, used_answers: Mapping[str, Any], format: Format) -> CostEstimate | None:
-        positions = {side: f"{side}: {_PLACEHOLDER}" for side in format.sides}
-        try:
-            given = {**used_answers, "topic": _PLACEHOLDER, "positions": positions}
-            return estimate(start.make_opened(make_settings(given, format, REPORT)))
-        except DebateError:
-            return None
-
-
-def cost_line(expected: CostEstimate | None, cast: Mapping[str, Any]) -> str:
-    """What a cast would take, for the line below a question."""
-    if model_spec.is_rehearsal(cast):
-        return "a rehearsal: no calls, no cost"
-    if is_free(cast):
-        return "no model is called: no cost"
-    return expected.short() if expected else ""
-
-
 class SetupTexts(FrozenModel):
     """Everything in prompts/setup_terminal.yaml."""
 
@@ -164,7 +123,6 @@ class SetupBase:
         self.words, self.prompter, self.recent = _texts(), prompter, RecentAnswers()
         self._make_questions, self._models_future, self.check = setup_questions, models_future, check
         self.rehearse, self._moderates = rehearse, not rehearse
-        self._estimates, self._cost = Estimates(), ""
         self.wanted: set[str] = set()
         """The models that the person named here or agreed to."""
         self.agree_to_calls: AgreeToCalls = _agreed_to_nothing
@@ -223,14 +181,11 @@ class SetupBase:
 
     # Putting one question
 
-    def put(self, kind: str, question: Question, changes: ChangesFor = lambda typed: {}) -> str:
+    def put(self, kind: str, question: Question) -> str:
         """The answer to a question. `kind` is what such answers are remembered under. Raises Back or Quit."""
         meaning = (self.words.meaning.get(kind, ""), self.words.said["keys"])
         question = question._replace(
-            recent=question.recent or self.recent.of(kind),
-            explanation=tuple(filter(None, meaning)),
-            back=True,
-            status=lambda typed: Status(self._cost_of(self.state.given | changes(typed))),
+            recent=question.recent or self.recent.of(kind), explanation=tuple(filter(None, meaning)), back=True
         )
         try:
             return self.prompter.ask_now(question)
@@ -325,26 +280,16 @@ class SetupBase:
         line = f"The setup took {plural(len(calls), 'call')} of the moderator: ${cost:.4f}"
         return f"{line}{f', and {unknown} of unknown price' if unknown else ''}. The report does not count them."
 
-    def _cost_of(self, given: Mapping[str, Any]) -> str:
-        """The status line: what the debate would take; the last known until that is worked out."""
-        cast = given.get(_CAST)
-        if not isinstance(cast, dict) or not {*seats_needed(self.setup_questions.format)} <= set(cast):
-            return ""
-        coming = self._estimates.estimate(given, self.setup_questions.format, self.prompter.refresh)
-        if coming.done() or not self.prompter.moves:
-            self._cost = cost_line(coming.result(), cast) or self._cost
-        return self._cost
-
     def outlook(self) -> str:
         """What the debate is expected to take, in a sentence; empty where that is not known."""
         cast = self.state.given[_CAST]
         if is_free(cast) and not model_spec.is_rehearsal(cast):
             return self.words.said["free"]
-        expected = self._estimates.estimate(
-            self.state.given, self.setup_questions.format, self.prompter.refresh
-        ).result()
         key = "rehearses" if model_spec.is_rehearsal(cast) else "takes"
-        return self.words.said[key].format(estimate=expected.sentence()) if expected else ""
+        try:
+            return self.words.said[key].format(estimate=estimate(start.make_opened(self.settings())).sentence())
+        except DebateError:  # these answers can't be used; `check` says why
+            return ""
 
 
 def stated_cast(given: Mapping[str, Any]) -> Cast:

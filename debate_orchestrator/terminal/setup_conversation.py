@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from debate_orchestrator.core.phases import RAPPORTEUR
-from debate_orchestrator.core.settings import ESTIMATED, MODERATOR, Settings
+from debate_orchestrator.core.settings import MODERATOR, Settings
 from debate_orchestrator.engine import rejudge
 from debate_orchestrator.setup.answers import rapporteur_note, seats_needed, typed
 from debate_orchestrator.setup.kept_answers import KeptAnswers, from_file, new_file, newest_unfinished
@@ -23,13 +22,11 @@ from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.terminal.cast_questions import CastQuestions
 from debate_orchestrator.terminal.prompt import Question, unknown_choice
 from debate_orchestrator.terminal.setup_base import (
-    ChangesFor,
     SetupBase,
     in_words,
     paid_calls,
     rehearsal_cast,
     rehearsed,
-    shown,
     stated_cast,
 )
 from debate_orchestrator.util import model_spec, resources
@@ -60,11 +57,6 @@ class _Change(Exception):
 
 class SetupConversation(SetupBase):
     """One setup conversation."""
-
-    _before_rejection: SetupState | None = None
-    """The answers with the positions that were refused last, until something else is answered than other positions."""
-    _last_advice = ""
-    """What the last complaint said after its first sentence."""
 
     def welcome(
         self,
@@ -143,19 +135,31 @@ class SetupConversation(SetupBase):
                 self._step(key)
                 again, changing = None, False
             except Back:
-                again = _CHANGE if changing else self._before(key)
+                again = None if changing else self._before(key)
                 changing = False
             except _Change as change:
-                again, changing = change.key, change.key != _CHANGE
+                again, changing = change.key, True
             except DebateError as error:
-                self._complain(error.problems)
+                self.prompter.tell(*error.problems)
 
-    def _complain(self, problems: Sequence[str]) -> None:
-        """Says what is wrong with an answer, and what to do only where that was not said of the answer before."""
-        for problem in problems:
-            wrong, _, advice = problem.partition(". ")
-            self.prompter.tell(f"{wrong}." if advice and advice == self._last_advice else problem)
-            self._last_advice = advice
+    def _before(self, key: str) -> str:
+        """The question before that one; the same where none is before."""
+        progress, given = self.state.progress, self.state.given
+        answered = {
+            "topic": bool(progress.topics),
+            _CAST: _CAST in given and not self.rehearse,  # a rehearsal asks nothing there
+            "positions_ok": progress.positions_ok,
+            _CONTEXT: _CONTEXT in given,
+        }
+        trail = [name for name, done in answered.items() if done]
+        if key == "position_b":
+            return "position_a"
+        earlier = trail[: trail.index(key)] if key in trail else trail
+        if key in ("topic_ok", "framing", "position_a"):
+            earlier = [name for name in trail if name in ("topic", _CAST)]
+        if not earlier:
+            self.prompter.tell(self.words.said["first"])
+        return earlier[-1] if earlier else key
 
     # What is asked next
 
@@ -207,30 +211,6 @@ class SetupConversation(SetupBase):
         rehearsal = self.rehearse or model_spec.is_rehearsal(cast)
         return worded_positions(topic, self.setup_questions.format.sides, rehearsal=rehearsal)
 
-    def _before(self, key: str) -> str:
-        """The question before that one."""
-        progress, given = self.state.progress, self.state.given
-        answered = {
-            "topic": bool(progress.topics),
-            _CAST: _CAST in given and not self.rehearse,  # a rehearsal asks nothing there
-            "positions_ok": progress.positions_ok,
-            _CONTEXT: _CONTEXT in given,
-        }
-        trail = [name for name, done in answered.items() if done]
-        if key == _CHANGE:
-            return _BEGIN
-        if key == "position_b":
-            return "position_a"
-        if key == "position_a" and self._before_rejection is not None:
-            self.state, self._before_rejection = self._before_rejection, None
-            return "positions_ok"
-        earlier = trail[: trail.index(key)] if key in trail else trail
-        if key in ("topic_ok", "framing", "position_a"):
-            earlier = [name for name in trail if name in ("topic", _CAST)]
-        if not earlier:
-            self.prompter.tell(self.words.said["first"])
-        return earlier[-1] if earlier else key
-
     def _step(self, key: str) -> None:
         """Puts a question, or has a moderator's work done."""
         if key.startswith("setup."):
@@ -241,9 +221,6 @@ class SetupConversation(SetupBase):
             cast = rehearsal_cast(self.found(), format) if self.rehearse else CastQuestions(self).choose()
             stays = {seat: who for seat, who in standing.items() if self.rehearse or seat == MODERATOR}
             self.state = with_answers(self.state, "user", cast={**cast, **stays})
-        elif key == RAPPORTEUR:
-            cast = {seat: who for seat, who in self.state.given[_CAST].items() if seat != RAPPORTEUR}
-            self.state = with_answers(self.state, "user", cast=cast | CastQuestions(self).rapporteur(cast))
         elif key == _CHANGE:
             raise _Change(self._which())
         elif key == _CONTEXT:
@@ -258,7 +235,7 @@ class SetupConversation(SetupBase):
         ask = self.setup_questions.question(self.state, key)
         self.state = self.setup_questions.mark_asked(self.state, ask)
         question = self._question(ask)
-        answer = self.put(_kind(key), question, self._changes(ask))
+        answer = self.put(_kind(key), question)
         if answer == _EDIT and _EDIT in dict(question.choices):
             self._edit(key)
             return
@@ -292,20 +269,6 @@ class SetupConversation(SetupBase):
         """Earlier answers for the arrow keys, the one that stands as the last."""
         return (*self.recent.of(kind), one_line(standing)) if standing else ()
 
-    def _changes(self, ask: SetupQuestion) -> ChangesFor:
-        """The settings that an answer would change, for the cost that is shown below the question."""
-        if ask.key not in ESTIMATED:
-            return lambda typed: {}
-
-        def changes(typed: str) -> dict[str, Any]:
-            try:
-                after = self.setup_questions.answer(self.state, ask.key, typed or str(ask.default or "")).given
-            except BadSettings:
-                return {}
-            return after | {"insist": True} if ask.key == "rounds" else after
-
-        return changes
-
     def _take(self, key: str, answer: str) -> None:
         """Takes an answer as it was typed."""
         if answer.lower() in self.setup_questions.words.automatic:
@@ -315,10 +278,6 @@ class SetupConversation(SetupBase):
         after = self.setup_questions.answer(self.state, key, "default" if default else answer)
         if key == "output":
             self._make_folder(str(after.given["output"]))
-        if key == "positions_ok" and "positions" not in after.given:
-            self._before_rejection = self.state
-        elif key not in ("position_a", "position_b"):
-            self._before_rejection = None
         self.state = after
         if key == "insist" and "rounds" not in after.given:
             raise _Change("rounds")  # its default would be taken otherwise
@@ -394,7 +353,7 @@ class SetupConversation(SetupBase):
             lines = ["", self.words.said["confirm"], *block.split("\n")[1:]]  # nothing is confirmed yet
             lines += [f"Context: {', '.join(given[_CONTEXT])}"] if given.get(_CONTEXT) else []
             if files and (note := rapporteur_note(self.settings(), self.setup_questions.format)):
-                lines.append(f"{note} Or choose `more`, then `{RAPPORTEUR}`.")
+                lines.append(f"{note} Or choose `more`, `{_CAST}` and `seats`.")
             self.prompter.tell(*lines, *([""] if problems else []), *problems)
             answer = self._begin(possible=not problems)
             if answer == "later":
@@ -419,22 +378,12 @@ class SetupConversation(SetupBase):
         except DebateError as error:
             return None, error.problems
 
-    def _rapporteur(self) -> str:
-        """Who would be the rapporteur, as it is shown."""
-        try:
-            cast, unseated = self.settings().cast, "none"
-        except DebateError:  # a file that was changed by hand
-            cast, unseated = self.state.given[_CAST], "none yet"
-        specs = model_spec.specs_of({RAPPORTEUR: cast[RAPPORTEUR]}) if RAPPORTEUR in cast else []
-        return " and ".join(map(shown, specs)) or unseated
-
     def _which(self) -> str:
         """The question whose answer is to be changed."""
         given = self.state.given
         values = {
             "topic": _summary(given["topic"]),
             _CAST: in_words(given[_CAST]),
-            **({RAPPORTEUR: self._rapporteur()} if self.has_rapporteur() else {}),
             "positions": _summary(given["positions"]),
             _CONTEXT: _summary(given.get(_CONTEXT) or "none"),
             "rounds": _summary(given.get("rounds", 1)),

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -32,21 +31,16 @@ from debate_orchestrator.prompting.person_turns import (
     short_form,
     speech_remarks,
 )
-from debate_orchestrator.storage.files import make_folder
 from debate_orchestrator.terminal.drafts import Drafts, DraftWriter
 from debate_orchestrator.terminal.form import Form
-from debate_orchestrator.terminal.prompt import EditorWanted, Line, Prompter, Question, Quit, Status, editor
-from debate_orchestrator.util.data import MAX_SIZE, read_text
-from debate_orchestrator.util.errors import BadFile, Paused
+from debate_orchestrator.terminal.prompt import LINE_KEYS, TEXT_KEYS, Line, Prompter, Question, Quit
+from debate_orchestrator.util.errors import Paused
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import count_words, one_line, sanitize
 from debate_orchestrator.util.terminal_text import Back
 
 if TYPE_CHECKING:
     from debate_orchestrator.terminal.keys import TerminalControl
-
-_EDITORS = ("nano", "vi")
-"""Editors for a person who has chosen none and asks for one."""
 
 
 class PersonTurn(NamedTuple):
@@ -67,11 +61,6 @@ class PersonTurn(NamedTuple):
             lines += [Line(""), Line(f"Length: {length}")]
         return "\n".join(line.text for line in lines) + "\n"
 
-    def set_aside(self) -> None:
-        """Moves a draft for this turn aside that can't be read, so that nothing is written over it."""
-        if path := self.drafts.set_aside(self.brief):
-            self.prompter.tell(Line(f"What was written can't be read as it is; it is kept in {path}.", True))
-
     def problems(self, text: str) -> list[str]:
         """What is wrong with a text as the reply to this turn; empty if it is valid."""
         return reply_problems(self.debate, self.turn, self.brief, text)
@@ -84,94 +73,43 @@ class SpeechEditor:
         self._person_turn, self._prompter = person_turn, person_turn.prompter
         self._text = person_turn.drafts.speech(person_turn.brief)
         self._writer = DraftWriter[str](lambda text: person_turn.drafts.keep_speech(person_turn.brief, text))
-        self._in_editor = False
 
     async def take(self) -> str:
         """The speech as it is handed in, valid. Raises Quit, with all that was written kept."""
-        self._person_turn.set_aside()
         if self._text.strip():
             words = self._counted(self._text)[0]
             self._prompter.tell(Line(f"What you had written is here again: {words:,} words.", True))
-        if editor():
-            self._in_editor = await self._prefers_editor()
         while True:
-            if await (self._edit() if self._in_editor else self._write()) and await self._hand_in():
+            await self._write()
+            if await self._hand_in():
                 return self._text
 
-    async def _write(self) -> bool:
-        """Has it written here. Returns whether it was handed in, and not taken to an editor."""
+    async def _write(self) -> None:
         question = Question(
             now=self._text,
             multiline=True,
-            own_editor=True,
             private=True,
             status=self._status,
             changed=self._writer.soon,
             shows={"brief": self._person_turn.whole},
         )
-        self._prompter.tell("", f"Write your speech: {', '.join(self._prompter.text_keys)}.")
+        self._prompter.tell("", f"Write your speech: {TEXT_KEYS}.")
         try:
             self._text = await self._prompter.ask(question)
-        except EditorWanted as wanted:
-            self._text, self._in_editor = wanted.typed, True
-            return False
         finally:
             self._writer.now()
-        return True
-
-    async def _edit(self) -> bool:
-        """Has it written in an editor, on the file in which it is kept. Returns whether that went well."""
-        person_turn, command = self._person_turn, editor() or next(filter(shutil.which, _EDITORS), "")
-        if not command:
-            self._prompter.tell("No editor was found: set VISUAL or EDITOR to one.")
-            self._in_editor = False
-            return False
-        path = person_turn.drafts.path_of(person_turn.brief)
-        try:
-            person_turn.drafts.keep_speech(person_turn.brief, self._text)
-            make_folder(person_turn.drafts.folder)
-            problem = await self._prompter.edit(command, path)
-            self._text = read_text(path, MAX_SIZE) if os.path.exists(path) else ""
-        except (BadFile, OSError) as error:
-            problem = str(error)
-            person_turn.set_aside()
-            self._writer.now(self._text)
-        if problem:
-            self._prompter.tell(problem)
-            self._in_editor = False
-        return problem is None
-
-    async def _prefers_editor(self) -> bool:
-        """Whether it is to be written in the editor that the person has chosen."""
-        question = Question(
-            f"Enter opens your editor ({editor()}); w and Enter is for writing here.",
-            own_editor=True,
-            private=True,
-            shows={"brief": self._person_turn.whole},
-        )
-        try:
-            answer = await self._prompter.ask(question)
-        except EditorWanted:
-            return True
-        return answer.lower() != "w"
 
     async def _hand_in(self) -> bool:
         """Whether it is valid, and meant so."""
         if problems := self._person_turn.problems(self._text):
             self._prompter.tell("", *(Line(problem, True) for problem in problems))
-            self._in_editor = self._in_editor and await self._prefers_editor()
             return False
         lines = (*self._remarks(), "Enter hands it in; e and Enter goes on with it.")
-        question = Question(
-            lines=lines, back=True, own_editor=True, private=True, shows={"brief": self._person_turn.whole}
-        )
+        question = Question(lines=lines, back=True, private=True, shows={"brief": self._person_turn.whole})
         while True:
             try:
                 answer = (await self._prompter.ask(question)).lower()
             except Back:
-                return False
-            except EditorWanted:
-                self._in_editor = True
                 return False
             if answer in ("", "y", "yes"):
                 return True
@@ -189,13 +127,12 @@ class SpeechEditor:
         spoken = speech_rules.visible_as_quoted(self._person_turn.debate, text, self._person_turn.turn.phase)
         return spoken.words + spoken.dropped, spoken.dropped
 
-    def _status(self, text: str) -> Status:
+    def _status(self, text: str) -> str:
         words, dropped = self._counted(text)
         phase = self._person_turn.turn.phase
         asked = f" of about {phase.words:,}" if phase.words else ""
         over = f", {dropped:,} too many" if dropped else f" ({phase.most_words:,} at most)" if phase.most_words else ""
-        notes = (self._writer.problem,) if self._writer.problem else self._prompter.text_keys
-        return Status(f"{words:,} words{asked}{over}", over=bool(dropped), notes=notes)
+        return " · ".join(filter(None, (f"{words:,} words{asked}{over}", self._writer.problem)))
 
 
 class TurnForm(Form):
@@ -216,10 +153,9 @@ class TurnForm(Form):
 
     async def take(self) -> str:
         """The reply as it is handed in, valid. Raises Quit, with all that was entered kept."""
-        self._person_turn.set_aside()
         if self.entered:
             self.prompter.tell(Line("What you had entered is here again.", True))
-        self.prompter.tell("", f"Fill in the form: ? explains a question, {', '.join(self.prompter.line_keys)}.")
+        self.prompter.tell("", f"Fill in the form: ? explains a question, {LINE_KEYS}.")
         person_turn = self._person_turn
         await self.fill_in(
             lambda: person_turn.problems(self._text()),
@@ -229,28 +165,6 @@ class TurnForm(Form):
 
     def _text(self) -> str:
         return json.dumps(self.reply(), ensure_ascii=False, indent=1)
-
-    async def edit(self, typing: FieldPath, text: str) -> None:
-        """Whatever the editor saved is kept at once, however it ended."""
-        person_turn, tell, command = self._person_turn, self.prompter.tell, editor()
-        self.entered[typing] = text
-        self.writer.now(self.entered)
-        if not command:
-            tell("No editor was chosen: set VISUAL or EDITOR to one.")
-            return
-        path = ""
-        try:
-            path = person_turn.drafts.new_part(person_turn.brief, text)
-            if problem := await self.prompter.edit(command, path):
-                tell(problem)
-            self.entered[typing] = read_text(path, MAX_SIZE).rstrip("\n")
-            self.writer.now(self.entered)
-            if not self.writer.problem:
-                os.unlink(path)
-        except (BadFile, OSError) as error:
-            tell(str(error))
-            if os.path.exists(path):
-                tell(f"What the editor left is kept in {path}.")
 
     def name(self, part: str) -> str:
         return part_name(part, self.shape_context, self._person_turn.debate.format)
@@ -271,7 +185,7 @@ class TurnForm(Form):
         rows = [f"  {n} {option}  {self._meanings.get(option, '')}".rstrip() for n, option in enumerate(options, 1)]
         rows = self._issues() if question.field.per_issue else rows
         listed = tuple((option, self._meanings.get(option, "")) for option in options)
-        keys = f"Keys: Enter sends the answer; {', '.join(self.prompter.line_keys)}."
+        keys = f"Keys: Enter sends the answer; {LINE_KEYS}."
         return Question(
             named,
             lines=(about, *(rows if several or question.field.per_issue else ()), f"({expected})"),
@@ -289,12 +203,10 @@ class TurnForm(Form):
         renamed: Callable[[str], str] = debate.mirror.text if self._person_turn.turn.mirrored else str
         return [f"  {name}. {one_line(renamed(text))}" for name, text in listed.issues.items()] if listed else []
 
-    def _status(self, question: FormQuestion, typed: str) -> Status:
+    def _status(self, question: FormQuestion, typed: str) -> str:
         words, most = count_words(typed), question.field.words
-        over = most is not None and words > most
-        length = f", {words} words" + (f" of at most {most}" if most else "") if question.field.kind == "text" else ""
-        notes = (self.writer.problem,) if self.writer.problem else self.prompter.line_keys
-        return Status(f"{self.progress_text(question)}{length}", over=over, notes=notes)
+        length = f"{words} words" + (f" of at most {most}" if most else "") if question.field.kind == "text" else ""
+        return " · ".join(filter(None, (self.progress_text(question), length, self.writer.problem)))
 
 
 class TerminalPeople:
@@ -417,7 +329,7 @@ def readable(debate: DebateState, turn: Turn, brief: Brief, known: Collection[Pi
     if length := length_hint(turn):
         lines += [Line(""), Line(f"Length: {length}")]
     how = "the lines that concede the debate or decline the position included" if turn.speaking else "word for word"
-    return [*lines, Line(f"F2 (or :brief) shows all that a model would be told here, {how}.")]
+    return [*lines, Line(f"F2 shows all that a model would be told here, {how}.")]
 
 
 def _form(debate: DebateState, turn: Turn) -> str:

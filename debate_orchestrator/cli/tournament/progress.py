@@ -170,7 +170,7 @@ async def shown(
 def _overwritable() -> Display | None:
     """The terminal behind stderr, if it can be written over."""
     display = display_of(sys.stderr)
-    if display is None or not display.moves:
+    if display is None:
         return None
     display.acquire()
     return display
