@@ -168,10 +168,9 @@ def test_a_fence_inside_a_ballot_is_text() -> None:
         ('{"a": 1e999}', "too large"),
         ("[" * 100_000, "nested too deeply"),
         ("[" * 40 + "]" * 40, "nested more than 32 deep"),
-        ('{"a":' * 40 + "1" + "}" * 40, "nested more than 32 deep"),
         ("null null", "Extra data"),
     ],
-    ids=range(8),
+    ids=range(7),
 )  # fmt: skip
 def test_json_is_read_strictly(text: str, why: str) -> None:
     """What a lenient reader would take without a word is refused in one short line."""

@@ -16,8 +16,6 @@ from debate_orchestrator.core.shape import (
     MAX_ITEMS,
     MAX_NUMBER,
     Field,
-    OnceForEach,
-    Shape,
     ShapeContext,
     applies,
     empty_value,
@@ -77,7 +75,6 @@ class _Checker:
 
     def __init__(self, context: ShapeContext):
         self._context = context
-        self._asked = OnceForEach[Mapping[str, Field], Shape](lambda shape: fields_asked(shape, context))
 
     @cached_property
     def _points(self) -> dict[str, Field]:
@@ -88,7 +85,7 @@ class _Checker:
     def record(self, shape: Mapping[str, Field], value: Any, where: str) -> Iterator[str]:
         """The problems of a value as an object of the fields that are asked for; `where` is what stands before their
         names."""
-        fields = self._asked(shape)
+        fields = fields_asked(shape, self._context)
         if not isinstance(value, dict):
             yield _mismatch(_called(where), value, "a JSON object")
             return

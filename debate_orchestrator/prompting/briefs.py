@@ -10,31 +10,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
-from weakref import WeakKeyDictionary
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules, tally, transcript_entries
 from debate_orchestrator.core.events import Rejected, ReplyEvent, StructuredReplyGiven
-from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.json_schema import json_schema
-from debate_orchestrator.core.phases import JUDGE, MIRRORED, RAPPORTEUR, Phase, Turn
-from debate_orchestrator.core.state import DebatePlan, DebateState
+from debate_orchestrator.core.phases import JUDGE, MIRRORED, RAPPORTEUR, Turn
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.transcript_entries import TranscriptEntry
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verdict import rounds_won, score_gap, score_totals
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import rendering, templates
 from debate_orchestrator.prompting.fields import empty_form
-from debate_orchestrator.prompting.reply_code import (
-    ReplyCode,
-    coded_schema,
-    coded_shape,
-    skeleton,
-    with_code,
-    with_codes,
-    without_value,
-)
+from debate_orchestrator.prompting.reply_code import ReplyCode, with_any_code, with_code
 from debate_orchestrator.util import sanitize
 from debate_orchestrator.util.errors import first_few
 from debate_orchestrator.util.numbers import percent
@@ -84,7 +74,9 @@ class Brief(FrozenModel):
     @property
     def shared_schema(self) -> dict[str, Any] | None:
         """The schema of the reply without this turn's code, for an API that puts it before what it caches."""
-        return None if self.json_schema is None else without_value(self.json_schema, self.code)
+        if self.json_schema is None or self.code is None:
+            return self.json_schema
+        return with_any_code(self.json_schema, self.code)
 
     def redacted(self) -> Brief:
         """The same without the secrets of the environment, as it is sent."""
@@ -110,7 +102,7 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code:
         if dialogue and heard["turn"]["seat"] == turn.seat and heard["text"].strip() and not heard["declined"]:
             messages.append(("assistant", sanitize.fence(heard["text"], debate.opened.nonce)))
             continue
-        messages.append(("user", _block(debate, heard, values)))
+        messages.append(("user", _render("shared/turn.md.j2", values | heard)))
     own = debate.opened.templates
     last = _render(loader.task_template(debate.format, turn.phase), values, own)
     if values["floor"]:
@@ -125,11 +117,10 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code:
             "nonce": debate.opened.nonce,
         }
         last = f"{last}\n\n{_render('shared/again.md.j2', again)}"
-    if code is not None and (shape := debate.shape(turn)) is not None:
-        shape_context = schedule.shape_context(debate, turn)
-        fields = skeleton(coded_shape(shape, shape_context, code), shape_context, code)
-        places = {"letters": code.text, "fields": fields, "entry": code.entry, "end_entry": code.end_entry}
-        last = f"{last}\n\n{_render('shared/code.md.j2', rendering.plain_data(places))}"
+    if code is not None:
+        keys = list(values["schema"]["properties"])
+        places = {"keys": keys, "letters": code.text, "entry": code.entry, "end_entry": code.end_entry}
+        last = f"{last}\n\n{_render('shared/code.md.j2', places)}"
     messages.append(("user", last))
     return Brief(
         turn=turn.id,
@@ -143,21 +134,6 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code:
         tokens=turn.phase.tokens,
         search=values["search"],
     )
-
-
-_blocks: WeakKeyDictionary[DebatePlan, dict[tuple[str, bool, Hashable], tuple[ReplyEvent, str]]] = WeakKeyDictionary()
-"""A debate's plan, which all its states share, to the blocks of its turns, original and mirrored, by the list of
-issues as it was changed. Each with the reply that it was made of."""
-
-
-def _block(debate: DebateState, heard: dict[str, Any], values: dict[str, Any]) -> str:
-    """A speech as those who heard it find it in their transcript."""
-    blocks = _blocks.setdefault(debate.plan, {})
-    key = heard["turn"]["id"], values["mirrored"], debate.changed_issues
-    reply_event = debate.replies[debate.mirror.turn_id(key[0]) if key[1] else key[0]]
-    if key not in blocks or blocks[key][0] is not reply_event:
-        blocks[key] = reply_event, _render("shared/turn.md.j2", values | heard)
-    return blocks[key][1]
 
 
 def _merged(turns: list[tuple[Literal["user", "assistant"], str]]) -> tuple[Message, ...]:
@@ -176,8 +152,9 @@ def brief_file(brief: Brief, debate: DebateState, turn: Turn, reply_name: str) -
     values = {"brief": rendering.plain_data(brief), "turn": _turn(debate, turn), "reply_name": reply_name}
     values |= {"nonce": debate.opened.nonce, "names": _names(debate), "form": None}
     if (shape := debate.shape(turn)) is not None:
-        form = empty_form(shape, shape_context := schedule.shape_context(debate, turn))
-        form = with_codes(coded_shape(shape, shape_context, brief.code), form, brief.code) if brief.code else form
+        form = empty_form(shape, schedule.shape_context(debate, turn))
+        if (code := brief.code) is not None:
+            form = {code.field: code.text, **form, code.end_field: code.text}
         values["form"] = json.dumps(form, indent=1)
     return _render("shared/handout.md.j2", values) + "\n"
 
@@ -209,39 +186,19 @@ def names(debate: DebateState) -> dict[str, templates.KnownNames]:
     return names_of
 
 
-_MAX_OWNERS = 256
-_made: dict[int, tuple[object, dict[Hashable, Any]]] = {}
-"""The formats and phases of the latest briefs by their identity, each with what is the same in many briefs. All debates
-of a process share the objects of a shipped format."""
-
-
-def _once(owner: Format | Phase, key: Hashable, make: Callable[[], Any]) -> Any:
-    """What `make` returns as plain data, made once for an owner and a key."""
-    known = _made.get(id(owner))
-    if known is None:
-        if len(_made) >= _MAX_OWNERS:
-            _made.pop(next(iter(_made)))
-        known = _made[id(owner)] = owner, {}  # the owner is kept, so that no other object gets its identity
-    if key not in known[1]:
-        known[1][key] = rendering.plain_data(make())
-    return known[1][key]
-
-
 _FORMER_NAMES = {"holder": "shown_as", "advice": "feedback"}
 """What templates that travel in journals may call a value, to the name that it has now."""
 
 
 def _template_values(debate: DebateState, turn: Turn, code: ReplyCode | None = None) -> dict[str, Any]:
     """Everything a template of this turn may name."""
-    heard, strictness = _heard(debate, turn), debate.opened.settings.strictness
-    fixed = _once(debate.format, ("seats", debate.judges, strictness), lambda: _of_format(debate))
-    if turn.judging:
-        fixed = fixed | _once(debate.format, ("rubric", debate.criteria), lambda: _of_rubric(debate))
+    heard = _heard(debate, turn)
+    fixed = _of_format(debate) | (_of_rubric(debate) if turn.judging else {})
     for_role = {JUDGE: _for_judge, RAPPORTEUR: _for_rapporteur}.get(turn.role, _for_debater)
-    values = _common(debate, turn) | for_role(debate, turn, heard)
+    values = fixed | _common(debate, turn) | for_role(debate, turn, heard)
     plain = {name: rendering.plain_data(value) for name, value in values.items()}
     plain |= {former: plain[name] for former, name in _FORMER_NAMES.items() if name in plain}
-    return {"turn": _turn(debate, turn), "heard": heard, **fixed, **plain, "schema": _schema(debate, turn, code)}
+    return {"turn": _turn(debate, turn), "heard": heard, **plain, "schema": _schema(debate, turn, code)}
 
 
 def _common(debate: DebateState, turn: Turn) -> dict[str, Any]:
@@ -299,32 +256,11 @@ def _of_rubric(debate: DebateState) -> dict[str, Any]:
 
 def _schema(debate: DebateState, turn: Turn, code: ReplyCode | None) -> dict[str, Any] | None:
     """The JSON Schema of the reply with the turn's code in it; None for a speech."""
-    if debate.shape(turn) is None:
+    shape = debate.shape(turn)
+    if shape is None:
         return None
-    schema = _kept_schema(debate, turn, code)
-    return dict(schema) if code is None else with_code(schema, code)
-
-
-def _kept_schema(debate: DebateState, turn: Turn, code: ReplyCode | None) -> Any:
-    """The JSON Schema of a structured reply, with the places of the code and without its text."""
-    settings, listed, coded = debate.opened.settings, rapporteur.issue_list(debate), code is not None
-    issues = tuple(listed.issues) if listed else ()
-    key = (
-        "schema",
-        turn.phase.reply,
-        settings.rounds,
-        settings.strictness,
-        settings.shape_options,
-        debate.criteria,
-        issues,
-        coded,
-    )
-
-    def make() -> Any:
-        shape, shape_context = debate.shape(turn) or {}, schedule.shape_context(debate, turn, named=False)
-        return json_schema(shape, shape_context) if code is None else coded_schema(shape, shape_context, code)
-
-    return _once(debate.format, key, make)
+    schema = json_schema(shape, schedule.shape_context(debate, turn, named=False))
+    return schema if code is None else with_code(schema, code)
 
 
 def _issues(debate: DebateState, renamed: Callable[[str], str]) -> dict[str, Any]:
@@ -344,11 +280,10 @@ def _turn(debate: DebateState, turn: Turn) -> dict[str, Any]:
     """A turn as templates see it, as plain data."""
     names = ("id", "seat", "round", "mirrored", "role", "judging", "speaking")
     plain = {name: rendering.plain_data(getattr(turn, name)) for name in names}
-    phase = _once(turn.phase, "phase", lambda: turn.phase)
     return {
         **plain,
         "closing": turn.after_rounds,
-        "phase": phase,
+        "phase": rendering.plain_data(turn.phase),
         "tag": rendering.plain_data(debate.format.tag_of(turn)),
     }
 

@@ -1,14 +1,12 @@
 """From a reply to an event. `briefs` is the other half, from a turn to the brief that the reply answers.
 
 A speech is taken as it is. A structured reply is read in three steps: `json_object` finds the object with the turn's
-code in what was said, `normalize` reads its values and looks for the code in all its places, and `check` rejects what
-then does not have the shape asked for, with all problems at once. What the first two changed is recorded beside the
-reply.
+code in what was said, `normalize` reads its values, and `check` rejects what then does not have the shape asked for,
+with all problems at once. What the first two changed is recorded beside the reply.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
@@ -20,9 +18,9 @@ from debate_orchestrator.core.reply_check import check
 from debate_orchestrator.core.shape import Shape, fields_asked
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.visible_text import VisibleText
-from debate_orchestrator.prompting.json_object import Found, OnlyPrivateWorking, find_object, find_with_code
-from debate_orchestrator.prompting.normalize import NormalizedReply, normalize, unwrapped
-from debate_orchestrator.prompting.reply_code import ReplyCode, needs_code, phrase
+from debate_orchestrator.prompting.json_object import Found, NoCode, OnlyPrivateWorking, find_object
+from debate_orchestrator.prompting.normalize import NormalizedReply, normalize, phrase, unwrapped
+from debate_orchestrator.prompting.reply_code import ReplyCode, needs_code
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadReply, first_few, short_repr
 from debate_orchestrator.util.numbers import plural
@@ -33,9 +31,6 @@ MAX_SIZE = 256 * 1024
 _PER_WORD, _AT_LEAST = 50, 2_000
 """Characters that a speech may have for each word that is heard of it at most, and in any case: many times what is
 needed, also where no spaces part words. Line breaks are no words."""
-ESCAPE = "escape the quotation marks inside texts"
-_MAX_KEYS = 20
-"""Unknown keys of a reply that are looked for in it."""
 _BEFORE_SIDE = ("side", "researcher", "debater", "speaker", "participant", "position", "team", "seat")
 """What a side's letter may follow."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -98,44 +93,24 @@ def parse_reply(
         hint = "reply with the JSON object alone, and more briefly"
         raise BadReply(f"{turn.id}: the reply was cut short by a limit of tokens.", hint=hint)
     if recorded_outcome is not None and recorded_outcome.data is not None:
-        found, code = [(recorded_outcome.data, list(recorded_outcome.changes))], None
+        found = recorded_outcome.data, list(recorded_outcome.changes)
     else:
         found = _found(turn.id, reply.text, code)
-    reading = _read(debate, turn, shape, found, code)
-    found_wrong = [*reading.problems, *check(shape, reading.value, schedule.shape_context(debate, turn))]
-    if problems := [*first_few((f"{turn.id}: {problem}" for problem in found_wrong), turn.id)]:
-        if _may_end_early(reply.text, reading, code):
-            problems.append(f"{turn.id}: a text of the reply may end too early. Try: {ESCAPE}.")
-        raise BadReply(problems)
+    reading = _read(debate, turn, shape, found)
+    problems = check(shape, reading.value, schedule.shape_context(debate, turn))
+    if problems:
+        raise BadReply([*first_few((f"{turn.id}: {problem}" for problem in problems), turn.id)])
     if recorded_outcome is None and not last and reply.by != model_spec.HUMAN:
         _check_quality(debate, turn, reading.value)
     return StructuredReplyGiven(turn=turn.id, data=reading.value, reply=reply, changes=tuple(reading.changes))
 
 
-def _read(
-    debate: DebateState, turn: Turn, shape: Shape, objects: list[Found], code: ReplyCode | None
-) -> NormalizedReply:
-    """The reading of a structured reply from the objects that are it, which must not differ."""
-    shape_context, sides = schedule.shape_context(debate, turn), _sides(debate, turn)
-    names, called = fields_asked(shape, shape_context), (turn.phase.reply, turn.phase.name)
-    readings: list[NormalizedReply] = []
-    for found, changes in objects:
-        bare, wrapped = unwrapped(found, names, called)
-        reading = normalize(shape, bare, shape_context, sides, code)
-        readings.append(reading._replace(changes=[*changes, *wrapped, *reading.changes]))
-    if any(reading.value != readings[0].value for reading in readings):
-        problem = f"{turn.id}: the reply holds {len(readings)} JSON objects with the code, and they differ."
-        raise BadReply(problem, hint="reply with the JSON object alone")
-    return readings[0]
-
-
-def _may_end_early(text: str, reading: NormalizedReply, code: ReplyCode | None) -> bool:
-    """Whether a text of the reply may have ended at a quotation mark that should be escaped: an unknown key stands
-    right behind a text."""
-    if code is None:
-        return False
-    keys = "|".join(re.escape(json.dumps(key, ensure_ascii=False)) for key in reading.unknown[:_MAX_KEYS])
-    return bool(keys) and re.search(rf"\w[^\w\s\"]?\"\s*}}?,\s*(?:{keys})\s*:", text) is not None
+def _read(debate: DebateState, turn: Turn, shape: Shape, found: Found) -> NormalizedReply:
+    """The reading of a structured reply from the object that was found in it."""
+    shape_context, (value, changes) = schedule.shape_context(debate, turn), found
+    bare, wrapped = unwrapped(value, fields_asked(shape, shape_context), (turn.phase.reply, turn.phase.name))
+    reading = normalize(shape, bare, shape_context, _sides(debate, turn))
+    return reading._replace(changes=[*changes, *wrapped, *reading.changes])
 
 
 def _check_quality(debate: DebateState, turn: Turn, structured: dict[str, Any]) -> None:
@@ -190,37 +165,24 @@ def _only_private_working(where: str, tag: str = "") -> BadReply:
 
 def parse_structured(where: str, text: str) -> Any:
     """The JSON object in a reply. Raises BadReply if there is none that can be read without a guess."""
-    return _found(where, text, None)[0][0]
+    return _found(where, text, None)[0]
 
 
-def _found(where: str, text: str, code: ReplyCode | None) -> list[Found]:
-    """The objects in a reply that are its writer's own: those with the code, or the only one if no code is needed."""
+def _found(where: str, text: str, code: ReplyCode | None) -> Found:
+    """The object in a reply that is its writer's own, without the code of the turn."""
+    hint = "reply with the JSON object alone"
+    if code is not None:
+        hint = f"put {code.entry} first into the object, and {code.end_entry} last"
     try:
-        found = {text: find_object(text)} if code is None else find_with_code(text, code)
+        value, changes = find_object(text, code)
     except OnlyPrivateWorking:
-        if code is None:
-            raise _only_private_working(where) from None
-        problem = f"{where}: what you reply stands in private working."
-        raise BadReply(problem, hint="close the tags of the working, and write the JSON object after them") from None
+        raise _only_private_working(where) from None
+    except NoCode:
+        raise BadReply(f"{where}: no JSON object in the reply has the code of this turn twice.", hint=hint) from None
     except ValueError as error:
         problem = f"{where}: the reply is not JSON ({error}): {short_repr(text.strip(), 40)}."
-        hint = "reply with the JSON object alone" + (f", and {ESCAPE}" if code else "")
-        raise BadReply(problem, hint=hint) from None
-    if not found and code is not None:
-        if not _holds_object(text):
-            problem = f"{where}: the reply is not JSON: {short_repr(text.strip(), 40)}."
-            hint = f"reply with one JSON object alone, with {code.entry} first in it, and {code.end_entry} last"
-            raise BadReply(problem, hint=hint)
-        problem = f"{where}: no JSON object in the reply has the code of this turn twice."
-        raise BadReply(problem, hint=f"put {code.entry} first into the object, and {code.end_entry} last")
-    return [*found.values()]
-
-
-def _holds_object(text: str) -> bool:
-    try:
-        return isinstance(find_object(text)[0], dict)
-    except ValueError:
-        return "{" in text
+        raise BadReply(problem, hint=f"{hint}; escape the quotation marks inside texts") from None
+    return value if code is None else code.removed_from(value), changes
 
 
 def _side_phrases(side: str, name: str, label: str, position: str) -> frozenset[str]:
