@@ -112,9 +112,9 @@ class _Normalizer:
         reported."""
         meant = {phrase(name): name for name in names}
         meant |= {text: side for side in self.sides if side in names for text in self.sides[side]}
-        found = {key: key if key in names else meant.get(phrase(str(key))) for key in value}
+        found = {key: key if key in names else meant.get(phrase(key), "") for key in value}
         times = Counter(found.values())
-        return {found[key] if found[key] and times[found[key]] == 1 else key: item for key, item in value.items()}
+        return {(found[key] if times[found[key]] == 1 else "") or key: item for key, item in value.items()}
 
     def _field(self, field: Field, value: Any, where: str) -> Any:
         if field.optional and _means_nothing(field, value):
