@@ -21,10 +21,8 @@ from debate_orchestrator.engine import start
 from debate_orchestrator.formats import loader
 from debate_orchestrator.setup import answers
 from debate_orchestrator.setup.plain_positions import (
-    of_should,
     plain_positions,
     positions_for_and_against,
-    suggested_positions,
     worded_positions,
 )
 from debate_orchestrator.setup.questions import SetupQuestions
@@ -222,99 +220,29 @@ def test_a_question_that_is_not_yes_or_no() -> None:
         asyncio.run(start.opened_with_positions(hosted))
 
 
-@pytest.mark.parametrize(
-    ("question", "who", "what"),
-    [
-        ("Should we replace it?", "We", "replace it"),
-        ("should I learn Rust?", "I", "learn Rust"),
-        ("Should this service move from REST to gRPC for internal calls?", "This service", "move from REST to"),
-        ("Should large AI companies be regulated?", "Large AI companies", "be regulated"),
-        ("Should cities ban cars?", "Cities", "ban cars"),
-        ("Should GitHub use fewer colours?", "GitHub", "use fewer colours"),
-        ("Should our team use Rust for the gateway?", "Our team", "use Rust for the gateway"),
-        ("should my company use rust", "My company", "use rust"),
-        ("Should the city ban cars?", "The city", "ban cars"),
-        ("Should this band stop the tour?", "This band", "stop the tour"),
-        ("Should my sister learn Rust", "My sister", "learn Rust"),
-        ("should i quit my job", "I", "quit my job"),
-    ],
-)
-def test_what_is_asked(question: str, who: str, what: str) -> None:
-    """A question whether someone should do something tells who, and what."""
-    positions = of_should(question)
-
-    assert positions is not None
-    assert positions[0].startswith(f"{who} should {what}") and positions[1].startswith(f"{who} should not {what}")
-
-
 @for_each(
     [
-        "Tabs are better than spaces.",
-        "Is Vim better than Emacs?",
-        "Should we use tabs or spaces?",
-        "Should we not move?",
-        "Should the travel ban expire?",
-        "Should the use of force be legal?",
-        "Should the bus stop be moved?",
-        "Should efforts to replace it end?",
-        "Should they and we pay?",
-        "Should land use change?",
-        "Should the company car park close?",
-        "Should our team lead resign?",
-        "Should we move? And when?",
-        "Should we raise prices by 10%, and if so when?",
-        "Should we only hire seniors?",
-        "Should we?",
-        "Should",
-        "",
-    ]
-)
-def test_what_is_not_sure_is_left_alone(topic: str) -> None:
-    """Any other topic, and any question whose subject may end elsewhere, is not made into anything."""
-    assert of_should(topic) is None
-
-
-@given(st.text(alphabet=st.characters(exclude_categories=["Cs"])))
-def test_no_word_is_lost(rest: str) -> None:
-    """Whatever is asked: what comes out are the words that went in, in their order, or nothing."""
-    positions = of_should(f"Should we {rest}?")
-
-    if positions is not None:
-        words = positions[0].removesuffix(".").split()
-        assert ["We", "should", *rest.split()] == words or rest.rstrip()[-1] in ".!"
-
-
-@for_each(
-    [
-        ("Should we buy or build our billing?", "We should buy our billing.", "We should build our billing."),
-        ("Should we buy or build?", "We should buy.", "We should build."),
+        ("Should we replace it?", "We should replace it.", "We should not replace it."),
+        ("should i quit my job", "I should quit my job.", "I should not quit my job."),
+        (
+            "Should this service move to gRPC?",
+            "This service should move to gRPC.",
+            "This service should not move to gRPC.",
+        ),
+        ("Should we move or not?", "We should move.", "We should not move."),
+        ("We should not move", "We should not move.", "We should move."),
         ("Should we merge or rebase?", "We should merge.", "We should rebase."),
         (
-            "Should we use Kafka or NATS for events?",
-            "We should use Kafka for events.",
-            "We should use NATS for events.",
-        ),
-        ("Should we rewrite it in Rust or keep Go?", "We should rewrite it in Rust.", "We should keep Go."),
-        ("Should we move or not?", "We should move.", "We should not move."),
-        ("We should move to gRPC.", "We should move to gRPC.", "We should not move to gRPC."),
-        ("We should not move", "We should not move.", "We should move."),
-        ("Tabs are better than spaces.", "Tabs are better than spaces.", "Tabs are not better than spaces."),
-        ("should we buy or build", "We should buy.", "We should build."),
-        ("Should we move or not", "We should move.", "We should not move."),
-        (
             "Rust vs Go for the gateway",
-            "The better choice for the gateway is Rust.",
-            "The better choice for the gateway is Go.",
+            'The better choice for the gateway is "Rust".',
+            'The better choice for the gateway is "Go".',
         ),
-        ("Postgres or MySQL", "The better choice is Postgres.", "The better choice is MySQL."),
         ("Hire now or wait?", 'The better choice is "Hire now".', 'The better choice is "wait".'),
-        ("REST or files?", "The better choice is REST.", "The better choice is files."),
-        ("tabs vs. spaces?", "The better choice is tabs.", "The better choice is spaces."),
+        ("tabs vs. spaces?", 'The better choice is "tabs".', 'The better choice is "spaces".'),
     ]
 )
 def test_two_positions(row: tuple[str, str, str]) -> None:
-    """A choice gives its two halves, a statement itself and its negation, a question whether to do something its
-    answers."""
+    """A choice gives its two halves, and a question whether to do something its answers."""
     topic, a, b = row
     assert plain_positions(topic, ("a", "b")) == {"a": a, "b": b}
 
@@ -322,58 +250,26 @@ def test_two_positions(row: tuple[str, str, str]) -> None:
 @for_each(
     [
         "Pineapple on pizza",
-        "Nobody should own two cars.",
+        "Should the travel ban expire?",
+        "Should the use of force be legal?",
+        "Should we not move or stay?",
         "Should we stay or move to Berlin?",
-        "Should we use open or closed source?",
-        "Should we use one or two databases?",
-        "Should we stop or keep the tests?",
-        "Should we hire now or wait?",
-        "Should we merge or rebase feature branches?",
-        "Should we use Kafka or wait?",
-        "Is remote work a good idea?",
+        "Should we move? And when?",
+        "Should we raise prices by 10%, and if so when?",
+        "Should we only hire seniors?",
+        "Should we?",
         "To be or not to be",
-        "Is Vim better than Emacs?",
-        "Do we need a CRM?",
         "Rust, Go or Zig",
         "Rust or Go or Zig",
         "We move or stay.",
-        "What is better, tea or coffee?",
         "Which is better: tea or coffee?",
-        "How tea or coffee helps",
         "Cats are loyal or clever",
         "Give me liberty or give me death!",
-        "Is nothing better than this?",
-        "Does remote work help?",
-        "Why is the sky blue?",
-        "What matters is speed.",
-        "Speed is good, and cost is bad.",
-        "Whether AI is dangerous",
-        "There is a problem.",
     ]
 )
 def test_no_position_rather_than_a_wrong_one(topic: str) -> None:
-    """Where the grammar is not sure there are no positions: the person words them."""
+    """Where no pattern fits for sure there are no positions: the person words them."""
     assert plain_positions(topic, ("a", "b")) == {}
-
-
-@for_each(
-    [
-        ("Do we use tabs or spaces?", ("tabs", "spaces")),
-        ("Which database is better, Postgres or MySQL?", ("Postgres", "MySQL")),
-        ("Is Postgres or MySQL better for the ledger?", ("Postgres", "MySQL")),
-        ("What is better: green tea or coffee?", ("green tea", "coffee")),
-        ("Do we hire now or wait?", None),
-        ("Which is it, tea, coffee or mate?", None),
-        ("What database for the ledger?", None),
-        ("Which is better, x'; rm -r or y?", None),
-        ("Is one of them or not that better?", None),
-    ]
-)
-def test_positions_to_look_at(row: tuple[str, tuple[str, str] | None]) -> None:
-    """Of a question with two options in plain words they are suggested; of any other there is no suggestion."""
-    topic, options = row
-    suggested = [f"Choose {one}, not {other}." for one, other in (options, options[::-1])] if options else []
-    assert [*(suggested_positions(topic) or ())] == suggested
 
 
 @for_each(
@@ -393,18 +289,9 @@ def test_the_side_for_a_topic(row: tuple[str, str]) -> None:
     assert positions["a"] == first and positions["b"] not in ("", first)
 
 
-@pytest.mark.parametrize(
-    ("topic", "hint"),
-    [
-        (
-            "Do we use tabs or spaces?",
-            "`positions.a` 'Choose tabs, not spaces.' `positions.b` 'Choose spaces, not tabs.'",
-        ),
-        ("Should we hire now or wait?", "`positions.a` '...' `positions.b` '...'"),
-    ],
-)
-def test_positions_that_no_model_can_word(topic: str, hint: str) -> None:
-    """Without a model the refusal says why and how both positions are given, with the options where they are plain."""
+def test_positions_that_no_model_can_word() -> None:
+    """Without a model the refusal says why and how both positions are given."""
+    topic, hint = "Should we hire now or wait?", "`positions.a` '...' `positions.b` '...'"
     settings = settled(topic=topic, positions="auto", cast=dict.fromkeys(("a", "b", "judge"), "host"))
     with pytest.raises(BadSettings) as raised:
         start.without_model(settings)

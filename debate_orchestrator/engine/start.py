@@ -25,7 +25,7 @@ from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
 from debate_orchestrator.setup.answers import host_problem, without_stand_in_rapporteur
-from debate_orchestrator.setup.plain_positions import positions_or_model, suggested_positions
+from debate_orchestrator.setup.plain_positions import positions_or_model
 from debate_orchestrator.storage.journal import must_be_new
 from debate_orchestrator.storage.journal_lines import SCHEMA
 from debate_orchestrator.storage.paths import DebateFiles
@@ -133,8 +133,7 @@ def without_model(settings: Settings) -> tuple[Settings, str]:
         return settings, spec
     if not made:
         problem = f"positions: no model of this cast can word the two sides of {short_repr(settings.topic)}."
-        a, b = suggested_positions(settings.topic) or ("...", "...")
-        hint = f"`positions.a` '{a}' `positions.b` '{b}', or `positions:` in the answers file"
+        hint = "`positions.a` '...' `positions.b` '...', or `positions:` in the answers file"
         if any(model_spec.HOST in specs for specs in settings.cast.values()):
             hint += ", or `debate ask FILE`, which has an agent host word them"
         raise BadSettings(problem, hint=hint)
