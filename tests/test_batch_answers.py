@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,7 +14,6 @@ from typing import Any, cast
 import local_http
 import pytest
 from core.folding import debated
-from counting import calls_without_a_turn
 
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.reply import Reply, Usage
@@ -186,8 +184,7 @@ def result_line(call: str, text: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_results_of_another_batch(here: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    """Results of other calls say nothing of ours, and are never a part of our results. The event loop has its turn
-    while they are read, and there may be so many of them."""
+    """Results of other calls say nothing of ours, and are never a part of our results."""
     foreign = [json.dumps(result_line(f"{n:048x}", "x")).encode() for n in range(5_000)]
     data = b"\n".join(foreign)
     with answering(monkeypatch, kind, lambda http: results_of(kind, http, data)) as ask:
@@ -198,21 +195,6 @@ def test_results_of_another_batch(here: Path, monkeypatch: pytest.MonkeyPatch, k
         with pytest.raises(TransientError, match="0 of 3 results of a batch, and 5,000 others"):
             ask(request)
         assert not ask(lambda provider: provider.holds_calls("b", {"c", "d", "e"})) or kind == "openai"
-
-        async def refused() -> None:
-            provider = made(kind)
-            with pytest.raises(TransientError):
-                await asked(provider, request)
-            await provider.close()
-
-        assert calls_without_a_turn(refused) < 80_000
-        for wrong in (WHOLE + foreign[0], WHOLE[: WHOLE.rfind(b"\n", 0, -1) + 1] + foreign[0]):
-            data = wrong
-            with pytest.raises(TransientError, match="results of a batch, and 1 others"):
-                ask(request)
-        data = WHOLE + b"\n{}" * 50_000
-        with pytest.raises(TransientError, match="more than 50,000"):
-            ask(request)
 
 
 def results_of(kind: str, http: local_http.Asked, data: bytes, **more: Any) -> local_http.Answer:
@@ -272,84 +254,8 @@ def test_results_that_are_not_whole(here: Path, monkeypatch: pytest.MonkeyPatch,
             assert ask(lambda provider: provider.batch_results("b", {"c", "d", "e"})).keys() == {"c", "d", "e"}
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("left", [30, -9, -8, -1])
-def test_packed_results_that_break_off(here: Path, monkeypatch: pytest.MonkeyPatch, kind: str, left: int) -> None:
-    """A packed body that ends before its compressed data does is an outage, even if the lines look whole."""
-    packed = gzip.compress(WHOLE)
-
-    def answer(http: local_http.Asked) -> local_http.Answer:
-        status, headers, pieces = results_of(kind, http, packed[:left])
-        of_results = http.path.endswith(("/results", "/content"))
-        return status, {**headers, **({"content-encoding": "gzip"} if of_results else {})}, pieces
-
-    with answering(monkeypatch, kind, answer) as ask:
-        with pytest.raises(TransientError, match="compressed data that breaks off"):
-            ask(lambda provider: provider.batch_results("b", {"c", "d", "e"}))
-        left = len(packed)
-        assert ask(lambda provider: provider.batch_results("b", {"c", "d", "e"})).keys() == {"c", "d", "e"}
-
-
-PART = WHOLE[: WHOLE.rfind(b"\n", 0, -1) + 1]
-
-
 def counts(total: int, completed: int, failed: int) -> dict[str, Any]:
     return {"request_counts": {"total": total, "completed": completed, "failed": failed}}
-
-
-@pytest.mark.parametrize(
-    ("told", "data", "found"),
-    [
-        ({"output_file_id": None}, WHOLE, None),
-        ({"status": "in_progress"}, WHOLE, None),
-        ({"status": "gone"}, WHOLE, None),
-        ({"id": "another"}, WHOLE, None),
-        (counts(3, 0, 3) | {"output_file_id": None}, b"", None),
-        (counts(2, -2, 4) | {"output_file_id": None}, b"", None),
-        ({"request_counts": {"total": 3, "completed": None, "failed": 0}}, WHOLE, None),
-        ({"request_counts": None}, WHOLE, "cde"),
-        ({"request_counts": None}, PART, None),
-        (counts(0, 0, 0), b"", None),
-        (counts(3, 0, 3), b"", None),
-        (counts(3, 2, 0) | {"status": "expired"}, PART, "cd"),
-        (counts(3, 2, 1) | {"status": "cancelled"}, PART, "cd"),
-        (counts(3, 3, 0) | {"status": "expired"}, PART, None),
-        (counts(3, 1, 0) | {"status": "expired"}, PART, None),
-        (counts(2, 2, 0) | {"status": "expired"}, PART, None),
-        ({"request_counts": None, "status": "expired"}, PART, None),
-        ({"request_counts": None, "status": "expired", "output_file_id": None}, b"", None),
-        (counts(0, 0, 0) | {"status": "failed", "output_file_id": None}, b"", ""),
-        (counts(3, 0, 0) | {"status": "cancelled", "output_file_id": None}, b"", ""),
-    ],
-)
-def test_what_openai_counts(
-    here: Path, monkeypatch: pytest.MonkeyPatch, told: dict[str, Any], data: bytes, found: str | None
-) -> None:
-    """Each call of a batch that was completed has a result. In one that ended early a call has none only where the
-    counts say that no more were answered than have a result."""
-    with answering(monkeypatch, "openai", lambda http: results_of("openai", http, data, **told)) as ask:
-        if found is None:
-            with pytest.raises(TransientError):
-                ask(lambda provider: provider.batch_results("b", {"c", "d", "e"}))
-        else:
-            results = ask(lambda provider: provider.batch_results("b", {"c", "d", "e"}))
-            assert {call for call, result in results.items() if isinstance(result, Reply)} == {*found}
-            assert results.keys() == {"c", "d", "e"}
-
-
-@pytest.mark.parametrize("told", [{"error_file_id": ""}, {"created_at": 1.7e9}], ids=["no file", "a time"])
-def test_habits_of_gateways(here: Path, monkeypatch: pytest.MonkeyPatch, told: dict[str, Any]) -> None:
-    """A gateway may write an empty text where a batch has no file of errors, and times as whole floats."""
-    with answering(monkeypatch, "openai", lambda http: results_of("openai", http, WHOLE, **told)) as ask:
-        assert ask(lambda provider: provider.batch_results("b", {"c", "d", "e"})).keys() == {"c", "d", "e"}
-
-
-@pytest.mark.parametrize("wrong", [{"error_file_id": "\n"}, {"created_at": 1.7e9 + 0.5}, {"created_at": "1700000000"}])
-def test_what_is_no_habit_of_gateways(here: Path, monkeypatch: pytest.MonkeyPatch, wrong: dict[str, Any]) -> None:
-    """Another time than a whole number, or another text than an id, is told as an outage."""
-    server = answering(monkeypatch, "openai", lambda http: results_of("openai", http, WHOLE, **wrong))
-    with server as ask, pytest.raises(TransientError, match="documented shape"):
-        ask(lambda provider: provider.batch_results("b", {"c", "d", "e"}))
 
 
 @pytest.mark.parametrize("errors", [b"", WHOLE[:-20], PAGE, WHOLE + json.dumps(result_line("x", "x")).encode()])
@@ -366,53 +272,6 @@ def test_the_errors_of_a_batch_that_are_not_whole(here: Path, monkeypatch: pytes
             ask(lambda provider: provider.batch_results("b", {"x", "c", "d", "e"}))
         errors = WHOLE
         assert ask(lambda provider: provider.batch_results("b", {"x", "c", "d", "e"})).keys() == {*"xcde"}
-
-
-DAY = 86_400
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    ("pages", "asked_for"),
-    [
-        ([[30], [20], [10]], 2),
-        ([[30, 20], [10]], 1),
-        ([[10, 20], [30]], 2),
-        ([[20], [10, 30]], 2),
-        ([[20, 20], [30]], 2),
-    ],
-    ids=str,
-)
-def test_the_order_of_a_list(
-    here: Path, monkeypatch: pytest.MonkeyPatch, kind: str, pages: list[list[int]], asked_for: int
-) -> None:
-    """The older batches of a list are left out only if it has shown that the newest come first."""
-    requests, made = count(), []
-    for number, days in enumerate(pages):
-        data = [batch(kind, f"b{day}-{number}{n}", created=day * DAY) for n, day in enumerate(days)]
-        made.append(json.dumps({"data": data, "has_more": number < len(pages) - 1}).encode())
-
-    with answering(monkeypatch, kind, lambda http: (200, JSON, [made[next(requests)]])) as ask:
-        found = ask(lambda provider: provider.find_batches("another", 3, 25 * DAY, None))
-        assert next(requests) == asked_for
-        assert len(found) == (kind == "anthropic")
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("wrong", [{}, {"processing": 0}, {"total": -3}, None, "no"], ids=str)
-def test_a_list_with_wrong_counts(here: Path, monkeypatch: pytest.MonkeyPatch, kind: str, wrong: Any) -> None:
-    """A batch without counts, or with those of no calls, may be ours: the list is not whole. Where the vendor keeps
-    names, it may come without counts."""
-    listed = batch(kind, "b", request_counts=wrong)
-    if kind == "anthropic" and wrong is None:
-        listed = batch(kind, "b", 0)
-    page = json.dumps({"data": [listed], "has_more": False}).encode()
-    with answering(monkeypatch, kind, lambda http: (200, JSON, [page])) as ask:
-        if kind == "openai" and wrong is None:
-            assert ask(lambda provider: provider.find_batches("b", 3, 0, None)) == ["b"]
-        else:
-            with pytest.raises(TransientError, match="documented shape"):
-                ask(lambda provider: provider.find_batches("b", 3, 0, None))
 
 
 def test_a_batch_that_its_file_tells(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -443,32 +302,3 @@ def test_a_created_batch_that_is_another(here: Path, monkeypatch: pytest.MonkeyP
             ask(lambda provider: provider.create_batch("b", {"c": {}, "d": {}, "e": {}}, BatchFingerprint(0.0, "in-b")))
             == "b"
         )
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_page_of_many_lines(here: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    """A page of a list may be printed in any number of lines, and tell of every call that failed. One of too many
-    values is not read."""
-    errors = [{"code": "x", "line": n, "message": "m", "param": None} for n in range(500)]
-    more = {"metadata": {f"key{n}": "v" for n in range(16)}, "errors": {"object": "list", "data": errors}}
-    data = [batch(kind, f"b{n}", **more) for n in range(20)]
-    page = {"data": data, "has_more": False}
-    with answering(monkeypatch, kind, lambda http: (200, JSON, [json.dumps(page, indent=2).encode()])) as ask:
-        found = ask(lambda provider: provider.find_batches("b", 3, 0, BatchFingerprint(0.0, "in-b3")))
-        assert len(found) == (1 if kind == "openai" else 20)
-        page["data"] = [*data, *data]
-        page["more"] = [1] * 50_000  # type: ignore[assignment]
-        with pytest.raises(TransientError, match="more than 100,000 values"):
-            ask(lambda provider: provider.find_batches("b", 3, 0, None))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_carriage_return_ends_no_line_of_results(here: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    """It may stand in the white space of JSON, so the values on both sides of it are those of one line: too many of
-    them are refused."""
-    line = b'{"custom_id": "c", "more": [' + (b"{}," * 1_000 + b"\r") * 20 + b"{}]}\n"
-    with (
-        answering(monkeypatch, kind, lambda http: results_of(kind, http, line)) as ask,
-        pytest.raises(TransientError, match="an event of more than 5,000 values"),
-    ):
-        ask(lambda provider: provider.batch_results("b", {"c"}))

@@ -19,13 +19,12 @@ from hypothesis import strategies as st
 
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.engine import retry
 from debate_orchestrator.providers.casting import make_provider
 from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.tournament import batches as batches_module
 from debate_orchestrator.tournament.batch_file import BatchFile
 from debate_orchestrator.tournament.batches import Batches
-from debate_orchestrator.util.errors import ExternalError, Paused, ProviderFailed, ReplyPending
+from debate_orchestrator.util.errors import ExternalError, ProviderFailed, ReplyPending
 
 KINDS = ("anthropic", "openai")
 CALLS = ("c0", "c1", "c2")
@@ -152,24 +151,6 @@ def test_other_batches_of_the_account_hold_up_none(here: Path, kind: str, later:
     assert vendor.paid == dict.fromkeys(CALLS, 1)
 
 
-def test_errors_of_the_look_are_its_own(here: Path) -> None:
-    """What is wrong with a list is told as such, not as what was wrong with the creation before it."""
-    vendor = Vendor("anthropic", [])
-
-    def answer(http: local_http.Asked) -> local_http.Answer:
-        if http.method == "POST":
-            return 529, batch_vendor.JSON, [b'{"error": {"message": "busy"}}']
-        if Path("batches.jsonl").read_text().count("\n") == 2:
-            return 200, batch_vendor.JSON, [b"[1]"]
-        return vendor.answer(http)
-
-    with local_http.answering(answer) as url:
-        os.environ["ANTHROPIC_BASE_URL"] = url
-        result = asyncio.run(asked("anthropic", ".", CALLS))["c0"]
-    assert isinstance(result, ReplyPending) and "busy" in result.problems[0]
-    assert "documented shape" in result.problems[1]
-
-
 class BrokenLine(Vendor):
     """A vendor with a result that never says how it ended, while it is `broken`."""
 
@@ -236,31 +217,6 @@ def test_an_answer_that_was_whole_once_is_kept(here: Path, kind: str, later: tup
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_answer_waits_for_no_other(here: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    """An answer goes into its journal at the look that finds it whole, while another is still asked for."""
-    monkeypatch.setattr(batches_module, "LIMITS", LIMITS)
-    monkeypatch.setattr(retry, "INITIAL_WAIT", 0.01)
-    vendor = BrokenLine(kind, [])
-
-    async def play() -> None:
-        run = Batches(".", quiet=0.01, first_poll=0.01, confirm_seconds=0.01)
-        model, current = f"{kind}:x", CurrentState(debated())
-        provider = make_provider(model, current)
-        run.wrapped({"a": provider}, {"a": provider}, current)
-        first, last = (asyncio.ensure_future(run.reply(call, model, {}, asyncio.Event())) for call in ("c0", "c1"))
-        try:
-            assert (await asyncio.wait_for(asyncio.shield(first), 20)).text == "c0" and not last.done()
-            vendor.broken = False
-            assert (await asyncio.wait_for(last, 20)).text == "c1"
-        finally:
-            await run.close()
-
-    with local_http.answering(vendor.answer) as url:
-        os.environ[f"{kind.upper()}_BASE_URL"] = url
-        asyncio.run(play())
-
-
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("named", [True, False])
 def test_what_to_do_about_a_batch_that_is_gone(here: Path, kind: str, named: bool) -> None:
     """A batch without results is told with what frees its calls, which are then made again."""
@@ -287,18 +243,5 @@ def test_a_batch_that_was_never_prepared(here: Path, kind: str) -> None:
     vendor = Account(kind, [])
     with local_http.answering(vendor.answer) as url:
         os.environ[f"{kind.upper()}_BASE_URL"] = url
-        assert isinstance(asyncio.run(asked(kind, ".", CALLS))["c0"], Reply)
-    assert vendor.paid == dict.fromkeys(CALLS, 1)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_preparation_that_is_not_answered(here: Path, kind: str) -> None:
-    """Where what comes before a creation fails for as long as it is tried, no batch is said to be under way."""
-    vendor = Vendor(kind, ["then 504"] * 50)
-    with local_http.answering(vendor.answer) as url:
-        os.environ[f"{kind.upper()}_BASE_URL"] = url
-        result = asyncio.run(asked(kind, ".", CALLS))["c0"]
-        assert type(result) is Paused and "no batch of" in str(result) and "504" in str(result)
-        vendor.faults = iter(())
         assert isinstance(asyncio.run(asked(kind, ".", CALLS))["c0"], Reply)
     assert vendor.paid == dict.fromkeys(CALLS, 1)

@@ -109,14 +109,3 @@ def test_an_echo_of_the_identity_token(debate: Run, profile: Path, monkeypatch: 
         ran_in_vain(debate)
 
     assert IDENTITY in server.said()
-
-
-def test_a_refusal_that_quotes_every_token(debate: Run, profile: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server that quotes a token which was never sent to it is not to be told, either."""
-    with listening() as server:
-        server.status = 403
-        server.body = json.dumps({"type": "error", "error": {"type": "x", "message": f"no: {REFRESH} {ACCESS}"}})
-        signed_in(profile, base_url=server.url)
-        ran = ran_in_vain(debate)
-
-    assert "no: [key] [key]" in ran.err

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -19,14 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from messages_server import Server, serving
 
-from debate_orchestrator.core.events import EVENT, CallFailed, Spoke
+from debate_orchestrator.core.events import EVENT, Spoke
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.reply import FoundPage, Reply, Usage
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.prompting.replies import stored
 from debate_orchestrator.providers.anthropic import MessagesReply as Answer
 from debate_orchestrator.providers.casting import make_provider
-from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util.errors import ProviderFailed
 
 SETUP = (*STATED, "--output=r.md")
@@ -180,38 +177,6 @@ LLMOCK_FAULTS = {
 }  # fmt: skip
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("fault", LLMOCK_FAULTS)
-def test_an_independent_server_finds_no_fault_with_us(fault: str, llmock: Any, here: Path, debate: Run) -> None:
-    """A server that grades its clients sees each fault survived: waits kept, backed off, no half taken for a whole."""
-    getattr(llmock, fault)(**{"times": 1, **LLMOCK_FAULTS[fault]})
-    ran = debate("run", *SETUP, "--rounds=1", "--retry-for=8", "--judge=host", "--a=anthropic:m", "--b=anthropic:m")
-    troubles = [event for event in read("r.journal.jsonl").events if isinstance(event, CallFailed)]
-
-    assert ran.code == 3, ran.err  # both have spoken, and the host's judge is due
-    assert "1.verdict.judge" in ran.err
-    assert len(troubles) >= 1
-    llmock.assert_resilient()
-
-
-@pytest.mark.slow
-def test_the_library_is_loaded_late(here: Path) -> None:
-    """Verbs that call no model load neither SDK."""
-    root = Path(__file__).parent.parent / "examples" / "postgres-queue"
-    journal = next(root.glob("*.journal.jsonl"))
-    (here / "x.journal.jsonl").write_bytes(journal.read_bytes())
-    verbs = ["--help", "report x.journal.jsonl --to y.md", "check x.journal.jsonl", "replay x.journal.jsonl"]
-    verbs += ["step x.journal.jsonl", "formats", "demo --quiet", "models"]
-    code = (
-        f"import sys\nfrom debate_orchestrator.cli import main\nfor verb in {verbs!r}:\n"
-        "    try: main(verb.split())\n    except SystemExit as end: assert not end.code, verb\n"
-        "    assert not {'anthropic', 'openai', 'aiohttp', 'httpx2'} & set(sys.modules), verb\n"
-    )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True, timeout=100)
-
-    assert ran.returncode == 0, ran.stderr
-
-
 def test_no_redirect_is_followed(server: Server) -> None:
     """A server that sends a call elsewhere gets it nowhere: a key would go along."""
     server.problem = lambda request, n: {"status": 307, "headers": {"location": f"{server.url}/elsewhere"}}
@@ -355,52 +320,3 @@ def test_no_stream_is_too_odd(events: list[tuple[str, dict[str, Any]]]) -> None:
     if (partial := answer.partial("command:x")) is not None:
         kept = Spoke(turn="1.opening.a", reply=stored(partial))
         assert EVENT.validate_json(kept.model_dump_json()) == kept
-
-
-def test_a_piece_does_not_copy_what_came_before() -> None:
-    """A small piece of text or thinking is only put beside a long one: copying 50 MB 80,000 times would
-    take many minutes."""
-
-    def thought(text: str) -> Any:
-        return told_event("content_block_delta", index=0, delta=told_event("thinking_delta", thinking=text))
-
-    long = "x" * 50_000_000
-    answer = heard(begun(), thought(long), said(long, 1))
-    for _ in range(40_000):
-        answer.take(thought("four"))
-        answer.take(said("four", 1))
-
-    assert len(answer.text) == len(long) + 4 * 40_000
-
-
-def test_a_price_that_no_call_has_is_unknown() -> None:
-    """What a server counts may come to more than any call costs: then the cost is unknown, and the reply is kept."""
-    answer = Answer()
-    usage = {"input_tokens": 1, "output_tokens": 1, "server_tool_use": {"web_search_requests": 10**12}}
-    answer.take_whole({"content": [{"type": "text", "text": "So."}], "stop_reason": "end_turn", "usage": usage})
-    reply = answer.reply("anthropic:claude-opus-5-5")
-
-    assert (reply.text, reply.cost) == ("So.", None) and reply.usage and reply.usage.searches == 10**12
-
-
-def test_counts_that_no_journal_takes_are_unknown() -> None:
-    """The tokens of an answer in several requests are added up; where the sum is more than a reply may have, what it
-    took is unknown, and the reply is kept."""
-    answer = None
-    for stop in ("pause_turn", "end_turn"):
-        answer = Answer(answer)
-        usage = {"input_tokens": 10**12, "output_tokens": 1}
-        answer.take_whole({"content": [{"type": "text", "text": "So."}], "stop_reason": stop, "usage": usage})
-    assert answer is not None
-    reply = answer.reply("anthropic:claude-opus-5-5")
-
-    assert (reply.text, reply.usage, reply.cost) == ("So.So.", None, None)
-
-
-def test_a_block_with_an_input_that_is_no_text_is_handed_back() -> None:
-    """A block in which a number stands where the pieces of an input belong goes back to the server without them."""
-    answer = Answer()
-    block = {"type": "server_tool_use", "id": "s", "name": "web_search", "partial_json": 1.5}
-    answer.take_whole({"content": [block], "stop_reason": "pause_turn"})
-
-    assert answer.blocks_to_resend() == [{"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}]

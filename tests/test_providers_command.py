@@ -113,12 +113,6 @@ def test_it_is_heard_as_it_speaks(program: Callable[[str], str]) -> None:
     assert "".join(heard) == reply.text == "aé€!"
 
 
-@pytest.mark.parametrize("script", ["print('hi')", "import os\nos.close(0)\nprint('hi')"])
-def test_it_need_not_read(program: Callable[[str], str], script: str) -> None:
-    """A program that does not read its brief, however long, may answer all the same."""
-    assert ask(program(script), LONG).text == "hi"
-
-
 @pytest.mark.parametrize(
     ("script", "said"),
     [
@@ -154,15 +148,6 @@ def test_too_much(program: Callable[[str], str]) -> None:
     assert len(ask(program(f"print('x' * {replies.MAX_SIZE - 1})")).text) == replies.MAX_SIZE - 1
 
 
-def test_too_much_on_its_standard_error(program: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program that floods its standard error is ended, and what it had said is kept."""
-    monkeypatch.setattr(command, "LIMITS", command.LIMITS._replace(stderr=1_000_000))
-    script = "import sys; print('so far', flush=True)\nwhile True: sys.stderr.write(' ' * 10_000)"
-    with pytest.raises(TransientError, match="more than 1,000,000 bytes on its standard error") as raised:
-        ask(program(script))
-    assert isinstance(raised.value.partial, Reply) and raised.value.partial.text == "so far"
-
-
 def test_secrets_stay_secret(program: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
     """No secret of the environment that a program is given gets into a complaint, whole or in part."""
     monkeypatch.setenv("DEBATE_COMMAND_ENV", "MY_API_KEY,DEPLOY_SECRET,LONG_TOKEN")
@@ -179,15 +164,6 @@ def test_secrets_stay_secret(program: Callable[[str], str], monkeypatch: pytest.
 
     assert [one for one in ("sk-very", "MIIE", "t7t") if one in told] == []
     assert told.count("[key]") >= 3
-
-
-def test_only_the_end_of_what_it_complains_is_told(program: Callable[[str], str]) -> None:
-    """Of what a program says on its standard error the end is told, since there is the reason."""
-    with pytest.raises(TransientError) as failure:
-        ask(program("import sys; sys.stderr.write('noise ' * 100_000); sys.exit('the reason')"))
-
-    assert "the reason (exit code" in str(failure.value)
-    assert len(str(failure.value)) < 800
 
 
 FORKS = """
@@ -361,30 +337,6 @@ print(coded(text, replies[named[0]]) if named else "This is what I say.")
 
     assert debate.complete
     assert tally.result(debate, 1) is not None
-
-
-@pytest.mark.slow
-def test_a_program_that_ends_its_supervisor_ends_too(tmp_path: Path) -> None:
-    """A program that kills the process which watches over it, and goes on, is ended with its turn."""
-    pid = tmp_path / "pid"
-    for closed in ("", "<&- >&- 2>&-"):
-        line = f"echo $$ > {shlex.quote(str(pid))}; trap '' TERM; kill -9 $PPID; exec sleep 60 {closed}"
-        with pytest.raises(TransientError, match="signal 9"):
-            ask(f"command:sh -c {shlex.quote(line)}")
-        assert gone(int(pid.read_text(encoding="utf-8")))
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="Linux alone tells a process that its parent has ended")
-def test_a_program_that_stops_its_supervisor_does_not_outlive_us(tmp_path: Path) -> None:
-    """A program that stops the process which watches over it ends too when our process is killed."""
-    pid = tmp_path / "pid"
-    line = f"kill -STOP $PPID; echo $$ > {shlex.quote(str(pid))}; trap '' TERM; echo on; sleep 60; sleep 60"
-    words = [sys.executable, "-c", ENDS_WITH_US, f"command:sh -c {shlex.quote(line)}"]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, cwd=Path(__file__).parent) as ours:
-        assert ours.stdout is not None and ours.stdout.readline() == b"on\n"
-        ours.kill()
-    assert gone(int(pid.read_text(encoding="utf-8")))
 
 
 @pytest.mark.slow

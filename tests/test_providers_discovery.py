@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import json
-import queue
-import time
 from collections.abc import Iterator
-from itertools import cycle
 from pathlib import Path
-from types import SimpleNamespace
 
 import local_http
 import pytest
@@ -116,26 +112,6 @@ def test_programs_are_looked_up(here: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert cast_problems({"a": ("command:claude -p",)}) == []
 
 
-def test_a_look_up_waits_for_so_long_and_no_longer(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server whose answer does not come within the time of one look-up is given up, even one that would answer."""
-    seconds = list[float | None]()
-
-    class Leaping(queue.SimpleQueue[object]):
-        """What brings no result: the time that it is waited for does not pass."""
-
-        def get(self, block: bool = True, timeout: float | None = None) -> object:
-            seconds.append(timeout)
-            raise queue.Empty
-
-    monkeypatch.setenv("ANTHROPIC_BASE_URL", server)
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "good-key-1")
-    assert found("anthropic").ready
-    monkeypatch.setattr(discovery, "queue", SimpleNamespace(SimpleQueue=Leaping, Empty=queue.Empty))
-    given_up = found("anthropic")
-    assert (given_up.ready, "no complete answer within 4 s" in given_up.about) == (False, True)
-    assert {*seconds} == {4.0}
-
-
 @pytest.mark.slow
 def test_a_list_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """A list without end is read up to a limit, and is then no list."""
@@ -149,26 +125,6 @@ def test_a_list_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("OLLAMA_HOST", server.url)
         assert not found("ollama").ready
         assert server.sent < 20_000_000
-
-
-def dripping(part: bytes) -> Iterator[bytes]:
-    """So many bytes, one now and then, that no single wait for one is long."""
-    for byte in cycle(part):
-        time.sleep(0.2)
-        yield bytes([byte])
-
-
-@pytest.mark.slow
-def test_a_command_does_not_wait_for_a_look_up(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`debate models` prints what it has found, and ends, while a server still sends."""
-    with sending(lambda: dripping(b"[0, ")) as server:
-        monkeypatch.setenv("OLLAMA_HOST", server.url)
-        monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
-        told = debate("models", "--json").json
-
-    (about,) = (one["about"] for one in told["models"] if one["seat"] == "anthropic:MODEL")
-    assert "no complete answer within 4 s" in about
 
 
 @pytest.mark.parametrize(
@@ -196,23 +152,3 @@ def test_a_password_in_an_address_is_not_shown(debate: Run, server: str, monkeyp
         ran = debate("models")
         told = [one for spec in ("anthropic:m", "openai:m", "ollama:m") for one in cast_problems({"a": (spec,)})]
         assert "hunter" not in f"{ran.out}{ran.err}{told}"
-
-
-def test_a_list_is_cut_and_its_length_told(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a list of a great many names the first are kept, and how many more there are is said."""
-    listed = json.dumps({"models": [{"name": f"m{n}"} for n in range(90_000)]}).encode()
-    with sending(lambda: [listed]) as server:
-        monkeypatch.setenv("OLLAMA_HOST", server.url)
-        way = found("ollama:MODEL")
-    assert (len(way.models), way.more) == (1_000, 89_000)
-    with sending(lambda: [listed]) as server:
-        monkeypatch.setenv("OLLAMA_HOST", server.url)
-        assert "and 89988 more" in debate("models").out.replace(",", "")
-
-
-def test_what_is_too_long_for_a_name_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A name of megabytes is not looked at, and the others of the list are there."""
-    listing = json.dumps({"models": [{"name": "\\" * 1_900_000}, {"name": "m"}, {"name": "n" * 300}]}).encode()
-    with sending(lambda: [listing]) as server:
-        monkeypatch.setenv("OLLAMA_HOST", server.url)
-        assert found("ollama").models == ("m", "n" * 300)

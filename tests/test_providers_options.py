@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import json
 from collections.abc import Callable, Iterator
@@ -13,17 +12,9 @@ import messages_server
 import pytest
 from chat_server import Answer, answering, chunks
 from conftest import STATED, Run
-from debates import opened_event
 from test_providers_openai import PLAIN, SHAPED, ask
 
-from debate_orchestrator.core.events import CallFailed, Rejected, Spoke
-from debate_orchestrator.core.fold import CurrentState, fold
-from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.providers import options
-from debate_orchestrator.providers.casting import make_provider
-from debate_orchestrator.providers.limits import LIMITS
-from debate_orchestrator.storage.journal import read
-from debate_orchestrator.util.errors import ExternalError, Paused, ProviderFailed, TransientError
+from debate_orchestrator.util.errors import Paused, ProviderFailed, TransientError
 
 Refuses = Callable[[dict[str, Any]], tuple[int, str] | None]
 """A request to the status and the body of its refusal; None where it is taken."""
@@ -108,11 +99,6 @@ def openai_reasoning(body: dict[str, Any]) -> tuple[int, str] | None:
     return None
 
 
-def crashing(body: dict[str, Any]) -> tuple[int, str] | None:
-    """A server that fails without a word where a schema is asked for."""
-    return (500, "Internal Server Error") if "response_format" in body else None
-
-
 def everything(body: dict[str, Any]) -> tuple[int, str] | None:
     """A server that takes messages, and refuses one option after another."""
     for name in ("stream_options", "response_format", "max_tokens", "max_completion_tokens"):
@@ -158,27 +144,6 @@ def test_a_refused_option(refuses: Refuses, calls: int, taken: set[str], lacked:
     assert "Be ? fair." in server.bodies[-1]["messages"][0]["content"]
 
 
-def test_a_crash_without_a_reason() -> None:
-    """Where a server of one's own fails on structured output each time and does not say why, it is asked without."""
-    with answering(server_that(crashing, hello)) as server:
-        provider = make_provider(f"openai:x@{server.url}", CurrentState(fold([opened_event()])))
-
-        async def call() -> Reply:
-            try:
-                return await provider.reply(SHAPED, str)
-            finally:
-                await provider.close()
-
-        for _ in range(6):
-            with pytest.raises(TransientError, match="HTTP 500"):
-                asyncio.run(call())
-        reply = asyncio.run(call())
-
-    assert (reply.text, reply.unsupported) == ("Hello.", ("structured output",))
-    asked = [body.get("response_format", {}).get("type") for body in server.bodies]
-    assert asked == ["json_schema"] * 3 + ["json_object"] * 3 + [None]
-
-
 @pytest.mark.parametrize(
     ("status", "message", "kind"),
     [
@@ -196,33 +161,6 @@ def test_an_error_about_something_else(status: int, message: str, kind: type[Exc
     assert len(server.bodies) == 1
 
 
-@pytest.mark.parametrize("status", [400, 200])
-def test_an_error_of_nothing_but_locations(monkeypatch: pytest.MonkeyPatch, status: int) -> None:
-    """Of an error that begins one location after another, in a stream or not, no more is looked through than of the
-    body of any error. What is found of a location ends where another is opened."""
-    unit, pattern, looked = "'loc': [", options._LOCATION, list[str]()
-
-    class Kept:
-        """The pattern, which keeps the texts that it is given."""
-
-        def findall(self, text: str) -> list[str]:
-            looked.append(text)
-            return pattern.findall(text)
-
-    monkeypatch.setattr(options, "_LOCATION", Kept())
-    refused = error(status, unit * 40_000)
-    with (
-        answering(lambda body: f"data: {refused[1]}\n\n".encode() if status == 200 else refused) as server,
-        pytest.raises(ExternalError),
-    ):
-        ask(f"openai:x@{server.url}", LIMITED_SHAPE)
-    (text,) = looked
-    found = [location[0] for location in pattern.finditer(text)]
-
-    assert unit * 1_000 in text and len(text) <= LIMITS.error
-    assert len(found) > 1_000 and max(map(len, found)) < 2 * len(unit)
-
-
 def endless(word: str = "more ") -> Iterator[bytes]:
     """The stream of an answer that never ends."""
     begun = chunks([{"content": word}], None).partition(b"data: [DONE]")[0]
@@ -238,36 +176,6 @@ def test_an_endless_speech() -> None:
     assert 150 <= len(reply.text.split()) < 400
     assert (reply.ended, reply.stop_reason) == ("cut", None)
     assert server.bodies[0]["max_tokens"] == 2 * 75 * 3 + 8_000
-
-
-def test_thinking_is_not_counted() -> None:
-    """Private working in the text is no part of the visible words."""
-    thought = "<think>\n" + "hm " * 2_000 + "\n</think>\nHello."
-    with answering(lambda body: chunks([{"content": part} for part in thought.split(" ")])) as server:
-        (reply,) = ask(f"openai:x@{server.url}", LIMITED)
-
-    assert reply.ended == "whole" and reply.text.endswith("Hello.")
-
-
-def test_a_hopeless_server(debate: Run, here: Path) -> None:
-    """With a server that refuses every option, and models that never stop, the speeches are kept and the debate stops
-    at its judge; with another judge it ends in a report."""
-    with answering(server_that(everything, lambda body: endless(" and so on" * 20))) as server:
-        spec = f"openai:x@{server.url}"
-        models = (f"--a={spec}", f"--b={spec}", f"--judge={spec}")
-        setup = (*STATED, "--rounds=1", "--output=r.md")
-        ran = debate("run", *setup, *models, "--trust", "--retry-for=5")
-    events = read("r.journal.jsonl").events
-    judged = debate("resume", "r.journal.jsonl", "--judge=rehearse:anthropic:claude-opus-5-5")
-
-    assert ran.code == 3 and "none of the judge's 4 replies can be used" in ran.err
-    assert judged.code == 0, judged.err
-    speeches = [event for event in events if isinstance(event, Spoke)]
-    assert speeches and all(event.reply.ended == "cut" for event in speeches)
-    assert [event for event in events if isinstance(event, CallFailed)] == []
-    rejected = [event.reply for event in events if isinstance(event, Rejected)]
-    assert [(reply.ended, reply.unsupported) for reply in rejected] == [("cut", ("structured output",))] * 4
-    assert "cut" in Path("r.md").read_text(encoding="utf-8")
 
 
 def test_a_server_without_options_debates_well(debate: Run, here: Path) -> None:

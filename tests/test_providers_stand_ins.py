@@ -15,7 +15,6 @@ from evidence_site import ARTICLE, Site
 from human_turns import PEOPLE
 from hypothesis import given
 from hypothesis import strategies as st
-from journals import line
 from speakers import Speaker, begun, driven, take_turns
 
 from debate_orchestrator.core import schedule, tally
@@ -23,12 +22,10 @@ from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Spoke, StructuredReplyGiven
 from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.phases import Turn
-from debate_orchestrator.core.reply import Reply, Usage
+from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.reply_check import check
 from debate_orchestrator.core.shape import Field, Shape, ShapeContext
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.budget import unpriced_seats
-from debate_orchestrator.engine.estimate import estimate
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, brief
@@ -38,8 +35,7 @@ from debate_orchestrator.providers.clerk import Clerk, unchecked
 from debate_orchestrator.providers.human import Human
 from debate_orchestrator.providers.rehearse import Filler
 from debate_orchestrator.storage.journal import JournalWriter, read
-from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.errors import BadJournal, BadSettings, DamagedJournal, Paused, ProviderFailed
+from debate_orchestrator.util.errors import DamagedJournal, Paused, ProviderFailed
 
 STAND_IN = "rehearse:anthropic:claude-opus-5-5"
 TERMS = ShapeContext(
@@ -155,17 +151,6 @@ def test_any_shape_is_filled(shape: Shape) -> None:
     assert made == Filler(TERMS, {"winner": "a"}).reply(shape, "1.verdict.judge")
 
 
-@pytest.mark.parametrize("judges", [1, 3])
-def test_what_is_rehearsed_does_not_hang_on_names(tmp_path: Path, judges: int) -> None:
-    """A stand-in says the same of the positions in both presentations, so that no vote of a rehearsal flips."""
-    debate = rehearsed(tmp_path / "j", judges, rounds=2, mirror=True, quorum=judges)
-    verdict = tally.verdict(debate)
-
-    assert debate.rejected == {}
-    assert tally.flipped_votes(debate) == (0, 3 * judges)
-    assert verdict is not None and verdict.winner != "no decision"
-
-
 @pytest.fixture
 def recording(tmp_path: Path) -> Path:
     with begun(tmp_path / "recorded", judges=2) as journal:
@@ -196,34 +181,6 @@ def test_a_recording_that_can_not_have_happened_is_refused(tmp_path: Path) -> No
         make_provider(f"replay:{tmp_path / 'odd'}", CurrentState(debate))
 
 
-def test_why_a_recording_can_not_be_replayed_is_told_without_its_words(recording: Path, tmp_path: Path) -> None:
-    """A journal of a newer version, a damaged one and another file are told apart, and no word of the file is told."""
-    whole, bad = recording.read_bytes(), tmp_path / "bad"
-    data = opened_event().model_dump(mode="json")
-    files = {
-        "it holds what this version does not know. Try: upgrade debate-orchestrator: a newer version wrote it.": (
-            line(1, "0" * 64, data | {"schema_version": 2, "nonce": "hunter2"}),
-            line(1, "0" * 64, data | {"version": "99.0", "hunter2": 1}),
-        ),
-        "it holds what this version does not know. Try: read it with the version that wrote it, or restore it from a "
-        "copy.": (
-            line(1, "0" * 64, data | {"schema_version": "hunter2"}),
-            whole[: whole.index(b"\n") + 1] + line(2, read(recording).entries[0].hash, {"kind": "hunter2"}),
-        ),
-        f"it is a damaged journal. Try: `debate check {bad}` tells what is wrong with it.": (
-            whole.replace(b'"n":2', b'"n":"hunter2"'),
-            line(1, "0" * 64, data) + line(2, "hunter2", {"kind": "noted", "note": "one agent"}),
-        ),
-        "it is not a debate's journal. Try: name a file that ends in .journal.jsonl.": (b"hunter2\nx\n", b"hunter2"),
-    }
-    for said, contents in files.items():
-        for content in contents:
-            bad.write_bytes(content)
-            with pytest.raises(BadJournal) as refused:
-                make_provider(f"replay:{bad}", CurrentState(fold([opened_event()])))
-            assert refused.value.problems == [f"{bad} can't be replayed: {said}"]
-
-
 def test_it_fails_plainly_on_a_turn_without_recording(recording: Path, tmp_path: Path) -> None:
     """A turn that was never recorded is a failure that names the turn, not an invention."""
     with begun(tmp_path / "other") as journal:
@@ -235,39 +192,12 @@ def test_it_fails_plainly_on_a_turn_without_recording(recording: Path, tmp_path:
         asyncio.run(provider.reply(asked, lambda piece: None))
 
 
-def test_unknown_fillers_are_told_all_at_once(tmp_path: Path) -> None:
-    """Every seat with an unknown spec is named, with the specs that there are."""
-    cast = {"a": ("oracle:x",), "b": ("host",), "judge": ("host", "crowd")}
-
-    assert len(cast_problems(cast)) == 2
-    with begun(tmp_path / "other") as journal:
-        debate = replace(fold(journal.events), cast=cast)
-        with pytest.raises(BadSettings, match="one of anthropic:MODEL, openrouter:"):
-            make_providers(CurrentState(debate))
-
-
 def test_only_who_fits_a_seat_is_named() -> None:
     """What could be written instead is told by seat: who looks pages up for the clerk's alone, a person for others."""
     (side,), (clerk,) = cast_problems({"a": ("oracle:x",)}), cast_problems({"clerk": ("oracle:x",)})
 
     assert "human" in side and "fetch" not in side and "offline" not in side
     assert "human" not in clerk and ", fetch, offline." in clerk
-
-
-def test_a_recording_costs_nothing(tmp_path: Path) -> None:
-    """What a recorded reply cost was paid for once, and is on no later bill."""
-    paid = Speaker(usage=Usage(uncached_input=1_000), cost=0.5)
-    with begun(tmp_path / "recorded") as journal:
-        first = driven(journal, paid)
-    seat = f"replay:{tmp_path / 'recorded'}"
-    with begun(tmp_path / "again") as journal:
-        again = fold(journal.events)
-        again = replace(again, cast=dict.fromkeys(again.cast, (seat,)))
-        current = CurrentState(again)
-        again = asyncio.run(take_turns(journal, current, make_providers(current)))
-
-    assert costs_of(first).total.cost > 1
-    assert costs_of(again).lines == ()
 
 
 class StandIn:
@@ -359,19 +289,6 @@ def test_how_a_person_is_named() -> None:
     assert "human" in casting.cast_problems({"a": ("x:y",)})[0]
 
 
-def test_what_a_person_costs() -> None:
-    """A person is not called, has a price that is known, and stands in estimates only as time."""
-    told = estimate(opened_event(rounds=1, cast={**PEOPLE, "b": ("anthropic:claude-sonnet-5-5",)}))
-
-    assert not model_spec.is_called("human")
-    assert unpriced_seats(PEOPLE) == []
-    assert told.calls == 1 and told.waits and told.has_people
-    assert "and what the other seats take" in told.sentence() and told.sentence().endswith(
-        "; a person's turns cost nothing"
-    )
-    assert estimate(opened_event(cast=PEOPLE)).sentence() == "no calls; a person's turns cost nothing"
-
-
 QUOTE = "The sea rose by 3.4 millimetres a year between 1993 and 2023"
 
 
@@ -436,13 +353,6 @@ def test_offline_nothing_is_checked(site: Site) -> None:
 
     assert (only["turn"], only["state"]) == ("1.argument.a", "not checked")
     assert site.asked == []
-
-
-def test_nothing_cited_is_nothing_checked() -> None:
-    """Where both sides declined there is nothing to look up, and the reply is an empty list."""
-    debate = cited(None, None)
-
-    assert checks(debate, Clerk("fetch", CurrentState(debate))) == []
 
 
 def test_a_rehearsal_looks_nothing_up() -> None:

@@ -134,11 +134,6 @@ class Messages(api.ApiModel):
 
         return anthropic
 
-    def client(self) -> Any:
-        client = super().client()
-        profiles.learn_secrets(client.credentials)
-        return client
-
     async def create(self, client: Any, request: dict[str, Any]) -> Any:
         return await client.messages.create(**request, stream=True)
 

@@ -281,11 +281,7 @@ class ApiModel(Provider):
             return False
         status = error.status_code if isinstance(error, sdk.APIStatusError) else 200
         # The body has all that the text of the exception has. That of an error in a stream was not cut before.
-        if self.unsupported.learn(options, status, str(error.body or error)[: LIMITS.error]):
-            return True
-        if self.server.url is not None:
-            self.unsupported.failed(options, status)
-        return False
+        return self.unsupported.learn(options, status, str(error.body or error)[: LIMITS.error])
 
     def _error_for(self, error: Exception, answer: ApiReply, clock: call_errors.SilenceClock) -> Exception:
         """What an exception of the SDK, or of the libraries beneath it, amounts to."""

@@ -90,7 +90,7 @@ class Page(Shape, Generic[_Batch]):
 
 def read(name: str, shape: type[_Shape], data: bytes) -> _Shape:
     """The answer of the server of the model `name`. TransientError if it has another shape."""
-    text = data.decode("utf-8-sig", "replace")  # some gateways put a byte order mark before it
+    text = data.decode("utf-8-sig", "replace")
     try:
         return shape.model_validate(strict_json(clean(text)))
     except ValueError:
@@ -110,24 +110,22 @@ async def listed_batches(
     name: str, page: type[Page[_Batch]], fetch: Callable[[dict[str, Any]], Awaitable[bytes]], cursor: str, since: float
 ) -> AsyncIterator[_Batch]:
     """The batches of a list, whose pages are fetched as they are needed with parameters of the address, among them the
-    `cursor`, which is the last id of the page before. Those before `since` are left out only if the list has shown that
-    the newest come first. TransientError if a page has another shape, does not lead on or repeats a batch, and after
-    `MAX_LISTED`: only a whole list tells that a batch was not created."""
-    times: dict[str, float] = {}
+    `cursor`, which is the last id of the page before. Both vendors list the newest first, so pages behind one that is
+    all before `since` are left out. TransientError if a page has another shape, does not lead on or repeats a batch,
+    and after `MAX_LISTED`: only a whole list tells that a batch was not created."""
+    seen: set[str] = set()
     query: dict[str, Any] = {"limit": LISTED}
     while True:
         answer = read(name, page, await fetch(query))
         for batch in answer.data:
-            if batch.id in times:
+            if batch.id in seen:
                 raise call_errors.broken(name, "a list that has a batch twice")
-            if len(times) == MAX_LISTED:
+            if len(seen) == MAX_LISTED:
                 problem = f"{name} lists more than {MAX_LISTED:,} batches, and no more are looked at."
                 raise TransientError(problem, tries=1)
-            times[batch.id] = batch.created
+            seen.add(batch.id)
             yield batch
-        created = list(times.values())
-        newest_first = created == sorted(created, reverse=True) and created[:1] > created[-1:]
-        if not answer.has_more or (newest_first and created[-1] < since):
+        if not answer.has_more or all(batch.created < since for batch in answer.data):
             return
         query[cursor] = answer.data[-1].id
 

@@ -28,14 +28,13 @@ from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, OnPiece, Permissions, Provider
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import ProviderFailed, TransientError, short_repr
-from debate_orchestrator.util.redact import StreamRedactor
 
 GRACE = supervisor.GRACE
 """Seconds that a program has to end after it was asked to, and that a stray child may hold its output open."""
 ENV_VARIABLE = "DEBATE_COMMAND_ENV"
 """Names, separated by commas, environment variables that programs get besides the usual ones."""
 _STDERR_KEPT = 64 * 1024
-"""Characters that are kept of the end of the standard error, where the reason of a failure stands."""
+"""Bytes that are kept of the end of the standard error, where the reason of a failure stands."""
 _STDERR_SHOWN = 250
 _POLL = 0.02
 _ENVIRONMENT = re.compile(
@@ -136,11 +135,11 @@ class _Run(Program):
     def __init__(self, on_text: OnPiece):
         loop = asyncio.get_running_loop()
         self._on_text, self._loop = on_text, loop
-        self._decoder, self._stderr_decoder = (codecs.getincrementaldecoder("utf-8")("replace") for _ in range(2))
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._open = {1, 2}
         self.out, self.stderr_length = bytearray(), 0
         """What came on the standard output, and how many bytes on the standard error."""
-        self._stderr, self._stderr_end = StreamRedactor(self._keep), ""
+        self._stderr = bytearray()
         self.exited = asyncio.Event()
         self.over: asyncio.Future[None] = loop.create_future()
         """Done once the program has ended and its output is closed, or has printed too much."""
@@ -152,7 +151,7 @@ class _Run(Program):
             self.stderr_length += len(data)
             if self.stderr_length > LIMITS.stderr:
                 return self._done()
-            self._stderr.take(self._stderr_decoder.decode(data))
+            self._stderr = (self._stderr + data)[-_STDERR_KEPT:]
             return
         self.out += data
         if len(self.out) > LIMITS.max_answer_chars:
@@ -162,15 +161,9 @@ class _Run(Program):
         except Exception as error:  # an error in this program: it is raised where the reply is awaited
             self.over.set_exception(error)
 
-    def _keep(self, redacted: str) -> None:
-        """Keeps the end of the standard error, which is cut only after it was redacted."""
-        self._stderr_end = (self._stderr_end + redacted)[-_STDERR_KEPT:]
-
     def stderr(self) -> str:
-        """The end of the standard error, without secrets, once it is closed."""
-        self._stderr.take(self._stderr_decoder.decode(b"", final=True))
-        self._stderr.end()
-        return self._stderr_end
+        """The end of the standard error."""
+        return self._stderr.decode("utf-8", "replace")
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         self._open.discard(fd)

@@ -8,10 +8,8 @@ from __future__ import annotations
 import difflib
 import http.client
 import json
-import queue
 import re
 import shutil
-import threading
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
@@ -28,6 +26,7 @@ from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
 from debate_orchestrator.providers.registry import ENTRIES, ProviderEntry
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings
+from debate_orchestrator.util.threads import in_daemon_thread
 
 _MAX_KEPT_MODELS = 1_000
 """Names of models that are kept of one server's list."""
@@ -49,8 +48,6 @@ _MAX_LISTED_MODELS = 3
 """Models of one server of the user's own that are choices."""
 _Problem = tuple[int, str]
 """The HTTP status of a look-up that failed, or 0; and why."""
-_OPEN_FAMILIES = ("deepseek", "gemma", "glm", "llama", "mistral", "phi", "qwen")
-"""How names of models begin that a server of the user's own may have."""
 _WHOLE_SPECS = (model_spec.HUMAN, model_spec.HOST, model_spec.REHEARSE)
 """Specs that are a kind alone."""
 
@@ -258,40 +255,28 @@ def _get(url: str, headers: dict[str, str]) -> tuple[Any, _Problem | None]:
 def _get_in_time(url: str, headers: dict[str, str]) -> tuple[Any, _Problem | None]:
     """As `_get`, within the time of a look-up. A socket's own limit starts again with every byte, and resolving a name
     has none; so a thread that takes longer is left behind."""
-    results: queue.SimpleQueue[tuple[Any, _Problem | None]] = queue.SimpleQueue()
-    threading.Thread(target=lambda: results.put(_get(url, headers)), daemon=True).start()
     try:
-        return results.get(timeout=LIMITS.lookup)
-    except queue.Empty:
+        return in_daemon_thread(lambda: _get(url, headers)).result(LIMITS.lookup)
+    except TimeoutError:
         return None, (0, f"no complete answer within {LIMITS.lookup:g} s")
 
 
 def corrected_spec(spec: str) -> str:
     """What to write in place of a spec of no known kind: its kind spelt right, or the vendor's model of that name."""
-    name = model_spec.rest(spec)
-    if name and (kinds := difflib.get_close_matches(model_spec.kind(spec), registry.ENTRIES, 1, 0.75)):
-        return f"{kinds[0]}:{name}"
-    if not name and (seats := difflib.get_close_matches(spec, _WHOLE_SPECS, 1, 0.75)):
-        return seats[0]
-    if (near := _near("anthropic", spec)) or re.fullmatch(r"claude-.*", spec):
-        return f"anthropic:{near or spec}"
-    if gpt := re.fullmatch(r"gpt[- ]?(\w[\w.-]*)", spec, re.IGNORECASE):
-        return f"openai:gpt-{gpt[1].lower()}"
-    if model := _of_family(spec):
-        return f"anthropic:{model}"
-    if spec.lower().startswith(_OPEN_FAMILIES):
-        return f"ollama:{spec}"
+    kind, name = model_spec.kind(spec), model_spec.rest(spec)
+    known = registry.ENTRIES if name else _WHOLE_SPECS
+    if near := difflib.get_close_matches(kind, known, 1, 0.75):
+        return f"{near[0]}:{name}" if name else near[0]
+    if near_model := _near("anthropic", spec):
+        return f"anthropic:{near_model}"
+    for beginning, vendor in (("claude-", "anthropic"), ("gpt-", "openai")):
+        if spec.startswith(beginning):
+            return f"{vendor}:{spec}"
+    defaults = pricing.table().defaults
+    for model in (defaults.judge, defaults.debater, *pricing.models("anthropic")):
+        if spec.lower() in model.split("-"):
+            return f"anthropic:{model}"
     return "PROVIDER:MODEL, as `debate models` lists them"
-
-
-def _of_family(spec: str) -> str:
-    """The known model of Anthropic that the words of a spec name, such as `sonnet4.6`: the one with its version, or
-    else a default; empty where there is none."""
-    words, version = set(re.findall(r"[a-z]+", spec.lower())), re.findall(r"\d+", spec)
-    family = [model for model in pricing.models("anthropic") if words and words <= {*model.split("-")}]
-    exact = [model for model in family if version and re.findall(r"\d+", model) == version]
-    usual = [model for model in (pricing.table().defaults.judge, pricing.table().defaults.debater) if model in family]
-    return next(iter([*exact, *usual, *family]), "")
 
 
 def misspelling_questions(cast: Mapping[str, tuple[str, ...]]) -> list[str]:

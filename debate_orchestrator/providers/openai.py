@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.prompting.briefs import Brief
@@ -272,14 +272,8 @@ class _Counts(batch_answers.Shape):
     failed: batch_answers.Count
 
 
-def _whole(number: object) -> object:
-    return int(number) if isinstance(number, float) and number.is_integer() else number
-
-
-_Time = Annotated[int, Field(ge=0, le=10**11), BeforeValidator(_whole)]
-"""Seconds since 1970, in years of at most four digits. Some gateways write them as 1700000000.0."""
-_FileId = Annotated[batch_answers.Id | None, BeforeValidator(lambda id: None if id == "" else id)]
-"""The id of a file. Where there is none, some gateways write an empty text for null."""
+_Time = Annotated[int, Field(ge=0, le=10**11)]
+"""Seconds since 1970, in years of at most four digits."""
 
 
 class _File(batch_answers.HasId):
@@ -293,8 +287,8 @@ class _Batch(batch_answers.VendorBatch):
     ]
     input_file_id: batch_answers.Id
     metadata: dict[str, str] | None = None
-    output_file_id: _FileId = None
-    error_file_id: _FileId = None
+    output_file_id: batch_answers.Id | None = None
+    error_file_id: batch_answers.Id | None = None
     request_counts: _Counts | None = None
 
     @property

@@ -1,9 +1,8 @@
 """Options of a request that not every server takes: their variants, best first, and which of them one server does not
 support.
 
-A server that does not support an option names it in its error, with any status: 400 or 422 as a rule, 500 where its
-validation fails outside of its own error handling (llama-cpp-python), 404 where a router finds no model that takes it
-(OpenRouter). The next variant is then tried at once: the server answered before it did anything.
+A server that does not support an option names it in its error, with 400 or 422 as a rule. The next variant is then
+tried at once: the server answered before it did anything.
 """
 
 from __future__ import annotations
@@ -16,15 +15,12 @@ from typing import Any, NamedTuple
 _NOT_ABOUT_OPTIONS = {401, 402, 403, 429}
 """Statuses of errors about keys, credit and load. OpenRouter's 402, for one, names `max_tokens` where credit is low."""
 _LOCATION = re.compile(r"""['"]loc['"]: ?[(\[]([^()\[\]]*)""")
-"""Where pydantic found an invalid field, up to the next bracket of any kind: an error of nothing but opened locations
-is looked through once. The rest of its error may repeat the whole request."""
+"""Where pydantic found an invalid field. The rest of its error may repeat the whole request."""
 _UNSPECIFIC = (
     "requested parameters", "unsupported parameter", "unrecognized request argument", "extra_forbidden",
     "extra inputs are not permitted", "extra fields not permitted", "unknown field", "unknown name",
 )  # fmt: skip
 """What says that some field of a request is not supported, without a name that is known."""
-_FAILURES = 3
-"""HTTP 500 in a row, without a reason, after which an option is taken for the cause."""
 
 
 class Option(NamedTuple):
@@ -47,7 +43,6 @@ class UnsupportedOptions:
 
     def __init__(self) -> None:
         self._variants: Counter[str] = Counter()
-        self._failures = 0
 
     def request(self, base: Mapping[str, Any], options: Sequence[Option]) -> dict[str, Any]:
         """The body of a request, with each option in the best variant that the server may support."""
@@ -71,15 +66,6 @@ class UnsupportedOptions:
             return False
         self._variants[named[0].name] += 1
         return True
-
-    def failed(self, options: Sequence[Option], status: int | None) -> None:
-        """A call failed with that HTTP status, for no reason that names an option. A server of one's own may crash on
-        an option each time; after a few HTTP 500 in a row, the first option is asked for in its next variant."""
-        self._failures = self._failures + 1 if status == 500 else 0
-        left = [option for option in options if option.reported and self._variant(option) < len(option.variants) - 1]
-        if self._failures >= _FAILURES and left:
-            self._variants[left[0].name] += 1
-            self._failures = 0
 
     def lacking(self, options: Sequence[Option]) -> tuple[str, ...]:
         """The names of the options that the server can't fulfil, in order of the alphabet."""

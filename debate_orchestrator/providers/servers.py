@@ -10,9 +10,7 @@ from __future__ import annotations
 import ipaddress
 import os
 import re
-import socket
 from collections.abc import Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -157,20 +155,13 @@ def unencrypted(server: ModelServer, url: str | None = None, *, insecure: bool) 
     )
 
 
-@lru_cache(maxsize=256)  # each request asks whether its key may go there
 def is_loopback(url: str) -> bool:
-    """Whether an address is of this machine: `localhost`, 127.0.0.0/8 or ::1, in any form that a resolver accepts, but
-    no name that merely begins or ends like one."""
+    """Whether an address is of this machine: `localhost`, 127.0.0.0/8 or ::1."""
     try:
         host = urlsplit(url).hostname or ""
-        if host == "localhost":
-            return True
-        number = re.fullmatch(r"[\da-fx.]+", host, re.ASCII)  # as in 127.1 or 0x7f000001
-        found = ipaddress.ip_address(socket.inet_aton(host) if number else host)
-    except (ValueError, OSError):
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
         return False
-    mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
-    return (mapped or found).is_loopback
 
 
 class _NoRedirect(HTTPRedirectHandler):
