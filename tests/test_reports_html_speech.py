@@ -200,17 +200,6 @@ def test_no_speech_is_too_long(name: str) -> None:
     assert page_reading.read(block(HUGE[name][:20_000])).odd == []
 
 
-@pytest.mark.parametrize("before", ["", "> ", "  "])
-def test_no_cell_is_left_out(before: str) -> None:
-    """Of a row with more cells than the head, parsers show no more than the head has."""
-    rows = ["| a | b |", "|:--|--:|", "| 1 | `2 \\| 3` | the winning argument |"]
-    made = block("\n".join(before + row for row in rows))
-
-    assert "the winning argument" in made and "<table>" not in made
-    fits = block("\n".join(before + row.removesuffix(" the winning argument |") for row in rows))
-    assert "<table>" in fits and "<code>2 | 3</code>" in fits
-
-
 def line(story: ReportModel, turn_id: str) -> str:
     """A turn of a debate in a line."""
     return gist(next(turn for turn in story.turns if turn.id == turn_id), HtmlWriter({}, []), story.judging.scales)

@@ -206,7 +206,7 @@ def must_be_genuine(deal: Deal, rounds: int = 2, strictness: str = "strict") -> 
         *(title.lower().replace(" ", "-") for level, title in headings(rounds) if level == 2 and title != JUDGED),
     }
     assert set(reading.links_within(made)) <= set(reading.fragments(made))
-    assert made == sanitize.sanitize(made)
+    assert made.replace("\u2060", "") == sanitize.sanitize(made)
 
 
 @pytest.mark.slow
@@ -271,5 +271,6 @@ def test_templates_in_speech_are_text() -> None:
     made = report(hostile(text, rounds=1), topic=text, rounds=1)
 
     assert made.count("{{ 7\\*7 }} {% if x %} {round} {nonce} %(topic)s \\${x}") == 1
-    assert made.count("{{ 7*7 }} {% if x %} {round} {nonce} %(topic)s \\${x}") == 19
+    shown = made.replace("\\$", "$").replace("\u2060", "")
+    assert shown.count("{{ 7*7 }} {% if x %} {round} {nonce} %(topic)s ${x}") == 19
     assert opened_event(topic=text).settings.topic == text

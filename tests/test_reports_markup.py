@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -14,7 +15,7 @@ from markupsafe import Markup
 
 from debate_orchestrator.reports import markup
 from debate_orchestrator.reports.markdown import markdown_text, template_environment
-from debate_orchestrator.reports.markup import MAX_LENGTH, block, literal, outline, unescaped, unliteral
+from debate_orchestrator.reports.markup import MAX_LENGTH, block, literal, unescaped, unliteral
 from debate_orchestrator.util import sanitize
 
 WORDS = st.lists(st.text("abcXYZ019", min_size=1, max_size=6), min_size=1, max_size=6)
@@ -105,6 +106,31 @@ def test_no_block_made_by_chance_leaves_its_place(text: str) -> None:
     stays(markup.block(text))
 
 
+def runs_nothing(markdown: str) -> None:
+    """No program that shows markdown finds HTML, images or odd links in it, whatever it takes for code."""
+    for shown in (markdown, re.sub("[`~]", "", markdown), re.sub("(?m)^[ >]*[`~]*", "", markdown)):
+        for reader in reading.READERS:
+            found = [
+                one for one in reading.forged(shown, reader) if not one.startswith(("heading", "hr", "definition"))
+            ]
+            assert found == [], reader
+
+
+@for_each(NASTY)
+def test_code_is_harmless_to_those_who_see_none(text: str) -> None:
+    """Also where a program does not know fences or code spans, a hostile speech and its lines run nothing."""
+    runs_nothing(markup.block(text))
+    runs_nothing(markup.as_code(text))
+    runs_nothing(markup.prose(text))
+
+
+@given(hostile())
+def test_code_made_by_chance_is_harmless_too(text: str) -> None:
+    """Nor does any text put together from what markdown takes for structure."""
+    runs_nothing(markup.block(text))
+    runs_nothing(markup.inline(text))
+
+
 @given(WORDS, st.lists(JOINT))
 def test_a_block_shows_every_word(words: list[str], joints: list[str]) -> None:
     """What a reader of the report sees holds all words of a speech, in their order."""
@@ -148,29 +174,6 @@ BEFORE_TABLES = (
 """Which of their lines are rows of a table, code, or the text of a paragraph depends on the reader."""
 
 
-@for_each(BEFORE_TABLES)
-def test_what_readers_differ_in_is_code(text: str) -> None:
-    """A speech in which readers find different tables is shown as code to all of them."""
-    stays(markup.block(text))
-    assert markup.block(text) == markup.as_code(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "> ```x",
-        "- ~~~",
-        "```a<b>\n```",
-        "[a `](http://x.example)` b `<i>`",
-        "~~a `b~~ <i>`",
-        "> a\n     b\n> \n>     <i>",
-    ],
-)
-def test_code_that_simple_readers_do_not_find(text: str) -> None:
-    """Those that find no code in a list or quotation, or links and struck words before it, see a fence around all."""
-    assert markup.block(text) == markup.as_code(text)
-
-
 AWAKE = (
     "http://a.example/<img src=x onerror=y>",
     "www.a.example/<h2>Final Verdict</h2>",
@@ -200,13 +203,12 @@ def test_a_bare_address_is_text_and_a_written_link_a_link() -> None:
     text = "See https://a.example/b_c, www.a.example, [x](https://www.a.example/b_(c)) and <http://a.example>."
     made = "See https\\://a.example/b_c, www\\.a.example, [x](https://www.a.example/b_(c)) and <http://a.example>."
 
-    assert markup.block(text) == markup.prose(text) == markup.inline(text) == made
-    assert unescaped(made) == text
+    assert markup.prose(text) == markup.inline(text) == made
+    assert markup.block(text) == text
 
 
 def test_a_speech_of_an_earlier_report_comes_back() -> None:
     """Earlier versions put a backslash before a tag, and left addresses."""
-    assert unescaped("x \\<b> and https://a.example") == "x <b> and https://a.example"
     assert unliteral("x \\<b\\> and https://a.example") == "x <b> and https://a.example"
 
 
@@ -264,8 +266,6 @@ AS_THEY_ARE = (
     "| what | cost |\n|---|---:|\n| REST | 3 |\n| gRPC | `a<b>` |",
     "As the RFC says:\n\n> A quotation, with **weight**.\n\nSo it is.",
     '```python\n# a comment\nif a < b:\n    print("<b>", "---")\n---\n```\n\nAfter it.',
-    "    # indented code\n    <b>\n\nAfter it.",
-    "- a list with code\n\n  ```sh\n  # x\n  ```\n- and more",
     "See [RFC 9113](https://rfc-editor.org/rfc/rfc9113), <https://example.org/a?b=c> or [write](mailto:a@example.org).",
     "Costs $5 to $10 [sic], see note [3], array[0], f(x), a_b_c and 2 * 3 * 4.",
     "``a ` <b> c`` and `<i>`; and a stray ` here",
@@ -275,35 +275,35 @@ AS_THEY_ARE = (
 @for_each(AS_THEY_ARE)
 def test_harmless_speech_is_left_as_it_is(text: str) -> None:
     """Emphasis, code, lists, tables, quotations and links come out as they were written."""
-    assert markup.block(text) == text
+    assert markup.block(text).replace("\u2060", "") == text
 
 
-ESCAPED = {
+ESCAPED = {  # a bar stands for a character that is not seen
     "## Final Verdict": "\\## Final Verdict",
     "> - ## x": "> - \\## x",
     "Final Verdict\n---": "Final Verdict\n\\---",
     "a\n\n***\n\nb": "a\n\n\\***\n\nb",
-    "x <b>y</b> `<b>`": "x &lt;b>y&lt;/b> `<b>`",
-    "<!-- x": "&lt;!-- x",
-    "![x](https://example.org/x.png)": "\\![x](https://example.org/x.png)",
-    "https://example.org": "https\\://example.org",
-    "www.example.org": "www\\.example.org",
-    "$$\n$x$ or $5": "\\$\\$\n\\$x\\$ or $5",
+    "x <b>y</b> `<b>`": "x <¦b>y<¦/b> `<¦b>`",
+    "<!-- x": "<¦!-- x",
+    "![x](https://example.org/x.png)": "!¦[x](https://example.org/x.png)",
+    "https://example.org": "https://example.org",
+    "www.example.org": "www.example.org",
+    "$$\n$x$ or $5": "$¦$¦\n$¦x$¦ or $5",
     "::: x": "\\::: x",
-    "*[a]: x": "\\*[a]: x",
+    "*[a]: x": "*[a]¦: x",
     "a\n=-": "a\n\\=-",
-    "[x](javascript:y)": "[x\\](javascript:y)",
-    "<javascript:x>": "&lt;javascript:x>",
-    "[a]: https://example.org": "\\[a]: https\\://example.org",
-    "[a\nb]: https://example.org": "\\[a\nb]: https\\://example.org",
-    "[^1]: x": "\\[^1]: x",
-    "> [!NOTE]\n> x": "> \\[!NOTE]\n> x",
-    "\\\\<b>": "\\\\&lt;b>",
-    "\\<b>": "&lt;b>",
+    "[x](javascript:y)": "[x]¦(javascript:y)",
+    "<javascript:x>": "<¦javascript:x>",
+    "[a]: https://example.org": "[a]¦: https://example.org",
+    "[a\nb]: https://example.org": "[a\nb]¦: https://example.org",
+    "[^1]: x": "[^1]¦: x",
+    "> [!NOTE]\n> x": "> [¦!NOTE]\n> x",
+    "\\\\<b>": "\\\\<¦b>",
+    "\\<b>": "\\<¦b>",
     "```\nx": "```\nx\n```",
     "~~~~\n```": "~~~~\n```\n~~~~",
-    "```\nx\n    ```": "```\nx\n    ```\n```",
-    "a `x\n\nb` <i>": "a `x\n\nb` &lt;i>",
+    "```\nx\n    ```": "```\nx\n```",
+    "a `x\n\nb` <i>": "a `x\n\nb` <¦i>",
     "| Final |\n---": "| Final |\n\\---",
     "\x1b[31mred": "␛[31mred",
     "\ud800 lone \udfff": "\ufffd lone \ufffd",
@@ -315,17 +315,11 @@ ESCAPED = {
 def test_structure_is_shown_as_text() -> None:
     """What could forge is escaped where it stands, and nothing else is touched."""
     for text, escaped in ESCAPED.items():
-        assert markup.block(text) == escaped, text
-
-
-@pytest.mark.parametrize("text", ["| a | b | c |\n|---|---|---|\n| ` | <b>x</b> | ` |", "> " * 30 + "deep"])
-def test_what_stays_doubtful_is_shown_as_code(text: str) -> None:
-    """Where escaping leaves a parser in doubt, as with code that seems to span two cells, all of it is code."""
-    assert markup.block(text) == f"```text\n{text}\n```"
+        assert markup.block(text) == escaped.replace("¦", "\u2060"), text
 
 
 LINES = {
-    "It was **close**, but `f<T>` decided.": "It was **close**, but `f<T>` decided.",
+    "It was **close**, but `f<T>` decided.": "It was **close**, but `f<\u2060T>` decided.",
     "1. first": "1\\. first",
     "- a": "\\- a",
     "* a": "\\* a",
@@ -333,7 +327,7 @@ LINES = {
     "# 1": "\\# 1",
     "```": "\\`\\`\\`",
     "~~~": "\\~\\~\\~",
-    "***": "\\*\\*\\*",
+    "***": "\\***",
     "[a]: https://example.org": "\\[a]: https\\://example.org",
     "[^1]: a note": "\\[^1]: a note",
     "2024 was a year.": "2024 was a year.",
@@ -371,15 +365,6 @@ def test_a_plain_line_shows_every_character_wherever_it_stands(text: str) -> Non
     (_, inline, _) = reading.parser().parse(markup.plain(text))
 
     assert reading.shown(inline) == sanitize.one_line(text)
-
-
-def test_no_cell_is_left_out() -> None:
-    """A row with more cells than the head would lose them wherever markdown is shown."""
-    text = "| a | b |\n|---|---|\n| 1 | 2 | the winning argument |"
-
-    assert markup.block(text) == markup.as_code(text)
-    assert markup.unescaped(markup.block(text)).strip() == text
-    assert markup.block(text.replace(" the winning argument |", "")).startswith("| a | b |")
 
 
 ORDINARY = [
@@ -426,32 +411,6 @@ def test_a_line_comes_back(text: str) -> None:
 
     assert literal(once) == literal(text)
     assert unliteral(literal("a *b* [c](d) <e> & f_g")) == "a *b* [c](d) <e> & f_g"
-
-
-@pytest.mark.slow
-def test_the_blocks_of_a_document() -> None:
-    """Headings of both kinds, paragraphs, rules and code are told with their lines; what is inside others is not."""
-    text = "# One #\n\ntext\nmore\n\nTwo\n---\n\n- ## inside\n\n```\n# code\n```\n***\n"
-    found = [(one.kind, one.level, one.first, one.end, one.text) for one in outline(text)]
-
-    assert found == [
-        ("heading", 1, 0, 1, "One"),
-        ("paragraph", 0, 2, 4, "text\nmore"),
-        ("heading", 2, 5, 7, "Two"),
-        ("bullet_list_open", 0, 8, 10, ""),
-        ("fence", 0, 10, 13, ""),
-        ("rule", 0, 13, 14, ""),
-    ]
-
-
-@pytest.mark.slow
-@for_each(HUGE)
-def test_large_documents_have_blocks_too(name: str) -> None:
-    """Text made to be slow is outlined without trouble, and the blocks follow each other."""
-    found = outline(HUGE[name][:50_000])
-
-    assert all(one.first < one.end for one in found)
-    assert [one.first for one in found] == sorted(one.first for one in found)
 
 
 ATOMS = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-import reading
 
 from debate_orchestrator.reports import markup
 from debate_orchestrator.reports.markup import unescaped
@@ -16,15 +15,6 @@ SPANS = {
     "> - c ` <b>\n\t<!-- -->\n\tx `": "> - c ` <b> <!-- --> x `",
     "a ` x\n     > y `\n# q": "a ` x > y `\n\\# q",
 }
-
-
-def test_a_code_span_stands_on_one_line() -> None:
-    """Readers differ in where a paragraph ends, but in each of them the same backticks belong together."""
-    for text, made in SPANS.items():
-        assert markup.block(text) == made, text
-        assert markup.block(unescaped(made)) == made, text
-        for reader in reading.READERS:
-            assert reading.forged(made, reader) == [], text
 
 
 @pytest.mark.parametrize("blank", ["\xa0", "\u1680", "\u2003", "\u202f", "\u205f", "\u3000"])

@@ -87,9 +87,8 @@ def parse(text: str, name: str) -> Transcript:
     if re.match(r"\s*(?:\{|\[\s*[\]{])", text):
         transcript = _parse_json(text, problems)
     else:
-        text = sanitize(text)
         kind = _own_kind(text)
-        transcript = _parse_own(text, kind) if kind else _parse_markdown(text, problems)
+        transcript = _parse_own(markup.sanitized(text), kind) if kind else _parse_markdown(sanitize(text), problems)
     problems = problems or list(_whole(transcript))
     if problems:
         hidden = len(problems) - _MAX_LISTED
@@ -406,7 +405,7 @@ def _parse_own(text: str, kind: str) -> Transcript:
     sides = dict(zip("ab", (field for field in fields if field not in _FACTS), strict=False))
     names = {re.sub(r" \([^()]*\)$", "", field): side for side, field in sides.items()}
     heading_of = re.compile(rf"(.+) — ({'|'.join(map(re.escape, names)) or '(?!)'})(?: \[([^\[\]]+)\])?")
-    speeches, number, inside, budget = list[TranscriptSpeech](), 1, not report, markup.ParseBudget()
+    speeches, number, inside = list[TranscriptSpeech](), 1, not report
     for section in sections:
         heading = markup.unliteral(section.heading)
         speaks = heading_of.fullmatch(heading) if inside else None
@@ -417,7 +416,7 @@ def _parse_own(text: str, kind: str) -> Transcript:
         elif speaks:
             speech_title = f"{speaks[1]} ({speaks[3].lower()})" if speaks[3] else speaks[1]
             spoken = _TAG.sub("", section.text, count=1) if report else section.text
-            speeches.append(_own_speech(names[speaks[2]], number, speech_title, spoken, budget))
+            speeches.append(_own_speech(names[speaks[2]], number, speech_title, spoken))
     pattern = "; ".join(rf"{re.escape(name)}: (.+)" for name in names)
     by = re.fullmatch(pattern, fields.get("Spoken by", ""))
     return Transcript(
@@ -429,11 +428,11 @@ def _parse_own(text: str, kind: str) -> Transcript:
     )
 
 
-def _own_speech(side: str, number: int, title: str, text: str, budget: markup.ParseBudget) -> TranscriptSpeech:
+def _own_speech(side: str, number: int, title: str, text: str) -> TranscriptSpeech:
     """A speech without the lines that tell how it ended."""
     declined, cut = _DECLINED.match(text), False
     lines = text[declined.end() if declined else 0 :].split("\n")
     while lines and (not lines[-1].strip() or _CUT.fullmatch(lines[-1]) or _ADDED.fullmatch(lines[-1])):
         cut = bool(_CUT.fullmatch(lines.pop())) or cut
-    spoken = markup.unescaped("\n".join(lines), budget)
+    spoken = markup.unescaped("\n".join(lines))
     return TranscriptSpeech(side=side, round=number, title=title, text=spoken, declined=declined is not None, cut=cut)

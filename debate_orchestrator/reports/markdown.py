@@ -7,15 +7,13 @@ from functools import cache, partial
 from itertools import groupby
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
-from jinja2.runtime import Context
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.reports import compare, markup, sections, verdict_text, wording
 from debate_orchestrator.reports.compare import Comparison
 from debate_orchestrator.reports.decision_brief import ConsiderationReport
-from debate_orchestrator.reports.markup import ParseBudget
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import TurnReport
 from debate_orchestrator.reports.rich_text import FieldPart, Phrase, PhraseTable, TextRun
@@ -60,7 +58,7 @@ def render_for_review(report: ReportModel) -> str:
 
 def render_comparison(comparison: Comparison) -> str:
     """Some debates side by side."""
-    values = {"comparison": comparison, "title": Markup(COMPARED), "note": ALIKE_NOTE, "budget": ParseBudget()}
+    values = {"comparison": comparison, "title": Markup(COMPARED), "note": ALIKE_NOTE}
     return _ended(_environment().get_template("comparison.md.j2").render(values))
 
 
@@ -84,9 +82,9 @@ def speeches_for_review(report: ReportModel) -> list[tuple[str, list[TurnReport]
 
 
 def _rendered(report: ReportModel, template: str, **more: Any) -> str:
-    anchors, budget = _anchors(report), ParseBudget()
-    writer = MarkdownWriter(partial(_link, report, anchors), budget)
-    values = sections.template_values(report, writer) | {"budget": budget, "links": partial(_links, report, anchors)}
+    anchors = _anchors(report)
+    writer = MarkdownWriter(partial(_link, report, anchors))
+    values = sections.template_values(report, writer) | {"links": partial(_links, report, anchors)}
     if not report.transcript_only:
         values |= {
             "decision_brief": report.decision_brief,
@@ -137,12 +135,12 @@ def template_environment(
 @cache
 def _environment() -> Environment:
     filters = {
-        "block": _parsing(markup.block),
+        "block": lambda text: Markup(markup.block(text)),
         "literal": lambda text: Markup(markup.literal(text)),
         "plain": lambda text: Markup(markup.plain(text)),
-        "prose": _parsing(markup.prose),
-        "inline": _parsing(markup.inline),
-        "cell": _parsing(markup.cell),
+        "prose": lambda text: Markup(markup.prose(text)),
+        "inline": lambda text: Markup(markup.inline(text)),
+        "cell": lambda text: Markup(markup.cell(text)),
         "decimals": decimals,
         "plain_number": lambda value: f"{value:g}",
         "winner": wording.winner_word,
@@ -150,16 +148,6 @@ def _environment() -> Environment:
         "barred": lambda texts: Markup(" | ").join(map(markdown_text, texts)),
     }
     return template_environment("reports", filters, markdown_text)
-
-
-def _parsing(function: Callable[[str, ParseBudget], str]) -> Callable[[Context, str], Markup]:
-    """A filter that draws on the budget of the report that is rendered."""
-
-    @pass_context
-    def parsed(context: Context, text: str) -> Markup:
-        return Markup(function(text, context["budget"]))
-
-    return parsed
 
 
 def _summary(report: ReportModel, writer: MarkdownWriter) -> Markup:
@@ -236,8 +224,8 @@ def _anchors(report: ReportModel) -> dict[str, str]:
 class MarkdownWriter:
     """Writes markdown for one report; `link` makes a turn's id a link to it."""
 
-    def __init__(self, link: Callable[[str], str], budget: ParseBudget | None = None):
-        self._link, self._budget = link, budget or ParseBudget()
+    def __init__(self, link: Callable[[str], str]):
+        self._link = link
 
     def line(self, words: Phrase, *, in_table: bool = False) -> Markup:
         """A phrase, wherever phrases of its kinds may stand."""
@@ -254,7 +242,7 @@ class MarkdownWriter:
             case "plain":
                 return markup.plain(run.text)
             case "prose":
-                return (markup.cell if in_table else markup.prose)(run.text, self._budget)
+                return (markup.cell if in_table else markup.prose)(run.text)
             case "turn":
                 return self._link(run.text)
             case "page":
@@ -277,7 +265,7 @@ class MarkdownWriter:
 
     def _part(self, part: FieldPart) -> str:
         if part.kind == "speech":
-            return markup.block(part.text, self._budget)
+            return markup.block(part.text)
         if part.kind == "quote":
             return f"> {self.line(part.words)}"
         named = f"**{markup.literal(part.title)}:**"

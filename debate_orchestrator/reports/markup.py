@@ -1,377 +1,167 @@
 """Speech as safe markdown: it keeps the layout that its author meant, and can't break out of its place.
 
-A speech keeps its paragraphs, emphasis, lists, tables and code. It loses what could forge the report
-around it: headings and rules are shown as text, HTML, images, formulas and bare addresses as text, links only to
-http, https and mailto, an open code fence is closed. Readers of markdown differ in what they take for a table, so a
-speech is parsed again as each kind of them reads it: what one of them finds suspicious is shown as plain code.
+A speech keeps its paragraphs, emphasis, lists, tables and code. It loses what could forge the report around it:
+headings, rules, HTML, images, formulas and links to odd places are shown as text. This holds for every program that
+shows markdown, whatever it takes for code or a table, since no speech keeps two characters beside each other that could
+begin any of these.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Iterator, Sequence
-from functools import cache
-from itertools import chain, pairwise
-from typing import Literal, NamedTuple
+from collections.abc import Sequence
 from urllib.parse import quote, urlsplit
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import table
-from markdown_it.token import Token
 
 from debate_orchestrator.core.reply import FoundPage
 from debate_orchestrator.reports import rich_text, speech_notes
 from debate_orchestrator.reports.rich_text import Phrase, joined, phrase
 from debate_orchestrator.util import sanitize
 
-MAX_LENGTH = 40_000
-"""Characters of a text that is still parsed, ten times what a phase asks for; a longer one is shown as it is."""
-MAX_PARSED = 1_000_000
-"""Characters that are parsed for one report, three times what long debates have; later texts are shown as they are."""
-_MAX_SIGNS = {"[": 300, "|": 4_000, "\n": 2_000}
-"""How many of these a text that is still parsed may have: beginnings of links, from each of which the parser looks
-ahead, borders of cells, and ends of lines."""
+MAX_LENGTH = 100_000
+"""Characters of a text that keeps its layout, 25 times what a phase asks for; a longer one is shown as code."""
 _MAX_DEPTH = 16
-"""Blocks within blocks; two for each list. The parser looks no deeper than a little more than that."""
+"""Blocks within blocks of a text that keeps its layout."""
+_APART = "\u2060"
+"""A word joiner, which is not seen, between two characters that would begin something together. Unlike a backslash it
+works in code as well as outside of it, so nothing depends on what a program takes for code. `sanitize` takes all of
+them out of speech: those in a report are the report's own."""
 
-_CONTAINERS = r"(?:[ \t]*(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t])))*[ \t]*"
+_CONTAINERS = rf"(?:[ \t]*+(?:>|[-*+](?=[ \t])|\d{{1,9}}[.)](?=[ \t]))){{0,{_MAX_DEPTH}}}[ \t]*"
 _TOO_DEEP = re.compile(rf"^(?:[ \t]*+(?:>|[-*+](?=[ \t])|\d{{1,9}}[.)](?=[ \t]))){{{_MAX_DEPTH + 1}}}", re.MULTILINE)
-_BLANK = re.compile(r"^ +$", re.MULTILINE)
-"""A line of blanks, behind which some readers see no end of a paragraph."""
-_HEADING = re.compile(rf"^({_CONTAINERS})(#|:::)")
-"""The second begins a block that many programs add to markdown, and that may fold away what follows."""
 _RULE_SIGNS = r"(?:[=-][=\s-]*|_[_\s]*|\*[*\s]*)$"  # to some readers, other blanks than those of ASCII are blanks too
-_RULE = re.compile(rf"^({_CONTAINERS})({_RULE_SIGNS})")
-_DEFINITION = re.compile(rf"^({_CONTAINERS})(\*?\[)(?=!|.*\]:|[^\]]*$)")
 _NOTE_SIGNS = rf"[*_]{speech_notes.ANY}[*_] *$"
-_NOTE = re.compile(rf"^({_CONTAINERS})({_NOTE_SIGNS})")
-_DELIMITERS = re.compile(r"^(?=.*-)(?=.*[|:])[ >*+\d.)|:-]+$", re.MULTILINE)
-"""A line that may stand below the head of a table."""
-_LIST_OR_TABLE = re.compile(r"^[ >]*(?:[-+*]|\d{1,9}[.)]) (?=.*\|)[ >*+\d.)|:-]*$", re.MULTILINE)
-"""Such a line with which a list may begin as well: readers differ."""
-_FENCE_NAME = re.compile(r" *[\w.+#-]*")
-"""What all readers take for the language of the code in a fence."""
-_EXTENDED = r"(?::(?=//)|(?<=www)\.|\$(?!\d))"
-"""Where readers begin a bare address or a formula. To them an address is all up to a blank or `<`, backslashes and
-backticks too, so that what was to be text after it is none; and `$$` alone may take all behind it along."""
-_ODD = re.compile(
-    r"(?P<kept>\\[^\n<]"  # escaped already: left as it is
-    r"|<https?://[^\s<>]*>|\]\(\s*<?(?:https?://|mailto:)[^\s<>()`\\]*)"  # and so are written links
-    r"|(?P<less>\\?<(?=[A-Za-z/!?])|\\<)"  # HTML, comments, and links to odd places
-    rf"|{_EXTENDED}"
-    r"|!(?=\[)"  # images
-    r"|\](?=\()",  # links to odd places
+_BEGINNING = rf"#|:::|{_RULE_SIGNS}|{_NOTE_SIGNS}"
+_LINE_BEGINS = re.compile(rf"^({_CONTAINERS})(?={_BEGINNING})")
+"""The beginning of a line that would be a heading, a block of another markup, a rule, or a note of the report's own."""
+_STRUCTURE = re.compile(
+    r"<(?=[A-Za-z/!?])(?!https?://[^\s<>]*>)"  # HTML, comments, and links to odd places
+    r"|!(?=\[)|\[(?=!)"  # images, and GitHub's alerts
+    r"|\](?=:)"  # definitions of links, notes and abbreviations
+    r"|\](?=\()(?!\(\s*<?(?:https?://|mailto:))"  # links to odd places
+    r"|\$(?!\d)",  # formulas
     re.IGNORECASE,
 )
-_ODD_BESIDE_OTHERS = re.compile(rf"{_ODD.pattern}|`|\\$", re.IGNORECASE)
-"""The same of a text that others stand beside: a lone backtick, or a backslash at its end, could reach into them."""
-_BARE_ADDRESS = re.compile(r"://|www\.", re.IGNORECASE)
-_LINK_MIDDLE = re.compile(r"(?<!\\)(?:\\\\)*\]\(")
-_STRIKE = re.compile(r"(?<!\\)(?:\\\\)*~~")
-_BACKTICKS = re.compile(r"(?<!\\)(\\*)(`+)")
-_NEXT_LINE = re.compile(r"\n(?: {0,3}>)* *")  # with what stands before the text of a paragraph's next line
-_DRAWN = re.compile(r"[\s|\\:>*+-]")
-"""What tables are drawn with, and the blocks around them."""
-_LINKED = ("http://", "https://", "mailto:")
-_FORBIDDEN = {"heading_open", "hr", "html_block", "html_inline", "image"}
+"""The first of two characters that would begin something that a speech can't have."""
+_FENCE = re.compile(r"( *)(`{3,}|~{3,}) *([\w.+#-]*) *")
+_FENCE_RUN = re.compile(r"`{3,}|~{3,}")
+_FENCE_AMID = re.compile(rf"^({_CONTAINERS})(?=```|~~~)")
+_DELIMITERS = re.compile(r"(?=.*-)[ |:-]+")
+"""A line that, below a fence, makes a table of both for some readers."""
+_MAX_LIST_CODE = 500
+"""Lines of code in a list that is still found as such."""
 
 
-class ParseBudget:
-    """What may still be parsed for one report; each file of it begins with a whole one. Texts that it does not
-    cover are shown as they are."""
-
-    def __init__(self) -> None:
-        self._left = MAX_PARSED
-
-    def covers(self, text: str) -> bool:
-        """Whether a text may be parsed. Its length is then taken off."""
-        if len(text) > min(MAX_LENGTH, self._left) or any(text.count(sign) > n for sign, n in _MAX_SIGNS.items()):
-            return False
-        self._left -= len(text)
-        return True
+def with_tables(parser: MarkdownIt) -> MarkdownIt:
+    """A parser without tables, made to find them where no other block begins, as GitHub does."""
+    parser.block.ruler.before("paragraph", "last_table", table, {"alt": ["paragraph", "reference"]})
+    return parser
 
 
-Tables = Literal["last", "first", "none"]
-"""Where a reader of markdown finds a table: where no other block begins, as GitHub does; before it looks for any other
-block, as markdown-it does; nowhere, as in CommonMark."""
-_TABLES: tuple[Tables, ...] = ("last", "first", "none")
+def block(text: str) -> str:
+    """A whole speech as markdown that can stand between two headings of a report.
 
-
-def with_tables(parser: MarkdownIt, tables: Tables = "last") -> MarkdownIt:
-    """A parser without tables, made to find them so."""
-    if tables == "last":
-        parser.block.ruler.before("paragraph", "last_table", table, {"alt": ["paragraph", "reference"]})
-    return parser.enable("table") if tables == "first" else parser
-
-
-@cache
-def _strict(tables: Tables) -> MarkdownIt:
-    """A parser that finds whatever any reader's might: it holds no kind of link to be no link. It leaves what is
-    escaped apart from other text."""
-    parser = MarkdownIt("commonmark", {"html": True, "maxNesting": _MAX_DEPTH + 8}).enable("strikethrough")
-    parser.validateLink = lambda url: True  # type: ignore[method-assign]
-    return with_tables(parser.disable("text_join"), tables)
-
-
-@cache
-def _meant(tables: Tables) -> MarkdownIt:
-    """A parser to which all that gets escaped is text: it finds the blocks that will be left, and looks no further."""
-    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _MAX_DEPTH + 8})
-    parser.disable(["heading", "lheading", "hr", "reference", "html_block", "inline"])
-    return with_tables(parser, tables)
-
-
-def block(text: str, budget: ParseBudget | None = None) -> str:
-    """A whole speech as markdown that can stand between two headings of a report."""
+    Fences of code are written anew, at the margin and closed, where a reader of any kind finds their beginning and
+    their end. Other fences are text.
+    """
     safe_text = sanitize.sanitize(text).strip("\n").expandtabs(4)
-    if (
-        _TOO_DEEP.search(safe_text)
-        or _LIST_OR_TABLE.search(safe_text)
-        or not (budget or ParseBudget()).covers(safe_text)
-    ):
+    if len(safe_text) > MAX_LENGTH or _TOO_DEEP.search(safe_text):
         return as_code(safe_text)
-    tables = _TABLES if _DELIMITERS.search(safe_text) else _TABLES[:1]
-    escaped = _escaped(_BLANK.sub("", safe_text).strip("\n"), tables)
-    return as_code(safe_text) if escaped is None or not _harmless(escaped, tables) else escaped
+    lines, shown, at = safe_text.split("\n"), list[str](), 0
+    while at < len(lines):
+        end = _code_end(lines, at)
+        shown += _code(lines[at:end]) if end > at else [_prose_line(lines[at])]
+        at = max(end, at + 1)
+    return _STRUCTURE.sub(rf"\g<0>{_APART}", "\n".join(shown).strip("\n"))
+
+
+def _code_end(lines: list[str], start: int) -> int:
+    """The line after the code whose fence stands at `start`; `start` itself if none stands there. What a fence in a
+    list holds is indented as it is. One that is never closed ends with the text."""
+    opening = _FENCE.fullmatch(lines[start])
+    if opening is None:
+        return start
+    indent, marks = len(opening[1]), opening[2]
+    last = len(lines) if indent == 0 else min(len(lines), start + _MAX_LIST_CODE)
+    for n in range(start + 1, last):
+        line = lines[n]
+        if line.strip() and len(line) - len(line.lstrip(" ")) < indent:
+            return start
+        run = line.strip(" ")
+        if run.startswith(marks) and not run.strip(marks[0]):
+            return n + 1
+    return len(lines) if indent == 0 else start
+
+
+def _code(lines: list[str]) -> list[str]:
+    """Code with fences of its own at the margin, longer than any run in it."""
+    indent, marks, language = re.match(_FENCE, lines[0]).groups()  # type: ignore[union-attr]
+    last = lines[-1].strip(" ")
+    closed = len(lines) > 1 and last.startswith(marks) and not last.strip(marks[0])
+    inside = [line[len(indent) :] for line in (lines[1:-1] if closed else lines[1:])]
+    if inside and _DELIMITERS.fullmatch(inside[0]):
+        inside[0] = _APART + inside[0]
+    fence = _fence_around("\n".join(inside), marks)
+    return [f"{fence}{language}", *inside, fence]
+
+
+def _fence_around(text: str, least: str = "```") -> str:
+    """A fence for a text that no line of it closes."""
+    longest = max((len(run) for run in _FENCE_RUN.findall(text) if run[0] == least[0]), default=0)
+    return least[0] * max(len(least), longest + 1)
+
+
+def _prose_line(line: str) -> str:
+    """A line outside of code, with what it could begin, or turn the line before it into, shown as text."""
+    if not line.strip():
+        return ""  # some readers see no end of a paragraph in blanks
+    return _LINE_BEGINS.sub(r"\1\\", _FENCE_AMID.sub(rf"\1{_APART}", line), count=1)
 
 
 def as_code(text: str) -> str:
     """`text` in a code fence longer than any run of backticks in it."""
-    longest = max((len(run) for _, run in _BACKTICKS.findall(text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}text\n{text}\n{fence}"
+    fence = _fence_around(text)
+    return _STRUCTURE.sub(rf"\g<0>{_APART}", f"{fence}text\n{text}\n{fence}")
 
 
-def _escaped(text: str, tables: Sequence[Tables]) -> str | None:
-    """`text` with everything escaped, outside code, that could be structure; None if readers may differ in what is
-    code."""
-    lines = text.split("\n")
-    layout, *others = [_layout(text, lines, one) for one in tables]
-    differ = any((other.code, other.still_open) != (layout.code, layout.still_open) for other in others)
-    if differ or any(one.doubtful for one in (layout, *others)):
-        return None
-    escaped: list[str] = []
-    prose: list[str] = []
-    for n, line in enumerate(lines):
-        if prose and (n in layout.code or n in layout.starts):
-            escaped.append(_run(prose))
-            prose = []
-        (escaped if n in layout.code else prose).append(line)
-    escaped += [_run(prose)] if prose else []
-    return "\n".join(escaped + ([layout.still_open] if layout.still_open else []))
+def sanitized(markdown: str) -> str:
+    """A report read back, as `sanitize` makes it, with what keeps its characters apart."""
+    return _APART.join(map(sanitize.sanitize, markdown.split(_APART)))
 
 
-class _Layout(NamedTuple):
-    """The blocks of a text, by the numbers of its lines."""
-
-    code: set[int]
-    """Lines that are code."""
-    starts: set[int]
-    """Lines with which a run of prose begins."""
-    still_open: str
-    """The fence that closes a block left open."""
-    doubtful: bool
-    """Whether some readers find other code: rows of a table right below one, no fence where its first line says more
-    than a language, no end of a fence left open within another block, and text where code there is only indented."""
-
-
-def _layout(text: str, lines: list[str], tables: Tables) -> _Layout:
-    """The blocks of a text as a kind of reader finds them."""
-    code, starts, table_ends = set[int](), set[int](), set[int]()
-    still_open, doubtful = "", False
-    for token in _meant(tables).parse(text):
-        if token.map is None:
-            continue
-        first, end = token.map
-        starts |= {first, end}
-        if token.type == "table_open":
-            table_ends.add(end)
-        if token.type in ("fence", "code_block"):
-            code |= set(range(first, end))
-        doubtful |= token.type == "code_block" and token.level > 0
-        if token.type == "fence":
-            indent = "[ >]*" if token.level else " {0,3}"
-            closing = rf"{indent}{token.markup[0]}{{{len(token.markup)},}} *"
-            closed = end - first > 1 and re.fullmatch(closing, lines[end - 1])
-            still_open = "" if closed or token.level else token.markup
-            doubtful |= not _FENCE_NAME.fullmatch(token.info) or bool(token.level and not closed)
-    return _Layout(code, starts, still_open, doubtful or bool(table_ends & code))
-
-
-def _run(lines: list[str]) -> str:
-    """A run of prose with what could be structure escaped, and each code span on one line: readers differ in where a
-    paragraph ends, and where one ends within a span, other backticks would belong together."""
-    pieces = _pieces("\n".join(lines))
-    pieces[1::2] = [_NEXT_LINE.sub(" ", span) for span in pieces[1::2]]
-    return _inline("\n".join(map(_line, "".join(pieces).split("\n"))))
-
-
-def _line(line: str) -> str:
-    """A line of prose with what it could begin, or turn the line before it into, shown as text."""
-    for structure in (_HEADING, _RULE, _DEFINITION, _NOTE):
-        line = structure.sub(r"\1\\\2", line, count=1)
-    return line
-
-
-def _inline(text: str, odd: re.Pattern[str] = _ODD) -> str:
-    """Escapes HTML, images and links to odd places everywhere but in code spans."""
-    pieces = _pieces(text)
-    pieces[::2] = [odd.sub(_escape, outside) for outside in pieces[::2]]
-    return "".join(pieces)
-
-
-def _escape(found: re.Match[str]) -> str:
-    if found["less"]:
-        return "&lt;"  # which stays text where a reader takes the sign before it for part of something else
-    return found[0] if found["kept"] else f"\\{found[0]}"
-
-
-def _pieces(text: str) -> list[str]:
-    """A run of prose: what is outside of code spans and each span, by turns."""
-    return [text[start:end] for start, end in pairwise([0, *chain.from_iterable(_code_spans(text)), len(text)])]
-
-
-def _code_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Where the code spans of a run of prose begin and end: from some backticks to the next as many."""
-    runs = [(found.start(2), found.end(2), len(found[1]) % 2) for found in _BACKTICKS.finditer(text)]
-    alike: dict[int, list[tuple[int, int]]] = {}
-    for start, end, _ in runs:
-        alike.setdefault(end - start, []).append((start, end))
-    done = 0
-    for start, end, escaped in runs:
-        closers = alike.get(end - start - escaped, [])
-        n = bisect_left(closers, (end, 0))
-        if start >= done and n < len(closers):
-            done = closers[n][1]
-            yield start + escaped, done
-
-
-def _harmless(markdown: str, tables: Sequence[Tables]) -> bool:
-    """Whether nothing that these readers find in a text could forge a report. Where some find a table, that also goes
-    for each piece of a line that may be a cell to one of them."""
-    readings = [_harmless_tokens(markdown, one) for one in tables]
-    if any(found is None for found in readings):
-        return False
-    prose = [token.content for token in readings[-1] or [] if token.type == "inline"]
-    pieces = {piece for content in prose for piece in re.split(r"[\n|]", content)} if len(tables) > 1 else set[str]()
-    return not any(_suspicious(token) for piece in pieces for token in _strict("none").parseInline(piece))
-
-
-def _harmless_tokens(markdown: str, tables: Tables = "last") -> list[Token] | None:
-    """What a parser finds in a text; None if that could forge a report, or a heading after it does not stand
-    free."""
-    environment: dict[str, object] = {}
-    tokens = _strict(tables).parse(f"{markdown}\n\n# end", environment)
-    found, end = tokens[:-3], tokens[-3:]
-    if environment.get("references") or end[0].type != "heading_open" or end[0].level:
-        return None
-    return None if any(map(_suspicious, found)) or leaves_out(found, markdown) else found
-
-
-def leaves_out(tokens: Sequence[Token], text: str) -> bool:
-    """Whether a table in `text` has more than its `tokens` show: of a row with more cells than the head, those beyond
-    it are dropped by every parser."""
-    lines, table_source, shown = text.split("\n"), "", list[str]()
-    for token in tokens:
-        if token.type == "table_open" and token.map is not None:
-            table_source, shown = "\n".join(lines[slice(*token.map)]), []
-        elif token.type == "inline":
-            shown.append(token.content)
-        elif token.type == "table_close" and len(_DRAWN.sub("", "".join(shown))) < len(_DRAWN.sub("", table_source)):
-            return True
-    return False
-
-
-def _suspicious(token: Token) -> bool:
-    if token.type in _FORBIDDEN or token.level >= _MAX_DEPTH:
-        return True
-    if token.type == "link_open" and not str(token.attrs.get("href", "")).lower().startswith(_LINKED):
-        return True
-    if token.type == "code_inline" and ("](" in token.content or "~~" in token.content):
-        return True  # some readers find links and struck words first
-    if token.type == "text" and _BARE_ADDRESS.search(token.content):
-        return True
-    children = token.children or []
-    written = [False, *(child.type == "link_open" and child.markup == "autolink" for child in children)]
-    # What follows such a beginning is the address between `<` and `>`, which is linked already.
-    return any(_suspicious(child) for child, linked in zip(children, written, strict=False) if not linked)
-
-
-class MarkdownBlock(NamedTuple):
-    """A block of a document that is not part of another."""
-
-    kind: str
-    """`heading`, `paragraph`, `rule`, or the parser's word for anything else."""
-    level: int
-    """1 to 6 for a heading, otherwise 0."""
-    first: int
-    """Its first line, from 0."""
-    end: int
-    """The line after its last."""
-    text: str
-    """What a heading or a paragraph says, as it is written."""
-
-
-@cache
-def _outliner() -> MarkdownIt:
-    """A parser that finds blocks and looks no further, so that a large document takes no time."""
-    parser = MarkdownIt("commonmark", {"html": True, "maxNesting": _MAX_DEPTH + 8})
-    return with_tables(parser.disable("inline"))
-
-
-def outline(text: str) -> list[MarkdownBlock]:
-    """The blocks of a document, in order, as a reader of markdown finds them."""
-    names = {"heading_open": "heading", "paragraph_open": "paragraph", "hr": "rule"}
-    tokens = _outliner().parse(text)
-    found = []
-    for n, token in enumerate(tokens):
-        if token.level or token.nesting < 0 or token.map is None:
-            continue
-        level = int(token.tag[1]) if token.type == "heading_open" else 0
-        heading = tokens[n + 1].content if token.type in ("heading_open", "paragraph_open") else ""
-        first, end = token.map
-        found.append(MarkdownBlock(names.get(token.type, token.type), level, first, end, heading))
-    return found
-
-
-_STARTED = re.compile(rf"^({_CONTAINERS})\\(?=#|:::|{_RULE_SIGNS}|\*?\[(?=!|.*\]:|[^\]]*$)|{_NOTE_SIGNS})")
-_ESCAPED = re.compile(r"\\(?=<[A-Za-z/!?]|!\[|\]\(|://|\$(?!\d)|(?<=www\\)\.)|&lt;(?=[A-Za-z/!?])", re.IGNORECASE)
+_STARTED = re.compile(rf"^({_CONTAINERS})\\(?={_BEGINNING})")
 _WHOLE = re.compile(r"(`{3,})text\n(.*)\n\1", re.DOTALL)
 
 
-def unescaped(markdown: str, budget: ParseBudget | None = None) -> str:
-    """The speech of which `block` makes this text. Where several would do it is the one with fewer backslashes; where
-    none is found, the text itself, which `block` leaves as it is."""
-    whole = _WHOLE.fullmatch(markdown)
-    if whole and block(whole[2], budget) == markdown:
+def unescaped(markdown: str) -> str:
+    """The speech of which `block` makes this text, but for where fences stand and how long they are."""
+    plain = markdown.replace(_APART, "")
+    if whole := _WHOLE.fullmatch(plain):
         return whole[2]
-    lines, fence = [], ""
-    for line in markdown.split("\n"):
-        found = re.match(r" {0,3}(`{3,}|~{3,})", line)
-        code = bool(fence or found)
-        if found and not fence:
-            fence = found[1]
-        elif fence and re.fullmatch(rf" {{0,3}}{fence[0]}{{{len(fence)},}} *", line):
-            fence = ""
-        lines.append(line if code else _ESCAPED.sub(_unescape, _STARTED.sub(r"\1", line)))
-    plain = "\n".join(lines)
-    made = block(plain, budget)
-    # A report of an earlier version has other escapes.
-    return plain if made == markdown or made == block(markdown, budget) else markdown
+    lines, code = list[str](), ""
+    for line in plain.split("\n"):
+        fence = _FENCE.fullmatch(line)
+        if fence and not code:
+            code = fence[2]
+        elif fence and fence[2] == code and not fence[3]:
+            code = ""
+        lines.append(line if code or fence else _STARTED.sub(r"\1", line))
+    return "\n".join(lines)
 
 
-def _unescape(found: re.Match[str]) -> str:
-    return "<" if found[0] == "&lt;" else ""
-
-
-_PUNCTUATION = re.compile(rf"[\\`*_\[\]<>|~&#]|{_EXTENDED}", re.IGNORECASE)
+_PUNCTUATION = re.compile(r"[\\`*_\[\]<>|~&#]|:(?=//)|(?<=www)\.|\$(?!\d)", re.IGNORECASE)
 _OPENING = re.compile(r"^(\d*)([-+*](?=\s|$)|[-#>+=.)]|:::|\*?\[(?=.*\]:))")
 
 
 def _as_text(text: str) -> str:
     """`text` with every character shown as itself, but for what begins a line."""
-    return _PUNCTUATION.sub(lambda found: "&lt;" if found[0] == "<" else f"\\{found[0]}", text)
+    return _PUNCTUATION.sub(_shown_as_text, text)
+
+
+def _shown_as_text(found: re.Match[str]) -> str:
+    return "&lt;" if found[0] == "<" else f"\\{found[0]}"
 
 
 def literal(text: str) -> str:
@@ -403,44 +193,48 @@ def unliteral(markdown: str) -> str:
     return re.sub(r"\\([\\`*_\[\]<>|~&#$:.])|&lt;", lambda found: found[1] or "<", markdown)
 
 
-def prose(text: str, budget: ParseBudget | None = None) -> str:
-    """One line that may keep its emphasis, code and links, wherever it stands: a judge's sentence, a table's cell.
-    Others may stand on the same line."""
-    line = sanitize.one_line(text)
-    if not (budget or ParseBudget()).covers(line):
-        return plain(line)
-    escaped = _OPENING.sub(r"\1\\\2", _inline(line, _ODD_BESIDE_OTHERS))
-    tokens = _harmless_tokens(escaped)
-    return escaped if tokens and tokens[0].type == "paragraph_open" and _closed(escaped, tokens) else plain(line)
+_ADDRESS = r"[^\s()<>`\\\"']"
+_KEPT = re.compile(
+    r"(?P<code>(?<!`)(?P<marks>`+)(?!`)[^`]+(?P=marks)(?!`))"
+    r"|~~[^~`\[\]<>\\]+~~"
+    rf"|(?P<link>\[[^\[\]`<>\\]+\]\((?:https?://|mailto:){_ADDRESS}*(?:\({_ADDRESS}*\){_ADDRESS}*)*\)"
+    r"|<https?://[^\s<>`\\]*>)",
+    re.IGNORECASE,
+)
+"""What a line keeps beside its emphasis: code, struck words and links that begin and end in it."""
 
 
-def inline(text: str, budget: ParseBudget | None = None) -> str:
-    """The same after other markup, such as that of a heading."""
-    line = sanitize.one_line(text)
-    if not (budget or ParseBudget()).covers(line):
-        return literal(line)
-    escaped = _inline(line, _ODD_BESIDE_OTHERS)
-    tokens = _harmless_tokens(escaped)
-    return escaped if tokens is not None and _closed(escaped, tokens) else literal(line)
+def inline(text: str) -> str:
+    """One line that keeps its emphasis, code and links, after other markup, such as that of a heading. Others may stand
+    on the same line: nothing in it is left open that could reach into them."""
+    line, shown, at = sanitize.one_line(text), list[str](), 0
+    for kept in _KEPT.finditer(line):
+        shown += [_as_text_but_emphasis(line[at : kept.start()]), kept[0] if kept["link"] else _apart(kept[0])]
+        at = kept.end()
+    whole = "".join([*shown, _as_text_but_emphasis(line[at:])])
+    return f"\\{whole}" if whole.startswith("(") else whole  # the text before it may end in a bracket
 
 
-def _closed(markdown: str, tokens: Sequence[Token]) -> bool:
-    """Whether all links and struck words of a line end in it. Half of one could be completed by the text beside it:
-    a link's title that begins in one text and ends in the code of the next would lay the rest of that code open."""
-    outside = "\n".join(_pieces(markdown)[::2])
-    inner = [child for token in tokens for child in token.children or []]
-    links = [child for child in inner if child.type == "link_open"]
-    # A backtick in an address or a title pairs with none, although `_code_spans` takes it for one that may.
-    if any("`" in str(value) or "%60" in str(value) for child in links for value in child.attrs.values()):
-        return False
-    written = sum(child.markup != "autolink" for child in links)
-    struck = sum(child.type in ("s_open", "s_close") for child in inner)
-    return len(_LINK_MIDDLE.findall(outside)) == written and len(_STRIKE.findall(outside)) == struck
+def _apart(code: str) -> str:
+    return _STRUCTURE.sub(rf"\g<0>{_APART}", code)
 
 
-def cell(text: str, budget: ParseBudget | None = None) -> str:
+_REACHING = re.compile(r"[\\`]|<(?=[A-Za-z/!?])|\](?=\()|!(?=\[|\Z)|~~+|:(?=//)|(?<=www)\.|\$(?!\d)", re.IGNORECASE)
+"""What begins code, HTML, a link, an image, struck words, an address or a formula, which texts beside it could end."""
+
+
+def _as_text_but_emphasis(text: str) -> str:
+    return _REACHING.sub(lambda found: "".join(f"\\{char}" for char in found[0]).replace("\\<", "&lt;"), text)
+
+
+def prose(text: str) -> str:
+    """The same wherever it stands, at the start of a line too: a judge's sentence, a table's cell."""
+    return _LINE_BEGINS.sub(r"\1\\", _OPENING.sub(r"\1\\\2", inline(text)))
+
+
+def cell(text: str) -> str:
     """`prose` for a table: a pipe can't end the cell, not even in code."""
-    return re.sub(r"(?<!\\)\|", r"\\|", prose(text, budget).replace("\\|", "|"))
+    return re.sub(r"(?<!\\)\|", r"\\|", prose(text).replace("\\|", "|"))
 
 
 def anchor(heading: str, seen: dict[str, int]) -> str:

@@ -15,7 +15,7 @@ from markdown_it.token import Token
 from markupsafe import Markup, escape
 
 from debate_orchestrator.reports import markup
-from debate_orchestrator.reports.markup import ParseBudget, leaves_out, with_tables
+from debate_orchestrator.reports.markup import with_tables
 from debate_orchestrator.reports.rich_text import FieldPart, Phrase, PhraseTable, PlainTable, TextRun, literal
 from debate_orchestrator.util import sanitize
 
@@ -190,6 +190,28 @@ class HtmlWriter:
 
 REL = "nofollow noopener noreferrer"
 _MAX_DEPTH = 16
+_MAX_LENGTH, _MAX_PARSED = 40_000, 1_000_000
+"""Characters of a text that is parsed, ten times what a phase asks for, and of all that are parsed for one page, three
+times what long debates have; other texts are shown as they are."""
+_MAX_SIGNS = {"[": 300, "|": 4_000, "\n": 2_000}
+"""How many of these a text that is parsed may have: beginnings of links, from each of which the parser looks ahead,
+borders of cells, and ends of lines."""
+
+
+class ParseBudget:
+    """What may still be parsed for one page."""
+
+    def __init__(self) -> None:
+        self._left = _MAX_PARSED
+
+    def covers(self, text: str) -> bool:
+        """Whether a text may be parsed. Its length is then taken off."""
+        if len(text) > min(_MAX_LENGTH, self._left) or any(text.count(sign) > n for sign, n in _MAX_SIGNS.items()):
+            return False
+        self._left -= len(text)
+        return True
+
+
 """Blocks within blocks that are still laid out; two for each list."""
 _AS_THEY_ARE = {"paragraph", "bullet_list", "ordered_list", "list_item", "blockquote", "em", "strong", "s"}
 _AS_THEY_ARE |= {"thead", "tbody", "tr"}
@@ -269,7 +291,7 @@ def speech(text: str, quotes: tuple[str, str] | None = None, budget: ParseBudget
     marked = _marked(safe_text, quotes)
     tokens = _parser().parse(marked)
     paragraphs = _paragraphs(tokens) or [sanitize.one_line(_in_words(marked))]
-    if not all(map(_known, tokens)) or leaves_out(tokens, marked):
+    if not all(map(_known, tokens)) or _leaves_out(tokens, marked):
         return HtmlSpeech(whole, paragraphs)
     for token in tokens:
         if token.children:
@@ -284,6 +306,24 @@ def _known(token: Token) -> bool:
     name, _, way = token.type.rpartition("_")
     mine = token.type in _FREE or (way in ("open", "close") and name in _AS_THEY_ARE | _OWN)
     return mine and token.level < _MAX_DEPTH and all(map(_known, token.children or []))
+
+
+_DRAWN = re.compile(r"[\s|\\:>*+-]")
+"""What tables are drawn with, and the blocks around them."""
+
+
+def _leaves_out(tokens: Sequence[Token], text: str) -> bool:
+    """Whether a table in `text` has more than its `tokens` show: of a row with more cells than the head, those beyond
+    it are dropped by every parser."""
+    lines, table_source, shown = text.split("\n"), "", list[str]()
+    for token in tokens:
+        if token.type == "table_open" and token.map is not None:
+            table_source, shown = "\n".join(lines[slice(*token.map)]), []
+        elif token.type == "inline":
+            shown.append(token.content)
+        elif token.type == "table_close" and len(_DRAWN.sub("", "".join(shown))) < len(_DRAWN.sub("", table_source)):
+            return True
+    return False
 
 
 def line(text: str, budget: ParseBudget | None = None) -> Markup:
