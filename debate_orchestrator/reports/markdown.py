@@ -134,7 +134,7 @@ def template_environment(
 
 @cache
 def _environment() -> Environment:
-    filters = {
+    filters: dict[str, Callable[..., Any]] = {
         "block": lambda text: Markup(markup.block(text)),
         "literal": lambda text: Markup(markup.literal(text)),
         "plain": lambda text: Markup(markup.plain(text)),
