@@ -231,6 +231,7 @@ def test_a_question_that_is_not_yes_or_no() -> None:
         ),
         ("Should we move or not?", "We should move.", "We should not move."),
         ("We should not move", "We should not move.", "We should move."),
+        ("Tabs are better than spaces.", "Tabs are better than spaces.", "Tabs are not better than spaces."),
         ("Should we merge or rebase?", "We should merge.", "We should rebase."),
         (
             "Rust vs Go for the gateway",
@@ -264,6 +265,7 @@ def test_two_positions(row: tuple[str, str, str]) -> None:
         "We move or stay.",
         "Which is better: tea or coffee?",
         "Cats are loyal or clever",
+        "Nothing is better than this.",
         "Give me liberty or give me death!",
     ]
 )

@@ -25,6 +25,9 @@ _WHO = (
 """Subjects whose end is sure: a pronoun, or a determiner and one word before a verb that is hardly ever a noun."""
 _QUESTION = re.compile(rf"should {_WHO} (?P<what>[^?!,;:]+?)\??", re.IGNORECASE)
 _STATEMENT = re.compile(rf"{_WHO} should (?P<what>[^?!,;:.]+?)\.?", re.IGNORECASE)
+_COMPARISON = re.compile(
+    r"(?P<who>[\w-]+(?: [\w-]+){0,2}) (?P<verb>is|are) (?P<what>(?:more )?\w+ than [^?!,;:.]+?)\.?", re.IGNORECASE
+)
 _TWO_VERBS = re.compile(r"should (?P<who>i|we|you|they) (?P<first>[\w-]+) or (?P<second>[\w-]+)\??", re.IGNORECASE)
 _OPTION = r"[\w.+#/-]+(?: [\w.+#/-]+){0,2}?"
 _TWO_OPTIONS = re.compile(
@@ -49,7 +52,7 @@ _QUESTION_MARKS = ("?", "？", "؟")
 def plain_positions(topic: str, sides: Iterable[str]) -> dict[str, str]:
     """Side to its plain position; empty if none can be made for sure."""
     topic = _OR_NOT.sub("?", one_line(topic))
-    return dict(zip(sides, _should(topic) or _choice(topic) or (), strict=False))
+    return dict(zip(sides, _should(topic) or _comparison(topic) or _choice(topic) or (), strict=False))
 
 
 def worded_positions(topic: str, sides: Iterable[str], *, rehearsal: bool = False) -> dict[str, str]:
@@ -123,6 +126,15 @@ def _should(topic: str) -> Pair | None:
     return pair[::-1] if negated else pair
 
 
+def _comparison(topic: str) -> Pair | None:
+    """The positions on "Tabs are better than spaces."."""
+    found = _COMPARISON.fullmatch(topic)
+    if found is None or _MORE_THAN_A_NAME.search(found["who"]):
+        return None
+    who, verb, what = _capital(found["who"]), found["verb"], found["what"]
+    return f"{who} {verb} {what}.", f"{who} {verb} not {what}."
+
+
 def _choice(topic: str) -> Pair | None:
     """The positions on "Should we merge or rebase?", "X or Y?" and "X vs Y for Z"."""
     if found := _TWO_VERBS.fullmatch(topic):
@@ -138,7 +150,7 @@ def _choice(topic: str) -> Pair | None:
 def _for_and_against(topic: str) -> Pair | None:
     """Positions that affirm and deny a topic; None where it asks for more than yes or no."""
     topic = _OR_NOT.sub("?", one_line(topic))
-    return None if _choice(topic) else _should(topic) or _around(topic)
+    return None if _choice(topic) else _should(topic) or _comparison(topic) or _around(topic)
 
 
 def _around(topic: str) -> Pair | None:
