@@ -163,10 +163,7 @@ def test_its_mistakes_stop_a_debate_before_it_begins(debate: Run, here: Path) ->
     written(here / "mine", speech_md_j2="{{ othr }}")
     ran = debate("open", "--format", "./mine", *SETUP, "--rounds", "99")
     assert ran.code == 2
-    assert (
-        "./mine/speech.md.j2:1: a debater's brief does not provide the name 'othr'" in ran.err
-        and "rounds: 99 is not" in ran.err
-    )
+    assert "./mine/speech.md.j2:1: no brief provides the name 'othr'" in ran.err and "rounds: 99 is not" in ran.err
     assert not Path("r.journal.jsonl").exists()
 
 

@@ -6,16 +6,14 @@ import json
 from pathlib import Path
 
 import pytest
+from jinja2 import meta
 from speakers import Speaker, begun, driven
 
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting.rendering import shipped
 from debate_orchestrator.prompting.templates import (
-    EntryTemplate,
     FunctionContext,
-    KnownNames,
     Sandbox,
-    TemplateCheck,
     error_location,
     error_text,
     find_problems,
@@ -95,22 +93,11 @@ def test_the_names_are_neutral() -> None:
     assert [name for name in ("claude", "gpt", "gemini", "anthropic", "openai", "llama") if name in words] == []
 
 
-DEBATER = KnownNames("a debater's", frozenset({"topic", "other", "feedback"}))
-JUDGE = KnownNames("a judge's", frozenset({"topic", "ballots"}))
-
-
-def proof(text: str, **others: str) -> TemplateCheck:
-    own = {"formats/x/one.j2": text} | {f"formats/x/{name}.j2": said for name, said in others.items()}
-    return TemplateCheck(Sandbox(own), "formats/x/one.j2", text)
-
-
-def told(text: str, kinds: list[KnownNames], **others: str) -> list[str]:
+def told(text: str, **others: str) -> list[str]:
     """Complaints about a template, without the name of its file."""
     own = {"formats/x/one.j2": text} | {f"formats/x/{name}.j2": said for name, said in others.items()}
-    return [
-        one.removeprefix("formats/x/")
-        for one in find_problems(Sandbox(own), own, {"formats/x/one.j2": EntryTemplate(kinds, "x")})
-    ]
+    found = find_problems(Sandbox(own), own, {"topic", "other", "feedback"})
+    return [one.removeprefix("formats/x/") for one in found]
 
 
 # Finding
@@ -187,80 +174,31 @@ def test_what_went_wrong_is_one_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "uses"),
+    "text",
     [
-        ("{{ a }} {{ b.c }} {{ d['e'] }}", {"a": 1, "b": 1, "d": 1}),
-        ("{% for x in xs %}\n{{ x }} {{ loop.index }}\n{% endfor %}\n{{ x }}", {"xs": 1, "x": 4}),
-        ("{% for x in xs if x %}{% else %}\n{{ x }}{% endfor %}", {"xs": 1, "x": 2}),
-        ("{% set a = b %}\n{{ a }}", {"b": 1}),
-        ("{% macro m(x) %}{{ x }} {{ varargs }}{% endmacro %}\n{{ m(y) }}", {"y": 2}),
-        ("{% with x = y %}\n{{ x }}{% endwith %}\n{{ x }}", {"y": 1, "x": 3}),
-        ("{% for a, b in c %}\n{{ a }}{{ b }}{{ e }}{% endfor %}", {"c": 1, "e": 2}),
-        ("{{ range(3) }} {{ dict(a=1) }}", {}),
-        ("{# {{ a }} #}{% raw %}{{ b }}{% endraw %}", {}),
-        ("{% set x %}{{ y }}{% endset %}\n{{ x }}", {"y": 1}),
-        ("{% filter upper %}\n{{ z }}{% endfilter %}", {"z": 2}),
+        "{{ topic }} {% for x in other %}{{ x }} {{ loop.index }}{% endfor %}",
+        "{% set a = topic %}{{ a }} {{ range(3) }} {# {{ b }} #}{% raw %}{{ c }}{% endraw %}",
+        "{% macro m(x) %}{{ x }} {{ varargs }}{% endmacro %}{{ m(topic) }}",
+        '{% set mine = 1 %}{% include "./two.j2" %}',
+        "{% include topic %}",
     ],
 )
-def test_names_are_those_that_a_brief_must_provide(text: str, uses: dict[str, int]) -> None:
-    """A name that the template itself sets is not one; each other has the line where it is first used freely."""
-    assert proof(text).uses == uses
+def test_names_that_a_brief_provides_or_a_template_sets(text: str) -> None:
+    """What a brief has, and what a template or the one that includes it sets, may be used."""
+    assert told(text, two="{{ mine if mine is defined }}{{ other }}") == []
 
 
 def test_names_that_no_brief_provides() -> None:
-    """Each is told once, with the nearest, with all there are, or that others have it."""
-    text = "{{ topic }}\n{{ othr }}\n{{ zzz }}\n{{ ballots }}{{ othr }}"
-    one, two, three = told(text, [DEBATER], two="{{ topic }}")
-    assert one.startswith("one.j2:2: a debater's brief does not provide the name 'othr'.")
-    assert one.endswith("Did you mean 'other'?")
-    assert two.startswith("one.j2:3: a debater's brief does not provide the name 'zzz'")
-    assert two.endswith("Try: one of feedback, other, topic.")
-    assert three.startswith("one.j2:4: a debater's brief does not provide the name 'ballots'")
-
-
-def test_what_both_take_uses_what_both_have() -> None:
-    """A template for debaters and judges may use what both provide, and ask for the rest."""
-    assert told("{{ topic }}", [DEBATER, JUDGE]) == []
-    assert told("{{ other }}", [DEBATER, JUDGE]) == [
-        "one.j2:1: a judge's brief does not provide the name 'other'. Another brief does."
-    ]
-    asking = "{% if other is defined %}{{ other }}{% endif %}{{ ballots | default('none') }}"
-    assert told(asking, [DEBATER, JUDGE]) == []
-
-
-def test_an_included_template_uses_the_names_of_where_it_is() -> None:
-    """A piece is looked at with the names of the briefs that it is part of, and with those set around it."""
-    assert told('{% set mine = 1 %}{% include "./two.j2" %}', [DEBATER], two="{{ mine }}{{ other }}") == []
-    (one,) = told('{% include "./two.j2" %}', [JUDGE, DEBATER], two="\n{{ other }}")
-    assert one.startswith("two.j2:2: a judge's brief does not provide the name 'other'.")
-
-
-def test_a_shipped_piece_that_lacks_names_is_told_where_it_is_included() -> None:
-    """What a shipped template lacks is told at the line of the user's that leads to it."""
-    (one, *_) = told('\n{% include "./two.j2" %}', [DEBATER], two='\n\n{% include "shared/feedback.md.j2" %}')
-    assert one.startswith(
-        "two.j2:3: a debater's brief does not provide the name 'nonce', which prompts/shared/feedback.md.j2 uses."
-    )
-
-
-def test_templates_that_include_each_other() -> None:
-    """A circle of templates is looked at once around."""
-    assert told('{% include "./two.j2" %}{{ topic }}', [JUDGE], two='{% include "./one.j2" %}{{ x }}')[0].startswith(
-        "two"
-    )
-
-
-# What can't be rendered at all
+    """Each is told once, at its first line, with the nearest or with all there are."""
+    one, two = told("{{ topic }}\n{{ othr }}\n{{ zzz }}\n{{ othr }}", two="{{ topic }}")
+    assert one == "one.j2:2: no brief provides the name 'othr'. Did you mean 'other'?"
+    assert two == "one.j2:3: no brief provides the name 'zzz'. Try: one of feedback, other, topic."
 
 
 @pytest.mark.parametrize(
     ("text", "line", "what"),
     [
-        ("\n{{ topic | upperr }}", 2, "there is no filter 'upperr'. Did you mean 'upper'?"),
-        ("{% if topic is definedd %}{% endif %}", 1, "no test 'definedd'"),
-        ('a\n{% include ["./no.j2", "no.j2"] %}', 2, "no template './no.j2' or 'no.j2'"),
-        ('{% import "./no.j2" as no %}', 1, "no template './no.j2'"),
-        ('\n{% extends "no.j2" %}', 2, "no template 'no.j2'"),
+        ("\n{{ topic | upperr }}", 2, "No filter named 'upperr'"),
         ("\n{% endif %}", 2, "unknown tag 'endif'"),
         ("{{ topic", 1, "unexpected end of template"),
         ("{% block a %}{% endblock %}\n{% block a %}{% endblock %}", 2, "block 'a' defined twice"),
@@ -268,25 +206,15 @@ def test_templates_that_include_each_other() -> None:
     ],
 )
 def test_what_is_no_template(text: str, line: int, what: str) -> None:
-    """Broken syntax, unknown filters and tests, and templates that are not there are told by their line."""
-    (one,) = told(text, [DEBATER])
+    """Broken syntax and unknown filters are told by their line."""
+    (one,) = told(text)
     assert one.startswith(f"one.j2:{line}: ")
     assert what in one
 
 
-@pytest.mark.parametrize("text", ['{% include "no.j2" ignore missing %}', '{% include ["no.j2", "./two.j2"] %}'])
-def test_what_may_be_missing(text: str) -> None:
-    """An include that says so, or that has another choice, is no mistake."""
-    assert told(text, [DEBATER], two="") == []
-
-
-def test_what_only_rendering_shows_is_left_to_it() -> None:
-    """A template that is named by a value can't be looked at before it is rendered."""
-    assert told("{% include topic %}", [DEBATER]) == []
-
-
 def test_shipped_templates_have_nothing_wrong() -> None:
-    """Every template of prompts/ parses, with filters and includes that are there."""
+    """Every template of prompts/ compiles, with filters that are there."""
     made = shipped()
     texts = {name: (resources.prompts() / name).read_text("utf-8") for name in made.list_templates() if ".j2" in name}
-    assert [(name, wrong) for name, text in texts.items() if (wrong := TemplateCheck(made, name, text).mistakes)] == []
+    names = {name for text in texts.values() for name in meta.find_undeclared_variables(made.parse(text))}
+    assert find_problems(made, texts, names) == []

@@ -243,9 +243,7 @@ def test_a_template_has_its_limits(text: str) -> None:
 
     with pytest.raises(BadFormat, match="formats/x/one"):
         rendering.render([NAME], {}, FunctionContext(), own)
-    rendering.template_problems(
-        own, {NAME: templates.EntryTemplate([templates.KnownNames("a debater's", frozenset())], "x")}
-    )
+    rendering.template_problems(own, [])
     assert rendering.render([NAME], {"y": "still here"}, FunctionContext(), {NAME: "{{ y }}"}) == "still here"
 
 

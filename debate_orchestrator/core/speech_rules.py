@@ -25,9 +25,8 @@ def visible_speech(debate: DebateState, turn: Turn) -> VisibleText:
     return visible_text(debate, debate.reply(turn).text, turn.phase) if found is None else found
 
 
-def visible_text(debate: DebateState, text: str, phase: Phase | None = None, *, parts: int = 1) -> VisibleText:
-    """The part of a text that others hear, cut to the length of `phase` if there is one. `parts` is the number of texts
-    in its reply: a turn has a number of quotes that are looked up, and the texts share it."""
+def visible_text(debate: DebateState, text: str, phase: Phase | None = None) -> VisibleText:
+    """The part of a text that others hear, cut to the length of `phase` if there is one."""
     format, context_texts = debate.format, [file.text for file in debate.opened.context]
     return make_visible(
         text,
@@ -36,17 +35,16 @@ def visible_text(debate: DebateState, text: str, phase: Phase | None = None, *, 
         quotes=format.quotes,
         context_texts=context_texts,
         model_tags=debate.knows_model_tags,
-        texts=parts * debate.plan.quoting_turns,
     )
 
 
 def visible_fields(debate: DebateState, fields: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[Quote, ...]]:
     """A structured reply with each of its texts as others hear it, and the quotes in them."""
-    parts, quotes = max(1, _texts(fields)), list[Quote]()
+    quotes = list[Quote]()
 
     def heard(value: Any) -> Any:
         if isinstance(value, str):
-            text = visible_text(debate, value, parts=parts)
+            text = visible_text(debate, value)
             quotes.extend(text.quotes)
             return text.text
         if isinstance(value, list):
@@ -54,12 +52,6 @@ def visible_fields(debate: DebateState, fields: Mapping[str, Any]) -> tuple[dict
         return {name: heard(item) for name, item in value.items()} if isinstance(value, Mapping) else value
 
     return {name: heard(value) for name, value in fields.items()}, tuple(quotes)
-
-
-def _texts(value: Any) -> int:
-    if isinstance(value, list | Mapping):
-        return sum(map(_texts, value if isinstance(value, list) else value.values()))
-    return int(isinstance(value, str))
 
 
 def visible_as_quoted(debate: DebateState, text: str, phase: Phase | None = None) -> VisibleText:

@@ -60,8 +60,6 @@ class DebatePlan:
     """Slot id to its number in `slots`."""
     slots_by_round: Mapping[int | None, Sequence[Slot]]
     """The slots of each round; under None, those before the first round and after the last."""
-    quoting_turns: int
-    """How many turns the debate may have in which quotes are looked up, at least 1: all but judges' votes."""
     speaking_order: tuple[str, ...]
     """The sides, the one that was chosen to speak first before the others."""
     judges: tuple[str, ...]
@@ -261,7 +259,6 @@ def make_plan(opened: Opened) -> DebatePlan:
         slots=slots,
         slot_numbers=MappingProxyType({slot.turn_id(""): n for n, slot in enumerate(slots)}),
         slots_by_round=MappingProxyType({round: tuple(group) for round, group in by_round.items()}),
-        quoting_turns=max(1, sum(len(slot.phase.seats) for slot in slots if not format.is_vote(slot.phase))),
         speaking_order=(*first, *(side for side in format.sides if side not in first)),
         judges=judges,
         judge_turns=MappingProxyType(judge_turns),

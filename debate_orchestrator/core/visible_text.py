@@ -6,11 +6,9 @@ each time the same, and sanitized before anything else: nothing that hides in a 
 Private working     what stands in the format's tag, if it has one, and in tags that models use: see `private_text`.
 Length              what comes after the most words of the phase is not heard; a quote that is cut in two ends there.
 Quotes              `<quote>...</quote>` becomes `<v_quote>` where a context file holds it, else `<u_quote>`.
-                    Such tags that a speaker writes are taken for plain quotes, and looked up like them, also where
-                    backslashes, entities or other markup spell them.
+                    Such tags that a speaker writes are taken for plain quotes, and looked up like them.
                     Compared without case, punctuation and space; a quote of a few words proves nothing, and is
-                    unverified. So are those after the first 200 of a speech, or fewer where the debate is long and
-                    its context files large: see `MAX_COMPARED`.
+                    unverified. So are those after the first 200 of a speech.
 """
 
 from __future__ import annotations
@@ -24,14 +22,11 @@ from itertools import islice
 from debate_orchestrator.core.phases import Phase, Quotes
 from debate_orchestrator.core.private_text import without_private
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.util.sanitize import as_read, normalized, replaced_as_read, sanitize
+from debate_orchestrator.util.sanitize import normalized, sanitize
 
 MAX_QUOTES = 200
 """Quotes of one text that are looked up; those after them are heard as unverified."""
-MAX_COMPARED = 1_000_000_000
-"""Characters of context files that are compared with all quotes of a debate: some seconds. Its texts share them."""
 _WORD = re.compile(r"\S+")
-_ATTRIBUTES = r"""(?:\s+[\w:-]+\s*=\s*(?:"[^"<]*"|'[^'<]*'|[^\s"'<>]+))*\s*/?"""
 _APOSTROPHES = re.compile(r"(?<=\w)['\u2018\u2019\u02bc\u02b9\u2032`\u00b4\uff07](?=\w)")
 
 
@@ -64,11 +59,9 @@ def make_visible(
     quotes: Quotes | None = None,
     context_texts: Sequence[str] = (),
     model_tags: bool = True,
-    texts: int = 1,
 ) -> VisibleText:
     """A speech as others hear it. Quotes are looked up in `context_texts`, if there are any. `private` is the format's
-    tag for private working; `model_tags` says whether the tags that models use count too; `texts` is how many speeches
-    the debate may have in which quotes are looked up."""
+    tag for private working; `model_tags` says whether the tags that models use count too."""
     whole = sanitize(text)
     visible = without_private(whole, private, model_tags=model_tags)
     hidden = visible != whole
@@ -77,9 +70,7 @@ def make_visible(
     visible, dropped = cut_to_length(visible, phase.most_words if phase else None)
     found: tuple[Quote, ...] = ()
     if quotes is not None:
-        visible, found = _looked_up(
-            _closed(visible, quotes) if dropped else visible, quotes, tuple(context_texts), texts
-        )
+        visible, found = _looked_up(_closed(visible, quotes) if dropped else visible, quotes, tuple(context_texts))
     return VisibleText(text=visible, words=len(visible.split()), dropped=dropped, quotes=found, private=hidden)
 
 
@@ -96,23 +87,18 @@ def cut_to_length(text: str, maximum: int | None) -> tuple[str, int]:
 
 def _plain(text: str, quotes: Quotes) -> str:
     """The text with every tag of a quote as the plain one, in one spelling: no speaker may say that it was found."""
-
-    def tag(found: re.Match[str]) -> str:
-        slash = "/" if "/" in (found["forged"] or found["plain"] or "") else ""
-        return f"<{slash}{quotes.tag}{'>' if found['end'] else ''}"
-
-    text = replaced_as_read(text, _tags(quotes), tag)
-    return re.sub(rf"<(/?){quotes.tag}{_ATTRIBUTES}>", rf"<\1{quotes.tag}>", text)
+    return _tags(quotes).sub(lambda found: f"<{found['slash']}{quotes.tag}>", text)
 
 
 @lru_cache(maxsize=16)
 def _tags(quotes: Quotes) -> re.Pattern[str]:
-    """What finds these tags in a text as it is read: those that only checking sets behind any signs within them too,
-    such as markup and blanks that are not seen, since a reader may take them for the true ones."""
-    unseen = r"(?:[^\w<>\n]|_)*+"
-    forged = "|".join(unseen.join(filter(str.isalnum, as_read(name))) for name in (quotes.verified, quotes.unverified))
-    before = rf"(?P<forged>(?:[^\w<>]|_)*+)(?:{forged})|(?P<plain>[\s/\\]*+){as_read(quotes.tag)}"
-    return re.compile(rf"(?<!\\)\\*+<(?:{before})(?!\w)(?P<end>[\s/\\*_`~]*+>)?")
+    """What finds the tags of quotes: the plain ones, and in more spellings those that only checking sets."""
+    checked = "|".join(r"[\W_]*".join(re.findall(r"[^\W_]+", name)) for name in (quotes.verified, quotes.unverified))
+    return re.compile(
+        rf"(?:\\*[<＜]|&lt;?)[\s\\]*(?P<slash>/?)[\s\\]*"
+        rf"(?:(?:{checked})\b(?:[^<>]{{0,200}}?(?:>|＞|&gt;?))?|{quotes.tag}(?:\s[^<>]{{0,200}})?>)",
+        re.IGNORECASE,
+    )
 
 
 def _closed(text: str, quotes: Quotes) -> str:
@@ -121,7 +107,7 @@ def _closed(text: str, quotes: Quotes) -> str:
     return text if not slashes or slashes[-1] else f"{text}</{quotes.tag}>"
 
 
-def _looked_up(text: str, quotes: Quotes, context_texts: tuple[str, ...], texts: int) -> tuple[str, tuple[Quote, ...]]:
+def _looked_up(text: str, quotes: Quotes, context_texts: tuple[str, ...]) -> tuple[str, tuple[Quote, ...]]:
     """The text with every quote in the tag that says whether it was found; unchanged without any context."""
     if not any(context_texts):
         return text, ()
@@ -129,8 +115,7 @@ def _looked_up(text: str, quotes: Quotes, context_texts: tuple[str, ...], texts:
 
     def tagged(match: re.Match[str]) -> str:
         inner, within = match[1], _compared(context_texts)
-        maximum = min(MAX_QUOTES, MAX_COMPARED // (len(within) * texts))
-        verified = len(found) < maximum and _in(inner, within, quotes.least_words)
+        verified = len(found) < MAX_QUOTES and _in(inner, within, quotes.least_words)
         found.append(Quote(text=inner.strip(), verified=verified))
         name = quotes.verified if verified else quotes.unverified
         return f"<{name}>{inner}</{name}>"

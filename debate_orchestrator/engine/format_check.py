@@ -12,12 +12,12 @@ from string import Formatter
 
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import JUDGE, MAX_ROUNDS, RAPPORTEUR, Phase
+from debate_orchestrator.core.phases import JUDGE, MAX_ROUNDS, Phase
 from debate_orchestrator.core.settings import DEFAULT_FORMAT
 from debate_orchestrator.core.shape import Condition
 from debate_orchestrator.formats import loader, source
 from debate_orchestrator.formats.validation import Keys
-from debate_orchestrator.prompting import briefs, rendering, templates
+from debate_orchestrator.prompting import briefs, rendering
 from debate_orchestrator.util.errors import BadFormat, short_repr
 
 _ANNOUNCEMENT_FIELDS = {"round": ("round", "rounds"), "intervention": ("round",)}
@@ -95,18 +95,7 @@ def _template_problems(format_source: source.FormatSource, carried: dict[str, st
     if debate.complete:  # a format without a turn has no brief to take the names from
         sample = loader.load(DEFAULT_FORMAT)
         debate = fold([dry_run.opened(sample, {})])
-    names = briefs.names(debate)
-    seated = [given for role, given in names.items() if role == "debater" or role in sample.seats]
-    system = f"formats/{format_source.name}/{source.SYSTEM}"
-    entries = {system: templates.EntryTemplate(seated, format_source.where(()))}
-    for keys, phase in source.phases(format_source.data):
-        file, seats = phase.get("template") or phase.get("name"), phase.get("seats")
-        path = f"formats/{file if '/' in str(file) else f'{format_source.name}/{file}'}{source.SUFFIX}"
-        if isinstance(seats, list):
-            roles = {seat if seat in (JUDGE, RAPPORTEUR) else "debater" for seat in seats}
-            kinds = entries.setdefault(path, templates.EntryTemplate([], format_source.where(keys))).kinds
-            kinds += [given for role, given in names.items() if role in roles and given not in kinds]
-    return rendering.template_problems(texts, entries)
+    return rendering.template_problems(texts, briefs.known_names(debate))
 
 
 def _semantic_problems(format: Format) -> Iterator[FormatProblem]:

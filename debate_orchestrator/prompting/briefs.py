@@ -171,19 +171,13 @@ def _render(name: str | tuple[str, ...], values: Mapping[str, Any], own: Mapping
     return rendering.render([name] if isinstance(name, str) else name, values, context, own)
 
 
-def names(debate: DebateState) -> dict[str, templates.KnownNames]:
-    """The names that templates may use, under `debater` in a debater's brief and under `judge` in a judge's: those
-    that there would be if the first turn due were theirs; likewise the rapporteur's."""
-    first, names_of = debate.due[0], {}
-    for role, seat in {"debater": debate.format.sides[0], JUDGE: JUDGE, RAPPORTEUR: RAPPORTEUR}.items():
-        if seat not in debate.format.seats:
-            continue
-        given = {
-            *_template_values(debate, first.model_copy(update={"seat": seat})),
-            *templates.functions(templates.FunctionContext()),
-        }
-        names_of[role] = templates.KnownNames(f"a {role}'s", frozenset(given))
-    return names_of
+def known_names(debate: DebateState) -> set[str]:
+    """The names that templates may use in some brief: those that there would be if the first turn due were a debater's,
+    a judge's or the rapporteur's."""
+    first = debate.due[0]
+    seats = [seat for seat in (debate.format.sides[0], JUDGE, RAPPORTEUR) if seat in debate.format.seats]
+    given = (_template_values(debate, first.model_copy(update={"seat": seat})) for seat in seats)
+    return {*templates.functions(templates.FunctionContext()), *(name for values in given for name in values)}
 
 
 _FORMER_NAMES = {"holder": "shown_as", "advice": "feedback"}

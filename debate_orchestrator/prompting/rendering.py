@@ -12,7 +12,7 @@ import json
 import os
 import subprocess
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -21,7 +21,7 @@ from pydantic import BaseModel
 
 from debate_orchestrator.prompting import templates
 from debate_orchestrator.prompting.template_worker import READY
-from debate_orchestrator.prompting.templates import EntryTemplate, FunctionContext, Sandbox
+from debate_orchestrator.prompting.templates import FunctionContext, Sandbox
 from debate_orchestrator.util import confine, resources
 from debate_orchestrator.util.errors import BadFormat, PermanentFailure
 from debate_orchestrator.util.sanitize import one_line
@@ -70,16 +70,12 @@ def render(
     raise BadFormat(f"{place}: the template can't be rendered: {reason}.{why}")
 
 
-def template_problems(own: Mapping[str, str], roots: Mapping[str, EntryTemplate]) -> list[str]:
+def template_problems(own: Mapping[str, str], names: Iterable[str]) -> list[str]:
     """As `templates.find_problems`, for templates that may come from a stranger."""
-    answer = _worker().do({"own": dict(own), "roots": {name: _listed(root) for name, root in roots.items()}})
+    answer = _worker().do({"own": dict(own), "known_names": sorted(names)})
     if answer is None:
         return [f"{next(iter(own), 'the templates')}: {_TOO_MUCH}"]
     return [str(mistake) for mistake in answer["mistakes"]]
-
-
-def _listed(root: EntryTemplate) -> tuple[list[tuple[str, list[str]]], str]:
-    return [(names.whose, sorted(names.given)) for names in root.kinds], root.where
 
 
 @lru_cache(maxsize=1)

@@ -67,14 +67,8 @@ def _allow_more() -> None:
 
 def _answer(sandbox: templates.Sandbox, task: dict[str, Any]) -> dict[str, Any]:
     own = task["own"]
-    if "roots" in task:
-        roots = {
-            name: templates.EntryTemplate(
-                [templates.KnownNames(whose, frozenset(given)) for whose, given in kinds], where
-            )
-            for name, (kinds, where) in task["roots"].items()
-        }
-        return {"mistakes": templates.find_problems(sandbox, own, roots)}
+    if "known_names" in task:
+        return {"mistakes": templates.find_problems(sandbox, own, task["known_names"])}
     first = templates.shown_path(task["names"][0], own)
     try:
         text = sandbox.rendered(task["names"], task["values"], templates.FunctionContext(*task["function_context"]))

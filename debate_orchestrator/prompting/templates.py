@@ -15,7 +15,7 @@ import json
 import os
 import posixpath
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import wraps
 from types import MappingProxyType, NoneType
@@ -45,11 +45,6 @@ from debate_orchestrator.util.errors import short_repr, suggest, with_hint
 from debate_orchestrator.util.numbers import decimals
 
 SUFFIX = ".j2"
-_LEADING = (nodes.Include, nodes.Extends, nodes.Import, nodes.FromImport)
-_ABSENT = ("defined", "undefined", "default", "d")
-"""Tests and filters with which a template uses a name that may be missing."""
-
-
 METHODS: Mapping[type, frozenset[str]] = MappingProxyType(
     {
         dict: frozenset({"get", "items", "keys", "values"}),
@@ -251,173 +246,34 @@ def error_text(error: BaseException) -> str:
     return f"{name}{text if text.isprintable() and len(text) <= 160 else short_repr(text, 120)}"
 
 
-class KnownNames(NamedTuple):
-    """The names that a brief provides to its templates, and whose brief it is, as in "a judge's"."""
-
-    whose: str
-    given: frozenset[str]
-
-
-class TemplateCheck:
-    """A parsed template: which templates it includes, which names it uses, and its mistakes."""
-
-    def __init__(self, environment: Environment, name: str, text: str):
-        self.name = name
-        self.mistakes: list[tuple[int, str]] = []
-        """Line, and a sentence on what is wrong there."""
-        self.leads: list[tuple[str, int]] = []
-        """The templates that it includes or extends, with the lines."""
-        self.uses: dict[str, int] = {}
-        """The names that it takes from a brief, with the line of the first use."""
-        self.asks: set[str] = set()
-        """Those of them that may be missing, since it tests for them."""
-        self.sets: set[str] = set()
-        self._environment = environment
+def find_problems(environment: Environment, own: Mapping[str, str], names: Collection[str]) -> list[str]:
+    """The mistakes in the syntax of the templates in `own`, and the names in them that no brief provides; `names` are
+    those that some brief does. What else can go wrong, rendering shows."""
+    problems: list[str] = []
+    trees: dict[str, nodes.Template] = {}
+    for path, text in own.items():
         try:
-            self._read(environment.parse(text, name))
-            if not self.mistakes:
-                environment.compile(text, name)
+            environment.compile(text, path)
+            trees[path] = environment.parse(text, path)
         except TemplateSyntaxError as error:
-            self.mistakes.append((error.lineno, f"{error_text(error)}."))
+            problems.append(f"{path}:{error.lineno}: {error_text(error)}.")
         except RecursionError:
-            self.mistakes.append((1, "the template is nested too deeply."))
-
-    def _read(self, tree: nodes.Template) -> None:
-        for kind, word, known in (
-            (nodes.Filter, "filter", self._environment.filters),
-            (nodes.Test, "test", self._environment.tests),
-        ):
-            for node in tree.find_all(kind):
-                if node.name is not None and node.name not in known:
-                    problem = f"there is no {word} {short_repr(node.name)}. {suggest(node.name, known)}"
-                    self.mistakes.append((node.lineno, problem.rstrip()))
-                if node.name in _ABSENT and isinstance(node.node, nodes.Name):
-                    self.asks.add(node.node.name)
-        for leading in tree.find_all(_LEADING):
-            self._follow(leading)
-        self.sets = {node.name for node in tree.find_all(nodes.Name) if node.ctx != "load"}
-        if not self.mistakes:
-            free = meta.find_undeclared_variables(tree)
-            lines: dict[str, int] = {}
-            for name, line in _free(tree, frozenset()):
-                lines.setdefault(name, line)
-            self.uses = {name: lines.get(name, 1) for name in sorted(free, key=lambda name: (lines.get(name, 1), name))}
-
-    def _follow(self, node: Any) -> None:
-        """Notes which template an include, import or extends leads to, or that there is none."""
-        given = [node.template] if isinstance(node.template, nodes.Const) else getattr(node.template, "items", [])
-        names = [node.value for node in given if isinstance(node, nodes.Const) and isinstance(node.value, str)]
-        paths = [self._environment.join_path(name, self.name) for name in names]
-        known = set(self._environment.list_templates())
-        found = [path for path in paths if path in known]
-        if isinstance(node, nodes.Include | nodes.Extends):
-            self.leads += [(path, node.lineno) for path in found[:1]]
-        if names and len(names) == len(given) and not found and not getattr(node, "ignore_missing", False):
-            problem = f"there is no template {' or '.join(map(short_repr, names))}. {suggest(paths[0], known)}"
-            self.mistakes.append((node.lineno, problem.rstrip()))
+            problems.append(f"{path}:1: the template is nested too deeply.")
+    # A template may use what the one that includes it has set.
+    known = {*names, *(name for tree in trees.values() for name in _names_in(tree, stored=True))}
+    for path, tree in trees.items():
+        lines = _names_in(tree, stored=False)
+        for name in sorted(meta.find_undeclared_variables(tree) - known, key=lambda name: lines[name]):
+            problem = f"{path}:{lines[name]}: no brief provides the name {short_repr(name)}."
+            near = suggest(name, known)
+            problems.append(f"{problem} {near}" if near else with_hint(problem, f"one of {', '.join(sorted(names))}"))
+    return problems
 
 
-def _free(node: nodes.Node, bound: frozenset[str]) -> Iterator[tuple[str, int]]:
-    """The names that are read without being set around it, with their lines, in order."""
-    if isinstance(node, nodes.Name):
-        if node.ctx == "load" and node.name not in bound:
-            yield node.name, node.lineno
-        return
-    if isinstance(node, nodes.For):
-        yield from _free(node.iter, bound)
-        inner = bound | {"loop"} | {name.name for name in _stored(node.target)}
-        for child in [*node.body, *([node.test] if node.test else [])]:
-            yield from _free(child, inner)
-        for child in node.else_:
-            yield from _free(child, bound)
-        return
-    if isinstance(node, nodes.Macro | nodes.CallBlock):
-        bound = bound | {argument.name for argument in node.args} | {"caller", "varargs", "kwargs"}
-    if isinstance(node, nodes.With):
-        for value in node.values:
-            yield from _free(value, bound)
-        bound = bound | {name.name for target in node.targets for name in _stored(target)}
-    for child in node.iter_child_nodes(exclude=("values",) if isinstance(node, nodes.With) else None):
-        yield from _free(child, bound)
-
-
-def _stored(target: nodes.Node) -> list[nodes.Name]:
-    return [target] if isinstance(target, nodes.Name) else list(target.find_all(nodes.Name))
-
-
-class EntryTemplate(NamedTuple):
-    """A template that briefs are rendered from, as opposed to one that others include."""
-
-    kinds: list[KnownNames]
-    """The names that each kind of these briefs provides."""
-    where: str
-    """The place to name in messages if the template is not the user's own."""
-
-
-def find_problems(environment: Environment, own: Mapping[str, str], roots: Mapping[str, EntryTemplate]) -> list[str]:
-    """Every mistake in the templates in `own`, which are the user's, and in how they use the shipped ones.
-
-    `roots` are the templates that briefs are rendered from, by name; names without a template are passed over. A
-    template that no root leads to may use the names of any brief.
-    """
-    existing = set(environment.list_templates())
-    roots = {name: root for name, root in roots.items() if name in existing}
-    checks: dict[str, TemplateCheck] = {}
-
-    def check(name: str) -> TemplateCheck:
-        if name not in checks:
-            source, _, _ = environment.loader.get_source(environment, name)  # type: ignore[union-attr]
-            checks[name] = TemplateCheck(environment, name, source)
-        return checks[name]
-
-    problems: dict[str, None] = {}  # an ordered set: two briefs may find the same mistake
-    reached: set[str] = set()
-    any_brief = frozenset().union(*(names.given for root in roots.values() for names in root.kinds))
-    for name, root in roots.items():
-        for names in root.kinds:
-            problems |= dict.fromkeys(_unknown_names(name, names, root.where, check, own, reached, any_brief))
-    for name in own:
-        problems |= dict.fromkeys(f"{name}:{line}: {problem}" for line, problem in check(name).mistakes)
-        if name not in reached:
-            names = KnownNames("no", any_brief)
-            problems |= dict.fromkeys(_unknown_names(name, names, name, check, own, reached, any_brief))
-    return list(problems)
-
-
-def _unknown_names(
-    root: str,
-    names: KnownNames,
-    where: str,
-    check: Callable[[str], TemplateCheck],
-    own: Iterable[str],
-    reached: set[str],
-    any_brief: frozenset[str],
-) -> Iterator[str]:
-    """Problems with names that a template, or one it leads to, uses and no such brief provides.
-
-    A mistake in a shipped template is the user's if one of theirs includes it, and is then reported at that line, or
-    else at `where`. Adds the templates that are reached to `reached`.
-    """
-    waiting = [(root, names.given, where)]
-    seen: set[str] = set()
-    while waiting:
-        name, given, where = waiting.pop()
-        if name in seen:
-            continue
-        seen.add(name)
-        template = check(name)
-        given = given | template.sets
-        for used, line in template.uses.items():
-            if used in given or (used in template.asks and used in any_brief):
-                continue
-            at, user = (f"{name}:{line}", "") if name in own else (where, f", which {shown_path(name, own)} uses")
-            subject = "no brief provides" if names.whose == "no" else f"{names.whose} brief does not provide"
-            problem = f"{at}: {subject} the name {short_repr(used)}{user}."
-            if used in any_brief:
-                yield f"{problem} Another brief does."
-            elif near := suggest(used, given if name in own else names.given):
-                yield f"{problem} {near}"
-            else:
-                yield with_hint(problem, f"one of {', '.join(sorted(names.given))}")
-        waiting += [(path, given, f"{name}:{line}" if name in own else where) for path, line in template.leads]
-    reached |= seen
+def _names_in(tree: nodes.Template, *, stored: bool) -> dict[str, int]:
+    """The names that a template sets, or reads, with the first line of each."""
+    lines: dict[str, int] = {}
+    for node in tree.find_all(nodes.Name):
+        if (node.ctx != "load") is stored:
+            lines[node.name] = min(node.lineno, lines.get(node.name, node.lineno))
+    return lines

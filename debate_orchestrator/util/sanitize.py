@@ -11,7 +11,6 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable
-from html import unescape
 from itertools import accumulate
 from typing import Literal
 
@@ -164,32 +163,6 @@ def fence(text: str, nonce: str) -> str:
         pieces += [clean[at:first], "[...]"]
         at = last + 1
     return "".join([*pieces, clean[at:]])
-
-
-_WRITTEN = re.compile(r"&(?:#[0-9]+|#[xX][0-9a-fA-F]+|\w{1,32});?|.", re.DOTALL)
-"""An entity, or a character."""
-
-
-def as_read(text: str) -> str:
-    """`text` as people and models read it: entities as what they stand for, in small letters, and all letters that look
-    alike as one."""
-    return unescape(text).translate(_PLAIN)
-
-
-def replaced_as_read(text: str, pattern: re.Pattern[str], by: Callable[[re.Match[str]], str]) -> str:
-    """`text` with everything that reads like `pattern` replaced, however it is spelled: the pattern is matched with the
-    text `as_read`, and what it matches there is taken out of the text as it is written."""
-    if not pattern.search(as_read(text)):
-        return text
-    written = _WRITTEN.findall(text)
-    read = [as_read(piece) for piece in written]
-    ends = list(accumulate(map(len, read)))
-    kept, at = list[str](), 0
-    for found in pattern.finditer("".join(read)):
-        first, last = bisect_right(ends, found.start()), bisect_right(ends, found.end() - 1)
-        kept += [*written[at:first], by(found)]
-        at = last + 1
-    return "".join([*kept, *written[at:]])
 
 
 def safe_url(url: str) -> str:
