@@ -312,7 +312,6 @@ MISTAKES = [
     (YAML, "template: speech", "§template: adversarial/opnening", "Did you mean 'adversarial/opening'?"),
     (SPEECH, "Speak", "§{% if %}Speak", "Expected an expression"),
     (SPEECH, "name(other)", "§name(othr)", "no brief provides the name 'othr'. Did"),
-    (SPEECH, "{% endfor %}", "{% endfor %}\n§{{ loop.index }}", "the name 'loop'"),
     ("seat.md.j2", "name(turn.seat)", "§nmae(turn.seat)", "Did you mean 'name'?"),
     ("system.md.j2", "", "All\n§{{ criteria }}", "'criteria' is undefined"),
     ("unused.md.j2", "", "All\n§{{ critera }}", "no brief provides the name 'critera'. Did you mean 'criteria'?"),

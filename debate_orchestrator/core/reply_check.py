@@ -128,21 +128,19 @@ class _Checker:
             case "list":
                 yield from self._list(field, value, where)
             case _ if not self._fits(field, value):
-                yield from self._misfit(field, value, where)
+                yield self._misfit(field, value, where)
 
-    def _misfit(self, field: Field, value: Any, where: str) -> Iterator[str]:
+    def _misfit(self, field: Field, value: Any, where: str) -> str:
         """The problem of a value of one of the plain kinds that does not fit."""
-        most_characters = {"text": MAX_TEXT_LENGTH, "url": MAX_URL_LENGTH}.get(field.kind)
-        if isinstance(value, str) and field.kind == "text" and not value.strip():
-            yield f"{where}: it is empty; it must be {self._expected_one(field)}."
-        elif isinstance(value, str) and most_characters is not None and len(value) > most_characters:
-            yield _excess(where, len(value), "character", most_characters)
-        elif isinstance(value, str) and field.kind == "text" and field.words is not None:
-            yield _excess(where, count_words(value), "word", field.words)
-        elif isinstance(value, list) and field.kind in ("choices", "turns") and len(value) > MAX_ITEMS:
-            yield _excess(where, len(value), "item", MAX_ITEMS)
-        else:
-            yield _mismatch(where, value, self._expected_one(field))
+        most = {"text": MAX_TEXT_LENGTH, "url": MAX_URL_LENGTH}.get(field.kind, MAX_ITEMS)
+        measured = isinstance(value, list if field.kind in ("choices", "turns") else str)
+        if field.kind in ("text", "url", "choices", "turns") and measured and len(value) > most:
+            return _excess(where, len(value), "character" if isinstance(value, str) else "item", most)
+        if field.kind == "text" and isinstance(value, str):
+            if value.strip() and field.words is not None:
+                return _excess(where, count_words(value), "word", field.words)
+            return f"{where}: it is empty; it must be {self._expected_one(field)}."
+        return _mismatch(where, value, self._expected_one(field))
 
     def _list(self, field: Field, value: Any, where: str) -> Iterator[str]:
         if not isinstance(value, list):

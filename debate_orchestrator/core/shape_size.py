@@ -6,9 +6,6 @@ issue, so a short format could ask for a reply of billions of values.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
-
 from debate_orchestrator.core.phases import MAX_WORDS
 from debate_orchestrator.core.shape import MAX_DEPTH, MAX_FIELDS, MAX_ITEMS, MAX_NUMBER, Field, Shape
 
@@ -24,71 +21,71 @@ Problem = tuple[tuple[str, ...], str]
 """The keys that lead to a part of a format, and what is wrong with it."""
 
 
-class _Waiting(NamedTuple):
-    """A field that is to be looked at, and how often it stands in what is made of its shape."""
-
-    where: tuple[str, ...]
-    field: Field
-    depth: int = 1
-    sides: int = 1
-    """In the list of fields: twice within a field per side."""
-    values: int = 1
-    """In a reply with the fewest items."""
-    schema: int = 1
-    """In the JSON Schema."""
-
-
 def size_problem(name: str, shape: Shape, sides: int, criteria: int) -> Problem | None:
     """What makes a shape deeper or larger than its schema, its checks and its smallest reply may become. The numbers
     are those of the format's sides and of its rubric's criteria."""
-    scores = max(1, sides) * max(1, criteria)
-    waiting = [_Waiting((key,), field) for key, field in shape.items()]
-    fields = values = length = 0
-    while waiting:
-        one = waiting.pop()
-        field, where = one.field, ("shapes", name, *one.where)
-        called = ".".join((name, *one.where[::2]))
-        if one.depth > MAX_DEPTH:
-            return where, f"{called} is nested too deeply: at most {MAX_DEPTH} levels"
-        if wrong := _field_problem(field, one.sides):
-            return (*where, *wrong[0]), f"{called} {wrong[1]}"
-        here = _at(one, sides)
-        fields += here.sides
-        values += here.values * (scores if field.kind == "scores" else 1 + _items(field) * (not field.fields))
-        options = sum(len(option) + 4 for option in field.of) + scores * (field.kind == "scores")
-        length += here.schema * (_SCHEMA_OF_A_FIELD + len(one.where[-1]) + len(field.description) + options)
-        waiting += _inner(here)
-    if fields > MAX_FIELDS:
-        return ("shapes", name), f"{name} has {fields:,} fields; at most {MAX_FIELDS}"
-    if values > MAX_VALUES:
-        problem = f"{name} asks for {values:,} values in a reply with the fewest items; at most {MAX_VALUES:,}"
-        return ("shapes", name), problem
-    if length > MAX_SCHEMA_LENGTH:
-        problem = f"{name} has a JSON Schema of about {length:,} characters; at most {MAX_SCHEMA_LENGTH:,}"
-        return ("shapes", name), problem
+    if wrong := _problem_within(shape, ("shapes", name), name, 1):
+        return wrong
+    sides = max(1, sides)
+    scores = sides * max(1, criteria)
+    sizes = (
+        (f"{name} has {{:,}} fields; at most {MAX_FIELDS}", _fields(shape), MAX_FIELDS),
+        (
+            f"{name} asks for {{:,}} values in a reply with the fewest items; at most {MAX_VALUES:,}",
+            _values(shape, sides, scores),
+            MAX_VALUES,
+        ),
+        (
+            f"{name} has a JSON Schema of about {{:,}} characters; at most {MAX_SCHEMA_LENGTH:,}",
+            _schema_length(shape, sides, scores),
+            MAX_SCHEMA_LENGTH,
+        ),
+    )
+    return next(((("shapes", name), problem.format(size)) for problem, size, most in sizes if size > most), None)
+
+
+def _problem_within(shape: Shape, where: tuple[str, ...], called: str, depth: int, sides: int = 1) -> Problem | None:
+    """The first problem of a field of a shape by itself, or of one within it."""
+    for key, field in shape.items():
+        here, name = (*where, key), f"{called}.{key}"
+        if depth > MAX_DEPTH:
+            return here, f"{name} is nested too deeply: at most {MAX_DEPTH} levels"
+        if wrong := _field_problem(field, sides):
+            return (*here, *wrong[0]), f"{name} {wrong[1]}"
+        if inner := _problem_within(field.fields, (*here, "fields"), name, depth + 1, sides * (1 + field.per_side)):
+            return inner
     return None
 
 
-def _at(one: _Waiting, sides: int) -> _Waiting:
-    """The same with what the field itself multiplies: its sides or issues. The list of issues may have as many items as
-    any list."""
-    field = one.field
-    keys = max(1, sides) if field.per_side else MAX_ITEMS if field.per_issue else 1
-    return one._replace(sides=one.sides * (1 + field.per_side), values=one.values * keys, schema=one.schema * keys)
+def _fields(shape: Shape) -> int:
+    """How many fields there are, those per side counted twice."""
+    return sum((1 + field.per_side) * (1 + _fields(field.fields)) for field in shape.values())
 
 
-def _items(field: Field) -> int:
-    """The fewest items that are asked for, at least one; of anything but a list, none."""
-    return max(1, round(field.least or 0)) if field.kind == "list" else 0
+def _keys(field: Field, sides: int) -> int:
+    """How often a field stands in a reply. The list of issues may have as many items as any list."""
+    return sides if field.per_side else MAX_ITEMS if field.per_issue else 1
 
 
-def _inner(here: _Waiting) -> Iterator[_Waiting]:
-    """The fields of a record, or of the items of a list."""
-    field = here.field
-    values = here.values * (_items(field) if field.kind == "list" else 1)
-    schema = here.schema * _branches(field.fields)
-    for key, inner in field.fields.items():
-        yield _Waiting((*here.where, "fields", key), inner, here.depth + 1, here.sides, values, schema)
+def _values(shape: Shape, sides: int, scores: int) -> int:
+    """How many values the smallest reply has."""
+    total = 0
+    for field in shape.values():
+        items = max(1, round(field.least or 0)) if field.kind == "list" else 0
+        own = scores if field.kind == "scores" else 1 + items * (not field.fields)
+        total += _keys(field, sides) * (own + max(1, items) * _values(field.fields, sides, scores))
+    return total
+
+
+def _schema_length(shape: Shape, sides: int, scores: int) -> int:
+    """About how many characters the JSON Schema has."""
+    total = 0
+    for key, field in shape.items():
+        options = sum(len(option) + 4 for option in field.of) + scores * (field.kind == "scores")
+        own = _SCHEMA_OF_A_FIELD + len(key) + len(field.description) + options
+        inner = _branches(field.fields) * _schema_length(field.fields, sides, scores)
+        total += _keys(field, sides) * (own + inner)
+    return total
 
 
 def _branches(fields: Shape) -> int:
