@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 
 def calls(work: Callable[[], object]) -> int:
@@ -21,30 +20,3 @@ def calls(work: Callable[[], object]) -> int:
     finally:
         sys.setprofile(None)
     return counted
-
-
-def calls_without_a_turn(work: Callable[[], Awaitable[object]]) -> int:
-    """How many functions a piece of work calls at most before another task of the event loop has its turn."""
-    counted = most = 0
-
-    def count(frame: object, event: str, arg: object) -> None:
-        nonlocal counted
-        counted += event in ("call", "c_call")
-
-    async def others() -> None:
-        nonlocal counted, most
-        while True:
-            most, counted = max(most, counted), 0
-            await asyncio.sleep(0)
-
-    async def both() -> None:
-        task = asyncio.create_task(others())
-        sys.setprofile(count)
-        try:
-            await work()
-        finally:
-            sys.setprofile(None)
-            task.cancel()
-
-    asyncio.run(both())
-    return max(most, counted)

@@ -16,11 +16,8 @@ import pytest
 from core.folding import debated
 
 from debate_orchestrator.core.fold import CurrentState
-from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.providers import batch_answers
 from debate_orchestrator.providers.casting import make_provider
-from debate_orchestrator.providers.limits import LIMITS
-from debate_orchestrator.providers.openai import CompletionsReply
 from debate_orchestrator.providers.provider import BatchApi, BatchFingerprint
 from debate_orchestrator.util.errors import TransientError
 
@@ -155,24 +152,6 @@ def test_a_batch_on_a_later_page(here: Path, monkeypatch: pytest.MonkeyPatch, ki
                 ask(lambda provider: provider.find_batches("b4", 5, 0, None))
 
 
-def test_what_came_of_an_answer_that_is_too_long() -> None:
-    """The text and the tokens of a result that can't be used are kept with its failure, since they were paid for."""
-    answer = CompletionsReply()
-    usage = {"prompt_tokens": 7, "completion_tokens": 9}
-    answer.take(
-        {
-            "choices": [{"message": {"content": "x" * (LIMITS.max_answer_chars + 1)}, "finish_reason": "stop"}],
-            "usage": usage,
-        }
-    )
-    lines = {"c": batch_answers.ResultLine(custom_id="c")}
-    failure = asyncio.run(batch_answers.batch_replies("openai:x", lines, {"c"}, lambda _: answer, whole=False))["c"]
-
-    assert isinstance(failure, TransientError) and isinstance(failure.partial, Reply)
-    assert failure.partial.text == "x" * LIMITS.max_answer_chars
-    assert failure.partial.usage == Usage(uncached_input=7, output=9)
-
-
 def result_line(call: str, text: str) -> dict[str, Any]:
     """A line of a batch's results, in which a call is answered, as either API has it."""
     usage = {"input_tokens": 1, "output_tokens": 1}
@@ -256,22 +235,6 @@ def test_results_that_are_not_whole(here: Path, monkeypatch: pytest.MonkeyPatch,
 
 def counts(total: int, completed: int, failed: int) -> dict[str, Any]:
     return {"request_counts": {"total": total, "completed": completed, "failed": failed}}
-
-
-@pytest.mark.parametrize("errors", [b"", WHOLE[:-20], PAGE, WHOLE + json.dumps(result_line("x", "x")).encode()])
-def test_the_errors_of_a_batch_that_are_not_whole(here: Path, monkeypatch: pytest.MonkeyPatch, errors: bytes) -> None:
-    """The file of errors of a batch of OpenAI's has to be whole as the one of its results, and has none of them."""
-    output = json.dumps(result_line("x", "x")).encode()
-
-    def answer(http: local_http.Asked) -> local_http.Answer:
-        data = errors if "/errors/" in http.path else output
-        return results_of("openai", http, data, error_file_id="errors", **counts(4, 1, 3))
-
-    with answering(monkeypatch, "openai", answer) as ask:
-        with pytest.raises(TransientError, match="no complete answer"):
-            ask(lambda provider: provider.batch_results("b", {"x", "c", "d", "e"}))
-        errors = WHOLE
-        assert ask(lambda provider: provider.batch_results("b", {"x", "c", "d", "e"})).keys() == {*"xcde"}
 
 
 def test_a_batch_that_its_file_tells(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,10 +25,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from persons import CTRL_C, hold
 from test_web_dashboard import visitor  # noqa: F401
-from web_visitor import Visitor
 
 from debate_orchestrator import open_debate
-from debate_orchestrator.setup.answers import KEYS, SETTING_TEXTS
+from debate_orchestrator.setup.answers import KEYS
 from debate_orchestrator.util.data import parse_mapping
 from debate_orchestrator.util.errors import DebateError
 
@@ -215,37 +214,6 @@ class TestAnswers:
             asyncio.run(open_debate(answers, rehearse=rehearse))
         except DebateError as error:
             assert error.problems and not files(), files()
-
-
-@HERE
-@given(
-    form=st.dictionaries(
-        st.sampled_from(
-            (
-                *SETTING_TEXTS,
-                "positions.a",
-                "positions.b",
-                "cast.a",
-                "cast.judge",
-                "other.a",
-                "other.judge",
-                "other.rapporteur",
-            )
-        ),
-        SCALARS.map(str),
-        max_size=6,
-    ),
-    topic=st.booleans(),
-)
-def test_in_a_browser(visitor: Visitor, form: dict[str, str], topic: bool) -> None:  # noqa: F811
-    """The form of a new debate comes back with sentences, or with what the debate would take."""
-    cleared()
-    form = {key: value.encode(errors="replace").decode() for key, value in form.items()}
-
-    answer = visitor.send("/new", ({"topic": "Tabs are good."} if topic else {}) | form | {"action": "cost"})
-
-    assert answer.status_code in (200, 422), answer.text
-    assert not files(), files()
 
 
 @pytest.mark.usefixtures("no_models")

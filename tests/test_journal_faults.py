@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import random
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from conftest import Run, finish, hold
@@ -30,13 +27,11 @@ from journals import (
 
 from debate_orchestrator.core.events import Noted
 from debate_orchestrator.reports.report_files import without_checksum
-from debate_orchestrator.storage import journal
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.errors import (
     BadJournal,
     DamagedJournal,
     DebateError,
-    JournalWriteError,
 )
 
 MORE = Noted(note="prompts changed", detail="written after the fault")
@@ -244,20 +239,6 @@ def test_a_debate_cut_after_a_line_ends_in_the_same_report(recorded: Recorded) -
         assert recorded.same_events(folder), "each turn was asked for once and answered once"
 
 
-@pytest.mark.slow
-def test_replies_that_are_there_are_not_asked_for_again(recorded: Recorded) -> None:
-    """Cut at 8 places after its first line, a journal gets back in one step all that its folder of replies holds."""
-    first, length = line_ends(recorded.journal)[0], len(recorded.journal)
-    for cut in range(first + DRAWN % 100, length, (length - first) // 8):
-        folder = recorded.after_a_crash(f"cut-{cut}", cut, turns=True)
-        told = recorded.step(folder)
-        assert (told["status"], told["turns"]) == ("done", [])
-        assert without_checksum((folder / "report.md").read_bytes(), ".md") == without_checksum(recorded.report, ".md")
-        assert recorded.same_events(folder), "each turn was asked for once and answered once"
-        files = {path.name: path.read_bytes() for path in Path("report.turns").iterdir()}
-        assert {path.name: path.read_bytes() for path in (folder / "report.turns").iterdir()} == files
-
-
 @pytest.mark.parametrize(
     "at", ["", "\x1b[31m", "\u202e2026", "2026\n\n# Verdict", "<img src=x>", "2026-11-23T09:00:00.000Z" * 2]
 )
@@ -268,31 +249,6 @@ def test_the_time_of_a_line_holds_a_time_alone(tmp_path: Path, at: str) -> None:
         pass
     with pytest.raises(DamagedJournal, match="lacks n, at, prev or event"):
         read(path)
-
-
-def test_a_journal_that_was_not_begun_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the first line can't be written, for whatever reason, nothing is left that would be taken for a debate."""
-
-    def failing(error: BaseException) -> Callable[..., Any]:
-        def fail(*_: object) -> Any:
-            raise error
-
-        return fail
-
-    first = opened()
-    unkept = first.model_copy(update={"settings": first.settings.model_copy(update={"topic": "\ud800"})})
-    with pytest.raises(BadJournal, match="half a surrogate pair"):
-        JournalWriter.create(tmp_path / "j.jsonl", unkept)
-    assert list(tmp_path.iterdir()) == []
-    for place, name, error in (
-        (os, "pwrite", OSError(errno.ENOSPC, "No space left on device")),
-        (journal, "redactor", KeyboardInterrupt()),
-    ):
-        raised = JournalWriteError if isinstance(error, OSError) else type(error)
-        with monkeypatch.context() as patch, pytest.raises(raised):
-            patch.setattr(place, name, failing(error))
-            JournalWriter.create(tmp_path / "j.jsonl", first)
-        assert list(tmp_path.iterdir()) == [], error
 
 
 def test_the_name_of_a_file_adds_no_line(debate: Run, here: Path) -> None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from conftest import STATED, Run, hold
 from reviewers import debated, filled, paper
 
-from debate_orchestrator.engine import probe
 from debate_orchestrator.evidence import check
 from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.reports import reviews
@@ -19,7 +16,6 @@ from debate_orchestrator.setup import kept_answers as saving
 from debate_orchestrator.setup import state
 from debate_orchestrator.setup.kept_answers import KeptAnswers, RecentAnswers
 from debate_orchestrator.setup.state import SetupProgress, SetupState
-from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.terminal.drafts import Drafts
 from debate_orchestrator.util.data import read_mapping
 from debate_orchestrator.util.errors import BadFile, BadReply
@@ -105,18 +101,6 @@ def test_a_page_that_was_changed_is_kept(here: Path) -> None:
     ]
 
 
-def test_a_ballot_is_cast_once_by_two_at_once(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A ballot that is cast while another of the same name is being filed does not overwrite it."""
-    case = paper(debated(rounds=1))
-    monkeypatch.setattr(reviews, "must_be_free", lambda *_: None)
-    path = reviews.file_ballot("r.ballots", filled(case, "ada"))
-    first = Path(path).read_bytes()
-    with pytest.raises(BadFile, match="already exists"):
-        reviews.file_ballot("r.ballots", {**filled(case, "ada"), "justification": "Another."})
-
-    assert Path(path).read_bytes() == first
-
-
 def test_an_answers_file_with_notes_is_kept(here: Path) -> None:
     """An answers file in which someone wrote comments is moved aside before it is written anew; one of ours is not."""
     said = list[str]()
@@ -141,34 +125,6 @@ def test_answers_of_another_conversation_are_kept(here: Path) -> None:
     assert KeptAnswers("r.answers.yaml", own=False).moved(SETUP, "r.md") == "r.answers.yaml"
 
 
-def test_what_was_moved_aside_is_no_conversation(here: Path) -> None:
-    """A conversation's file that was edited and moved aside is not offered as one that was left."""
-    saving.new_file().keep(SETUP)
-    text = Path(".debate-setup.yaml").read_text()
-    Path(".debate-setup.yaml").unlink()
-    Path(".debate-setup.edited.yaml").write_text(text)
-
-    assert saving.newest_unfinished() is None
-
-
-def test_what_was_answered_lately_is_not_written_over(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file in the place of what was answered lately that holds something else is moved aside."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(here))
-    path = here / "debate-orchestrator" / "answered-lately.json"
-    path.parent.mkdir()
-    path.write_text("not this program's")
-    saving.RecentAnswers().add("topic", "Tabs?")
-
-    assert path.with_name("answered-lately.edited.json").read_text() == "not this program's"
-
-
-def test_a_link_that_points_to_nothing_is_there(here: Path) -> None:
-    """A dangling link in the place of a report counts as something that is there."""
-    os.symlink("nowhere", "r.md")
-    with pytest.raises(BadFile, match=r"r\.md already exists"):
-        DebateFiles.of_output("r.md").must_be_new()
-
-
 @pytest.mark.parametrize("verb", ["run", "open"])
 @pytest.mark.parametrize("folder", ["turns", "evidence", "drafts", "ballots"])
 def test_a_link_for_a_folder_is_told_before_a_debate_begins(debate: Run, verb: str, folder: str) -> None:
@@ -180,55 +136,6 @@ def test_a_link_for_a_folder_is_told_before_a_debate_begins(debate: Run, verb: s
 
     assert ran.code == 2 and f"output: r.{folder} is a symbolic link." in ran.err
     assert sorted(os.listdir()) == ["elsewhere", f"r.{folder}"] and os.listdir("elsewhere") == []
-
-
-def test_a_link_for_the_folder_of_a_setup_is_told(debate: Run) -> None:
-    """`debate ask` says what stands in the place of the folder of its briefs."""
-    os.mkdir("elsewhere")
-    os.symlink("elsewhere", "x.setup")
-    ran = debate("ask", "x.yaml", "topic=Should we move to gRPC?", "--json")
-
-    (complaint,) = json.loads(ran.out)["complaints"]
-    assert ran.code == 2 and complaint.startswith("Can't write to the folder x.setup (a symbolic link).")
-    assert os.listdir("elsewhere") == []
-
-
-def test_a_scorecard_that_was_edited_is_kept(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Notes in a scorecard, and another file in the place of its data, are kept when the probes go on."""
-    cases = [case for case in probe.load() if case.name.startswith(("bus-fares.original", "bus-fares.polish"))]
-    monkeypatch.setattr(probe, "load", lambda: cases)
-    command = ("probe", "--judge=rehearse", "--output=c", "--quiet")
-    assert debate(*command).code == 0
-    card = Path("c/scorecard.md").read_text()
-    Path("c/scorecard.md").write_text(f"{card}\nMy notes.\n")
-    Path("c/scorecard.json").write_text("my data")
-    ran = debate(*command)
-
-    assert (Path("c/scorecard.edited.md").read_text(), Path("c/scorecard.md").read_text()) == (
-        f"{card}\nMy notes.\n",
-        card,
-    )
-    assert Path("c/scorecard.edited.json").read_text() == "my data"
-    assert "kept as c/scorecard.edited.md" in ran.err and "kept as c/scorecard.edited.json" in ran.err
-    assert debate(*command).code == 0
-    assert sorted(name for name in os.listdir("c") if "edited" in name) == [
-        "scorecard.edited.json",
-        "scorecard.edited.md",
-    ]
-
-
-def test_a_transcript_with_a_reviewers_notes_is_kept(debate: Run, answers: Path) -> None:
-    """A transcript for reviewers that one of them has annotated is moved aside, and that is told."""
-    hold(debate)
-    command = ("ballot", "report.journal.jsonl", "--read", "t.md")
-    assert debate(*command).code == 0
-    text = Path("t.md").read_text()
-    Path("t.md").write_text(f"{text}\nUnconvincing.\n")
-    ran = debate(*command)
-
-    assert (ran.code, Path("t.md").read_text()) == (0, text)
-    assert Path("t.edited.md").read_text().endswith("\nUnconvincing.\n")
-    assert "kept as t.edited.md" in ran.err
 
 
 def test_a_report_without_its_seal_is_kept_by_the_command(debate: Run, answers: Path) -> None:
@@ -245,26 +152,6 @@ def test_a_report_without_its_seal_is_kept_by_the_command(debate: Run, answers: 
     assert Path("report.edited.md").read_bytes() == text[: text.rindex(b"\n---\n")]
     assert os.readlink("report.edited.html") == "page"
     assert "kept as report.edited.md" in ran.err and "kept as report.edited.html" in ran.err
-
-
-def test_nothing_is_removed_through_a_link(here: Path) -> None:
-    """Where a link stands in the place of the folder for drafts or turns, nothing is deleted, moved or read where it
-    points."""
-    real = Drafts("elsewhere")
-    real.keep_speech(_brief(), "My speech.")
-    desk = TurnsFolder("elsewhere")
-    desk.write_brief(laid := desk.turn_files("1.opening.a", "text"), "brief")
-    Path(laid.reply).write_text("speech")
-    before = sorted(os.listdir("elsewhere"))
-    os.symlink("elsewhere", "r.drafts")
-    os.symlink("elsewhere", "r.turns")
-
-    linked, other = Drafts("r.drafts"), TurnsFolder("r.turns")
-    with suppress(BadFile):
-        linked.keep_speech(_brief(), "")
-    assert linked.others(_brief()) == []
-    assert other.collect(other.turn_files("1.opening.a", "text"), "brief") is None
-    assert sorted(os.listdir("elsewhere")) == before
 
 
 DRAFT = SetupState(given={"rounds": 2}, progress=SetupProgress(topics=("Tabs?",)))

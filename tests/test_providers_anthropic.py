@@ -12,16 +12,11 @@ from typing import Any
 import debates
 import pytest
 from conftest import STATED, Run
-from core.folding import many
-from hypothesis import given
-from hypothesis import strategies as st
 from messages_server import Server, serving
 
-from debate_orchestrator.core.events import EVENT, Spoke
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.reply import FoundPage, Reply, Usage
 from debate_orchestrator.prompting.briefs import brief
-from debate_orchestrator.prompting.replies import stored
 from debate_orchestrator.providers.anthropic import MessagesReply as Answer
 from debate_orchestrator.providers.casting import make_provider
 from debate_orchestrator.util.errors import ProviderFailed
@@ -157,26 +152,6 @@ def test_pieces_are_told_as_they_come(server: Server) -> None:
     assert heard[0] == "" and len(heard) > 3
 
 
-def test_a_provider_outlives_its_event_loop(server: Server) -> None:
-    """Closed, it can be asked again in another loop."""
-    opened = debates.opened_event()
-    debate = fold([opened])
-    provider = make_provider("anthropic:m", CurrentState(debate))
-
-    async def asked() -> str:
-        reply = await provider.reply(brief(debate, debate.due[0]), lambda piece: None)
-        await provider.close()
-        return reply.text
-
-    assert asyncio.run(asked()) == asyncio.run(asked())
-
-
-LLMOCK_FAULTS = {
-    "rate_limit": {"retry_after": 0.2}, "fail": {"status": 529}, "truncate": {"after_chunks": 3},
-    "disconnect": {"after_chunks": 3}, "corrupt": {"after_chunks": 3}, "stall": {"seconds": 20},
-}  # fmt: skip
-
-
 def test_no_redirect_is_followed(server: Server) -> None:
     """A server that sends a call elsewhere gets it nowhere: a key would go along."""
     server.problem = lambda request, n: {"status": 307, "headers": {"location": f"{server.url}/elsewhere"}}
@@ -241,21 +216,6 @@ def test_what_is_no_answer(events: list[Any], wrong: str) -> None:
     assert wrong in str(heard(*events).incomplete())
 
 
-def test_thinking_is_no_speech() -> None:
-    """What a model thinks is not what it says."""
-    thought = told_event("content_block_delta", index=0, delta=told_event("thinking_delta", thinking="hm"))
-    answer = heard(
-        begun(),
-        told_event("content_block_start", index=0, content_block=told_event("thinking", thinking="")),
-        thought,
-        said("So.", 1),
-        *ended(),
-    )
-
-    assert answer.text == "So."
-    assert [block["type"] for block in answer.blocks_to_resend()] == ["thinking", "text"]
-
-
 def test_pages_that_were_found() -> None:
     """Pages that a search returned are kept, with what was cited of them; the text holds no citation."""
     results = [{"type": "web_search_result", "url": f"https://x/{n}", "title": f"T{n}"} for n in range(2)]
@@ -287,36 +247,3 @@ def test_an_answer_that_goes_on() -> None:
 
     assert whole.text == "First. Second."
     assert whole.usage == Usage(uncached_input=20, output=10)
-
-
-def test_tokens_that_were_not_counted_are_unknown() -> None:
-    """Without counts there is no usage and no cost, rather than none of it."""
-    answer = heard(told_event("message_start", message={"model": "m"}), said("x"), *ended())
-    silent = answer.reply(SPEC)
-
-    assert (silent.usage, silent.cost) == (None, None)
-    assert heard().partial(SPEC) is None
-
-
-JUNK = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.just("\ud800half"),
-    lambda some: st.lists(some, max_size=3) | st.dictionaries(st.sampled_from(["text", "type", "url", "usage"]), some),
-    max_leaves=6,
-)  # fmt: skip
-KINDS = st.sampled_from(
-    ["message_start", "content_block_start", "content_block_delta", "message_delta", "message_stop", "ping"]
-)
-FIELDS = st.sampled_from(
-    ["message", "usage", "index", "content_block", "delta", "model", "stop_reason", "content", "text", "type"]
-)
-
-
-@many
-@given(st.lists(st.tuples(KINDS, st.dictionaries(FIELDS, JUNK)), max_size=8))
-def test_no_stream_is_too_odd(events: list[tuple[str, dict[str, Any]]]) -> None:
-    """Whatever a server sends, the answer is right or wrong but never a crash, and what is kept can be written down."""
-    answer = heard(*(fields | {"type": kind} for kind, fields in events))
-    answer.incomplete()
-    if (partial := answer.partial("command:x")) is not None:
-        kept = Spoke(turn="1.opening.a", reply=stored(partial))
-        assert EVENT.validate_json(kept.model_dump_json()) == kept

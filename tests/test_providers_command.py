@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import shlex
-import signal
 import subprocess
 import sys
 import time
@@ -273,31 +272,6 @@ def test_it_is_run_as_it_would_be_alone(program: Callable[[str], str], monkeypat
             words, capture_output=True, check=True, start_new_session=True, env=command.environment()
         ).stdout
         assert ask(spec).text == alone.decode("utf-8", "replace").removesuffix("\n")
-
-
-@pytest.mark.slow
-def test_a_stray_child_holds_nothing_up(
-    program: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A program that has ended has answered, even where a child that left its group holds its output open."""
-    monkeypatch.setattr(command, "GRACE", 0.2)
-    pids = tmp_path / "pids"
-    script = (
-        "import os, time\nprint('hi', flush=True)\nif not os.fork():\n    os.setsid()\n"
-        f"    open({str(pids)!r}, 'w').write(str(os.getpid())); time.sleep(60)"
-    )
-    files = open_files()
-    reply = ask(program(script), LONG)
-    os.kill(int(pids.read_text(encoding="utf-8")), signal.SIGKILL)
-
-    assert reply.text == "hi"
-    assert open_files() <= files  # others may close theirs meanwhile
-
-
-def test_a_listener_s_failure_is_seen(program: Callable[[str], str]) -> None:
-    """What goes wrong in a listener is no fault of the program, and is seen as it is."""
-    with pytest.raises(ZeroDivisionError):
-        ask(program(ECHO), on_text=lambda piece: 1 // 0)
 
 
 def test_what_can_not_be_run(tmp_path: Path) -> None:

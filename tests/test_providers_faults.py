@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from leap import Leap, leaped
 
 from debate_orchestrator.providers import call_errors
-from debate_orchestrator.providers.api import http_options, read_stream
+from debate_orchestrator.providers.api import http_options
 from debate_orchestrator.providers.bounded_body import LimitedBody
 from debate_orchestrator.providers.call_errors import (
     SilenceClock,
@@ -27,7 +27,7 @@ from debate_orchestrator.providers.call_errors import (
     retry_after,
     with_partial,
 )
-from debate_orchestrator.providers.limits import LIMITS, Length, Meter, OverLimit
+from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.providers.servers import key_name, server
 from debate_orchestrator.util.errors import Paused, ProviderFailed, TransientError
 from debate_orchestrator.util.redact import redact
@@ -235,54 +235,3 @@ def test_refused_connections(error: Exception, unreachable: bool) -> None:
     except RuntimeError as wrapped:
         assert is_refused_connection(wrapped) is unreachable
         assert cause(wrapped) is error
-
-
-def test_an_error_that_hides_another() -> None:
-    """What an error was raised `from None` in place of is no cause of it."""
-    try:
-        try:
-            raise ConnectionRefusedError(111, "Connection refused")
-        except OSError:
-            raise RuntimeError("of its own") from None
-    except RuntimeError as hiding:
-        assert cause(hiding) is hiding and not is_refused_connection(hiding)
-
-
-def test_too_much_is_not_heard() -> None:
-    """A piece that takes an answer over its limit is not handed on."""
-    heard: list[str] = []
-
-    class Long:
-        """An answer whose first event is too long."""
-
-        length, received, invalid, over = 0, 0, None, False
-
-        def take(self, event: str) -> list[str]:
-            """The event as the one piece."""
-            self.length = self.received = len(event)
-            return [event]
-
-    async def events() -> AsyncIterator[str]:
-        yield "x" * (LIMITS.max_answer_chars + 1)
-
-    with pytest.raises(OverLimit):
-        asyncio.run(read_stream(events(), Long(), SilenceClock(9), heard.append, Meter(Length(None), str)))
-    assert heard == []
-
-
-def test_a_long_answer_is_measured_a_few_times() -> None:
-    """The looks at an answer grow with the logarithm of its length, and it is closed soon after it is too long."""
-    looks: list[int] = []
-
-    def visible(text: str) -> str:
-        looks.append(len(text))
-        return text.partition("<think>")[0]
-
-    meter = Meter(Length(None, words=1_200), visible)
-    private = "word " * 1_199 + "<think>" + "so. " * 50_000
-    assert not any(meter.exceeded(size, lambda size=size: private[:size]) for size in range(0, len(private), 20))
-    assert 5 < len(looks) < 60
-
-    meter, spoken = Meter(Length(None, words=1_200), str), "word " * 5_000
-    closed = next(size for size in range(0, len(spoken), 20) if meter.exceeded(size, lambda size=size: spoken[:size]))
-    assert 6_000 < closed < 7_000

@@ -15,7 +15,6 @@ import pytest
 import reply_codes
 from chat_server import chunks, scripted
 from core.folding import debated
-from corpus import for_each
 from debates import opened_event
 from llmock.pytest_plugin import LLMock
 from llmock.scenarios import Match
@@ -28,7 +27,6 @@ from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.prompting.briefs import Brief, Message, brief
 from debate_orchestrator.providers.casting import cast_problems, make_provider, make_providers
-from debate_orchestrator.providers.openai import CompletionsReply
 from debate_orchestrator.providers.servers import key_name
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.util.errors import ExternalError, Paused, ProviderFailed, TransientError
@@ -110,15 +108,6 @@ def test_a_fault(llmock: LLMock, inject: Callable[[LLMock], Any], kind: type[Ext
     assert partial is None or (partial.text and partial.stop_reason is None)
 
 
-@for_each([-1, 10**12 + 1, 10**13, 1 << 53, 1.5, True])
-def test_a_count_that_no_journal_takes_is_unknown(count: object) -> None:
-    """A whole answer is kept whatever its server counts; a count beyond what a journal holds is no count."""
-    answer = CompletionsReply()
-    answer.take({"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": count}})
-
-    assert answer.usage is None
-
-
 def test_counts() -> None:
     """Cached tokens are told apart, and a cost that the server reports is taken."""
     usage = {"prompt_tokens": 90, "completion_tokens": 7, "prompt_tokens_details": {"cached_tokens": 60}, "cost": 0.02}
@@ -167,18 +156,6 @@ def test_no_answer(sent: bytes) -> None:
         ask(f"openai:x@{server.url}")
 
 
-@pytest.mark.parametrize(
-    ("code", "kind"), [("402", Paused), ("401", ProviderFailed), ("context_length_exceeded", ProviderFailed)]
-)
-def test_an_error_in_the_midst(code: str, kind: type[ExternalError]) -> None:
-    """An error that comes in a stream is judged by the code it gives."""
-    error = b"data: " + json.dumps({"error": {"message": "no", "code": code}}).encode() + b"\n\n"
-    with scripted(chunks(TOLD, None)[: -len(b"data: [DONE]\n\n")] + error) as server, pytest.raises(kind) as failure:
-        ask(f"openai:x@{server.url}")
-
-    assert type(failure.value) is kind
-
-
 def test_a_server_without_formats() -> None:
     """A server that refuses a format is asked without it, at once and from then on, and the replies say so."""
     refusal = (400, '{"error": {"message": "Provider returned error", "metadata": {"raw": "response_format: no"}}}')
@@ -192,25 +169,6 @@ def test_a_server_without_formats() -> None:
         (),
         ("structured output",),
     )
-
-
-def test_a_server_that_does_not_count() -> None:
-    """A server that can't count in a stream is asked without; other complaints are told."""
-    refusal = (422, '{"detail": "stream_options: extra fields not permitted"}')
-    with scripted(refusal, chunks(TOLD), (400, '{"error": {"message": "messages: odd", "metadata": 7}}')) as server:
-        (reply,) = ask(f"openai:x@{server.url}")
-        with pytest.raises(ProviderFailed, match="HTTP 400: messages: odd"):
-            ask(f"openai:x@{server.url}")
-
-    assert (reply.usage, reply.unsupported) == (None, ())
-
-
-def test_search_is_lacked() -> None:
-    """A search that was asked for is said not to have been possible."""
-    with scripted(chunks(TOLD)) as server:
-        (reply,) = ask(f"openai:x@{server.url}", PLAIN.model_copy(update={"search": True}))
-
-    assert reply.unsupported == ("search",)
 
 
 def test_a_foreign_server_learns_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import strategies as st
 
 from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.servers import is_loopback, server, spec_problem, unencrypted
@@ -116,9 +115,6 @@ def test_a_host_that_is_not_plain() -> None:
 
         assert "http(s)://HOST" in str(spec_problem(spec)), host
         assert server(spec).keys == (), host
-
-
-_PARTS = st.sampled_from(["a", "b", "A", "1", "80", "\u0131", "\u00e9", "_", "-", ".", ":", "::", "[", "]", "@"])
 
 
 @pytest.mark.parametrize(

@@ -115,9 +115,9 @@ class Messages(api.ApiModel):
         results are."""
         if not await self.batch_ended(batch):
             return None
-        path = f"{_BATCHES}/{quote(batch, safe='')}/results"
-        data = await self.about_batches("get", path, only_first_line=True)
-        return batch_answers.read(self.name, batch_answers.ResultLine, data).custom_id in calls
+        data = await self.about_batches("get", f"{_BATCHES}/{quote(batch, safe='')}/results")
+        first = data.lstrip().partition(b"\n")[0]
+        return batch_answers.read(self.name, batch_answers.ResultLine, first).custom_id in calls
 
     async def batch_ended(self, batch: str) -> bool:
         data = await self.about_batches("get", f"{_BATCHES}/{quote(batch, safe='')}")

@@ -244,11 +244,9 @@ class ApiModel(Provider):
             raise call_errors.broken(self.name, problem, answer.partial(self.name))
         self._reached = True
 
-    async def about_batches(
-        self, method: Literal["get", "post"], path: str, *, only_first_line: bool = False, **options: Any
-    ) -> bytes:
-        """The body of the answer to a request about batches, or its first line that is not empty. Errors are those of a
-        call for an answer. The SDKs' own models are not used: they take any JSON for what they asked for."""
+    async def about_batches(self, method: Literal["get", "post"], path: str, **options: Any) -> bytes:
+        """The body of the answer to a request about batches. Errors are those of a call for an answer. The SDKs' own
+        models are not used: they take any JSON for what they asked for."""
         import httpx2
 
         await asyncio.to_thread(import_module, self.imports)
@@ -256,22 +254,13 @@ class ApiModel(Provider):
         try:
             client = self.client()
             async with clock.listening():
-                response = await getattr(client, method)(path, cast_to=httpx2.Response, stream=True, **options)
-                try:
-                    data = bytearray()
-                    async for piece in response.aiter_bytes():
-                        data += piece.lstrip() if only_first_line and not data else piece
-                        if only_first_line and (end := data.find(b"\n", max(0, len(data) - len(piece)))) >= 0:
-                            del data[end:]
-                            break
-                finally:
-                    await response.aclose()
+                response = await getattr(client, method)(path, cast_to=httpx2.Response, **options)
         except ExternalError:
             raise
         except Exception as error:
             raise self._error_for(error, ApiReply(), clock) from None
         self._reached = True
-        return bytes(data)
+        return bytes(response.content)
 
     def _lacks_option(self, error: Exception, options: Sequence[Option]) -> bool:
         """Whether an exception of the SDK says that an option is not supported, and another form of it is left."""

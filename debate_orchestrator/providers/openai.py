@@ -105,8 +105,8 @@ class Completions(api.ApiModel):
         output, errors = [await self._lines(file) for file in (found.output_file_id, found.error_file_id)]
         if output.keys() & errors.keys():
             raise call_errors.broken(self.name, "results of a batch with two of one call")
-        whole = found.has_no_more_than(len(output), len(calls))
-        return await batch_answers.batch_replies(self.name, output | errors, calls, _batched, whole=whole)
+        early = found.status != "completed"  # then calls without a line have no answer
+        return await batch_answers.batch_replies(self.name, output | errors, calls, _batched, whole=early)
 
     async def _batch(self, id: str) -> _Batch:
         data = await self.about_batches("get", f"{_BATCHES}/{quote(id, safe='')}")
@@ -266,12 +266,6 @@ class CompletionsReply(api.ApiReply):
         return "refused" if self._refusal else super().ended()
 
 
-class _Counts(batch_answers.Shape):
-    total: batch_answers.Count
-    completed: batch_answers.Count
-    failed: batch_answers.Count
-
-
 _Time = Annotated[int, Field(ge=0, le=10**11)]
 """Seconds since 1970, in years of at most four digits."""
 
@@ -289,19 +283,10 @@ class _Batch(batch_answers.VendorBatch):
     metadata: dict[str, str] | None = None
     output_file_id: batch_answers.Id | None = None
     error_file_id: batch_answers.Id | None = None
-    request_counts: _Counts | None = None
 
     @property
     def created(self) -> float:
         return float(self.created_at)
-
-    def has_no_more_than(self, answers: int, size: int) -> bool:
-        """Whether the counts of a batch that ended early say that so many of its calls were answered, and no more. In
-        one that was completed each call has a line. One that was never begun counts no calls."""
-        counts = self.request_counts
-        if counts is None or self.status == "completed" or counts.total not in (0, size):
-            return False
-        return counts.completed == answers and counts.completed + counts.failed <= counts.total
 
 
 _Page = batch_answers.Page[_Batch]

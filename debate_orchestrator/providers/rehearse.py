@@ -27,7 +27,6 @@ from debate_orchestrator.core.shape import (
     fields_asked,
     names_turns,
 )
-from debate_orchestrator.core.shape_size import MAX_VALUES
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import DECISIVE, leader, score_gap
 from debate_orchestrator.prompting.briefs import Brief
@@ -35,7 +34,7 @@ from debate_orchestrator.providers import clerk
 from debate_orchestrator.providers.casting import spec_problem
 from debate_orchestrator.providers.provider import OnPiece, Permissions, Provider
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.errors import BadReply, short_repr
+from debate_orchestrator.util.errors import short_repr
 
 KIND = model_spec.REHEARSE
 _WORDS = 200
@@ -46,8 +45,6 @@ _WORDS_OF_A_REPORT = 15
 """Of each text in what the rapporteur writes."""
 _USUAL_VALUES = 500
 """Values of a structured reply after which its lists get the fewest items, and its texts few words."""
-_MAX_VALUES = MAX_VALUES + 2 * _USUAL_VALUES
-"""Values that a stand-in ever makes in one reply. No format that passes its checks needs as many."""
 _BRIEF = "Rehearsed words."
 _SENTENCES = (
     "Here the speaker would state a claim and give the reason for it.",
@@ -151,8 +148,7 @@ class Filler:
 
     def reply(self, shape: Mapping[str, Field], seed_text: str) -> dict[str, Any]:
         """A structured reply of a shape that passes its check. Nothing is found, detected or conceded in it, except by
-        `prefer`, and a ballot names the side to which it gives more. Raises BadReply for a shape that needs more values
-        than any format may ask for."""
+        `prefer`, and a ballot names the side to which it gives more."""
         wanted = fields_asked(shape, self._context)
         values: dict[str, Any] = {}
 
@@ -174,7 +170,7 @@ class Filler:
         context = self._context
         if keys := field.keys(context):
             return {key: self._value(field.single, f"{seed_text} of {key}", chosen) for key in keys}
-        self._count(seed_text)
+        self._made += 1
         options = field.of or context.sides
         match field.kind:
             case "text":
@@ -212,7 +208,7 @@ class Filler:
             if field.fields:
                 items.append(self.reply(field.fields, one))
             else:
-                self._count(one)
+                self._made += 1
                 items.append(self._text(one, self._words))
         return items
 
@@ -220,18 +216,12 @@ class Filler:
         """A score for each criterion."""
         scores: dict[str, float] = {}
         for name in self._context.criteria:
-            self._count(seed_text)
+            self._made += 1
             scores[name] = _number(f"{seed_text} {name}", *self._context.scale(name))
         return scores
 
     def _text(self, seed_text: str, words: int) -> str:
         return _text(f"Rehearsed words for {seed_text}.", words) if self._made <= _USUAL_VALUES else _BRIEF
-
-    def _count(self, seed_text: str) -> None:
-        """Counts a value that is about to be made."""
-        self._made += 1
-        if self._made > _MAX_VALUES:
-            raise BadReply(f"{seed_text[:100]}: a stand-in makes at most {_MAX_VALUES:,} values in a reply.")
 
 
 def _number(seed_text: str, minimum: float | None, maximum: float | None) -> float:
