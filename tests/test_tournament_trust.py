@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from itertools import product
 from pathlib import Path
@@ -417,16 +416,6 @@ def test_files_larger_than_any_memory_are_refused(debate: Run, rehearsed: None) 
     assert resumed.code in (3, 4) and "more than 268,435,456 bytes" in resumed.err, resumed.err
 
 
-@pytest.mark.parametrize("at", ["1" + "0" * 400, "[]", "{}"])
-def test_a_record_of_batches_holds_numbers(debate: Run, rehearsed: None, at: str) -> None:
-    """A line of the record of batches with a number that no time has was not written by this program."""
-    line = f'{{"batch": "x", "model": "y", "at": {at}, "calls": []}}'
-    Path("out/batches.jsonl").write_text(line + "\n", encoding="utf-8")
-    ran = debate("tournament", "resume", "out")
-
-    assert ran.code == 2 and "line 1 was not written by this program" in ran.err, ran.err
-
-
 def test_numbers_that_no_table_holds_are_refused(debate: Run, rehearsed: None) -> None:
     """Imported rows with a count that no database holds are refused with the line."""
     work = {"pro": {"input": int("9" * 400)}}
@@ -436,28 +425,6 @@ def test_numbers_that_no_table_holds_are_refused(debate: Run, rehearsed: None) -
     ran = debate("tournament", "report", "out")
 
     assert ran.code == 2 and "rows.jsonl:1: not a row of a tournament" in ran.err, ran.err
-
-
-def test_journals_are_found_at_any_depth(debate: Run, rehearsed: None, here: Path) -> None:
-    """A journal counts however deep its folder is, below the length that the system takes for a path."""
-    journal = sorted(here.glob("out/debates/*.journal.jsonl"))[0]
-    top = os.open(".", os.O_RDONLY)
-    for name in ("deep", *["d"] * 1_500):
-        os.mkdir(name, dir_fd=top)
-        inner = os.open(name, os.O_RDONLY, dir_fd=top)
-        os.close(top)
-        top = inner
-    copy = os.open("x.journal.jsonl", os.O_WRONLY | os.O_CREAT, 0o600, dir_fd=top)
-    os.write(copy, journal.read_bytes())
-    os.close(copy)
-    os.close(top)
-    ran = debate("tournament", "rate", "deep", "--json")
-    while os.path.isdir("deep/d"):  # pytest can't remove folders that are so deep
-        os.rename("deep/d", "rest")
-        os.rmdir("deep")
-        os.rename("rest", "deep")
-
-    assert ran.code == 0 and "1 debate is rehearsed" in ran.err, ran.err
 
 
 @pytest.mark.parametrize(

@@ -79,29 +79,18 @@ def title(folder: str) -> str:
 
 
 def _journals(folder: str) -> list[str]:
-    """The journals of a tournament, or of any folder of debates, at any depth. Links to folders are not followed.
-    Raises BadFile where a path is longer than the system takes."""
+    """The journals of a tournament, or of any folder of debates, at any depth. Links to folders are not followed."""
+    if not os.path.isdir(folder):
+        is_file = os.path.exists(folder)
+        problem = f"{name_of(folder)} is a file, not the folder of a tournament."
+        raise BadFile(problem if is_file else f"There is no folder {name_of(folder)}.", hint="the DIR of `--to`")
     inner = os.path.join(folder, DEBATES)
-    found: list[str] = []
-    places = [inner if os.path.isdir(inner) else folder]
-    while places:
-        try:
-            with os.scandir(places.pop()) as entries:
-                for entry in entries:
-                    if entry.is_dir(follow_symlinks=False):
-                        places.append(entry.path)
-                    elif entry.name.endswith(JOURNAL) and not entry.name.startswith("."):
-                        found.append(entry.path)
-        except PermissionError:
-            continue
-        except FileNotFoundError:
-            raise BadFile(f"There is no folder {name_of(folder)}.") from None
-        except NotADirectoryError:
-            problem = f"{name_of(folder)} is a file, not the folder of a tournament."
-            raise BadFile(problem, hint="the DIR of `debate tournament run SPEC --to DIR`") from None
-        except OSError as error:
-            problem = f"{name_of(folder)} holds a folder that can't be read ({error.strerror})."
-            raise BadFile(problem, hint="name the folder of the journals itself") from None
+    found = (
+        os.path.join(place, name)
+        for place, _, names in os.walk(inner if os.path.isdir(inner) else folder)
+        for name in names
+        if name.endswith(JOURNAL) and not name.startswith(".")
+    )
     return sorted(str(Path(path)) for path in found)
 
 
@@ -201,9 +190,9 @@ def _debate_row(folder: str, debate: _Debate, line: Mapping[str, Any], names: Ma
     return DebateRow(
         id=debate.name,
         created=debate.entries[0].at,
-        topic=str(line.get("topic") or report.topic),
+        topic=str(line.get("topic") or report.topic)[: rows.MAX_NAME_LENGTH],
         motion=str(line.get("motion") or report.topic),
-        category=str(line.get("category") or ""),
+        category=str(line.get("category") or "")[: rows.MAX_NAME_LENGTH],
         pro=_model(line.get("pro"), cast.get("a", ()), names),
         con=_model(line.get("con"), cast.get("b", ()), names),
         first=_SEATS.get(str(first)),

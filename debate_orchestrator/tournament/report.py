@@ -1,8 +1,7 @@
 """The report of a tournament: one self-contained HTML page, tables as CSV, plots as SVG and PNG, ratings as JSON.
 
-`SHA256SUMS` lists the files with their checksums, as `sha256sum -c` reads them, below a comment with the checksum of
-the list itself. When the report is made again, a file that is listed and unchanged is replaced, and any other is moved
-aside; so is a list that is not as this program wrote it.
+`SHA256SUMS` lists the files with their checksums, as `sha256sum -c` reads them. When the report is made again, a file
+that is listed and unchanged is replaced, and any other is moved aside.
 """
 
 from __future__ import annotations
@@ -11,10 +10,9 @@ import json
 import os
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial
 from hashlib import sha256
-from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -35,8 +33,9 @@ from debate_orchestrator.tournament.rows import Rows
 from debate_orchestrator.tournament.tables import Cell, Table, all_tables, to_csv
 from debate_orchestrator.util.data import name_of, read_regular
 
-_LINE = re.compile(r"([0-9a-f]{64})  (\S+)")
-_HEAD = "# Written by debate_orchestrator. SHA-256 of the lines below: "
+_LINE = re.compile(r"^([0-9a-f]{64})  (\S+)$", re.MULTILINE)
+_HEAD = "# Written by debate_orchestrator.\n"
+"""How a list of checksums begins."""
 _MAX_LIST_SIZE = 1_000_000
 """Bytes of a list of checksums."""
 
@@ -53,69 +52,49 @@ def write_report(folder: str, minimum: int = MIN_GAMES) -> tuple[list[str], tupl
     ratings = rate(rows)
     tables = all_tables(rows, ratings)
     strongest = [one.model for one in ratings.fit.strengths] if ratings.fit else [row.model for row in ratings.elo]
+    drawn, problems = plots.draw(tables, strongest)
     must_begin(os.path.join(folder, PAGE), PAGE_BEGINS.encode(), "a tournament's page")
     for inner in (TABLES, PLOTS):
         make_folder(os.path.join(folder, inner))
-    page = partial(render_page, title(folder), rows, ratings, tables, minimum=minimum)
-    texts = {PAGE: page(drawn=()), RATINGS: json.dumps(full_json(ratings), ensure_ascii=False, indent=2) + "\n"}
-    # Plots are drawn last, by a library that can end the process: all else is written by then. Only a page that is not
-    # listed waits for them, since it may be the same with its plots, and is moved aside where it is not.
-    waits = PAGE not in _listed(folder) and os.path.lexists(os.path.join(folder, PAGE))
-    first = ((name, _encoded(text)) for name, text in texts.items() if not (waits and name == PAGE))
-    csv = ((f"{TABLES}/{table.name}.csv", _encoded(to_csv(table))) for table in tables)  # each made as it is written
-    written: dict[str, str] = {}
-    notes = [*ratings.notes, *_write_listed(folder, chain(first, csv), written, keep_others=True)]
-    drawn, problems = plots.draw(tables, strongest)
-    files = {PAGE: _encoded(page(drawn=drawn))} | {f"{PLOTS}/{plot.name}.svg": _encoded(plot.svg) for plot in drawn}
-    files |= {f"{PLOTS}/{plot.name}.png": plot.png for plot in drawn}
-    notes += [*problems, *_write_listed(folder, files.items(), written)]
-    return [os.path.join(folder, name) for name in dict.fromkeys((PAGE, *written))], tuple(notes)
+    files = {
+        PAGE: _encoded(render_page(title(folder), rows, ratings, tables, drawn, minimum)),
+        RATINGS: _encoded(json.dumps(full_json(ratings), ensure_ascii=False, indent=2) + "\n"),
+        **{f"{TABLES}/{table.name}.csv": _encoded(to_csv(table)) for table in tables},
+        **{f"{PLOTS}/{plot.name}.svg": _encoded(plot.svg) for plot in drawn},
+        **{f"{PLOTS}/{plot.name}.png": plot.png for plot in drawn},
+    }
+    notes = [*ratings.notes, *problems, *_write_listed(folder, files)]
+    return [os.path.join(folder, name) for name in files], tuple(notes)
 
 
 def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-def _write_listed(
-    folder: str, files: Iterable[tuple[str, bytes]], written: dict[str, str], *, keep_others: bool = False
-) -> Iterator[str]:
-    """Writes files, by their names in the folder, adds their checksums to `written`, and writes the list of these; a
-    sentence on each that is moved aside. With `keep_others`, what else was listed still is."""
-    listed = _listed(folder)
-    for name, data in files:
-        written[name] = _digest(data)
-        digest = listed.get(name)
-        yield from _write(os.path.join(folder, name), data, lambda old: _digest(old) == digest)  # noqa: B023, called now
-    digests = (listed if keep_others else {}) | written
-    lines = "".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items())).encode()
-    text = f"{_HEAD}{_digest(lines)}\n".encode() + lines
-    yield from _write(os.path.join(folder, CHECKSUMS), text, lambda old: _checksums(old) is not None)
-
-
-def _listed(folder: str) -> dict[str, str]:
-    """The checksums of the folder's list; none where it has no list of this program's."""
+def _write_listed(folder: str, files: Mapping[str, bytes]) -> Iterator[str]:
+    """Writes files, by their names in the folder, and the list of their checksums; a sentence on each file that is
+    moved aside."""
     try:
-        return _checksums(read_regular(os.path.join(folder, CHECKSUMS), maximum=_MAX_LIST_SIZE)) or {}
+        before = read_regular(os.path.join(folder, CHECKSUMS), maximum=_MAX_LIST_SIZE).decode("ascii", "replace")
     except OSError:
-        return {}
+        before = ""
+    listed = {name: digest for digest, name in _LINE.findall(before)} if before.startswith(_HEAD) else {}
+    digests = {name: sha256(data).hexdigest() for name, data in files.items()}
+    for name, data in files.items():
+        digest = listed.get(name, "")
+        yield from _write(os.path.join(folder, name), data, partial(_has_digest, digest))
+    lines = "".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items()))
+    text = f"{_HEAD}{lines}".encode()
+    yield from _write(os.path.join(folder, CHECKSUMS), text, lambda old: old.startswith(_HEAD.encode()))
+
+
+def _has_digest(digest: str, data: bytes) -> bool:
+    return sha256(data).hexdigest() == digest
 
 
 def _write(path: str, data: bytes, ours: Ours) -> Iterator[str]:
     if kept := write_bytes_atomic(path, data, ours=ours):
         yield f"{name_of(path)} was not as this program wrote it, and is kept as {name_of(kept)}."
-
-
-def _checksums(data: bytes) -> dict[str, str] | None:
-    """The checksums of a list by the names of its files; None for a list that is not as this program wrote it."""
-    head, _, lines = data.partition(b"\n")
-    if head.decode("ascii", "replace") != f"{_HEAD}{_digest(lines)}":
-        return None
-    found = (_LINE.fullmatch(line) for line in lines.decode("ascii", "replace").splitlines())
-    return {match[2]: match[1] for match in found if match}
-
-
-def _digest(data: bytes) -> str:
-    return sha256(data).hexdigest()
 
 
 PAGE_BEGINS = '<!doctype html>\n<html lang="en" class="debate-tournament">'

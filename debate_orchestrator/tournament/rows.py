@@ -26,6 +26,7 @@ MAX_VOTES, MAX_DIMENSIONS = 200, 100
 """Votes on one debate, since each is compared with each other; dimensions that all ballots of a tournament score."""
 MAX_NAME_LENGTH = MAX_TOPIC_LENGTH
 """Characters of the name of a model, a judge, a topic or a category. A topic without a name goes by its motion."""
+_Name = Annotated[str, Field(max_length=MAX_NAME_LENGTH)]
 ROWS = "rows.jsonl"
 """The file of an imported tournament's rows."""
 
@@ -63,15 +64,15 @@ class DebateRow(FrozenModel):
     model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
 
     kind: Literal["debate"] = "debate"
-    id: str
+    id: _Name
     created: str = ""
     """UTC, ISO 8601 in one form, so that text sorts by time; empty where it is not known."""
-    topic: str
+    topic: _Name
     motion: str = ""
-    category: str = ""
-    pro: str | None
+    category: _Name = ""
+    pro: _Name | None
     """The model that argues for the motion; None where it is not known."""
-    con: str | None
+    con: _Name | None
     first: Side | None = None
     """Who speaks first; None where it is not known."""
     winner: Winner | None
@@ -101,7 +102,7 @@ class BallotRow(FrozenModel):
 
     kind: Literal["ballot"] = "ballot"
     debate: str
-    judge: str
+    judge: _Name
     winner: Winner | None
     """None where the ballot decides nothing."""
     scores: dict[str, tuple[_Number, _Number]] = {}
@@ -116,7 +117,7 @@ class BallotRow(FrozenModel):
     """Whether it counts: False where the judge said something else when the sides were exchanged."""
     repeat: _Count = 0
     """0 for the panel's own ballot; from 1 for the same debate judged again."""
-    label: str | None = None
+    label: _Name | None = None
     score: _Number | None = None
     """A single number for the motion itself, such as how well a claim is supported."""
 
