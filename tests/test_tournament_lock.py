@@ -8,7 +8,6 @@ import json
 import signal
 import time
 from pathlib import Path
-from typing import Any
 
 import contests
 import pytest
@@ -124,24 +123,6 @@ def test_no_lock_is_left_where_no_tournament_is(debate: Run, here: Path) -> None
     assert [one.code for one in ran] == [2, 2, 2, 2] and "mine.txt" in ran[0].err
     assert all("holds no tournament.json" in one.err for one in ran[1:]), [one.err for one in ran]
     assert sorted(path.name for path in Path().rglob("*")) == ["mine.txt", "notes", "spec.json"]
-
-
-@pytest.mark.parametrize("replaced", [False, True])
-def test_a_lock_that_is_removed_stops_a_run(debate: Run, spec: Server, replaced: bool) -> None:
-    """Once its lock was removed, another process may run the folder, so no more debates are begun."""
-
-    def say(request: dict[str, Any]) -> str | None:
-        Path("held/.lock").unlink(missing_ok=True)
-        if replaced:
-            Path("held/.lock").touch()
-        return contests.replied(request)
-
-    spec.say = say
-    ran = debate(*RUN[:2], "--at-once", "1", *RUN[2:])
-
-    assert ran.code == 3 and "removed or replaced held/.lock" in ran.err and "end all other runs" in ran.err, ran.err
-    assert "5 debates left" in ran.err, ran.err
-    assert len(list(Path("held/debates").glob("*.journal.jsonl"))) == 1
 
 
 def test_a_lock_that_is_a_link_is_refused(debate: Run, here: Path, outside: Path) -> None:

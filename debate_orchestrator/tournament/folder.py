@@ -30,7 +30,6 @@ from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import (
     MAX_FILE_SIZE,
     error_text,
-    is_in_place,
     is_link,
     must_fit,
     name_of,
@@ -38,7 +37,7 @@ from debate_orchestrator.util.data import (
     regular_file,
     strict_json,
 )
-from debate_orchestrator.util.errors import BadFile, BadJournal, BadSettings, PermanentFailure, short_repr
+from debate_orchestrator.util.errors import BadFile, BadJournal, BadSettings, short_repr
 
 SPEC, SCHEDULE, DEBATES = "tournament.json", "schedule.json", "debates"
 """The files of a tournament's folder, and the folder of its journals."""
@@ -127,12 +126,11 @@ def is_begun(path: str) -> bool:
 
 
 @contextmanager
-def locked(folder: str, *, is_new: bool = False, shared: bool = False) -> Iterator[Callable[[], None]]:
+def locked(folder: str, *, is_new: bool = False, shared: bool = False) -> Iterator[None]:
     """Keeps a tournament's folder for this process, which runs it or changes its schedule: a second one would hold the
     cap for its own calls alone. With `shared`, others may keep it so too, since workers share the cap. With `is_new`
     the folder may be new or empty. The lock ends with the process. BadFile if another process has it, or the folder
-    can't be used. Gives a function that raises PermanentFailure if the lock's file was removed or replaced: another
-    process may then have taken the folder too."""
+    can't be used."""
     must_hold_no_link(folder)
     if not os.path.lexists(os.path.join(folder, SPEC)):
         if not is_new:
@@ -140,12 +138,6 @@ def locked(folder: str, *, is_new: bool = False, shared: bool = False) -> Iterat
         must_be_new(folder)
         make_folder(os.path.realpath(folder))
     path = os.path.join(folder, LOCK)
-
-    def must_be_kept() -> None:
-        if not is_in_place(path, handle):
-            problem = f"Another program removed or replaced {name_of(path)}, which keeps other runs out of the folder."
-            raise PermanentFailure(problem, hint="end all other runs of the folder, then resume")
-
     try:
         handle = regular_file(path, os.O_RDWR | os.O_CREAT)
     except OSError as error:
@@ -158,7 +150,7 @@ def locked(folder: str, *, is_new: bool = False, shared: bool = False) -> Iterat
                 "wait for it, as it may run in another terminal; or let workers run the debates (`debate worker URL`)"
             )
             raise BadFile(problem, hint=hint)
-        yield must_be_kept
+        yield
     finally:
         os.close(handle)
 

@@ -23,7 +23,14 @@ from debate_orchestrator.engine import start
 from debate_orchestrator.engine.estimate import CostEstimate, estimate
 from debate_orchestrator.providers import pricing
 from debate_orchestrator.providers.registry import takes_batches
-from debate_orchestrator.tournament.spec import Limits, Pool, Topic, TournamentSpec, debate_settings, declared_prices
+from debate_orchestrator.tournament.spec import (
+    Limits,
+    Topic,
+    TournamentSpec,
+    debate_settings,
+    declared_prices,
+    may_judge,
+)
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadFormat, BadSettings
 
@@ -117,7 +124,7 @@ class JudgeDraw:
     """Draws panels, and keeps count of how often each judge was drawn."""
 
     def __init__(self, spec: TournamentSpec):
-        self._spec, self._pool = spec, Pool(spec)
+        self._spec = spec
         self._eligible: dict[tuple[str, str], list[str]] = {}
         self._by_topic: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._by_pair: defaultdict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
@@ -127,7 +134,7 @@ class JudgeDraw:
         """The panel of a debate and its reserve, least used first: on the topic, then for the pair, then in all, then
         by chance."""
         if (pro, con) not in self._eligible:
-            self._eligible[pro, con] = [judge.name for judge in self._pool.eligible(pro, con)]
+            self._eligible[pro, con] = [judge.name for judge in may_judge(self._spec, pro, con)]
         names = self._eligible[pro, con]
         counts = (self._by_topic[topic.id], self._by_pair[tuple(sorted((pro, con)))], self._in_all)
         if self._spec.judges.sample == "balanced":

@@ -140,16 +140,14 @@ class TournamentRun:
         on_change: OnChange = lambda scheduled, debate_status, event: None,
         unsaved: UnsavedEvents | None = None,
         batches: Batches | None = None,
-        must_be_locked: Callable[[], None] = lambda: None,
         wrap: Callable[[str, Mapping[str, Provider]], Mapping[str, Provider]] = lambda debate_id, providers: providers,
     ):
         """Without a `store` journals are files in the folder. `batches` are closed at the end of `run`.
-        `must_be_locked` is called before each debate; what it raises stops the debate. `wrap` gets the id and the
-        providers of a debate, and returns those that are called."""
+        `wrap` gets the id and the providers of a debate, and returns those that are called."""
         self.tournament, self._store = tournament, store or FileJournals(tournament)
         self._permissions, self._concurrency, self._retry_failed = permissions, concurrency, retry_failed
         self._on_change, self._unsaved = on_change, unsaved or UnsavedEvents()
-        self._batches, self._must_be_locked, self._wrap = batches, must_be_locked, wrap
+        self._batches, self._wrap = batches, wrap
         self.limiters = Limiters(tournament.spec)
         self.budget = SharedBudget(tournament.spec.max_cost)
         self.statuses: dict[str, DebateStatus] = {}
@@ -230,7 +228,6 @@ class TournamentRun:
             why = f"{broken[0]} failed in {_MAX_FAILURES} debates in a row, so no more are begun with it."
             return self._set_status(scheduled, before._replace(why=(why,), for_good=True))
         try:
-            self._must_be_locked()
             self._set_status(scheduled, before._replace(status="running"))
             with declared_prices(self.tournament.spec):
                 await self._take_turns(scheduled, stop)

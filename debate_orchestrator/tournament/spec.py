@@ -6,7 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Annotated, Any, Literal, get_args
+from functools import cache
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, ValidationError
 
@@ -334,27 +335,22 @@ def is_shipped(spec: TournamentSpec) -> bool:
     return not templates and with_lengths(loaded_format, spec.lengths) == spec.loaded_format
 
 
-class Pool:
-    """The pool of a spec, which says of each pair of models who may judge it."""
-
-    def __init__(self, spec: TournamentSpec):
-        self._exclude, self._judges = spec.judges.exclude, spec.judges.pool
-        self._identities = [_identity(judge.model_spec) for judge in self._judges]
-        self._sides = {model.name: _identity(model.model_spec) for model in (*spec.judges.pool, *spec.models)}
-
-    def eligible(self, pro: str, con: str) -> list[Model]:
-        """The judges who may judge two models, by their names."""
-        if self._exclude == "none":
-            return list(self._judges)
-        specs, vendors = (set(values) for values in zip(self._sides[pro], self._sides[con], strict=True))
-        vendors = vendors - {""} if self._exclude == "vendor" else set()
-        return [
-            judge
-            for judge, (spec, vendor) in zip(self._judges, self._identities, strict=True)
-            if spec not in specs and vendor not in vendors
-        ]
+def may_judge(spec: TournamentSpec, pro: str, con: str) -> list[Model]:
+    """The judges of the pool who may judge two models, by their names."""
+    if spec.judges.exclude == "none":
+        return list(spec.judges.pool)
+    debaters = [_identity(spec.model_named(name).model_spec) for name in (pro, con)]
+    specs = {model for model, _ in debaters}
+    vendors = {vendor for _, vendor in debaters if vendor and spec.judges.exclude == "vendor"}
+    found = []
+    for judge in spec.judges.pool:
+        model, vendor = _identity(judge.model_spec)
+        if model not in specs and vendor not in vendors:
+            found.append(judge)
+    return found
 
 
+@cache
 def _identity(model: str) -> tuple[str, str]:
     """The spec of the model itself, and its vendor."""
     real = model_spec.unrehearsed(model)
@@ -380,29 +376,16 @@ def pair_up(names: Sequence[str]) -> tuple[tuple[str, str], ...]:
 
 
 def _panel_problems(spec: TournamentSpec) -> Iterator[str]:
-    if not spec.judges.panel:
-        return
-    pool = Pool(spec)
-    for pair in spec.pairs:
-        if len(may_judge := pool.eligible(*pair)) < spec.judges.panel:
+    for pair in spec.pairs if spec.judges.panel else ():
+        if (left := len(may_judge(spec, *pair))) < spec.judges.panel:
             who = {"models": "the debaters' own models", "vendor": "the debaters' vendors"}
             without = f" without {who[spec.judges.exclude]}" if spec.judges.exclude != "none" else ""
             problem = (
                 f"judges: a panel of {spec.judges.panel} can't be drawn for {pair[0]} against {pair[1]}: "
-                f"{len(may_judge)} of {len(spec.judges.pool)} judges are left{without}."
+                f"{left} of {len(spec.judges.pool)} judges are left{without}."
             )
-            hints = ["judges from elsewhere", *["a smaller `panel`"] * bool(may_judge)]
-            hints += [f"`exclude: {exclude}`" for exclude in _wider(spec, pair)][-1:]
-            yield with_hint(problem, ", or ".join(hints))
+            yield with_hint(problem, "judges from elsewhere, a smaller `panel`, or another `exclude`")
             return
-
-
-def _wider(spec: TournamentSpec, pair: tuple[str, str]) -> Iterator[Exclude]:
-    """What else `exclude` could be, so that a panel can be drawn for a pair; what leaves out most at the end."""
-    for exclude in get_args(Exclude):
-        judges = spec.judges.model_copy(update={"exclude": exclude})
-        if len(Pool(spec.model_copy(update={"judges": judges})).eligible(*pair)) >= spec.judges.panel:
-            yield exclude
 
 
 def _setting_problems(spec: TournamentSpec) -> Iterator[str]:

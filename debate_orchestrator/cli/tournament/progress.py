@@ -25,8 +25,6 @@ PAINT, LINE = 0.5, 15.0
 """Seconds between two pictures at a terminal, and between two lines in a pipe."""
 LAST = 5
 """Debates whose winners are shown."""
-_RATE = 60.0
-"""Seconds over which the rate is measured."""
 
 
 class Progress:
@@ -38,7 +36,6 @@ class Progress:
     def begin(self) -> None:
         """Forgets what was seen so far: the run begins now."""
         self._began = time.monotonic()
-        self._asked: deque[float] = deque()
         self.calls = self.failed_calls = 0
         self._in_flight: defaultdict[str, set[str]] = defaultdict(set)
         """By debate, the turns whose calls were begun in this run and have not ended. A reply may also be that to a
@@ -57,7 +54,6 @@ class Progress:
         if isinstance(event, BriefSent):
             self._in_flight[scheduled.id].add(event.turn)
             self.calls += 1
-            self._asked.append(time.monotonic())
         elif isinstance(event, ReplyEvent | CallFailed):
             self._in_flight[scheduled.id].discard(event.turn)
             self.failed_calls += isinstance(event, CallFailed)
@@ -68,11 +64,8 @@ class Progress:
         return sum(map(len, self._in_flight.values()))
 
     def rate(self) -> float:
-        """Calls begun in the last minute, or as many as that would be."""
-        now = time.monotonic()
-        while self._asked and self._asked[0] < now - _RATE:
-            self._asked.popleft()
-        return len(self._asked) * 60 / max(1.0, min(_RATE, now - self._began))
+        """Calls a minute since the run began."""
+        return self.calls * 60 / max(1.0, time.monotonic() - self._began)
 
     def winners(self) -> list[str]:
         """The last winners, a line each."""
@@ -125,13 +118,6 @@ def status_line(numbers: RunCounts) -> str:
     if numbers.workers is not None:
         parts.append(plural(numbers.workers, "worker"))
     return " · ".join(parts)
-
-
-def bar(numbers: RunCounts) -> str:
-    """The share of debates that are complete, as a bar."""
-    done, total, width = numbers.complete, max(1, numbers.debates), 40
-    filled = round(width * done / total)
-    return f"{'█' * filled}{'░' * (width - filled)} {done / total:.0%}"
 
 
 def outcome(scheduled: ScheduledDebate, debate_status: DebateStatus) -> str:
@@ -190,6 +176,6 @@ async def _show(
             print_status(status_line(now))
         else:
             columns, rows = display.size()
-            lines = [bar(now), status_line(now), *winners()]
+            lines = [status_line(now), *winners()]
             wrapped = [row for line in lines for row in paragraph(line, max(20, columns - 1))]
             display.paint([], wrapped[: max(1, rows - 1)])

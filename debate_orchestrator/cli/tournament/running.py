@@ -7,7 +7,7 @@ import asyncio
 import os
 import shlex
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -69,12 +69,12 @@ def run(arguments: argparse.Namespace) -> int:
     where = arguments.to or folder.default_folder(spec)
     if not os.path.lexists(os.path.join(where, folder.SPEC)):
         _must_be_callable(spec, arguments)  # before anything is written
-    with folder.locked(where, is_new=True, shared=arguments.cluster is not None) as must_be_locked:
+    with folder.locked(where, is_new=True, shared=arguments.cluster is not None):
         tournament = folder.create(where, spec)
         if tournament.spec.added or specs.has_begun(tournament):  # what the file does not name
             specs.agree_to_folder(tournament, trusted=arguments.trust)
         specs.remember_run(tournament)
-        return run_tournament(tournament, arguments, must_be_locked)
+        return run_tournament(tournament, arguments)
 
 
 def resume_arguments(parser: argparse.ArgumentParser) -> None:
@@ -90,7 +90,7 @@ def resume(arguments: argparse.Namespace) -> int:
     from debate_orchestrator.tournament.spec import check
 
     _read_flags(arguments)
-    with folder.locked(arguments.folder, shared=arguments.cluster is not None) as must_be_locked:
+    with folder.locked(arguments.folder, shared=arguments.cluster is not None):
         tournament = folder.load(arguments.folder)
         specs.agree_to_folder(tournament, trusted=arguments.trust)
         specs.remember_run(tournament)
@@ -99,7 +99,7 @@ def resume(arguments: argparse.Namespace) -> int:
             if problems := check(spec):
                 raise BadSettings(problems)
             tournament = folder.write(tournament.folder, spec)
-        return run_tournament(tournament, arguments, must_be_locked)
+        return run_tournament(tournament, arguments)
 
 
 def _read_flags(arguments: argparse.Namespace) -> None:
@@ -110,9 +110,9 @@ def _read_flags(arguments: argparse.Namespace) -> None:
     arguments.quiet = arguments.quiet or arguments.json or arguments.events
 
 
-def run_tournament(tournament: Tournament, arguments: argparse.Namespace, must_be_locked: Callable[[], None]) -> int:
+def run_tournament(tournament: Tournament, arguments: argparse.Namespace) -> int:
     """Runs the debates that are left, writes their reports and says how it went; returns the exit code. Paused or
-    PermanentFailure if debates are left. `must_be_locked` is what `folder.locked` gives."""
+    PermanentFailure if debates are left."""
     from debate_orchestrator.tournament.run import TournamentRun
 
     if arguments.cluster is not None:
@@ -139,7 +139,6 @@ def run_tournament(tournament: Tournament, arguments: argparse.Namespace, must_b
         on_change=on_change,
         unsaved=unsaved,
         batches=batches,
-        must_be_locked=must_be_locked,
     )
     run.read_journals()
     progress.begin()
