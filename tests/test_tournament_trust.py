@@ -13,14 +13,10 @@ import pytest
 from conftest import Run
 from contests import imported, row
 
-from debate_orchestrator.cli.consent import not_agreed, source_of_tournament
-from debate_orchestrator.cli.tournament.specs import folder_risks
 from debate_orchestrator.core.events import Opened
 from debate_orchestrator.storage.journal import JournalWriter, now, read
 from debate_orchestrator.tournament import folder
-from debate_orchestrator.tournament.folder import add_model
 from debate_orchestrator.tournament.journal_rows import read_rows
-from debate_orchestrator.tournament.spec import model_of, stand_in
 from debate_orchestrator.util.data import to_yaml
 from debate_orchestrator.web.tournaments import names
 
@@ -175,16 +171,6 @@ def test_a_price_weakens_no_cap(debate: Run, here: Path, given: int) -> None:
     assert plans[0] == plans[1] and plans[0]["expected"] > 0
 
 
-def test_an_unknown_price_is_asked_about(debate: Run, here: Path) -> None:
-    """A price for a model that the table does not have needs consent, since a cap counts by it."""
-    tuned = {"name": "tuned", "spec": "openai:tuned-1", "price": {"input": 0, "output": 0}}
-    Path("spec.yaml").write_text(to_yaml(contests.given(1, models=[tuned, contests.SONNET])), encoding="utf-8")
-    refused, trusted = (debate("tournament", "plan", "spec.yaml", *more) for more in ([], ["--trust"]))
-
-    assert refused.code == 2 and "the price openai:tuned-1" in refused.err, refused.err
-    assert trusted.code == 0
-
-
 def contents(where: str | Path) -> dict[str, bytes]:
     """The files of a folder, by their names in it, without that of its lock, which holds nothing."""
     files = (path for path in Path(where).rglob("*") if path.is_file() and path.name != folder.LOCK)
@@ -289,35 +275,6 @@ def test_pages_that_journals_cite_are_fetched_with_consent(debate: Run, here: Pa
         assert asked.code == 2 and "every address that its journals cite" in asked.err, asked.err
 
 
-def claim_folders(*names: str) -> dict[str, Path]:
-    """Folders of one tournament in which a clerk looks pages up, without journals; `own` has one more model and a
-    journal of each debate."""
-    held = contests.tournament("own", topics=1, format="claim")
-    folders = {"own": Path("own")}
-    for name in names:
-        folders[name] = Path(shutil.copytree("own", name))
-    more = add_model(held, stand_in(model_of(ADDED)))
-    for scheduled in more.schedule:
-        JournalWriter.create(more.journal(scheduled), more.make_opened(scheduled)).close()
-    return folders
-
-
-def test_journals_of_debates_that_come_with_a_model_are_asked_about(debate: Run, here: Path) -> None:
-    """A folder from elsewhere may hold journals of debates that are scheduled only once a model is added, since their
-    ids are known: they need consent as all others do, before the model is added and after."""
-    folders = claim_folders("gift")
-    scheduled = {line["id"] for line in json.loads((folders["gift"] / "schedule.json").read_text())}
-    for journal in folders["own"].glob("debates/*.jsonl"):
-        if journal.name.removesuffix(".journal.jsonl") not in scheduled:
-            shutil.copy(journal, folders["gift"] / "debates")
-    before = contents("gift")
-    for verb in (["add", "gift", ADDED, "--rehearse"], ["resume", "gift", "--no-reports"]):
-        ran = debate("tournament", *verb)
-        assert ran.code == 2 and "every address that its journals cite" in ran.err, ran.err
-
-    assert len(before) > 2 and contents("gift") == before
-
-
 def test_a_folder_in_the_place_of_another_is_asked_about(debate: Run, here: Path) -> None:
     """What was agreed to of one tournament is not agreed to of another, which takes its place under the same path; a
     cap that changes makes no other tournament."""
@@ -334,21 +291,6 @@ def test_a_folder_in_the_place_of_another_is_asked_about(debate: Run, here: Path
 
     assert (own.code, again.code) == (0, 0) and spec.exists(), own.err + again.err
     assert ran.code == 2 and "every address that its journals cite" in ran.err, ran.err
-
-
-def test_adding_a_model_agrees_to_that_model_alone(debate: Run, here: Path) -> None:
-    """`add` runs no debate: what comes into the folder after it is asked about, and the model that was typed is not."""
-    folders = claim_folders("gift")
-    added = debate("tournament", "add", "gift", "command:true")
-    gift = folder.load("gift")
-    source = source_of_tournament("gift/tournament.json", folder.identity(gift.spec))
-    lacking = not_agreed(source, folder_risks(gift, begun=True))
-    assert [risk.kind for risk in lacking] == ["pages"]
-    shutil.copytree(folders["own"] / "debates", folders["gift"] / "debates", dirs_exist_ok=True)
-    ran = debate("tournament", "resume", "gift", "--no-reports")
-
-    assert added.code == 0, added.err
-    assert ran.code == 2 and "debates: the pages at every address that its journals cite" in ran.err, ran.err
 
 
 def test_a_journal_counts_for_its_own_debate_and_once(debate: Run, rehearsed: None) -> None:

@@ -73,7 +73,7 @@ async def _work(arguments: argparse.Namespace, progress: Progress, concurrency: 
 
     def find_problems(tournament: Tournament) -> list[str]:
         problems = casting.key_problems(tournament.spec.everyone, permissions)
-        if (risks := specs.folder_risks(tournament, begun=True, remote=True)) and not arguments.trust:
+        if (risks := specs.folder_risks(tournament, remote=True)) and not arguments.trust:
             risk_texts = "; ".join(risk.text for risk in risks)
             consent = f"{tournament.spec.tag} asks for more than a debate and needs your consent here ({risk_texts})."
             problems.append(f"{consent} Try: --trust, if you trust all of it.")

@@ -181,7 +181,7 @@ def add(arguments: argparse.Namespace) -> int:
         specs.agree_to_folder(tournament, trusted=arguments.trust)
         before = len(tournament.schedule)
         tournament = folder.add_model(tournament, model)
-        specs.remember_model(tournament, model)
+        specs.remember(tournament)
     say(f"{model.name} is added: {len(tournament.schedule) - before:,} more debates.")
     print_status(f"Run them: `{command('tournament resume', arguments.folder)}`.")
     return 0

@@ -67,13 +67,14 @@ def run(arguments: argparse.Namespace) -> int:
     _read_flags(arguments)
     spec = specs.read_spec(arguments)
     where = arguments.to or folder.default_folder(spec)
-    if not os.path.lexists(os.path.join(where, folder.SPEC)):
+    is_new = not os.path.lexists(os.path.join(where, folder.SPEC))
+    if is_new:
         _must_be_callable(spec, arguments)  # before anything is written
     with folder.locked(where, is_new=True, shared=arguments.cluster is not None):
         tournament = folder.create(where, spec)
-        if tournament.spec.added or specs.has_begun(tournament):  # what the file does not name
+        if not is_new:
             specs.agree_to_folder(tournament, trusted=arguments.trust)
-        specs.remember_run(tournament)
+        specs.remember(tournament)
         return run_tournament(tournament, arguments)
 
 
@@ -93,7 +94,7 @@ def resume(arguments: argparse.Namespace) -> int:
     with folder.locked(arguments.folder, shared=arguments.cluster is not None):
         tournament = folder.load(arguments.folder)
         specs.agree_to_folder(tournament, trusted=arguments.trust)
-        specs.remember_run(tournament)
+        specs.remember(tournament)
         if arguments.max_cost is not None:
             spec = tournament.spec.model_copy(update={"max_cost": cap(arguments.max_cost)})
             if problems := check(spec):

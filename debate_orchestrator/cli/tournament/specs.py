@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from debate_orchestrator.cli import consent, flags
@@ -19,7 +17,7 @@ from debate_orchestrator.util.errors import BadSettings
 
 if TYPE_CHECKING:
     from debate_orchestrator.tournament.folder import Tournament
-    from debate_orchestrator.tournament.spec import Model, TournamentSpec
+    from debate_orchestrator.tournament.spec import TournamentSpec
 
 _FLAGS = {
     "tag": ("NAME", "the name of the tournament; part of every debate's id"),
@@ -85,82 +83,43 @@ def _risks(from_file: dict[str, Any], from_flags: dict[str, Any], folder: str, *
     renamed = {"context": "topics"}
     found = risks.of_settings(settings, from_flags.get("format"))
     found = tuple(risk.model_copy(update={"where": renamed.get(risk.where, risk.where)}) for risk in found)
-    return found if rehearse else (*found, *_price_risks([*_listed(from_file.get("models")), *_listed(pool)]))
-
-
-def _price_risks(models: Iterable[Any]) -> Iterator[Risk]:
-    """The prices that a file gives for models whose own is not known here: a cap of the user's counts by them."""
-    from debate_orchestrator.providers import pricing
-
-    for model in models:
-        spec, price = (model.get("spec"), model.get("price")) if isinstance(model, dict) else (model, None)
-        if isinstance(spec, str) and price is not None and not pricing.in_table(spec):
-            what = f"{spec} at {json.dumps(price, default=str)} US dollars per million tokens"
-            yield Risk(kind="price", where="models", what=what)
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
+    return found
 
 
 def _specs(value: Any) -> list[str]:
-    found = [model.get("spec") if isinstance(model, dict) else model for model in _listed(value)]
+    found = [
+        model.get("spec") if isinstance(model, dict) else model for model in (value if isinstance(value, list) else [])
+    ]
     return [spec for spec in found if isinstance(spec, str)]
 
 
 def agree_to_folder(tournament: Tournament, *, trusted: bool) -> None:
     """Asks for consent to the risks of the frozen spec in a folder and of its journals: the folder may come from
     elsewhere."""
-    consent.agree(_source(tournament), folder_risks(tournament, begun=has_begun(tournament)), trusted=trusted)
+    consent.agree(_source(tournament), folder_risks(tournament), trusted=trusted)
 
 
-def remember_run(tournament: Tournament) -> None:
-    """Remembers a folder whose debates are run now: its spec, which the user agreed to or typed, and the pages that its
-    journals cite. Journals that are there were agreed to, and those that are begun from now on are the user's own."""
-    consent.remember(_source(tournament), folder_risks(tournament, begun=True))
+def remember(tournament: Tournament) -> None:
+    """Remembers a folder whose spec the user agreed to or typed."""
+    consent.remember(_source(tournament), folder_risks(tournament))
 
 
-def remember_model(tournament: Tournament, model: Model) -> None:
-    """Remembers a model that the user typed, in a folder that was agreed to, and nothing else that is there."""
-    consent.remember(_source(tournament), _cast_risks(tournament.spec, {"models": (model.model_spec,)}, [model]))
-
-
-def has_begun(tournament: Tournament) -> bool:
-    """Whether the folder of journals holds anything. A journal of a debate that is not scheduled counts too: ids of
-    debates are known beforehand, and a model that is added brings more of them."""
-    from debate_orchestrator.tournament.folder import DEBATES
-
-    try:
-        return bool(os.listdir(os.path.join(tournament.folder, DEBATES)))
-    except FileNotFoundError:
-        return False
-    except OSError:  # what can't be listed may still be read by name
-        return True
-
-
-def folder_risks(tournament: Tournament, *, begun: bool, remote: bool = False) -> list[Risk]:
-    """What a frozen spec does besides debates. Where debates are `begun`, a clerk looks up the pages that speeches in
-    their journals cite, and those may be a stranger's. A `remote` spec is one of a database."""
+def folder_risks(tournament: Tournament, *, remote: bool = False) -> list[Risk]:
+    """What a frozen spec does besides debates. A clerk looks up the pages that speeches in the journals cite, and those
+    may be a stranger's. A `remote` spec is one of a database."""
     from debate_orchestrator.tournament.folder import DEBATES
     from debate_orchestrator.tournament.spec import is_shipped
 
     spec = tournament.spec
-    found = _cast_risks(spec, spec.everyone, (*spec.models, *spec.judges.pool), remote=remote)
-    if begun and CLERK in spec.loaded_format.active_seats():
+    # What looks pages up has no place among a tournament's models: the format alone says whether there is a clerk.
+    has_clerk = CLERK in spec.loaded_format.active_seats()
+    cast = {**spec.everyone, CLERK: (model_spec.FETCH,) if has_clerk else ()}
+    found = list(risks.of_settings({**spec.settings, "cast": cast}, remote=remote))
+    if has_clerk:
         found.append(Risk(kind="pages", where=DEBATES, what="every address that its journals cite"))
     if not is_shipped(spec):
         found += risks.of_prompts(spec.loaded_format, spec.templates)
     return found
-
-
-def _cast_risks(
-    spec: TournamentSpec, cast: Mapping[str, tuple[str, ...]], models: Iterable[Model], *, remote: bool = False
-) -> list[Risk]:
-    """What models of a tournament do besides debates, and the prices that are given for them."""
-    # What looks pages up has no place among a tournament's models: the format alone says whether there is a clerk.
-    clerk = {CLERK: (model_spec.FETCH,)} if CLERK in spec.loaded_format.active_seats() else {CLERK: ()}
-    found = risks.of_settings({**spec.settings, "cast": {**cast, **clerk}}, remote=remote)
-    return [*found, *_price_risks(model.model_dump() for model in models)]
 
 
 def _source(tournament: Tournament) -> consent.Source:
