@@ -27,7 +27,7 @@ from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError
 from debate_orchestrator.util.redact import redact
 
-Kind = Literal["program", "server", "recording", "context", "output", "format", "pages", "rounds", "price", "calls"]
+Kind = Literal["program", "server", "recording", "context", "output", "format", "pages", "rounds", "calls"]
 _PHRASES: dict[Kind, str] = {
     "program": "the program",
     "server": "the server",
@@ -36,7 +36,6 @@ _PHRASES: dict[Kind, str] = {
     "output": "the report",
     "format": "the prompts of",
     "rounds": "the debate of",
-    "price": "the price",
     "pages": "the pages at",
     "calls": "paid calls, before the price of the debate is shown, of",
 }
