@@ -14,6 +14,7 @@ from debates import told as adversarial
 from scripted_debates import FETCHED, check, checks, evidence, label, refusal, rules, told
 
 from debate_orchestrator.reports.model import ReportModel, build_report
+from debate_orchestrator.reports.report_files import FILE_TYPES
 from debate_orchestrator.util import resources
 
 REHEARSED = {seat: (f"rehearse:anthropic:{seat}",) for seat in ("a", "b", "judge")}
@@ -60,3 +61,8 @@ SHAPES: dict[str, Callable[[], ReportModel]] = {
     **{name: partial(told, name) for name in resources.format_names()},
 }
 """What is special about it -> its story."""
+
+
+def without_checksum(report: bytes) -> bytes:
+    """A report in markdown without its last line."""
+    return FILE_TYPES[".md"].checksum.sub(b"", report)

@@ -24,9 +24,9 @@ from journals import (
     ten_lines,
     written,
 )
+from shapes import without_checksum
 
 from debate_orchestrator.core.events import Noted
-from debate_orchestrator.reports.report_files import without_checksum
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.errors import (
     BadJournal,
@@ -235,7 +235,7 @@ def test_a_debate_cut_after_a_line_ends_in_the_same_report(recorded: Recorded) -
     for cut in line_ends(recorded.journal)[DRAWN % 10 :: 10]:
         folder = recorded.after_a_crash(f"cut-{cut}", cut, turns=False)
         finish(recorded.debate, recorded.step(folder), rounds=2)
-        assert without_checksum((folder / "report.md").read_bytes(), ".md") == without_checksum(recorded.report, ".md")
+        assert without_checksum((folder / "report.md").read_bytes()) == without_checksum(recorded.report)
         assert recorded.same_events(folder), "each turn was asked for once and answered once"
 
 

@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
         waits = f"`{wording.next_command(debate, arguments.journal)}` continues it."
         again = wording.asking_again(debate, arguments.journal)
         reports_again = f"`{command('report', arguments.journal)}` makes its reports again."
-        others = [name_of(report.path) for report in checked if report.state == "not a report"]
+        others = [name_of(report.path) for report in checked if report.state == "no checksum"]
         if others and not arguments.given:
             reports_again = f"Give {and_joined(others)} another name. Then {reports_again}"
         next_step(waits if facts["due"] else again or reports_again)

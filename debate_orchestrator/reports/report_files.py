@@ -22,11 +22,10 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from debate_orchestrator import __version__
-from debate_orchestrator.core.events import Opened
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.reviews import GatheredReviews, gather_reviews
 from debate_orchestrator.storage.files import write_atomic
-from debate_orchestrator.storage.journal_lines import SCHEMA, Entry
+from debate_orchestrator.storage.journal_lines import Entry
 from debate_orchestrator.util.data import name_of, read_regular
 from debate_orchestrator.util.errors import BadFile, short_repr, with_hint
 from debate_orchestrator.util.messages import Tell, ignore
@@ -34,8 +33,7 @@ from debate_orchestrator.util.numbers import plural
 
 BLANK = "0" * 64
 """In place of a report's checksum while that is taken."""
-_NUMBER = r"(?:0|[1-9]\d{0,3})"  # one spelling of each version, and no room for words
-_VERSION, _SHA = rf"(?P<version>{_NUMBER}\.{_NUMBER}\.{_NUMBER})", "[0-9a-f]{64}"
+_VERSION, _SHA = r"(?P<version>\d{1,4}\.\d{1,4}\.\d{1,4})", "[0-9a-f]{64}"
 _LINES, _SCHEMA_VERSION = r"(?P<lines>[1-9]\d{0,11})", r"(?P<schema_version>[1-9]\d{0,5})"
 SENTENCE = (
     rf"Made by debate-orchestrator {_VERSION}\. Journal: {_LINES} lines?, form {_SCHEMA_VERSION}, "
@@ -49,12 +47,6 @@ _MEMBERS = (
     rf'    "head": "(?P<last_hash>{_SHA})"\n  \}},\n'
     rf'  "digest": "(?P<digest>{_SHA})"\n\}}\n'
 )
-TRACES = (
-    b"Made by debate-orchestrator ",
-    b"head sha256:",
-    b"of its bytes with these 64 digits as zeros",
-)
-"""What is left of a sentence that was damaged in one place."""
 
 
 class ReportFileType(NamedTuple):
@@ -68,8 +60,6 @@ class ReportFileType(NamedTuple):
     """How files of the type begin. A file that begins otherwise is not a report, and is never overwritten."""
     checksum: re.Pattern[bytes]
     """Finds the checksum where `rendered` puts it: at the end of the file, in HTML at the end of the footer."""
-    traces: tuple[bytes, ...]
-    """What is left of a checksum that was damaged in one place."""
     around: tuple[str, str] | None = None
     """What stands before and after the sentence; None if the rendered text has the values already."""
     before: str = ""
@@ -82,7 +72,6 @@ FILE_TYPES = {
         "debate_orchestrator.reports.markdown",
         (b"# Debate Report", b"# Debate Transcript"),
         re.compile(rf"\n---\n\n\*{SENTENCE}\*\n\Z".encode()),
-        TRACES,
         ("\n---\n\n*", "*\n"),
     ),
     ".html": ReportFileType(
@@ -90,7 +79,6 @@ FILE_TYPES = {
         "debate_orchestrator.reports.html.page",
         (b'<!doctype html>\n<html lang="en" class="debate-report">',),
         re.compile(rf'<p class="checksum">{SENTENCE}</p>\n(?=</footer>\s*</div>\s*</body>\s*</html>\s*\Z)'.encode()),
-        TRACES,
         ('<p class="checksum">', "</p>\n"),
         before="</footer>",
     ),
@@ -99,7 +87,6 @@ FILE_TYPES = {
         "debate_orchestrator.reports.json",
         (b'{\n  "schema": 2,\n  "document": "debate report",\n',),
         re.compile(rf"\n{_MEMBERS}\Z".encode()),
-        (b'\n  "document": "debate report"', b'\n  "digest": "'),
     ),
 }
 """Every type of report file, by its suffix. To add one, write a module with `render(report)` and an entry here:
@@ -154,12 +141,6 @@ def _place(data: bytes, suffix: str) -> re.Match[bytes] | None:
     return FILE_TYPES[suffix].checksum.search(data)
 
 
-def without_checksum(data: bytes, suffix: str) -> bytes:
-    """A report without its checksum and what stands beside it; as it is where it has none."""
-    found = _place(data, suffix)
-    return data if found is None else data[: found.start()] + data[found.end() :]
-
-
 def by_version(data: bytes, suffix: str, version: str) -> bytes:
     """A report as that version would have made it if it renders the journal the same: it names itself, and the checksum
     is of these bytes. Raises ValueError where the report has no checksum."""
@@ -169,11 +150,6 @@ def by_version(data: bytes, suffix: str, version: str) -> bytes:
     (start, end), (digits, after) = found.span("version"), found.span("digest")
     before, rest = data[:start] + version.encode() + data[end:digits], data[after:]
     return before + hashlib.sha256(before + BLANK.encode() + rest).hexdigest().encode() + rest
-
-
-def has_traces(data: bytes, suffix: str) -> bool:
-    """Whether anything is left of a checksum, though it can't be read any more."""
-    return any(trace in data for trace in FILE_TYPES[suffix].traces)
 
 
 def rendered(report: ReportModel, suffix: str) -> str:
@@ -237,19 +213,14 @@ def suffixes() -> str:
 State = Literal[
     "unchanged",  # made of this journal as it is
     "earlier",  # made of this journal when it had fewer lines
-    "longer",  # made of a journal with more lines than this one
-    "another",  # made of another journal
+    "another",  # made of another journal, or of more lines than this one has
     "changed",  # changed after it was written
-    "no checksum",
-    "not a report",  # no checksum, and it does not begin as a report does
+    "no checksum",  # so that nothing shows what it was made of
     "contradicts",  # has a checksum, and does not say what the journal says
-    "reviewed",  # as `contradicts` or `no checksum`, but perhaps made before one of the reviewers' ballots
+    "reviewed",  # does not have the reviewers' ballots that there are now
     "other version",  # names another version of this program, and only that one can tell
 ]
 Rerendered = Literal["same", "different", "not compared"]
-_ONLY = "Only that version can tell whether it says what the journal says: anyone can give a report a new checksum."
-_FILED_SINCE = "Reviewers have filed ballots since, which it does not include: `debate report` makes it with them."
-_JUDGED_HERE = "of another journal: that of the debate which is judged again in this one."
 
 
 class Verification(NamedTuple):
@@ -266,8 +237,6 @@ class Verification(NamedTuple):
     @property
     def ok(self) -> bool:
         """Whether nothing speaks against it."""
-        if self.state == "no checksum":
-            return self.rerendered == "same"
         return self.state in ("unchanged", "earlier")
 
     @property
@@ -307,7 +276,7 @@ def _was_a_report(path: str) -> bool:
     except OSError:
         return True
     suffix = os.path.splitext(path)[1]
-    return data.startswith(FILE_TYPES[suffix].begins) or has_traces(data, suffix)
+    return data.startswith(FILE_TYPES[suffix].begins)
 
 
 def read_reports(paths: Sequence[str]) -> list[tuple[str, bytes]]:
@@ -329,33 +298,53 @@ def read_reports(paths: Sequence[str]) -> list[tuple[str, bytes]]:
 
 def verify(path: str, data: bytes, entries: Sequence[Entry], reviews: str = "") -> Verification:
     """Compares a report with the verified `entries` of a journal, and with the ballots in the folder `reviews`."""
-    suffix = os.path.splitext(path)[1]
-    checksum = read_checksum(data, suffix)
+    checksum = read_checksum(data, os.path.splitext(path)[1])
     if checksum is None:
-        return _without_checksum(path, data, _renderings(entries, suffix, reviews))
+        text = "has no checksum that can be read, so nothing shows that it says what the journal says."
+        return Verification(path, "no checksum", "not compared", text)
     if not checksum.fits:
         text = "changed after it was written: its bytes do not have the checksum that it states."
         return Verification(path, "changed", "not compared", text, checksum)
-    if checksum.lines <= len(entries) and entries[checksum.lines - 1].hash == checksum.last_hash:
-        renderings = _renderings(entries[: checksum.lines], suffix, reviews)
-        return _belonging(path, data, len(entries), checksum, renderings)
-    first = entries[0].event
-    judged_here = (
-        isinstance(first, Opened)
-        and first.earlier_debate is not None
-        and first.earlier_debate.digest == checksum.last_hash
-    )
-    if checksum.lines > len(entries):
+    if checksum.lines > len(entries) or entries[checksum.lines - 1].hash != checksum.last_hash:
         text = (
-            f"made from {plural(checksum.lines, 'line')}, and this journal has {len(entries)}: "
-            "lines are missing at the end of this journal, or it is the report of another."
+            f"of another journal, or this one was changed: it names {plural(checksum.lines, 'line')} and the hash of "
+            f"the last, {checksum.last_hash[:16]}, and this journal of {len(entries)} has no such line there."
         )
-        return Verification(path, "longer", "not compared", _JUDGED_HERE if judged_here else text, checksum)
+        return Verification(path, "another", "not compared", text, checksum)
+    return _made_again(path, data, entries, checksum, reviews)
+
+
+def _made_again(path: str, data: bytes, entries: Sequence[Entry], checksum: Checksum, reviews: str) -> Verification:
+    """A report whose checksum fits, and whose journal this is: compared with what this version makes of it."""
+    suffix, latest = os.path.splitext(path)[1], checksum.lines == len(entries)
+    renderings = _renderings(entries[: checksum.lines], suffix, reviews)
+    # Every byte is compared, but another version that renders the journal the same names itself.
+    same = [by_version(rendering, suffix, checksum.version) for rendering in renderings]
+    if data == same[-1]:
+        text = "belongs to this journal, and is unchanged since it was written"
+        if not latest:
+            text = f"unchanged, and made from this journal when it had {checksum.lines} of its {len(entries)} lines"
+        how = "to the byte" if checksum.version == __version__ else f"but for the version, which was {checksum.version}"
+        state: State = "unchanged" if latest else "earlier"
+        return Verification(path, state, "same", f"{text}; made again, it is the same {how}.", checksum)
+    if len(same) > 1:
+        text = (
+            "does not tell of the reviewers' ballots that lie beside the journal now: they were filed or changed "
+            "since, or it was changed and given a new checksum. `debate report` makes it anew."
+        )
+        return Verification(path, "reviewed", "different", text, checksum)
+    if checksum.version != __version__:
+        text = (
+            f"names this journal, and its checksum fits. It also names version {checksum.version}, and this is "
+            f"{__version__}, which renders the journal differently. Only that version can tell whether it says what "
+            "the journal says: anyone can give a report a new checksum."
+        )
+        return Verification(path, "other version", "different", text, checksum)
     text = (
-        f"of another journal, or this one was rewritten: its line {checksum.lines} does not have the hash that the "
-        "report names."
+        "does not say what the journal says: its checksum fits, but made again it differs. It was changed and given a "
+        "new checksum, or reviewers' ballots that it includes were taken away."
     )
-    return Verification(path, "another", "not compared", _JUDGED_HERE if judged_here else text, checksum)
+    return Verification(path, "contradicts", "different", text, checksum)
 
 
 def integrity(path: str, data: bytes) -> str:
@@ -369,82 +358,6 @@ def integrity(path: str, data: bytes) -> str:
     return (
         f"unchanged since it was written, from a journal of {lines}, the last with the hash {checksum.last_hash[:16]}."
     )
-
-
-def _without_checksum(path: str, data: bytes, renderings: list[bytes]) -> Verification:
-    """A report without a checksum that can be read."""
-    suffix = os.path.splitext(path)[1]
-    bare = [without_checksum(text, suffix) for text in renderings] if FILE_TYPES[suffix].around is not None else []
-    if bare and data == bare[-1]:
-        return Verification(path, "no checksum", "same", "has no checksum, and says what this journal says.")
-    if data in bare:
-        text = f"has no checksum, and says what this journal says. {_FILED_SINCE}"
-        return Verification(path, "reviewed", "same", text)
-    if has_traces(data, suffix):
-        text = "changed after it was written: its checksum is damaged, or is not where it was put."
-        return Verification(path, "changed", "not compared", text)
-    if not data.startswith(FILE_TYPES[suffix].begins):
-        text = "is not a report as this program writes one. Nothing shows that it says what the journal says."
-        return Verification(path, "not a report", "not compared", text)
-    text = (
-        "has no checksum: an older version made it, or the checksum was cut off. This version renders the "
-        "journal differently, so it can't be told whether the report was changed."
-    )
-    return Verification(path, "no checksum", "different", text)
-
-
-def _belonging(path: str, data: bytes, lines: int, checksum: Checksum, renderings: list[bytes]) -> Verification:
-    """A report whose checksum fits, and whose journal this is. `lines` is how many the journal has now."""
-    suffix = os.path.splitext(path)[1]
-    latest = checksum.lines == lines
-    state: State = "unchanged" if latest else "earlier"
-    text = "belongs to this journal, and is unchanged since it was written"
-    if not latest:
-        text = f"unchanged, and made from this journal when it had {checksum.lines} of its {plural(lines, 'line')}"
-    # Every byte is compared, but another version that renders the journal the same names itself.
-    rerendered = [by_version(rendering, suffix, checksum.version) for rendering in renderings]
-    if data in rerendered and _parts(checksum.version) > _parts(__version__):
-        text = (
-            f"made again, it is the same, but it names version {checksum.version}, and this is {__version__}. {_ONLY}"
-        )
-        return Verification(path, "other version", "same", text, checksum)
-    if data == rerendered[-1]:
-        same = (
-            "to the byte" if checksum.version == __version__ else f"but for the version, which was {checksum.version}"
-        )
-        return Verification(path, state, "same", f"{text}; made again, it is the same {same}.", checksum)
-    if data in rerendered:
-        text += f". {_FILED_SINCE}"
-        return Verification(path, "reviewed", "same", text, checksum)
-    if checksum.schema_version != SCHEMA:
-        text = (
-            f"does not say what the journal says: it names version {checksum.schema_version} of the journal's format, "
-            f"and that is {SCHEMA}. It was changed and given a new checksum."
-        )
-        return Verification(path, "contradicts", "different", text, checksum)
-    if checksum.version != __version__:
-        text = (
-            f"names this journal, and its checksum fits. It also names version {checksum.version}, and this is "
-            f"{__version__}, which renders the journal differently. {_ONLY}"
-        )
-        return Verification(path, "other version", "not compared", text, checksum)
-    if len(renderings) > 1:
-        text += (
-            "; but made again it differs. Reviewers' ballots beside the journal have changed since, or the report "
-            "was changed and given a new checksum: `debate report` makes it anew."
-        )
-        return Verification(path, "reviewed", "different", text, checksum)
-    text = (
-        "does not say what the journal says: its checksum fits, but made again it differs. It was changed "
-        "and given a new checksum, reviewers' ballots that it includes are no longer beside the journal, or "
-        "another build of the same version made it."
-    )
-    return Verification(path, "contradicts", "different", text, checksum)
-
-
-def _parts(version: str) -> tuple[int, ...]:
-    """A version in numbers, to be compared."""
-    return tuple(map(int, version.split(".")))
 
 
 def _renderings(entries: Sequence[Entry], suffix: str, reviews: str) -> list[bytes]:
