@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from functools import cache, partial
 from typing import Any
 
@@ -12,7 +11,6 @@ import pytest
 import reading
 import scripted_debates
 from corpus import Deal, dealt_by_chance, handfuls, hold
-from counting import calls
 from debates import hostile, saying
 from hostile_texts import NASTY, SAID, heard, texts
 from hypothesis import given, settings
@@ -22,17 +20,7 @@ from scripted_debates import section
 from debate_orchestrator.core.costs import CostLine, Costs
 from debate_orchestrator.core.events import EarlierDebate, Event
 from debate_orchestrator.reports import markdown
-from debate_orchestrator.reports.compare import (
-    ALIKE,
-    MAX_TEXTS,
-    ComparedRun,
-    Comparison,
-    compare,
-    grouped,
-    is_mirrored,
-    likeness,
-    words,
-)
+from debate_orchestrator.reports.compare import ComparedRun, Comparison, compare, is_mirrored
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.provenance import costs_report, earlier_debate_report
 
@@ -152,19 +140,16 @@ def test_what_differs_is_said_at_the_top() -> None:
     assert text.index("The topics differ") < text.index("## Runs")
 
 
-def test_dissent_that_recurs_is_grouped_by_wording() -> None:
-    """Claims in similar wording are told together with their runs; others are only counted."""
+def test_claims_and_questions_are_told_by_run() -> None:
+    """Each run's disputed claims, with how they ended, and its open questions stand one after the other."""
     made = compared(
-        debated("1", dissenting("Tabs save bytes on disk.", "Who measures the bytes?")),
-        debated("2", dissenting("On disk, tabs save many bytes.", "What of alignment?")),
-        debated("3", dissenting("Editors agree on width.")),
+        debated("1", dissenting("Tabs save bytes.", "Who measures?")), debated("2", dissenting("Editors agree."))
     )
-    text = section(markdown.render_comparison(made), "Dissent That Recurs")
+    text = markdown.render_comparison(made)
 
-    assert [(one.runs, one.likeness) for one in made.dissent] == [((1, 2), 0.8)]
-    assert (made.dissent_alone, made.questions, made.questions_alone) == (1, (), 2)
-    assert "- In runs 1, 2, in similar wording (0.8):\n  - Run 1 (unresolved): Tabs save bytes on disk.\n" in text
-    assert "1 other disputed claim in a single run" in text
+    assert [(claim.run, claim.text) for claim in made.dissent] == [(1, "Tabs save bytes."), (2, "Editors agree.")]
+    assert "- Run 1 (unresolved): Tabs save bytes.\n- Run 2 (unresolved): Editors agree." in text
+    assert section(text, "Unresolved Questions").strip().startswith("- Run 1: Who measures?")
 
 
 def test_costs_stand_beside_each_other() -> None:
@@ -228,87 +213,3 @@ def test_hostile_words_leave_the_comparison_whole(deal: Deal) -> None:
 def test_hostile_topics_leave_the_comparison_whole(topic: str, deal: Deal) -> None:
     """Nor does any topic change that."""
     must_be_whole(topic, deal)
-
-
-said = st.lists(st.sampled_from(NASTY) | texts | st.text(max_size=40), max_size=12)
-
-
-def test_likeness_is_the_share_of_common_words() -> None:
-    """Words of content that both have, over those that either has; case, width and punctuation do not matter."""
-    some, others = words("The queue IS fast, and cheap."), words("A ﬁne queue: cheap!")
-
-    assert some == {"queue", "fast", "cheap"}
-    assert likeness(some, others) == Fraction(2, 4)
-    assert Fraction(1, 2) == ALIKE
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "alike"),
-    [
-        ("Postgres scales to the load of most teams.", "Postgres scales to most teams' load", True),
-        ("Postgres scales to the load of most teams.", "Postgres does not scale to the load of most teams.", True),
-        ("Brokers cost more to run.", "Rust prevents memory bugs.", False),
-        ("It is.", "It is not.", False),
-        ("", "", False),
-        ("它更便宜", "它更便宜", True),
-    ],
-)
-def test_what_is_called_similar(one: str, other: str, alike: bool) -> None:
-    """Reordered sentences are similar, others are not; what denies may be similar, since wording is no meaning."""
-    assert (grouped([one, other]) == [[0, 1]]) is alike
-
-
-@given(said)
-def test_every_text_is_in_one_group(given_texts: list[str]) -> None:
-    """Each text is in exactly one group, with one that it is similar to."""
-    groups = grouped(given_texts)
-
-    assert sorted(n for group in groups for n in group) == list(range(len(given_texts)))
-    for first, *others in groups:
-        assert all(likeness(words(given_texts[first]), words(given_texts[n])) >= ALIKE for n in others)
-
-
-@given(st.lists(st.lists(st.sampled_from(["tab", "byte", "disk", "queue", "pen"]), max_size=4), max_size=12))
-def test_a_text_joins_the_group_that_it_is_most_like(dealt: list[list[str]]) -> None:
-    """Of groups that are as like, the first one; so would trying every group."""
-    given_texts = [" ".join(chosen) for chosen in dealt]
-    known, groups = [words(text) for text in given_texts], list[list[int]]()
-    for n, own in enumerate(known):
-        closest = max(groups, key=lambda group: likeness(known[group[0]], own), default=None)
-        if closest is not None and likeness(known[closest[0]], own) >= ALIKE:
-            closest.append(n)
-        else:
-            groups.append([n])
-
-    assert grouped(given_texts) == groups
-
-
-def test_grouping_takes_no_square_of_the_texts() -> None:
-    """Texts without a word in common are not tried against each other."""
-    some, more = (calls(lambda n=n: grouped([f"question{n} about{n}" for n in range(n)])) for n in (200, 800))
-
-    assert more < 5 * some
-
-
-def test_only_so_many_texts_are_compared_in_wording() -> None:
-    """Of more, each run's first ones are compared, and that is said with their number."""
-    asked = [" ".join(f"q{n}x{k}" for k in range(3)) for n in range(MAX_TEXTS)]
-    one, other = (
-        debated(n).model_copy(update={"questions": list(reversed(asked)) if n == "2" else asked}) for n in "12"
-    )
-    made = compared(one, other)
-
-    half = MAX_TEXTS // 2
-    said = f"Of {2 * MAX_TEXTS:,} questions only {MAX_TEXTS:,} are compared in wording, the first {half:,} of each run"
-    assert any(note.startswith(said) for note in made.notes)
-    assert not made.questions and made.questions_alone == 2 * MAX_TEXTS
-    assert not any("in wording" in note for note in compared(debated("1"), debated("2")).notes)
-
-
-@given(texts | st.text(max_size=60), texts | st.text(max_size=60))
-def test_likeness_is_even_handed(one: str, other: str) -> None:
-    """It is from 0 to 1, the same both ways, and 1 for a text and itself if it has a word."""
-    some, others = words(one), words(other)
-
-    assert 0 <= likeness(some, others) == likeness(others, some) <= 1
-    assert likeness(some, some) == (1 if some else 0)

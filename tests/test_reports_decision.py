@@ -15,7 +15,7 @@ from scripted_debates import entries, events, label, rules, told
 from debate_orchestrator.core.events import Opened, StructuredReplyGiven
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.reports import markdown
-from debate_orchestrator.reports.first_screen import closest_question, first_screen, splits
+from debate_orchestrator.reports.first_screen import first_screen, splits
 from debate_orchestrator.reports.html import page
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.storage.journal import read
@@ -206,14 +206,6 @@ def test_half_exchanged_speeches_are_owned_up_to(name: str) -> None:
     kinds = {note.kind: note.severity for note in earlier(name).notes}
     assert kinds["mirror"] == "warning"
     assert "mirror" not in {note.kind for note in adversarial(rounds=1, mirror=True).notes}
-
-
-def test_the_question_that_settles_a_claim() -> None:
-    """A claim is given the open question nearest in wording, and none where none is clearly nearest."""
-    questions = ["Does a duty raise turnout among the poor?", "Who pays the fine in practice?"]
-    assert closest_question(questions, "A small fine is paid mainly by those who pays least in practice.") == 2
-    assert closest_question(questions, "Cats sleep all day long.") is None
-    assert closest_question([], "A claim.") is None
 
 
 @pytest.mark.parametrize("format", ["panel", "question", "claim"])

@@ -1,17 +1,14 @@
 """Several debates of one topic, or several judgings of one debate, side by side: tables and sentences as plain data.
 
 Runs are numbered as they are given. Sides go by their letters; a run in which the positions of the first are exchanged
-is shown with its sides exchanged back. What is called similar is similar in wording alone (see `likeness`).
+is shown with its sides exchanged back.
 """
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import chain, combinations, groupby, islice
-from operator import attrgetter
+from itertools import combinations
 from typing import NamedTuple
 
 from pydantic import Field
@@ -26,7 +23,10 @@ from debate_orchestrator.reports.rich_text import PlainTable, plain_table
 from debate_orchestrator.reports.wording import named_by, winner_word
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.numbers import decimals, percent
-from debate_orchestrator.util.sanitize import normalized, one_line
+from debate_orchestrator.util.sanitize import one_line
+
+ALIKE = Fraction(1, 2)  # until markdown.py takes NOTE
+NOTE = "A few debates are a few samples: what differs between them proves nothing of why."
 
 
 class ComparedClaim(FrozenModel):
@@ -36,15 +36,6 @@ class ComparedClaim(FrozenModel):
     text: str
     status: str = ""
     """Whether a disputed claim was settled there."""
-
-
-class Recurring(FrozenModel):
-    """What several runs say in similar wording."""
-
-    claims: tuple[ComparedClaim, ...]
-    runs: tuple[int, ...]
-    likeness: float
-    """The least that any of it has in common with the first."""
 
 
 class Comparison(FrozenModel):
@@ -64,11 +55,10 @@ class Comparison(FrozenModel):
     judges: PlainTable | None
     agreement: tuple[str, ...]
     """How often judges say the same, a sentence each."""
-    dissent: tuple[Recurring, ...]
-    """Disputed claims that recur; the others are counted."""
-    dissent_alone: int
-    questions: tuple[Recurring, ...]
-    questions_alone: int
+    dissent: tuple[ComparedClaim, ...]
+    """The disputed claims of each run."""
+    questions: tuple[ComparedClaim, ...]
+    """The open questions of each run."""
     costs: PlainTable | None
 
 
@@ -85,10 +75,9 @@ def compare(reports: Sequence[tuple[str, ReportModel]]) -> Comparison:
         for row in run.report.dissent or ()
     ]
     questions = [ComparedClaim(run=run.number, text=question) for run in judged for question in run.report.questions]
-    dissent, asked = _recurring(claims), _recurring(questions)
     return Comparison(
         topic=first.topic,
-        notes=(*_notes(runs), *_left_out("disputed claims", claims), *_left_out("questions", questions)),
+        notes=tuple(_notes(runs)),
         runs=_runs(runs),
         verdicts=_verdicts(runs),
         winners={run.number: run.decided() for run in runs},
@@ -96,10 +85,8 @@ def compare(reports: Sequence[tuple[str, ReportModel]]) -> Comparison:
         differences=tuple(differences(runs)),
         judges=_judges(runs),
         agreement=tuple(agreement(runs)),
-        dissent=tuple(dissent),
-        dissent_alone=len(claims) - sum(len(group.claims) for group in dissent),
-        questions=tuple(asked),
-        questions_alone=len(questions) - sum(len(group.claims) for group in asked),
+        dissent=tuple(claims),
+        questions=tuple(questions),
         costs=_costs(runs),
     )
 
@@ -231,38 +218,6 @@ def _costs(runs: Sequence[ComparedRun]) -> PlainTable | None:
         if (costs := run.report.costs)
     ]
     return PlainTable(heads=("Run", "Calls", "Cost"), rows=tuple(rows)) if rows else None
-
-
-def _recurring(claims: Sequence[ComparedClaim]) -> list[Recurring]:
-    """What is said in similar wording in more than one run."""
-    found = []
-    tried = _tried(claims)
-    for group in grouped([claim.text for claim in tried]):
-        own = [tried[n] for n in group]
-        runs = sorted({claim.run for claim in own})
-        if len(runs) > 1:
-            first, *others = [words(claim.text) for claim in own]
-            least = min(likeness(first, other) for other in others)
-            found.append(Recurring(claims=tuple(own), runs=tuple(runs), likeness=round(least, 2)))
-    return found
-
-
-def _tried(claims: Sequence[ComparedClaim]) -> list[ComparedClaim]:
-    """What is compared in wording: all, or of more than `MAX_TEXTS` the first ones of each run, as many of each."""
-    if len(claims) <= MAX_TEXTS:
-        return list(claims)
-    share = max(1, MAX_TEXTS // len({claim.run for claim in claims}))
-    return [claim for _, own in groupby(claims, key=attrgetter("run")) for claim in islice(own, share)]
-
-
-def _left_out(what: str, claims: Sequence[ComparedClaim]) -> Iterator[str]:
-    tried = _tried(claims)
-    if len(tried) < len(claims):
-        most = max(Counter(claim.run for claim in tried).values())
-        yield (
-            f"Of {len(claims):,} {what} only {len(tried):,} are compared in wording, the first {most:,} of each run;"
-            " the others count as said in a single run."
-        )
 
 
 class ComparedRun(NamedTuple):
@@ -411,51 +366,3 @@ def agreement(runs: Sequence[ComparedRun]) -> Iterator[str]:
     yield from other_speeches.sentence("Judges of different debates")
     if raters and not same_speeches.pairs + other_speeches.pairs:
         yield "No two judges voted on the same round or verdict: too few to say how far they agree."
-
-
-ALIKE = Fraction(1, 2)
-"""The likeness from which wording is called similar."""
-MAX_TEXTS = 2_000
-"""Claims, and questions, that are compared in wording: texts that share words are tried against each other."""
-_STOP_WORDS = frozenset(
-    re.findall(
-        r"\w+",
-        """a an and are as at be been being but by can could did do does for from had has have if in into is it its
-        may might more most must of on or our shall should so some such than that the their them then there these they
-        this those to was we were what when which while who will with would you your""",
-    )
-)
-
-
-def words(text: str) -> frozenset[str]:
-    """The words of a text that carry content, in lower case; all of its words where none does."""
-    every = frozenset(re.findall(r"[^\W_]+", normalized(text).casefold()))
-    return every - _STOP_WORDS or every
-
-
-def likeness(some: frozenset[str], others: frozenset[str]) -> float:
-    """The share of all words of two texts that both have; 0 if there is none."""
-    return _share(len(some & others), len(some), len(others))
-
-
-def _share(common: int, some: int, others: int) -> float:
-    return common / (some + others - common) if common else 0.0
-
-
-def grouped(texts: Sequence[str]) -> list[list[int]]:
-    """The places of texts in groups of similar wording, each text in one: with the first group whose first text it is
-    most like, so that no chain of small changes joins what is not alike."""
-    known = [words(text) for text in texts]
-    groups: list[list[int]] = []
-    with_word: dict[str, list[int]] = {}  # word to the groups whose first text has it: only those can be like
-    for n, own in enumerate(known):
-        common = Counter(chain.from_iterable(with_word.get(word, ()) for word in own))
-        like = {group: _share(count, len(own), len(known[groups[group][0]])) for group, count in common.items()}
-        closest = min(like, key=lambda group: (-like[group], group), default=None)
-        if closest is not None and like[closest] >= ALIKE:
-            groups[closest].append(n)
-            continue
-        for word in own:
-            with_word.setdefault(word, []).append(len(groups))
-        groups.append([n])
-    return groups

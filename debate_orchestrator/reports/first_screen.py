@@ -5,14 +5,13 @@ A decision brief, where a debate has one, answers the same questions: its parts 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import NamedTuple
 
 from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, TIE
 from debate_orchestrator.core.verdict import Vote, leader, mean
 from debate_orchestrator.reports import verdict_text, wording
-from debate_orchestrator.reports.compare import words
 from debate_orchestrator.reports.decision_brief import MARKED
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import DisputedClaim, TurnReport, VerdictReport
@@ -27,8 +26,6 @@ MAX_OPEN = 3
 """Open claims that stand on the first screen."""
 _REASONS = ("summary", "justification", "reasons", "why")
 """The fields of a final ballot that say why, the shortest first."""
-_NEAR, _CLEARLY = 0.3, 1.3
-"""The share of a claim's words that a near question has, and how many times the share of the next question that is."""
 _UNCHECKED = ("sources", "mirror", "recorded", "material")
 """Kinds of notes that say what was checked, and what was not."""
 
@@ -282,17 +279,6 @@ def _better(scores: dict[str, dict[str, float]], criterion: str) -> str:
     """The side with the better score on a criterion; `tie` where there is none."""
     given = {side: own[criterion] for side, own in scores.items() if criterion in own}
     return leader(given) if given else TIE
-
-
-def closest_question(questions: Sequence[str], claim: str) -> int | None:
-    """The number of the open question nearest to a claim in wording, from 1; None where none is clearly nearest."""
-    own = words(claim)
-    shares = sorted(
-        ((len(own & words(text)) / max(1, len(own)), n) for n, text in enumerate(questions, 1)), reverse=True
-    )
-    if not shares or shares[0][0] < _NEAR:
-        return None
-    return shares[0][1] if len(shares) == 1 or shares[0][0] >= _CLEARLY * shares[1][0] else None
 
 
 def _unchecked(report: ReportModel) -> Iterator[str]:

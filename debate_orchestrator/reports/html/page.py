@@ -15,7 +15,7 @@ from jinja2.runtime import Context
 from markupsafe import Markup
 
 from debate_orchestrator.core.phases import CLERK
-from debate_orchestrator.reports import first_screen, markdown, sections, verdict_text, wording
+from debate_orchestrator.reports import compare, first_screen, sections, verdict_text, wording
 from debate_orchestrator.reports.compare import Comparison
 from debate_orchestrator.reports.html.writer import HtmlWriter, anchor, literal_html
 from debate_orchestrator.reports.markdown import template_environment
@@ -56,7 +56,6 @@ def render(report: ReportModel) -> str:
             "decision": first,
             "splits": first_screen.splits(report),
             "path": partial(_path, report),
-            "settled_by": partial(first_screen.closest_question, report.questions),
             "unsupported": [
                 turn for turn in report.turns if turn.is_vote and (turn.fields or {}).get("unsupported_claims")
             ],
@@ -75,7 +74,7 @@ def render_comparison(comparison: Comparison) -> str:
         "document": "Debate comparison",
         "kind": "debate-comparison",
         "description": f"{len(comparison.winners)} debates compared: {shortened(topic)}",
-        "note": markdown.ALIKE_NOTE,
+        "note": compare.NOTE,
     }
     return _rendered("compare.html.j2", values)
 
