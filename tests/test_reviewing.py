@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from core.folding import absent, scored
-from corpus import for_each
 from hostile_texts import NASTY, texts
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,7 +17,6 @@ from waiting import ended
 
 from debate_orchestrator.cli.ballot import form_text, hint
 from debate_orchestrator.reports import reviews
-from debate_orchestrator.reports.reviewers import judges_points
 from debate_orchestrator.reports.reviews import MAX_NAME_LENGTH, review_texts
 from debate_orchestrator.util import data
 from debate_orchestrator.util.data import parse_mapping_with_lines, read_mapping
@@ -71,12 +68,6 @@ def test_all_complaints_come_at_once() -> None:
     assert "ada.yaml: rounds.1.scores.a.argument_quality: 11 is not a number from 1 to 10." in said
 
 
-@for_each([2, "two", None, True, 1.5])
-def test_another_version_is_refused(version: Any) -> None:
-    """A ballot of another form is told, and not read as if it were of this one."""
-    assert [one for one in ASKED.problems(filled(ASKED, ballot=version)) if one.startswith("ballot:")]
-
-
 @pytest.mark.parametrize("name", ["", "  ", "a\nb", "x" * (MAX_NAME_LENGTH + 1), "ada\u202e", "a\u200bb"])
 def test_names_are_names(name: str) -> None:
     """A name is one line, not endless, and hides nothing."""
@@ -90,17 +81,6 @@ def test_nothing_hostile_breaks_a_check(key: str, value: Any) -> None:
 
     if not ASKED.problems(made):
         assert ASKED.ballot(made).reviewer
-
-
-@given(st.sampled_from([1, 2]), st.sampled_from(["a", "b"]), values)
-def test_nothing_hostile_passes_for_points(n: int, side: str, value: Any) -> None:
-    """Points are a number on the rubric's scale; anything else is complained of by its key."""
-    made = filled(ASKED)
-    made["rounds"][n]["scores"][side]["use_of_evidence"] = value
-    fits = isinstance(value, int | float) and not isinstance(value, bool) and 1 <= value <= 10
-
-    where = f"rounds.{n}.scores.{side}.use_of_evidence:"
-    assert any(one.startswith(where) for one in ASKED.problems(made)) is not fits
 
 
 @given(st.sampled_from(NASTY) | texts)
@@ -118,7 +98,6 @@ def test_scores_are_added_up_as_judges_are() -> None:
     scored = paper(kind("panel"))
 
     assert ballot.rounds[1].scores == {"a": Fraction(15, 2), "b": Fraction(11, 2)}
-    assert ballot.points[2, "b", "use_of_evidence"] == Fraction(11, 2)
     assert scored.ballot(filled(scored, side="b")).final.winner == "b"
 
 
@@ -130,21 +109,6 @@ def test_keys_may_be_words() -> None:
 
     assert ASKED.problems(made) == []
     assert ASKED.ballot(made).before is None
-
-
-def test_judges_points_are_those_that_count() -> None:
-    """A judge's points are the mean of both presentations; an absent judge has none."""
-    script: dict[str, Any] = {
-        "1.verdict.judge-1": scored(8, 4, rounds=1),
-        "1.verdict.judge-1.mirrored": scored(6, 6, rounds=1),
-    }
-    script["1.verdict.judge-2.mirrored"] = absent("1.verdict.judge-2.mirrored")
-    made = paper(kind("adversarial", script=script, rounds=1, panel=2, mirror=True)).debate
-    given = judges_points(made)
-
-    assert given["judge-1"][1, "a", "argument_quality"] == 7
-    assert given["judge-1"][1, "b", "argument_quality"] == 5
-    assert set(given) == {"judge-1"}
 
 
 def test_names_are_shown_on_one_line() -> None:
@@ -164,11 +128,6 @@ def test_a_ballot_is_filed_and_found(tmp_path: Path) -> None:
     assert paths[1] == f"{folder}/ada.yaml"
     assert [one.reviewer for one in found.counted] == ["ada", "Grace Hopper", "zoe"]
     assert found.left_out == ()
-
-
-def test_no_folder_is_no_ballot(tmp_path: Path) -> None:
-    """Without a review, there is nothing."""
-    assert reviews.gather_reviews(str(tmp_path / "none"), MADE) == reviews.GatheredReviews()
 
 
 @pytest.mark.parametrize(
@@ -253,17 +212,6 @@ def test_names_that_differ_have_files_that_differ(names: list[str]) -> None:
     assert len({reviews.stem_of(name).lower() for name in names}) == len(names)
 
 
-@given(st.sampled_from(NASTY) | texts)
-def test_hostile_ballots_are_read_back_as_they_were(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
-    """A reason is kept character by character, or the ballot is refused."""
-    made = filled(ASKED, why=text)
-    folder = str(tmp_path_factory.mktemp("b"))
-    if not ASKED.problems(made):
-        reviews.file_ballot(folder, made)
-        found = reviews.gather_reviews(folder, MADE)
-        assert ([one.why for one in found.counted], found.left_out) == ([text], ())
-
-
 @pytest.mark.parametrize("name", KINDS)
 def test_an_empty_form_lacks_its_answers_alone(name: str, tmp_path: Path) -> None:
     """The form of every format is YAML in which everything is there and nothing is answered."""
@@ -313,15 +261,6 @@ def test_hostile_topics_stay_comments(text: str) -> None:
 
     assert set(value) == set(filled(SHORT))
     assert value["journal"] == DIGEST
-
-
-@given(st.sampled_from(NASTY) | texts)
-def test_a_name_is_filled_in_as_it_is(text: str) -> None:
-    """A name that is given stands in the form, and is read back as it was."""
-    name = one_line(text)
-    value, _ = parse_mapping_with_lines(form_text(SHORT, DIGEST, "r", "2026-02-04", name), "mine.yaml")
-
-    assert (value["reviewer"] or "") == name
 
 
 def test_hints_say_what_fits() -> None:

@@ -52,6 +52,12 @@ def cast(*keys: str, asked: ReviewForm = ONE, begun: dict[str, Any] | None = Non
         return Cast(ballot, ended, screen.text, kept, len(reads))
 
 
+def _scores(ballot: dict[str, Any]) -> Any:
+    """What is given in round 1."""
+    (judged,) = ballot["rounds"].values()
+    return judged["scores"]
+
+
 def test_a_whole_ballot() -> None:
     """Ten answers make a ballot that will do; the vote before comes before the debate, and scores after it."""
     made = cast(*WHOLE)
@@ -60,7 +66,7 @@ def test_a_whole_ballot() -> None:
     assert ONE.problems(made.ballot) == []
     ballot = ONE.ballot(made.ballot)
     assert (ballot.before, ballot.after, ballot.final.winner, ballot.why) == ("undecided", "a", "a", "It answered.")
-    assert ballot.points[1, "a", "use_of_evidence"] == 6
+    assert _scores(made.ballot)["a"]["use_of_evidence"] == 6
     assert made.text.index("which position do you hold?") < made.text.index(READ) < made.text.index("What is scored")
     assert made.reads == 1
     before = made.text.partition(READ)[0]
@@ -74,7 +80,8 @@ def test_what_is_filed_is_shown_first() -> None:
     assert made.ballot is not None
     ballot = ONE.ballot(made.ballot)
     assert "1 Round 1: Scores: Researcher A: 7 6" in made.text and "'maybe' is not a number from 1 to 6." in made.text
-    assert (ballot.points[1, "a", "use_of_evidence"], float(ballot.points[1, "b", "use_of_evidence"])) == (6, 6.5)
+    given = _scores(made.ballot)
+    assert (given["a"]["use_of_evidence"], float(given["b"]["use_of_evidence"])) == (6, 6.5)
     assert (ballot.final.winner, ballot.after, ballot.why) == ("a", "b", "It answered.")
 
 

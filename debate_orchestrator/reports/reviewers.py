@@ -6,17 +6,16 @@ Their text is kept as it was given: each type of report file makes it safe to sh
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from debate_orchestrator.core import schedule, tally
-from debate_orchestrator.core.phases import JUDGE
+from debate_orchestrator.core import tally
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import ParsedBallot, RoundResult, Vote, leader, mean
 from debate_orchestrator.reports import wording
-from debate_orchestrator.reports.parts import Number, Part
-from debate_orchestrator.reports.reviews import FINAL, GatheredReviews, Points, Review
+from debate_orchestrator.reports.parts import Part
+from debate_orchestrator.reports.reviews import GatheredReviews, Review
 from debate_orchestrator.reports.rich_text import PlainTable, plain_table
 from debate_orchestrator.reports.wording import Scales, named_by, winner_word
 from debate_orchestrator.util.numbers import decimals, plural
@@ -48,14 +47,8 @@ class ReviewerReport(Part):
     """Side to the minds that it gained between the votes before and after; empty if no reviewer voted twice."""
     by_swing: str | None
     """The side that gained more, or `tie`; null if no reviewer voted twice."""
-    differences: dict[str, Number]
-    """Criterion to the mean difference between reviewers and judges, in points of its scale."""
-    alpha: Number | None
-    """Krippendorff's alpha of all points given by reviewers and judges, 1 at most; null if there are too few."""
     table: PlainTable
     """The panel, each judge and each reviewer: what they gave, as the report shows it."""
-    scores: PlainTable | None
-    """Criterion by criterion the means of reviewers and judges, and how far they lie apart; null without scores."""
     agreement: tuple[str, ...]
     """How far they agree, in sentences."""
     swing: tuple[str, ...]
@@ -81,15 +74,11 @@ def reviewer_report(debate: DebateState, found: GatheredReviews) -> ReviewerRepo
     """The reviewers of a debate; None if there is no ballot."""
     if not found.counted and not found.left_out:
         return None
-    reviews, judges = found.counted, list(judges_points(debate).values())
+    reviews = found.counted
     panel = _panel_winner(debate)
-    points = [review.points for review in reviews]
     twice = [review for review in reviews if review.before and review.after]
     gained = _gained(debate, twice)
-    differences = score_differences(points, judges)
-    alpha = krippendorff_alpha([*points, *judges])
     by_swing = leader({side: Fraction(n) for side, n in gained.items()}) if gained else None
-    scored = any(points) or bool(judges)
     return ReviewerReport(
         count=len(reviews),
         agreeing=None if panel is None or not reviews else sum(named_by(one.final) == panel for one in reviews),
@@ -97,11 +86,8 @@ def reviewer_report(debate: DebateState, found: GatheredReviews) -> ReviewerRepo
         moved=sum(review.before != review.after for review in twice),
         gained=gained,
         by_swing=by_swing,
-        differences=differences,
-        alpha=alpha,
         table=_table(debate, reviews),
-        scores=_scores(debate, points, judges, differences) if reviews and scored else None,
-        agreement=tuple(_agreement(debate, reviews, panel, alpha, scored=scored)) if reviews else (),
+        agreement=tuple(_agreement(debate, reviews, panel)) if reviews else (),
         swing=tuple(_swing(debate, twice, gained, by_swing)) if twice else (),
         reasons=tuple(ReviewReason(reviewer=review.reviewer, why=review.why) for review in reviews),
         left_out=found.left_out,
@@ -198,32 +184,7 @@ def _points(scores: Mapping[str, Fraction]) -> str:
     return ", ".join(f"{side.upper()} {decimals(points)}" for side, points in scores.items())
 
 
-def _scores(
-    debate: DebateState,
-    given: Sequence[Points],
-    judges: Sequence[Points],
-    differences: Mapping[str, Fraction],
-) -> PlainTable:
-    format = debate.format
-    heads = ["Criterion"]
-    for side in format.sides:
-        heads += [f"{format.name_of(side)}, reviewers", f"{format.name_of(side)}, judges"]
-    rows = []
-    for name in debate.criteria:
-        cells = [_mean(group, side, name) for side in format.sides for group in (given, judges)]
-        apart = decimals(differences[name]) if name in differences else ""
-        rows.append((format.rubric.criteria[name].title, *cells, apart))
-    return plain_table((*heads, "Mean difference"), rows)
-
-
-def _mean(raters: Sequence[Points], side: str, name: str) -> str:
-    points = [number for rater in raters for (_, whose, what), number in rater.items() if (whose, what) == (side, name)]
-    return decimals(mean(points)) if points else ""
-
-
-def _agreement(
-    debate: DebateState, ballots: Sequence[Review], panel: str | None, alpha: Fraction | None, *, scored: bool
-) -> Iterator[str]:
+def _agreement(debate: DebateState, ballots: Sequence[Review], panel: str | None) -> Iterator[str]:
     n = len(ballots)
     people = plural(n, "reviewer")
     counts = Counter(named_by(ballot.final) for ballot in ballots)
@@ -237,18 +198,6 @@ def _agreement(
         yield f"{agreeing} of {people} agree{'s' * (agreeing == 1)} with the panel on {winner_word(panel)} ({final})."
     if seen := sum(ballot.seen for ballot in ballots):
         yield f"{seen} of them knew the verdict before."
-    if not scored:
-        return
-    if alpha is not None:
-        yield (
-            f"Krippendorff's alpha (interval) of all points given by reviewers and judges: {decimals(alpha)}; 1 is "
-            "full agreement, 0 what chance would give."
-        )
-    else:
-        yield (
-            "Krippendorff's alpha of all points given by reviewers and judges: too few to say, or all alike. It takes "
-            f"{MIN_RATERS} who scored, and {MIN_ITEMS} items that two of them scored."
-        )
 
 
 def _gained(debate: DebateState, twice: Sequence[Review]) -> dict[str, int]:
@@ -271,61 +220,3 @@ def _swing(
     else:
         yield f"By swing the reviewers have no winner ({gains})."
     yield "That is the reviewers' alone; the panel's verdict stands."
-
-
-def judges_points(debate: DebateState) -> dict[str, dict[tuple[int, str, str], Fraction]]:
-    """Judge to what it gave, in the same terms as `Review.points`: the mean of its two ballots where it saw the debate
-    mirrored too. A judge whose ballots don't count has none."""
-    votes = {n: tally.votes(debate, n) for n in range(1, debate.rounds + 1)} | {FINAL: tally.final_votes(debate)}
-    absent = {(n, vote.judge) for n, cast in votes.items() for vote in cast if vote.absent}
-    found: dict[str, dict[tuple[int, str, str], list[Fraction]]] = {}
-    for turn in schedule.turns_taken(debate):
-        place, vote = turn.round or FINAL, debate.structured_reply(turn.id)
-        if vote is None or not debate.format.is_vote(turn.phase) or turn.phase.option == "blind":
-            continue
-        if turn.role != JUDGE or (place, turn.seat) in absent:
-            continue
-        for side, given in tally.unmirrored(debate, debate.shape(turn) or {}, vote).get("scores", {}).items():
-            for name, number in given.items():
-                own = found.setdefault(turn.seat, {})
-                own.setdefault((place, side, name), []).append(Fraction(str(number)))
-    return {judge: {key: mean(points) for key, points in own.items()} for judge, own in found.items()}
-
-
-MIN_RATERS = 3
-MIN_ITEMS = 10
-"""With fewer reviewers who gave points, or fewer items scored by two of them, alpha says nothing."""
-
-
-def score_differences(some: Sequence[Points], others: Sequence[Points]) -> dict[str, Fraction]:
-    """Criterion to the mean difference between two groups, over the items that both scored."""
-    first, second = _items(some), _items(others)
-    found: dict[str, list[Fraction]] = {}
-    for item in first:
-        if item in second:
-            found.setdefault(item[2], []).append(abs(mean(first[item]) - mean(second[item])))
-    return {name: mean(all_of) for name, all_of in found.items()}
-
-
-def krippendorff_alpha(raters: Sequence[Points]) -> Fraction | None:
-    """Krippendorff's alpha of all points; None if there are too few, or all are alike."""
-    items = [given for given in _items(raters).values() if len(given) > 1]
-    if sum(bool(rater) for rater in raters) < MIN_RATERS or len(items) < MIN_ITEMS:
-        return None
-    every = [number for given in items for number in given]
-    observed = sum((_squares(given) / (len(given) - 1) for given in items), Fraction(0)) / len(every)
-    expected = _squares(every) / (len(every) * (len(every) - 1))
-    return 1 - observed / expected if expected else None
-
-
-def _squares(points: Sequence[Fraction]) -> Fraction:
-    """The sum of squared distances over all ordered pairs."""
-    return 2 * (len(points) * sum((number * number for number in points), Fraction(0)) - sum(points, Fraction(0)) ** 2)
-
-
-def _items(raters: Iterable[Points]) -> dict[tuple[int, str, str], list[Fraction]]:
-    found: dict[tuple[int, str, str], list[Fraction]] = {}
-    for points in raters:
-        for item, number in points.items():
-            found.setdefault(item, []).append(number)
-    return found

@@ -17,7 +17,6 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
-from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -41,8 +40,6 @@ from debate_orchestrator.util.sanitize import normalized, one_line
 VERSION = 1
 """The version of the format of ballot files."""
 UNDECIDED = "undecided"
-Points = Mapping[tuple[int, str, str], Fraction]
-"""What one reviewer or judge gave: round (0 for the whole debate), side and criterion to the points."""
 _ORDER = ("ballot", "journal", "reviewer", "date", "seen", "before", "rounds", "final", "why", "after")
 FINAL = 0
 """The number under which the ballot on the debate as a whole stands among those on rounds."""
@@ -69,8 +66,6 @@ class Review(FrozenModel):
     rounds: dict[int, ParsedBallot]
     final: ParsedBallot
     """What it says of the debate as a whole; where judges only score, the side that scores better wins."""
-    points: dict[tuple[int, str, str], Fraction]
-    """Round (FINAL for the whole debate), side and criterion to the points given."""
     why: str
 
 
@@ -166,12 +161,6 @@ class ReviewForm:
         """The ballot that a value without problems is."""
         given = {"before": None, "after": None, **_plain(value)}
         parts = {int(n): part for n, part in given.get("rounds", {}).items()}
-        points = {
-            (n, side, name): Fraction(str(number))
-            for n, part in {**parts, FINAL: given["final"]}.items()
-            for side, by_name in part.get("scores", {}).items()
-            for name, number in by_name.items()
-        }
         return Review(
             reviewer=one_line(given["reviewer"]),
             date=given["date"],
@@ -180,7 +169,6 @@ class ReviewForm:
             after=given["after"],
             rounds={n: self._read(part) for n, part in sorted(parts.items())},
             final=self._read(given["final"]),
-            points=points,
             why=given["why"],
         )
 
