@@ -200,14 +200,6 @@ def test_what_was_not_checked() -> None:
     assert not any("exchanged, so" in one for one in first_screen(adversarial(rounds=1, mirror=True)).unchecked)
 
 
-@pytest.mark.parametrize("name", ["lighthouse-ledger", "rewrite-in-rust"])
-def test_half_exchanged_speeches_are_owned_up_to(name: str) -> None:
-    """The mirrored judges of these read speeches with letters that were not exchanged, and the report warns of it."""
-    kinds = {note.kind: note.severity for note in earlier(name).notes}
-    assert kinds["mirror"] == "warning"
-    assert "mirror" not in {note.kind for note in adversarial(rounds=1, mirror=True).notes}
-
-
 @pytest.mark.parametrize("format", ["panel", "question", "claim"])
 def test_a_debate_can_be_told_wherever_it_stopped(format: str) -> None:
     """Between a judge's two ballots of a mirrored vote, as anywhere else, there is a report and a page."""

@@ -58,10 +58,6 @@ class Mirror:
         part of the other, no text can tell them apart, and this may not lead back.)"""
         return self._pattern.sub(self._word, text)
 
-    def names_by_letter(self, text: str) -> bool:
-        """Whether a text names a side by its letter alone."""
-        return any(match["letter"] is not None and _names_a_side(match) for match in self._pattern.finditer(text))
-
     def _word(self, match: re.Match[str]) -> str:
         if match["id"] is not None:
             return self.turn_id(match["id"])

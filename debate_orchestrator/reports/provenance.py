@@ -116,16 +116,6 @@ def _setup_notes(debate: DebateState) -> Iterator[Note]:
         yield _info("search", "Debaters could search the web.")
 
 
-def _half_exchanged(debate: DebateState) -> bool:
-    """Whether mirrored judges read speeches of an older version, in which a side's name was exchanged and its letter
-    alone (`B concedes`) was not."""
-    mirrored = any(turn.mirrored for turn in schedule.turns_taken(debate))
-    if not mirrored or not debate.opened.version.startswith("0.1."):
-        return False
-    speeches = [debate.reply(turn).text for turn in schedule.turns_taken(debate) if turn.speaking]
-    return any(debate.mirror.names_by_letter(text) for text in speeches)
-
-
 def _source_notes(debate: DebateState) -> Iterator[Note]:
     """What was left out, what was checked, and what a provider or a newer version did otherwise."""
     if any(
@@ -133,12 +123,6 @@ def _source_notes(debate: DebateState) -> Iterator[Note]:
         for turn in schedule.turns_taken(debate)
     ):
         yield _info("private", "Private working of the speakers is left out; it is in the journal.")
-    if _half_exchanged(debate):
-        text = (
-            "Mirrored judges read speeches in which the sides' names were exchanged and single letters (A, B) were "
-            "not, so a quote of theirs may stand under the wrong side."
-        )
-        yield _warning("mirror", text)
     if citations.has_clerk(debate):
         if checked := citations.summary(debate):
             yield _info("sources", checked)
