@@ -25,7 +25,6 @@ from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.numbers import decimals, percent
 from debate_orchestrator.util.sanitize import one_line
 
-ALIKE = Fraction(1, 2)  # until markdown.py takes NOTE
 NOTE = "A few debates are a few samples: what differs between them proves nothing of why."
 
 

@@ -18,7 +18,7 @@ from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import TurnReport
 from debate_orchestrator.reports.rich_text import FieldPart, Phrase, PhraseTable, TextRun
 from debate_orchestrator.util import sanitize
-from debate_orchestrator.util.numbers import decimals, percent
+from debate_orchestrator.util.numbers import decimals
 
 BEFORE, AFTER = "Before Round 1", "After the Last Round"
 """Headings over what stands outside the rounds."""
@@ -38,11 +38,6 @@ TO_REVIEW = "# Debate to Be Reviewed"
 """How the debate begins as reviewers read it."""
 COMPARED = "# Debate Comparison"
 """How a comparison begins."""
-ALIKE_NOTE = (
-    f"Similar wording: at least {percent(compare.ALIKE)} of the words that carry content in either of two sentences "
-    "are in both. That does not show that they mean the same: they may say the opposite. A few debates are a few "
-    "samples: what differs between them proves nothing of why."
-)
 
 
 def render(report: ReportModel) -> str:
@@ -58,7 +53,7 @@ def render_for_review(report: ReportModel) -> str:
 
 def render_comparison(comparison: Comparison) -> str:
     """Some debates side by side."""
-    values = {"comparison": comparison, "title": Markup(COMPARED), "note": ALIKE_NOTE}
+    values = {"comparison": comparison, "title": Markup(COMPARED), "note": compare.NOTE}
     return _ended(_environment().get_template("comparison.md.j2").render(values))
 
 
