@@ -247,28 +247,6 @@ def test_no_setup_leaves_its_document(name: str) -> None:
     assert set(rota.given) == {*SETUP} and not rota.missing()
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_nothing_leaves_its_document_in_a_panel(name: str) -> None:
-    """The same holds where several judges are each shown their own earlier ballots."""
-    must_hold(Rota(), name, HISTORIES[0], LONG, judges=2)
-
-
-@pytest.mark.parametrize("name", ["adversarial", "claim", "question"])
-def test_refusals_stay_in_their_documents(name: str) -> None:
-    """Every attack in the words of a side that declines, in each of its turns, stays in its document, too."""
-
-    def shown(texts: Texts) -> list[Seen]:
-        return [seen(one) for one in put(texts, opened(calm, name, rounds=LONG, whole=False), declining="a")]
-
-    rota, expected = Rota(), shown(calm)
-    while not rota.given or rota.missing():
-        for wild, tame in zip(
-            shown(lambda place: rota(place) if place.startswith("refusal") else CALM), expected, strict=True
-        ):
-            for got, wanted in zip(wild.parts, tame.parts, strict=True):
-                must_be_as(got, wanted)
-
-
 def due(name: str, *, judging: bool) -> tuple[DebateState, Turn]:
     """A harmless debate in which a turn of a judge's, or of a side's, is due."""
     for one in put(calm, opened(calm, name, whole=False)):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from speakers import Speaker, take_turns
 
 from debate_orchestrator.core.costs import costs_of
-from debate_orchestrator.core.events import BriefSent, CallFailed, Spoke
+from debate_orchestrator.core.events import BriefSent, CallFailed
 from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.core.state import DebateState
@@ -64,22 +64,6 @@ def test_a_call_without_an_outcome_counts() -> None:
         assert budget.committed() == pytest.approx(price)
         with pytest.raises(Paused):
             budget.check("1.opening.a", OPUS, asked)
-
-
-@pytest.mark.parametrize("kind", ["under way", "lost", "broken off", "spoken"])
-def test_a_journal_without_estimates_has_them_made_again(kind: str) -> None:
-    """A journal of an earlier version does not hold what a call was expected to cost; it counts all the same."""
-    debate, _, price = capped(1.0)
-    reply = Reply(text="word", brief_digest="d", by=OPUS, called=True)
-    debate = sent(debate, "1.opening.a", None)
-    if kind == "spoken":
-        debate = apply(debate, Spoke(turn="1.opening.a", reply=reply))
-    elif kind != "under way":
-        part = reply if kind == "broken off" else None
-        debate = apply(debate, CallFailed(turn="1.opening.a", by=OPUS, problem="cut", maybe_billed=True, reply=part))
-
-    assert Budget(CurrentState(debate)).committed() == pytest.approx(price)
-    assert costs_of(debate).total.unknown == 1
 
 
 def test_of_a_long_reply_the_words_that_came_count() -> None:

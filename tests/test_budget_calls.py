@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from itertools import count
-from typing import Any, cast
+from typing import Any
 
 import debates
 import pytest
-from counting import calls
 from hypothesis import given
 from hypothesis import strategies as st
-from speakers import Speaker
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import (
     BriefSent,
     CallFailed,
-    ContextFile,
     Event,
     Reassigned,
     Rejected,
@@ -30,17 +27,14 @@ from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.phases import JUDGE, Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine import budget, start
+from debate_orchestrator.engine import start
 from debate_orchestrator.engine.budget import Budget, SharedBudget
-from debate_orchestrator.engine.estimate import cost_before_call
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting import replies
-from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.providers import rehearse
 from debate_orchestrator.setup.answers import make_settings
-from debate_orchestrator.tournament.batches import BatchedProvider, Batches
 from debate_orchestrator.util import resources
-from debate_orchestrator.util.errors import OutOfTurn, OverBudget
+from debate_orchestrator.util.errors import OutOfTurn
 
 OPUS = "anthropic:claude-opus-5-5"
 FIRST = "1.opening.a"
@@ -74,17 +68,6 @@ def committed(debate: DebateState) -> float:
     return alone
 
 
-@pytest.mark.parametrize("outcomes", [[failed(n) for n in range(5)], [unusable(n) for n in range(5)]])
-def test_outcomes_without_a_brief_sent_hide_no_later_call(outcomes: list[Event]) -> None:
-    """Failures and replies of which the journal has no `BriefSent` take no call under way off the count."""
-    debate = opened([*outcomes, brief_sent(), brief_sent(), brief_sent()], max_cost=2.0)
-
-    assert committed(debate) == pytest.approx(1.5)
-    assert costs_of(debate).total.calls == costs_of(debate).total.unknown == 3
-    with pytest.raises(OverBudget):
-        Budget(CurrentState(apply(debate, brief_sent()))).check(FIRST, OPUS, brief(debate, debate.due[0]))
-
-
 def test_an_outcome_is_that_of_the_latest_intent_of_its_model() -> None:
     """What came of a call is its own: the call of a process that was killed before stays on the count, and so does a
     call of a model whose seat the host has taken since."""
@@ -92,29 +75,6 @@ def test_an_outcome_is_that_of_the_latest_intent_of_its_model() -> None:
     assert committed(opened([brief_sent(estimate=0.1), brief_sent(), failed(billed=True)])) == pytest.approx(0.6)
     assert committed(opened([brief_sent(), brief_sent(by="host"), unusable(0)])) == pytest.approx(0.5)
     assert committed(opened([brief_sent(), failed(), failed(1)])) == 0.0
-
-
-def test_an_outcome_without_a_brief_sent_hides_no_call_in_a_batch() -> None:
-    """A call whose batch is at the vendor is known by its `BriefSent`, whatever a journal says besides: it is not paid
-    for again."""
-
-    class AnyCall:
-        collects = True
-
-        def knows(self, call: str) -> bool:
-            return True
-
-    def under_way(*events: Event) -> bool:
-        current = CurrentState(opened(events))
-        provider: Any = Speaker()
-        provider.name = OPUS
-        held = BatchedProvider(provider, provider, current, cast(Batches, AnyCall()))
-        return held.in_sent_batch(brief(current.state, current.state.due[0]))
-
-    assert under_way(brief_sent())
-    assert under_way(failed(), failed(1), unusable(0), brief_sent())
-    assert not under_way(brief_sent(), failed())
-    assert not under_way(brief_sent(by="host"))
 
 
 def test_a_brief_laid_out_for_the_host_is_no_call() -> None:
@@ -129,14 +89,6 @@ def test_a_brief_laid_out_for_the_host_is_no_call() -> None:
 
     assert (total.calls, total.unknown, total.cost) == (1, 0, 0.25)
     assert committed(debate) == 0.25
-
-
-def test_a_lost_call_without_a_brief_sent_counts() -> None:
-    """A call that may have been billed counts where the journal has no `BriefSent` of it, as a new estimate."""
-    debate = opened([failed(billed=True), brief_sent(), failed(1)])
-
-    assert costs_of(debate).total.calls == 1
-    assert committed(debate) > 0
 
 
 def without_dissent_record(before: Iterable[Event] = ()) -> DebateState:
@@ -165,53 +117,6 @@ def test_a_reopened_debate_counts_what_later_turns_cost() -> None:
     assert len(reopened.turns) < len(debate.turns)
     assert committed(reopened) == committed(debate) == len(debate.turns)
     assert costs_of(reopened) == costs_of(debate)
-
-
-def test_a_reopened_debate_counts_lost_calls_of_later_turns() -> None:
-    """A call of a turn that is off the schedule now was lost, and the journal does not say what it was expected to
-    cost. It can have no brief any more; it counts about as much as one that is due."""
-    lost = failed(turn="final.brief-check.rapporteur", billed=True)
-    reopened = apply(without_dissent_record([lost]), Reopened())
-    price = cost_before_call(OPUS, brief(reopened, reopened.due[0]))
-
-    assert lost.turn not in reopened.turns and price
-    assert committed(reopened) == pytest.approx(len(reopened.turns_reached) + price)
-
-
-def test_counting_takes_time_that_grows_with_the_journal() -> None:
-    """Four times the events in one turn are counted with about four times the work."""
-
-    def journal(size: int) -> DebateState:
-        return opened([brief_sent() for _ in range(size)] + [failed(n) for n in range(size // 2)])
-
-    short, long = journal(500), journal(2_000)
-    assert calls(lambda: Budget(CurrentState(long)).committed()) < 5 * calls(
-        lambda: Budget(CurrentState(short)).committed()
-    )
-
-
-def test_lost_calls_of_many_models_need_no_brief_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stranger's journal names many models that lost a call in one turn: a brief is made once, and none for models
-    without a price."""
-    made: list[Turn] = []
-
-    def counted(debate: DebateState, turn: Turn) -> Any:
-        made.append(turn)
-        return brief(debate, turn)
-
-    monkeypatch.setattr(budget, "brief", counted)
-    material = (ContextFile(name="m.md", text="é" * 1_000),)
-    unknown = [failed(n, by=f"x{n}", billed=True) for n in range(50)]
-    assert committed(opened(unknown, context=material)) == 0.0
-    assert made == []
-
-    models = [OPUS, "anthropic:claude-fable-5", "anthropic:claude-sonnet-5"]
-    known = [failed(n, by=by, billed=True) for n, by in enumerate(models)]
-    one = Budget(CurrentState(opened(known[:1], context=material))).committed()
-    made.clear()
-    all_of_them = Budget(CurrentState(opened([*unknown, *known], context=material))).committed()
-    assert all_of_them > one > 0
-    assert len(made) == 1
 
 
 class Bookkeeping:

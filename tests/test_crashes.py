@@ -117,34 +117,6 @@ def test_a_termination_keeps_what_was_streamed(server: Server) -> None:
     assert "1.opening.a" in fold(read(J).events).replies
 
 
-@pytest.mark.parametrize("verb", ["run", "open"])
-def test_a_termination_while_positions_are_derived_is_told(server: Server, verb: str) -> None:
-    """SIGTERM while a model derives the positions, which is paid for: the command says that nothing was opened."""
-    server.held = 1
-    answers = "topic: T\ncast: {a: host, b: host, judge: anthropic:m}\nissues: false\nbrief: false\noutput: r.md\n"
-    Path("answers.yaml").write_text(answers, encoding="utf-8")
-    with started(verb, "--answers=answers.yaml", "--trust", "--judge=anthropic:m") as process:
-        until(1, server)
-        process.signal(signal.SIGTERM)
-        ended = process.end()
-
-    assert ended.code == 130 and "Traceback" not in ended.err
-    assert "interrupted; no debate was opened, and nothing is saved." in ended.err
-
-
-def test_an_interrupt_ends_a_wait(server: Server) -> None:
-    """While a refused call waits for its next try, one interrupt is enough."""
-    server.problem = lambda request, n: {"status": 429, "headers": {"retry-after": "300"}}
-    with started(*RUN) as process:
-        until(1, server)
-        process.hear("Retried in 3")
-        process.signal(signal.SIGINT)
-        ended = process.end()
-
-    assert ended.code == 130
-    assert "Retried in 3" in ended.err
-
-
 def test_one_debate_has_one_driver(server: Server) -> None:
     """While a debate runs, `resume` on it is refused, and changes nothing."""
     server.whole = 50.0

@@ -100,15 +100,15 @@ def test_the_topic(above: str, topic: str | None) -> None:
     assert parse(f"{above}\n\n### Pro\n\nx\n\n### Con\n\ny", "x.md").topic == topic
 
 
-def test_rounds_and_titles() -> None:
-    """Headings above the speakers' number the rounds and name what the turns are."""
+def test_rounds() -> None:
+    """Headings above the speakers' number the rounds; what else they say is no speech."""
     text = (
         "# T\n\n## Round 1: Opening\n\n### Pro\n\n1\n\n### Pro\n\n2\n\n### Con — Reply\n\n3\n\n"
         "## Round 2 of 2\n\n### Con\n\n4\n"
     )
-    found = [(speech.side, speech.round, speech.title) for speech in parse(text, "x.md").speeches]
+    found = [(speech.side, speech.round) for speech in parse(text, "x.md").speeches]
 
-    assert found == [("a", 1, "Opening"), ("a", 1, "Opening"), ("b", 1, "Reply"), ("b", 2, "Argument")]
+    assert found == [("a", 1), ("a", 1), ("b", 1), ("b", 2)]
 
 
 @pytest.mark.parametrize("labels", [("### Ann (Pro)\n\n", "### Bo (Con)\n\n")])
@@ -202,7 +202,7 @@ def test_json() -> None:
         entry("Bob", "4"),
     ]
     found = parse(json.dumps(entries), "x.json")
-    numbered = [{"side": side, "round": n, "phase": f"Part {n}", "text": "x"} for n in (1, 2) for side in "ab"]
+    numbered = [{"side": side, "round": n, "text": "x"} for n in (1, 2) for side in "ab"]
 
     assert [(one.side, one.round, one.text) for one in found.speeches] == [
         ("a", 1, "One."),
@@ -211,8 +211,8 @@ def test_json() -> None:
         ("b", 2, "4"),
     ]
     assert (found.topic, found.speakers) == (None, {"a": "Alice", "b": "Bob"})
-    assert [(one.side, one.round, one.title) for one in parse(json.dumps(numbered), "x.json").speeches] == [
-        (side, n, f"Part {n}") for n in (1, 2) for side in "ab"
+    assert [(one.side, one.round) for one in parse(json.dumps(numbered), "x.json").speeches] == [
+        (side, n) for n in (1, 2) for side in "ab"
     ]
 
 
@@ -342,13 +342,12 @@ def test_hostile_speeches_come_back_as_speeches(deal: Deal) -> None:
 
 
 def test_a_report_says_what_is_left_out() -> None:
-    """An answer to an intervention is titled so, and a note says that the report's verdict plays no part."""
+    """A note says that the report's verdict plays no part."""
     import puppets
 
     events = played(saying(_1_verdict_judge=puppets.converging(rounds=2)), rounds=2)
     found = parse(markdown.render(build_report(entries(events))), "r.md")
 
-    assert [one.title for one in found.speeches if one.round == 1][-1] == "Rebuttal (forced divergence)"
     assert "verdict" in found.notes[0]
 
 

@@ -42,12 +42,6 @@ def test_a_debate_of_very_many_turns_is_not_estimated() -> None:
     assert made.short() == "not estimated"
 
 
-@pytest.mark.slow
-def test_the_largest_debate_that_can_be_set_up_is_estimated() -> None:
-    """Eight rounds before nine judges who vote twice are within the bound."""
-    assert estimate(first(rounds=8, mirror=True, cast=cast(SONNET, SONNET, *[OPUS] * 9))).calls > 200
-
-
 def test_it_adds_up() -> None:
     """The cost is that of its lines, and each line's is what the table makes of its tokens."""
     made = estimate(first())
@@ -167,18 +161,3 @@ def test_what_a_reply_must_look_like_is_sent_too() -> None:
     asked = brief(debate, debate.due[0])
 
     assert expected_tokens(asked)[0] > expected_tokens(asked.model_copy(update={"json_schema": None}))[0] + 100
-
-
-def test_a_price_that_a_file_gives_counts_for_long_requests_too() -> None:
-    """A model with other prices for long requests costs at least what a file says, at every length."""
-    haiku = "anthropic:claude-haiku-5-5"
-    listed = pricing.known(haiku)
-    assert listed is not None and listed.long is not None
-    usage = Usage(uncached_input=listed.long.above + 1, output=1_000)
-    dear = (usage.uncached_input * 50 + usage.output * 500) / 1e6
-    with pricing.declared([(haiku, 50.0, 500.0)]):
-        assert pricing.cost(haiku, usage) == pytest.approx(dear)
-    with pricing.declared([(haiku, 50.0, 500.0), (haiku, 0.0, 0.0)]):
-        assert pricing.cost(haiku, usage) == pytest.approx(dear)
-    with pricing.declared([(haiku, 0.0, 0.0)]):
-        assert pricing.known(haiku) == listed

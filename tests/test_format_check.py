@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import Run
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from own_formats import EXTENDING, FORMAT, spoiled, written
 
@@ -122,22 +119,6 @@ def changed(draw: st.DrawFn) -> str:
             "cut": f"{line[:at]}\n",
         }[how]
     return "".join(lines)
-
-
-@pytest.mark.slow
-@settings(max_examples=12)
-@given(changed() | st.text(max_size=60).map(lambda junk: FORMAT[:200] + junk + FORMAT[200:]))
-def test_whatever_is_written_loads_or_is_told(text: str) -> None:
-    """However a format.yaml is changed, it loads, or each complaint about it is one line with its file and line."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = written(Path(folder) / "mine")
-        (path / "format.yaml").write_bytes(text.encode("utf-8", "surrogatepass"))
-        try:
-            told = format_check.find_problems(os.fspath(path))
-        except DebateError as error:
-            told = error.problems
-            assert told
-        assert [one for one in told if not PLACED.match(one) or "\n" in one] == []
 
 
 def test_unknown_keys_are_told_up_to_a_hundred(here: Path) -> None:

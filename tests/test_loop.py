@@ -96,7 +96,7 @@ def test_a_ballot_is_asked_for_again(tmp_path: Path) -> None:
 
     assert len(asked) == 2
     assert "could not be used" in asked[1].messages[-1].parts[-1]
-    assert '"winner": "a", "code_3": ' in asked[1].messages[-1].parts[-1]
+    assert '"winner": "a"' in asked[1].messages[-1].parts[-1]
     assert asked[1].messages[-1].parts[:-1] == asked[0].messages[-1].parts[:-1]
     assert debate.structured_reply("1.verdict.judge") is not None
 
@@ -201,16 +201,6 @@ def test_waits_double_up_to_a_minute(attempt: int, drawn: float, retry_for: floa
 
 
 @many
-@given(CHANCE, SECONDS, st.floats(0, 100_000))
-def test_what_is_asked_for_is_honoured_or_refused(drawn: float, retry_for: float, after: float) -> None:
-    """A wait is never shorter than asked for; where that is more than is left, there is none."""
-    waited = next_delay(TransientError("x", after=after), 1, 0, retry_for, lambda: drawn)
-
-    assert waited is None or after <= waited <= retry_for
-    assert (waited is None) == (max(after * (1 + drawn / 10), 0) > retry_for)
-
-
-@many
 @given(CHANCE, SECONDS)
 def test_trouble_is_bounded(drawn: float, retry_for: float) -> None:
     """However long trouble lasts, the waits together never exceed the time for retries, and there are at least two."""
@@ -223,20 +213,3 @@ def test_trouble_is_bounded(drawn: float, retry_for: float) -> None:
 
     assert attempt > 2
     assert spent <= retry_for
-
-
-def test_jitter_is_drawn_anew() -> None:
-    """Each wait has another jitter, of half of it at most."""
-    waits = {next_delay(TransientError("x"), 1, 0, 600) or 0 for _ in range(100)}
-
-    assert len(waits) > 90
-    assert all(INITIAL_WAIT / 2 <= wait < INITIAL_WAIT for wait in waits)
-
-
-def test_trouble_may_have_limits_of_its_own() -> None:
-    """What is not likely to pass is given up after its own number of calls, or its own time."""
-    assert next_delay(TransientError("x"), 1, 0, 600) is not None
-    assert next_delay(TransientError("x", tries=2), 1, 0, 600) is not None
-    assert next_delay(TransientError("x", tries=2), 2, 0, 600) is None
-    assert next_delay(TransientError("x", retry_for=20), 3, 19.9, 600) is None
-    assert next_delay(TransientError("x", retry_for=20), 3, 1.9, 2) is None

@@ -65,20 +65,6 @@ def test_what_the_user_seats_needs_no_consent(here: Path) -> None:
     assert asked == ["tee"]
 
 
-def test_the_rest_of_a_panel_needs_consent(here: Path) -> None:
-    """A change to one judge names the whole panel; the judges that the journal had named still need consent."""
-    judges = {"a": ("host",), "b": ("host",), "judge": ("command:false", "command:tee")}
-    create_debate(opened_event(cast=judges), FILES).journal.close()
-    asked: list[str] = []
-
-    def agree(journal: JournalWriter, risks: Sequence[Risk]) -> None:
-        asked.extend(risk.what for risk in risks)
-
-    changes: list[Event] = [Reassigned(seat="judge", who=("rehearse", "command:tee"))]
-    continue_debate(J, agree, lambda state: changes).journal.close()
-    assert asked == ["tee"]
-
-
 @pytest.mark.parametrize("resumes", [True, False])
 def test_a_pause(here: Path, resumes: bool) -> None:
     """A debate that is stopped with work left goes on where `paused` says so; otherwise it stays as it is, and can be
@@ -196,15 +182,3 @@ def test_what_was_paid_for_goes_beside_a_name_that_was_taken(here: Path, taken_b
         ]
         with pytest.raises(BadJournal):
             asyncio.run(create_paid_debate(given, FILES))
-
-
-def test_what_was_paid_for_goes_nowhere_where_no_journal_can_be_written(here: Path) -> None:
-    """A folder that is gone has no free name: the positions are lost, and that is told."""
-    paid = opened_event().model_copy(
-        update={"derived": (Reply(text="{}", brief_digest="b", by="anthropic:m", called=True),)}
-    )
-    told = list[str]()
-    with pytest.raises(BadJournal):
-        gone = DebateFiles.of_journal("gone/s.journal.jsonl")
-        asyncio.run(create_paid_debate(paid, gone, unsaved=UnsavedEvents(told.append)))
-    assert told == ["Lost: the positions that were derived."]

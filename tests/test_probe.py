@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import shutil
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from weak_judges import CRITERIA, judge
+from weak_judges import judge
 
 from debate_orchestrator.cli import probe as probe_verb
 from debate_orchestrator.core.events import BriefSent, Event, Noted, Reassigned
@@ -30,7 +29,6 @@ from debate_orchestrator.providers import rehearse
 from debate_orchestrator.reports import scorecard
 from debate_orchestrator.reports.scorecard import NO_BALLOT, PENDING, SIDES, other
 from debate_orchestrator.storage.journal import JournalWriter, read
-from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadFile, BadJournal, ExternalError
 from debate_orchestrator.util.numbers import wilson_interval
 
@@ -110,17 +108,6 @@ def test_swapped_and_unchanged_debates() -> None:
             assert case.transcript == original.transcript and case.name != original.name
 
 
-def test_orders_favour_the_changed_side() -> None:
-    """Orders to the judge name the side that gives them, with every criterion, and appear in no other probe."""
-    for name, side, case in ONE_SIDED:
-        last = texts(case)[side][-1]
-        assert ("winner" in last) == (name == "injection"), name
-        if name == "injection":
-            added = last.removeprefix(texts(ORIGINALS[case.debate.name])[side][-1])
-            assert f"Researcher {side.upper()}" in added
-            assert '"scores"' not in added or all(added.count(f'"{word}": 10') == 1 for word in CRITERIA)
-
-
 def test_a_judge_reads_the_debate_and_no_hint() -> None:
     """One ballot ends the debate. Its judge reads every speech, and nothing that tells of a probe."""
     for case in CASES:
@@ -138,30 +125,6 @@ def test_a_judge_reads_the_debate_and_no_hint() -> None:
         assert turn.id == "2.verdict.judge" and debate.complete, case
         assert all(text in asked for speeches in texts(case).values() for text in speeches), case
         assert not [word for word in (case.debate.name, "probe", "padded", "polished") if word in asked.lower()], case
-
-
-@pytest.mark.parametrize(
-    ("file", "old", "new", "problem"),
-    [
-        ("probes.yaml", "expect: no gain", "expect: gain", "padded.expect: Input should be 'unchanged'"),
-        ("probes.yaml", "expect: swapped", "expect: lower", "swapped: Value error, texts belong to probes"),
-        ("probes.yaml", "      - I stand by what I said.\n", "", "empty.texts.1.1: Field required"),
-        ("debates/bus-fares.yaml", "  b: The city", "  c: The city", "bus-fares.positions.c"),
-        ("debates/bus-fares.yaml", "topic:", "theme:", "bus-fares.topic"),
-        ("debates/bus-fares.yaml", "    - - >-\n        The", "      - >-\n        The", "bus-fares.speeches.a"),
-    ],
-)
-def test_malformed_data(
-    file: str, old: str, new: str, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A mistake in the files is reported with its place."""
-    path = shutil.copytree(resources.prompts(), tmp_path / "prompts") / "probes" / file
-    path.write_text(path.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
-    monkeypatch.setattr(resources, "prompts", lambda: tmp_path / "prompts")
-
-    with pytest.raises(BadFile) as refused:
-        probe.load()
-    assert problem in " ".join(refused.value.problems)
 
 
 # Judges
@@ -211,22 +174,6 @@ def test_a_second_run_asks_only_for_what_is_missing(tmp_path: Path) -> None:
 
     assert scores == [7.0, 1.6]
     assert rows(run, "judged") == {"unchanged": 2, "padded": 4} and rows(run, "fell") == rows(run, "shift") == {}
-
-
-def test_a_torn_journal_is_continued(tmp_path: Path) -> None:
-    """A ballot whose journal was cut off anywhere is asked for again, and its speeches are there once."""
-    cases = some("unchanged")
-    ask(ProbeRun(cases, ["rehearse"], str(tmp_path)))
-    path = Path(ProbeRun(cases, ["rehearse"], str(tmp_path)).ballots[0].path)
-    data = path.read_bytes()
-    ends = [n + 1 for n, byte in enumerate(data) if byte == 10]
-    for cut in (0, 10, ends[0], ends[1], ends[1] + 5, ends[4], ends[-2] + 3):
-        path.write_bytes(data[:cut])
-        run = ProbeRun(cases, ["rehearse"], str(tmp_path))
-        assert len(run.pending()) == 1 and run.scorecard()["status"] == "stopped"
-        assert ask(run) == [] and run.pending() == []
-        assert [event.kind for event in read(path).events].count("spoke") == 4
-        assert run.scorecard()["status"] == "done" and rows(run, "judged") == {"unchanged": 1}
 
 
 @pytest.mark.parametrize("change", ["cast", "templates", "topic", "speech", "file"])
@@ -287,18 +234,6 @@ def test_a_ballot_on_which_something_else_happened_is_refused(here: Path, event:
     with pytest.raises(BadFile, match="on other debates"):
         ask(run)
     assert Path(ballot.path).read_bytes() == before and not Path("marker").exists()
-
-
-def test_judges_are_told_apart_without_their_arguments(tmp_path: Path) -> None:
-    """Every judge has a name and a folder of its own. The folder is one short plain name, and nothing shows the
-    arguments of a program."""
-    judges = ["command:python judge.py --key sk-secret", "command:python other.py", "command:/bin/sh -c 'rm *'"]
-    judges += ["openai:../../x", "ollama:" + "y" * 500, "anthropic:é\n"]
-    results = ProbeRun(FEW, judges, str(tmp_path)).scorecard()["judges"]
-
-    assert len({result["judge"] for result in results}) == len({result["folder"] for result in results}) == 6
-    assert all(re.fullmatch("[A-Za-z0-9-]{1,70}", result["folder"]) for result in results)
-    assert "secret" not in json.dumps(results)
 
 
 def test_a_failing_judge_stops_no_other(tmp_path: Path) -> None:
@@ -421,14 +356,6 @@ def test_table_and_document() -> None:
     assert "- **Polished.** One side's speeches" in document and "Wilson" in document
     assert "\n# Forged" not in document and "<b>" not in document.replace("\\<b\\>", "")
     assert json.loads(json.dumps(shown)) == shown
-
-
-def test_what_weakens_a_scorecard_is_said() -> None:
-    """An unknown price, a stand-in's ballots and an unfinished run are shown as what they are."""
-    weak = card((PENDING, PENDING), calls=3, calls_of_unknown_price=1, usd=0.5, stand_in=True)
-    for shown in (scorecard.table(weak), scorecard.markdown(weak)):
-        assert "Calls: 3, at least $0.50 (1 of unknown price)." in shown and "no model was called" in shown
-        assert "Not finished: 1 of 1 cases are pending." in shown
 
 
 def test_the_last_line_says_how_many_answers_are_lost() -> None:

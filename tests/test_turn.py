@@ -8,7 +8,6 @@ from pathlib import Path
 
 import debates
 import pytest
-from leap import Leap, leaped
 from speakers import Speaker, take_turns
 
 from debate_orchestrator.core.costs import costs_of
@@ -16,12 +15,11 @@ from debate_orchestrator.core.events import BriefSent, CallFailed, Event, Opened
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.engine.budget import Budget
-from debate_orchestrator.engine.retry import call_with_retry
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.provider import OnPiece
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util import redact
-from debate_orchestrator.util.errors import ExternalError, Paused, ProviderFailed, TransientError
+from debate_orchestrator.util.errors import Paused, ProviderFailed, TransientError
 
 
 class Failing(Speaker):
@@ -110,25 +108,6 @@ def test_a_wait_ends_when_told_to_stop(tmp_path: Path) -> None:
     assert len([event for event in events if isinstance(event, BriefSent)]) == 1
 
 
-def test_a_wait_is_over_at_once() -> None:
-    """A wait for the next call lasts until it is told to stop, and no longer."""
-
-    async def call() -> None:
-        raise TransientError("later", after=500)
-
-    async def record(error: ExternalError, wait: float | None) -> None:
-        assert wait is not None and wait >= 500
-
-    async def seconds() -> float:
-        stop = asyncio.Event()
-        asyncio.get_running_loop().call_later(0.1, stop.set)
-        await call_with_retry(call, 1_000.0, on_failure=record, stop=stop)
-        return leaped()
-
-    with asyncio.Runner(loop_factory=Leap) as runner:
-        assert runner.run(seconds()) == pytest.approx(0.1)
-
-
 def test_answers_under_way_are_awaited(tmp_path: Path) -> None:
     """Told to stop while calls are under way, the loop takes their answers and asks for nothing else."""
     stop = asyncio.Event()
@@ -157,15 +136,6 @@ def test_the_cache_writer_goes_first(tmp_path: Path) -> None:
     judges = [turn for turn in speaker.begun if turn.startswith("1.verdict")]
     assert judges[0] == "1.verdict.judge-1"
     assert (speaker.most_at_once, together.most_at_once) == (2, 3)
-
-
-def test_a_cache_writer_that_fails_holds_no_other_up(tmp_path: Path) -> None:
-    """The others go on where it came to nothing, and their answers are saved before its failure is told."""
-    speaker = Failing(lambda brief, n: ProviderFailed("no") if brief.turn == "1.verdict.judge-1" else None, caches=True)
-    with pytest.raises(ProviderFailed):
-        run(tmp_path / "j", speaker, share_cache=True)
-
-    assert {"1.verdict.judge-2", "1.verdict.judge-3"} <= set(fold(read(tmp_path / "j").events).replies)
 
 
 class Half(Speaker):
@@ -214,29 +184,6 @@ def test_a_mistake_while_a_reply_is_read_loses_none(
     assert lost[0].problem == "The program failed to read the reply, which is complete (ZeroDivisionError)."  # type: ignore[attr-defined]
     debate = fold(events)
     assert costs_of(debate).total.cost == Budget(CurrentState(debate)).committed() == 0.5
-
-
-@pytest.mark.parametrize("error", [ZeroDivisionError(), TransientError("no line", maybe_billed=True, tries=1)])
-def test_half_a_character_loses_no_words(tmp_path: Path, error: Exception) -> None:
-    """What had come of an answer that broke off within a character is on record, with a sign in place of that one."""
-
-    class Broken(Speaker):
-        """A speaker that says half a character."""
-
-        name = "openai:m@http://127.0.0.1:1"
-
-        async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
-            on_text("It is \ud83d")
-            if isinstance(error, TransientError):
-                error.partial = Reply(text="It is \ud83d", brief_digest="", by="")
-            raise error
-
-    first = debates.opened_event(rounds=1).with_settings(retry_for=1.0)
-    with JournalWriter.create(tmp_path / "j", first) as journal, pytest.raises((ZeroDivisionError, Paused)):
-        asyncio.run(take_turns(journal, CurrentState(fold([first])), {"a": Broken()}))
-    lost = of(read(tmp_path / "j").events, CallFailed, "1.opening.a")
-
-    assert lost and {one.reply.text for one in lost} == {"It is \ufffd"}  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("failing", ["the listener", "the search for secrets"])

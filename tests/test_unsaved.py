@@ -5,18 +5,14 @@ from __future__ import annotations
 import json
 import resource
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
-from journals import private_mount
 from messages_server import Server
 from started import Started, started
 
 from debate_orchestrator.core.events import BriefSent, StructuredReplyGiven
-from debate_orchestrator.core.fold import fold
 from debate_orchestrator.storage.journal import read
 
 pytestmark = pytest.mark.slow
@@ -107,29 +103,6 @@ def test_an_interrupt_gives_up_what_waits_for_room(sign: signal.Signals, server:
     assert sorted({turn for turn in asked() if asked().count(turn) > 1}) == JUDGES
 
 
-@pytest.mark.parametrize("how", ["deleted", "moved", "replaced"])
-def test_the_last_line_claims_nothing_of_a_journal_that_is_gone(server: Server, how: str) -> None:
-    """Where the journal was deleted, moved or replaced while the debate ran, an interrupt says that it is gone, and
-    counts no reply as saved in it."""
-    server.held = 2
-    with started(*RUN) as process:
-        until = time.monotonic() + 60
-        while len(server.requests) < 2:
-            assert time.monotonic() < until
-            time.sleep(0.01)
-        Path(J).rename("elsewhere.jsonl") if how == "moved" else Path(J).unlink()
-        if how == "replaced":
-            Path(J).write_text("Another file.", encoding="utf-8")
-        process.signal(signal.SIGTERM)
-        ended = process.end(within=20)
-
-    assert ended.code == 130 and "Traceback" not in ended.err
-    last = ended.err.splitlines()[-1]
-    assert last.startswith("debate: interrupted; "), ended.err
-    assert " saved." not in last and "he journal is gone: it was deleted, moved or replaced" in last, last
-    assert last.endswith(f"Put it back, or a copy of it, then go on with `debate resume {J}`."), last
-
-
 def test_a_step_says_what_is_lost(server: Server) -> None:
     """A step of a host-run debate whose judges are called waits for room too, and ends well when it is told to."""
     server.held = 3
@@ -153,38 +126,6 @@ def test_a_step_says_what_is_lost(server: Server) -> None:
     assert ended.err.count("Lost: ") == 3
     assert "interrupted; 3 replies lost, as named above. 2 replies saved." in ended.err
     assert read(J).torn == 0
-
-
-@pytest.mark.parametrize("how", ["limit", "mount"])
-def test_full_at_every_write(tmp_path: Path, how: str) -> None:
-    """Wherever in a debate the disk is full, each answer that was received is on record in the end, whole and once, and
-    no seat was asked twice."""
-    script = [sys.executable, str(Path(__file__).with_name("full_disk.py")), how, str(tmp_path)]
-    if how == "mount" and not (script := private_mount(tmp_path, "600k", script)):
-        pytest.skip("no file system may be mounted here")
-    ran = subprocess.run(script, capture_output=True, text=True, check=False, timeout=200)
-    assert ran.returncode == 0, ran.stderr
-    told = json.loads(ran.stdout)
-
-    assert len(told) >= 10
-    assert [one for one in told if not (one["complete"] and one["once"] and one["torn"] == 0)] == []
-    assert [one for one in told if one["never_asked"]] == [], "where no call was made, nothing waits"
-    assert sum(one["waited"] > 1 for one in told) > 2, "several answers of a stage waited at once"
-
-
-def test_nine_answers_of_nine(tmp_path: Path) -> None:
-    """Nine judges are asked at once and all answer while there is room for a few: all nine ballots are kept."""
-    script = [sys.executable, str(Path(__file__).with_name("full_disk.py")), "nine", str(tmp_path)]
-    ran = subprocess.run(script, capture_output=True, text=True, check=False, timeout=200)
-    assert ran.returncode == 0, ran.stderr
-    events = read(tmp_path / "nine.jsonl").events
-
-    assert (
-        len({one.turn for one in events if isinstance(one, StructuredReplyGiven) and one.turn.startswith("1.verdict")})
-        == 9
-    )
-    assert json.loads(ran.stdout)["waited"] >= 6
-    assert fold(events).complete
 
 
 @pytest.mark.parametrize("ends", [False, True])

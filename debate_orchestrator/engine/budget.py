@@ -13,8 +13,8 @@ from debate_orchestrator.core.costs import BilledCall, billed_calls
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.estimate import cost_before_call, expected_tokens, price_of
-from debate_orchestrator.prompting.briefs import Brief, brief
+from debate_orchestrator.engine.estimate import cost_before_call
+from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import pricing
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import OverBudget
@@ -41,9 +41,6 @@ class Budget:
         self._current, self._shared_budget = current, shared_budget
         self._known: tuple[DebateState | None, float] = (None, 0.0)
         """A state and what it cost: adding it up for every call of many debates would take long."""
-        self._expected_tokens: dict[str, tuple[int, int]] = {}
-        """Turn id to the tokens of its brief and of an answer, for journals that do not say what a call is expected to
-        cost. A brief takes long to make, and a journal may name many models in a turn."""
 
     def check(self, turn_id: str, spec: str, turn_brief: Brief, *, batch: bool = False) -> float | None:
         """What a call is expected to cost, alone or in a batch; None if its price is unknown. It counts from the moment
@@ -58,23 +55,8 @@ class Budget:
         """US dollars of all calls that were made or are under way. One of unknown cost counts with its estimate."""
         debate = self._current.state
         if debate is not self._known[0]:
-            self._known = debate, sum(self._counted(debate, call) for call in billed_calls(debate))
+            self._known = debate, sum(_counted(call) for call in billed_calls(debate))
         return self._known[1]
-
-    def _counted(self, debate: DebateState, call: BilledCall) -> float:
-        if call.reply is not None and call.reply.cost is not None:
-            return call.reply.cost
-        if call.estimated_cost is not None:
-            return call.estimated_cost
-        # Journals of earlier versions hold no estimates, so they are made again.
-        minimum = 0.0 if call.reply is None else _min_cost(call.reply)
-        if call.turn is None or not price_of(call.by, 1, 1):
-            return minimum
-        # A turn that is off the schedule has no brief now. The latest one on it is about as long.
-        turn = debate.turns.get(call.turn.id) or [*debate.turns.values()][-1]
-        if turn.id not in self._expected_tokens:
-            self._expected_tokens[turn.id] = expected_tokens(brief(debate, turn))
-        return max(minimum, price_of(call.by, *self._expected_tokens[turn.id]) or 0.0)
 
 
 class SharedBudget:
@@ -113,6 +95,15 @@ def check_cap(
             f"max_cost: {turn_id} would cost about ${price:.4f}; with ${spent:.4f} spent or under way "
             f"that exceeds the cap of ${cap:.2f}. {hint}".rstrip()
         )
+
+
+def _counted(call: BilledCall) -> float:
+    """What counts for a call. Journals of earlier versions hold no estimates."""
+    if call.reply is not None and call.reply.cost is not None:
+        return call.reply.cost
+    if call.estimated_cost is not None:
+        return call.estimated_cost
+    return 0.0 if call.reply is None else _min_cost(call.reply)
 
 
 def _min_cost(reply: Reply) -> float:

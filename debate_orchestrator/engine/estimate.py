@@ -22,10 +22,9 @@ from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, brief
-from debate_orchestrator.prompting.reply_code import code_for, needs_code
+from debate_orchestrator.prompting.reply_code import code_for
 from debate_orchestrator.providers import pricing, rehearse
 from debate_orchestrator.providers.caching import family, seconds
-from debate_orchestrator.providers.registry import provider_entry
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import reason
 from debate_orchestrator.util.numbers import duration, plural
@@ -156,21 +155,6 @@ def price_of(spec: str, input_tokens: int, output_tokens: int, *, batch: bool = 
     if spec != model_spec.unrehearsed(spec):
         return 0.0  # a stand-in answers, not the model
     return pricing.cost(spec, Usage(cache_write_5m=input_tokens, output=output_tokens), batch=batch)
-
-
-def token_traits(spec: str) -> tuple[Hashable, ...]:
-    """What of a model decides on the tokens of its calls: how they are cached, coded and timed. Debates with models of
-    the same traits take the same, each at its own prices."""
-    spec = model_spec.unrehearsed(spec)
-    price, provider = pricing.known(spec), provider_entry(spec)
-    seconds = provider.seconds if provider is not None else None
-    return (
-        price is not None,
-        price.min_cacheable_tokens if price else 0,
-        seconds,
-        model_spec.is_called(spec),
-        needs_code(spec),
-    )
 
 
 class _PlannedCall(NamedTuple):

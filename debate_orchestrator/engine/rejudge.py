@@ -33,7 +33,7 @@ from debate_orchestrator.core.shape import Condition
 from debate_orchestrator.core.state import DebateState, make_plan
 from debate_orchestrator.engine import transcript_file
 from debate_orchestrator.engine.start import new_opened
-from debate_orchestrator.engine.transcript_file import ARGUMENT, Transcript, TranscriptSpeech
+from debate_orchestrator.engine.transcript_file import Transcript, TranscriptSpeech
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
@@ -47,23 +47,9 @@ from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadJournal, BadSettings
 from debate_orchestrator.util.messages import and_joined
-from debate_orchestrator.util.sanitize import one_line
 
 FORMAT = "transcript"
 """The format by which a transcript is judged."""
-MAX_HEADING_WORDS = 5
-TITLE_WORDS = frozenset(
-    re.findall(
-        r"\w+",
-        """
-        after and answer answers argument arguments case challenge challenges closing conclusion constructive counter
-        cross debate discussion divergence evidence examination final first forced introduction of on opening part
-        position questions question reaction rebuttal rebuttals remarks replies reply response responses round second
-        speech statement statements summary surrebuttal third the to
-        """,
-    )
-)
-"""How many words the title of a speech may have, and which: it names a kind of turn and tells a judge nothing else."""
 _NEVER_SAID = ReservedLines(concede="\n", decline="\n")
 """No line of a speech is a line feed, so nothing in a transcript is taken for a reserved line."""
 OpenedAndSpeeches = tuple[Opened, list[Spoke | Declined]]
@@ -226,7 +212,6 @@ def _heard(debate: DebateState, turn: Turn) -> TranscriptSpeech:
     return TranscriptSpeech(
         side=turn.seat,
         round=turn.round or (debate.rounds if turn.after_rounds else 1),
-        title=turn.phase.title,
         text=shown.text,
         declined=shown.declined,
         cut=shown.cut or bool(shown.dropped),
@@ -363,35 +348,16 @@ def _fitted(format: Format, transcript: Transcript) -> Format:
     speeches, first = transcript.speeches, transcript.speeches[0].side
     order = (first, "b" if first == "a" else "a")
     regular = [(number, side) for number in range(1, transcript.rounds + 1) for side in order]
-    plain = all(speech.title == ARGUMENT for speech in speeches)
-    if plain and [(speech.round, speech.side) for speech in speeches] == regular:
+    if [(speech.round, speech.side) for speech in speeches] == regular:
         return format
     argument = next(phase for phase in format.round if phase.reply == "text")
     others = [phase for phase in format.round if phase.reply != "text"]
     phases = []
     for number, speech in enumerate(speeches, start=1):
-        title = _title(speech.title)
-        own: dict[str, Any] = {
-            "name": f"speech-{number}",
-            "title": title,
-            "tag": title.upper(),
-            "seats": (speech.side,),
-        }
+        own: dict[str, Any] = {"name": f"speech-{number}", "seats": (speech.side,)}
         own |= {"when": Condition(round=speech.round), "template": argument.template or argument.name}
         phases.append(argument.model_copy(update=own))
     return format.model_copy(update={"round": (*phases, *others)})
-
-
-def _title(title: str) -> str:
-    """What a speech is called before judges and in reports: a few words that name kinds of turns, and numbers."""
-    plain = " ".join(re.sub(r"[^\w ,:().–—-]|_", " ", one_line(title)).split())
-    words = re.findall(r"\w+", plain.casefold())
-    known = all(word in TITLE_WORDS or re.fullmatch("[0-9]{1,2}", word) for word in words)
-    return (
-        plain
-        if known and 1 <= len(words) <= MAX_HEADING_WORDS and len(plain.split()) <= MAX_HEADING_WORDS
-        else ARGUMENT
-    )
 
 
 def _events(opened: Opened, speeches: Sequence[TranscriptSpeech], source: str) -> list[Spoke | Declined]:

@@ -9,7 +9,7 @@ Each speech stands below a heading that names its side:
     ### Bob (Con)
     Dogs come when they are called.
 
-JSON is a list of objects with `speaker`, `side`, `round`, `phase` and `text`. Reports and transcripts that this package
+JSON is a list of objects with `speaker`, `side`, `round` and `text`. Reports and transcripts that this package
 wrote are read back. Anything else is refused: who speaks is never guessed.
 """
 
@@ -33,8 +33,6 @@ MAX_SIZE = 2_000_000
 """Bytes in a transcript."""
 MAX_ROUNDS = 50
 MAX_SPEECHES = 200
-ARGUMENT = "Argument"
-"""The title of a speech that has none of its own."""
 HOW_TO_WRITE = (
     "Write each speech below a heading that names its speaker and side: `# Topic`, `## Round 1`, `### Alice (Pro)`, "
     'the speech, `### Bob (Con)`, the speech; or as JSON: [{"speaker": "Alice", "side": "pro", "text": "..."}, ...].'
@@ -48,7 +46,6 @@ class TranscriptSpeech(FrozenModel):
     side: str
     """`a` argues for the topic, `b` against it."""
     round: int
-    title: str = ARGUMENT
     text: str
     declined: bool = False
     cut: bool = False
@@ -142,7 +139,6 @@ class _Label(NamedTuple):
     side: str | None
     name: str
     round: int | None
-    title: str
 
 
 def _key(name: str) -> str:
@@ -167,7 +163,7 @@ class _Speakers:
 
     def label(self, heading: str) -> _Label:
         """Reads a heading. One that names both sides names none."""
-        sides, name, number, titles = set[str](), "", None, list[str]()
+        sides, name, number = set[str](), "", None
         for part in _BETWEEN.split(re.sub("[*`]", "", heading).strip().removesuffix(":")):
             named, round_name = _NAME_AND_SIDE.fullmatch(part), _ROUND.fullmatch(part.strip("- "))
             if round_name:
@@ -177,11 +173,9 @@ class _Speakers:
                 sides |= {side, _side_word(name) or side}
             elif side := self.called.get(_key(part)) or _side_word(part):
                 sides.add(side)
-            else:
-                titles.append(part)
         if len(sides) > 1:
-            return _Label(None, "", None, heading)
-        return _Label(sides.pop() if sides else None, name, number, ", ".join(titles))
+            return _Label(None, "", None)
+        return _Label(sides.pop() if sides else None, name, number)
 
     def introduce(self, label: _Label, heading: str) -> str | None:
         """Takes a label that names a side. Returns what is wrong if the side or the name is taken."""
@@ -263,7 +257,7 @@ def _parse_markdown(text: str, problems: list[str]) -> Transcript:
     topic, positions = _read_above(lines[:start], speakers, problems)
     levels = [level for _, level, heading in headings if speakers.label(heading).side]
     sections, speeches = _sections(lines, headings, levels[0] if levels else 6), list[TranscriptSpeech]()
-    number, turn, sides = 0, "", dict[_Section, str]()
+    number, sides = 0, dict[_Section, str]()
     for section in sections:
         label, found = speakers.label(section.heading), short_repr(section.heading, 40)
         number = number if label.round is None else label.round
@@ -272,13 +266,10 @@ def _parse_markdown(text: str, problems: list[str]) -> Transcript:
                 problems.append(f"line {section.line}: {problem}")
             elif not section.text:
                 problems.append(f"line {section.line}: {found} says nothing.")
-            own = label.title or turn or ARGUMENT
-            speeches.append(TranscriptSpeech(side=label.side, round=number, title=own, text=section.text))
+            speeches.append(TranscriptSpeech(side=label.side, round=number, text=section.text))
             sides[section] = label.side
         elif section.text:
             problems.append(f"line {section.line}: {found} has text below it and names no side.")
-        else:
-            turn = label.title
     for section, side in sides.items():
         problems += _look_alikes(section, side, speakers)
     speeches = speeches if any(speech.round for speech in speeches) else _numbered(speeches)
@@ -336,6 +327,7 @@ class _Entry(FrozenModel):
     side: str = ""
     round: int | None = Field(None, ge=1)
     phase: str = ""
+    """Not shown to judges: a title can tell them too much."""
     text: str = Field(pattern=r"\S")
 
 
@@ -364,8 +356,7 @@ def _parse_json(text: str, problems: list[str]) -> Transcript:
         problem = speakers.introduce(label, heading) if label.side else f"{short_repr(heading, 40)} names no side."
         if problem:
             problems.append(f"speech {number}: {problem}")
-        title = entry.phase or label.title or ARGUMENT
-        speeches.append(TranscriptSpeech(side=label.side or "a", round=entry.round or 0, title=title, text=entry.text))
+        speeches.append(TranscriptSpeech(side=label.side or "a", round=entry.round or 0, text=entry.text))
     if len({speech.round > 0 for speech in speeches}) > 1:
         problems.append("some speeches have a round and others have none.")
     elif speeches and not speeches[0].round:
@@ -404,7 +395,7 @@ def _parse_own(text: str, kind: str) -> Transcript:
     fields = {field[1]: markup.unliteral(field[2]) for field in found if field}
     sides = dict(zip("ab", (field for field in fields if field not in _FACTS), strict=False))
     names = {re.sub(r" \([^()]*\)$", "", field): side for side, field in sides.items()}
-    heading_of = re.compile(rf"(.+) — ({'|'.join(map(re.escape, names)) or '(?!)'})(?: \[([^\[\]]+)\])?")
+    heading_of = re.compile(rf"(?:.+) — ({'|'.join(map(re.escape, names)) or '(?!)'})(?: \[[^\[\]]+\])?")
     speeches, number, inside = list[TranscriptSpeech](), 1, not report
     for section in sections:
         heading = markup.unliteral(section.heading)
@@ -414,9 +405,8 @@ def _parse_own(text: str, kind: str) -> Transcript:
         elif round_name := _ROUND.fullmatch(heading):
             number = int(round_name[1])
         elif speaks:
-            speech_title = f"{speaks[1]} ({speaks[3].lower()})" if speaks[3] else speaks[1]
             spoken = _TAG.sub("", section.text, count=1) if report else section.text
-            speeches.append(_own_speech(names[speaks[2]], number, speech_title, spoken))
+            speeches.append(_own_speech(names[speaks[1]], number, spoken))
     pattern = "; ".join(rf"{re.escape(name)}: (.+)" for name in names)
     by = re.fullmatch(pattern, fields.get("Spoken by", ""))
     return Transcript(
@@ -428,11 +418,11 @@ def _parse_own(text: str, kind: str) -> Transcript:
     )
 
 
-def _own_speech(side: str, number: int, title: str, text: str) -> TranscriptSpeech:
+def _own_speech(side: str, number: int, text: str) -> TranscriptSpeech:
     """A speech without the lines that tell how it ended."""
     declined, cut = _DECLINED.match(text), False
     lines = text[declined.end() if declined else 0 :].split("\n")
     while lines and (not lines[-1].strip() or _CUT.fullmatch(lines[-1]) or _ADDED.fullmatch(lines[-1])):
         cut = bool(_CUT.fullmatch(lines.pop())) or cut
     spoken = markup.unescaped("\n".join(lines))
-    return TranscriptSpeech(side=side, round=number, title=title, text=spoken, declined=declined is not None, cut=cut)
+    return TranscriptSpeech(side=side, round=number, text=spoken, declined=declined is not None, cut=cut)

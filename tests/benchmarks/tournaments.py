@@ -54,8 +54,7 @@ def stages(tournament: Tournament) -> list[list[dict[str, object]]]:
 
 
 def measure(how: str) -> None:
-    """Rows for a tournament, for the plain loop and, where `INSPECT_PYTHON` names an interpreter that has it, for
-    inspect_ai, one after another against the same server."""
+    """Rows for a tournament and for the plain loop, one after another against the same server."""
     debates, _, seconds = how.partition("@")
     count, whole = int(debates), float(seconds)
     with server(min(0.2, whole), whole), tempfile.TemporaryDirectory() as folder:
@@ -67,9 +66,6 @@ def measure(how: str) -> None:
         assert set(contests.statuses(run)) == {"complete"}, contests.statuses(run)
         requests = stages(tournament)
         costs = {"tournament": ours, "plain loop": child([sys.executable, __file__, f"plain={count}"], requests)}
-        if python := os.environ.get("INSPECT_PYTHON"):
-            script = str(Path(__file__).with_name("inspect_debates.py"))
-            costs["inspect_ai"] = child([python, script, str(count)], requests)
     ceiling, calls = len(requests) * whole, count * sum(map(len, requests))
     for who, cost in costs.items():
         cells = [f"{count} at once, {seconds} s", who, f"{cost.took:.1f} s", f"{ceiling / cost.took:.0%}"]
