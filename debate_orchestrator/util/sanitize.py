@@ -71,46 +71,36 @@ def _plain(char: str) -> str:
     return "".join(_READ_AS.get(character, character) for character in folded)
 
 
-def _combining(char: str) -> str:
-    """`m` where it begins with a combining mark once it is normalized, `.` elsewhere."""
-    return "m" if unicodedata.combining(unicodedata.normalize("NFKD", char)[0]) else "."
-
-
-def _drawn(char: str) -> str:
+def _mark(char: str) -> str:
     """`m` where it is drawn over the one before it, `u` where nothing is drawn, `.` elsewhere."""
     if UNSEEN.match(char):
         return "u"
-    return "m" if unicodedata.category(char) in ("Mn", "Me") else "."
+    combines = unicodedata.combining(unicodedata.normalize("NFKD", char)[0])
+    return "m" if combines or unicodedata.category(char) in ("Mn", "Me") else "."
 
 
 _READ_AS = {look: real for real, looks in _ALIKE.items() for look in looks}
-_PLAIN, _COMBINING, _DRAWN = _Table(_plain), _Table(_combining), _Table(_drawn)
-_MARKS_TOO_MANY, _PILED = (re.compile(rf"(?:mu*+){{{most}}}(m[mu]*+)") for most in (30, 8))
-"""Marks in a row, with what is not drawn between them: the first so many, and the rest."""
+_PLAIN, _MARKS = _Table(_plain), _Table(_mark)
+_PILED = re.compile(r"(?:mu*+){8}(m[mu]*+)")
+"""Marks in a row, with what is not drawn between them: the first eight, and the rest."""
 
 
-def _cut(text: str, kinds: dict[int, str], runs: re.Pattern[str]) -> str:
-    """`text` without the rest of each run of marks, in one pass over it. `kinds` says what each character is."""
+def few_combining_marks(text: str) -> str:
+    """`text` with no more than 8 marks on a letter, whatever stands between them and is not drawn, such as a joiner. No
+    language needs as many; hundreds cover what stands around the letter, and some fonts draw each with a width."""
+    if text.isascii():
+        return text
     kept, at = list[str](), 0
-    for found in runs.finditer(text.translate(kinds)):
+    for found in _PILED.finditer(text.translate(_MARKS)):
         kept.append(text[at : found.start(1)])
         at = found.end()
     return "".join([*kept, text[at:]])
 
 
 def normalized(text: str, form: Literal["NFC", "NFD", "NFKC", "NFKD"] = "NFKC") -> str:
-    """`text` in a Unicode normalization form, with no more than 30 combining marks in a row.
-
-    Unicode sorts these marks behind a letter, which takes the square of their number. 30 is what its Stream-Safe Text
-    Format allows (UAX #15); no language needs more than a few.
-    """
-    return text if text.isascii() else unicodedata.normalize(form, _cut(text, _COMBINING, _MARKS_TOO_MANY))
-
-
-def few_combining_marks(text: str) -> str:
-    """`text` with no more than 8 marks on a letter, whatever stands between them and is not drawn, such as a joiner. No
-    language needs as many; hundreds cover what stands around the letter, and some fonts draw each with a width."""
-    return text if text.isascii() else _cut(text, _DRAWN, _PILED)
+    """`text` in a Unicode normalization form, with few combining marks: Unicode sorts those behind a letter, which
+    takes the square of their number."""
+    return text if text.isascii() else unicodedata.normalize(form, few_combining_marks(text))
 
 
 def sanitize(text: str) -> str:
