@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
+from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markupsafe import Markup, escape
 
@@ -190,6 +191,7 @@ class HtmlWriter:
 
 REL = "nofollow noopener noreferrer"
 _MAX_DEPTH = 16
+"""Blocks within blocks that are still laid out; two for each list."""
 _MAX_LENGTH, _MAX_PARSED = 40_000, 1_000_000
 """Characters of a text that is parsed, ten times what a phase asks for, and of all that are parsed for one page, three
 times what long debates have; other texts are shown as they are."""
@@ -212,7 +214,6 @@ class ParseBudget:
         return True
 
 
-"""Blocks within blocks that are still laid out; two for each list."""
 _AS_THEY_ARE = {"paragraph", "bullet_list", "ordered_list", "list_item", "blockquote", "em", "strong", "s"}
 _AS_THEY_ARE |= {"thead", "tbody", "tr"}
 
@@ -275,11 +276,12 @@ def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _MAX_DEPTH + 8}, renderer_cls=_Renderer)
     with_tables(parser.enable("strikethrough")).disable(["reference", "image", "html_block", "html_inline"])
     parser.validateLink = lambda url: markup.host_of(url) is not None  # type: ignore[method-assign]
+    parser.inline.ruler.before("autolink", "quote", _quote)
     return parser
 
 
 _FREE = {"text", "softbreak", "hardbreak", "inline", "fence", "code_block", "code_inline", "hr"}
-_OWN = {"heading", "table", "th", "td", "link"}
+_OWN = {"heading", "table", "th", "td", "link", "quote"}
 
 
 def speech(text: str, quotes: tuple[str, str] | None = None, budget: ParseBudget | None = None) -> HtmlSpeech:
@@ -287,17 +289,13 @@ def speech(text: str, quotes: tuple[str, str] | None = None, budget: ParseBudget
     safe_text = sanitize.sanitize(text).strip("\n")
     whole = Markup(f'<pre class="whole"><code>{escape(safe_text)}</code></pre>\n')
     if not (budget or ParseBudget()).covers(safe_text):
-        return HtmlSpeech(whole, [sanitize.one_line(_in_words(_marked(safe_text, quotes)))])
-    marked = _marked(safe_text, quotes)
-    tokens = _parser().parse(marked)
-    paragraphs = _paragraphs(tokens) or [sanitize.one_line(_in_words(marked))]
-    if not all(map(_known, tokens)) or _leaves_out(tokens, marked):
+        return HtmlSpeech(whole, [sanitize.one_line(_in_words(safe_text, quotes))])
+    tokens = _parser().parse(safe_text, {"quotes": quotes})
+    paragraphs = _paragraphs(tokens) or [sanitize.one_line(_in_words(safe_text, quotes))]
+    if not all(map(_known, tokens)) or _leaves_out(tokens, safe_text):
         return HtmlSpeech(whole, paragraphs)
     for token in tokens:
-        if token.children:
-            _unlink(token.children)
-            token.children = list(_quoted(token.children))
-        _unmark(token, quotes)
+        _unlink(token.children or [])
     return HtmlSpeech(Markup(_parser().renderer.render(tokens, _parser().options, {})), paragraphs)
 
 
@@ -348,13 +346,13 @@ def _paragraphs(tokens: Sequence[Token]) -> list[str]:
     for n, token in enumerate(tokens):
         depth += token.nesting if token.type.startswith("blockquote") else 0
         if token.type == "paragraph_open":
-            paragraph = sanitize.one_line(_in_words("".join(map(_shown, tokens[n + 1].children or []))))
+            paragraph = sanitize.one_line("".join(map(_shown, tokens[n + 1].children or [])))
             (quoted if depth else own).append(paragraph)
     return [line for line in own if line] or [line for line in quoted if line]
 
 
 def _shown(token: Token) -> str:
-    return " " if token.type.endswith("break") else token.content
+    return {"softbreak": " ", "hardbreak": " ", "quote_open": "“", "quote_close": "”"}.get(token.type, token.content)
 
 
 def _unlink(children: Sequence[Token]) -> None:
@@ -370,63 +368,28 @@ def _unlink(children: Sequence[Token]) -> None:
                 token.type, token.content = "text", "]()"
 
 
-_MARK = re.compile("(</?[\ufdd0\ufdd1]>)")
-"""What stands for a tag of a quote while a speech is parsed: found, and not. Sanitized text has neither character, and
-to the parser no entity stands for one. So whatever else reads like such a tag is the speaker's."""
-
-
-def _marked(text: str, tags: tuple[str, str] | None) -> str:
-    """A sanitized speech with marks for the tags of quotes."""
-    for tag, mark in zip(tags or (), "\ufdd0\ufdd1", strict=False):
-        text = text.replace(f"<{tag}>", f"<{mark}>").replace(f"</{tag}>", f"</{mark}>")
+def _in_words(text: str, tags: tuple[str, str] | None) -> str:
+    """A text with quotation marks for the tags of quotes."""
+    for tag in tags or ():
+        text = text.replace(f"<{tag}>", "“").replace(f"</{tag}>", "”")
     return text
 
 
-def _in_words(text: str) -> str:
-    """A text with quotation marks for these marks."""
-    return _MARK.sub(lambda found: "”" if "/" in found[0] else "“", text)
-
-
-def _unmark(token: Token, tags: tuple[str, str] | None) -> None:
-    """Gives a token, and those within it, the tags back that are shown as text: in code, in addresses, and alone."""
-    for tag, mark in zip(tags or (), "\ufdd0\ufdd1", strict=False):
-        token.content, token.info = token.content.replace(mark, tag), token.info.replace(mark, tag)
-        for name, value in token.attrs.items():
-            token.attrs[name] = str(value).replace(mark, tag).replace(quote(mark), tag)
-    for child in token.children or []:
-        _unmark(child, tags)
-
-
-def _quoted(children: Sequence[Token]) -> Iterator[Token]:
-    """The tokens of a paragraph with the marks of quotes as quotes, where a quote opens and closes on one level."""
-    parts = [part for child in children for part in _split(child)]
-    closes: dict[int, int] = {}
-    opened: tuple[int, str, int] | None = None
-    for n, part in enumerate(parts):
-        if opened and part.level < opened[2]:
-            opened = None
-        if part.type == "tag" and not part.content.startswith("</"):
-            opened = (n, part.info, part.level)
-        elif part.type == "tag" and opened and (part.info, part.level) == opened[1:]:
-            closes[opened[0]] = n
-            opened = None
-    ends = set(closes.values())
-    for n, part in enumerate(parts):
-        if part.type == "tag" and (n in closes or n in ends):
-            yield Token("quote_open" if n in closes else "quote_close", "q", 0, info=part.info)
-        else:
-            part.type = "text" if part.type == "tag" else part.type
-            yield part
-
-
-def _split(token: Token) -> Iterator[Token]:
-    """A token, or the parts of a text around its marks."""
-    if token.type != "text":
-        yield token
-        return
-    for part in _MARK.split(token.content):
-        if _MARK.fullmatch(part):
-            info = "held" if "\ufdd0" in part else "unheld"
-            yield Token("tag", "", 0, content=part, info=info, level=token.level)
-        elif part:
-            yield Token("text", "", 0, content=part, level=token.level)
+def _quote(state: StateInline, silent: bool) -> bool:
+    """A rule of the parser: a quote that was looked up, as text within a paragraph. A tag without the other is text."""
+    for tag, info in zip(state.env.get("quotes") or (), ("held", "unheld"), strict=False):
+        opening, closing = f"<{tag}>", f"</{tag}>"
+        start = state.pos + len(opening)
+        end = state.src.find(closing, start, state.posMax)
+        if not state.src.startswith(opening, state.pos) or end < 0 or opening in state.src[start:end]:
+            continue
+        if not silent:
+            whole = state.posMax
+            state.push("quote_open", "q", 1).info = info
+            state.pos, state.posMax = start, end
+            state.md.inline.tokenize(state)
+            state.posMax = whole
+            state.push("quote_close", "q", -1).info = info
+        state.pos = end + len(closing)
+        return True
+    return False
