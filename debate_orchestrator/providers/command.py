@@ -16,7 +16,7 @@ import shutil
 import signal
 import socket
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from debate_orchestrator.core.fold import CurrentState
@@ -76,7 +76,7 @@ class Command(Provider):
                 words = (sys.executable, "-I", "-S", supervisor.__file__, str(child_end.fileno()), *self._words)
                 options: dict[str, Any] = {"env": environment(self._permissions), "pass_fds": [child_end.fileno()]}
                 try:
-                    transport, run = await started(lambda: _Run(on_text), words, _end, **options)
+                    transport, run = await started(lambda: _Run(on_text), words, **options)
                 except (OSError, ValueError) as error:
                     raise self._not_run(error) from None
             await self._finish(transport, run, document(brief, self._nonce).encode("utf-8", "replace"))
@@ -183,28 +183,12 @@ class _Run(Program):
 
 
 async def started(
-    make_run: Callable[[], R],
-    words: Sequence[str],
-    end: Callable[[asyncio.SubprocessTransport, R], Awaitable[None]],
-    **options: Any,
+    make_run: Callable[[], R], words: Sequence[str], **options: Any
 ) -> tuple[asyncio.SubprocessTransport, R]:
-    """A program that has been started, and what `make_run` makes of its output. A task that
-    is cancelled meanwhile waits for the start and then for `end`: asyncio would kill the program alone, and wait for
-    what that has begun. OSError and ValueError where it can't be run."""
+    """A program that has been started, and what `make_run` makes of its output. OSError and ValueError where it can't
+    be run."""
     # not create_subprocess_exec: its Process can't let go of a pipe that a stray child holds open
-    loop = asyncio.get_running_loop()
-    starting = asyncio.ensure_future(loop.subprocess_exec(make_run, *words, start_new_session=True, **options))
-    cancelled: asyncio.CancelledError | None = None
-    while not starting.done():
-        try:
-            await asyncio.wait([starting])
-        except asyncio.CancelledError as error:
-            cancelled = error
-    if cancelled is None:
-        return starting.result()
-    if not starting.cancelled() and starting.exception() is None:
-        await end(*starting.result())
-    raise cancelled
+    return await asyncio.get_running_loop().subprocess_exec(make_run, *words, start_new_session=True, **options)
 
 
 async def _end(transport: asyncio.SubprocessTransport, run: _Run) -> None:

@@ -16,7 +16,6 @@ import time
 
 GRACE = 2.0
 """Seconds that a program has between being asked to end and being ended."""
-_PR_SET_PDEATHSIG = 1
 NOT_RUN = 127
 """The exit code where the program could not be run; the number of the error is then written to the socket."""
 
@@ -24,7 +23,6 @@ NOT_RUN = 127
 def main() -> None:
     """Runs the program and waits for it."""
     parent_pipe, words = int(sys.argv[1]), sys.argv[2:]
-    _continue_without_parent()
     os.set_inheritable(parent_pipe, False)
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) != signal.SIG_IGN:
@@ -41,18 +39,6 @@ def main() -> None:
     _thread.start_new_thread(_end_with, (parent_pipe,))
     _, status = os.waitpid(program, 0)
     _end_as(os.waitstatus_to_exitcode(status))
-
-
-def _continue_without_parent() -> None:
-    """Has Linux continue this process when the asking one ends: the program may have stopped it."""
-    if sys.platform != "linux":
-        return
-    try:
-        import ctypes
-
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGCONT, 0, 0, 0)
-    except (ImportError, OSError, AttributeError):  # a Python without it, or another library of C
-        pass
 
 
 def _end_with(parent_pipe: int) -> None:

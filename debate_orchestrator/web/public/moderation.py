@@ -137,7 +137,7 @@ class _Run(Program):
 async def _program(words: list[str], request: Request) -> str:
     """The verdict of a program, which runs without a shell, and with the part of the environment that others get."""
     try:
-        transport, run = await started(_Run, words, kill, stderr=None, env=environment())
+        transport, run = await started(_Run, words, stderr=None, env=environment())
     except (OSError, ValueError) as error:
         raise ModerationFailed(f"moderation: the program can't be run ({error}).") from None
     stdin = transport.get_pipe_transport(0)
