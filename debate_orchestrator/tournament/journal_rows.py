@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from debate_orchestrator.core.events import BriefSent, Declined, Opened, Spoke, StructuredReplyGiven
+from debate_orchestrator.core.events import BriefSent, Declined, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.phases import TIE, judge_seats
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.parts import TurnReport
@@ -20,7 +20,8 @@ from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.journal_lines import Entry
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.tournament import rows
-from debate_orchestrator.tournament.folder import DEBATES, SCHEDULE, SPEC, load, must_hold_no_link, read_json
+from debate_orchestrator.tournament.folder import DEBATES, SPEC, Tournament, load, must_hold_no_link, read_json
+from debate_orchestrator.tournament.plan import ScheduledDebate
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow, RoleUsage, Rows, Side, Winner
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import MAX_FILE_SIZE, name_of, read_text
@@ -60,14 +61,23 @@ def read_rows(folder: str) -> Rows:
     found, problems = _read_all(journals, Path(folder, DEBATES))
     if not found:
         raise BadFile([*problems[:5], f"None of the {len(journals)} journals in {name_of(folder)} can be read."])
-    schedule, names = _schedule(folder), _names(spec)
-    run_debates, left_out = _belonging(folder, spec, schedule, found)
+    notes = [f"A journal is left out: {problem}" for problem in problems]
+    tournament = None
+    if spec is not None:
+        try:
+            tournament = load(folder)
+        except UserError as error:
+            notes.append(f"Whether journals are of scheduled debates is not known: {error.problems[0]}")
+    run_debates, left_out = _belonging(tournament, found)
     run_debates, copies = _once(run_debates)
     again, more_copies = _once([debate for debate in found if debate.report.earlier_debate is not None])
-    debates = [_debate_row(folder, debate, schedule.get(debate.name, {}), names) for debate in run_debates]
+    scheduled = {one.id: one for one in tournament.schedule} if tournament else {}
+    names = _names(tournament)
+    debates = [_debate_row(folder, debate, scheduled.get(debate.name), names) for debate in run_debates]
     ballots = [row for debate in run_debates for row in _ballot_rows(debate.name, debate.report, names, 0)]
     ballots += _repeated(run_debates, again, names)
-    return Rows(debates, ballots, [*left_out, *copies, *more_copies, *_notes(problems, schedule, run_debates, again)])
+    missing = _missing_notes(scheduled, run_debates, again)
+    return Rows(debates, ballots, [*left_out, *copies, *more_copies, *notes, *missing])
 
 
 def title(folder: str) -> str:
@@ -83,7 +93,10 @@ def _journals(folder: str) -> list[str]:
     if not os.path.isdir(folder):
         is_file = os.path.exists(folder)
         problem = f"{name_of(folder)} is a file, not the folder of a tournament."
-        raise BadFile(problem if is_file else f"There is no folder {name_of(folder)}.", hint="the DIR of `--to`")
+        raise BadFile(
+            problem if is_file else f"There is no folder {name_of(folder)}.",
+            hint="the DIR of `debate tournament run SPEC --to DIR`",
+        )
     inner = os.path.join(folder, DEBATES)
     found = (
         os.path.join(place, name)
@@ -121,34 +134,19 @@ def _imported_notes(imported: Any, folder: str) -> list[str]:
     return notes
 
 
-def _schedule(folder: str) -> dict[str, dict[str, Any]]:
-    """Debate id to its line in the schedule; empty where there is none."""
-    path = os.path.join(folder, SCHEDULE)
-    lines = read_json(path) if os.path.exists(path) else []
-    return {str(line["id"]): line for line in _listed(lines) if isinstance(line, dict) and "id" in line}
-
-
-def _belonging(
-    folder: str, spec: Any, schedule: Mapping[str, Mapping[str, Any]], found: Sequence[_Debate]
-) -> tuple[list[_Debate], list[str]]:
+def _belonging(tournament: Tournament | None, found: Sequence[_Debate]) -> tuple[list[_Debate], list[str]]:
     """The debates that were run, and a sentence on each journal that is not of the debate that its name says, as a run
-    would find: where there is a spec it opens each debate, and a schedule alone has its motion and seed."""
+    would find."""
     run_debates = [debate for debate in found if debate.report.earlier_debate is None]
-    if not schedule and spec is None:
+    if tournament is None:
         return run_debates, []
-    try:
-        tournament = load(folder) if spec is not None else None
-    except UserError as error:
-        return run_debates, [f"Whether journals are of scheduled debates is not known: {error.problems[0]}"]
-    scheduled = {entry.id: entry for entry in tournament.schedule} if tournament else {}
+    scheduled = {entry.id: entry for entry in tournament.schedule}
     belonging, notes = [], []
     for debate in run_debates:
-        line, opened = schedule.get(debate.name), debate.entries[0].event
         try:
-            if debate.name in scheduled and tournament:
-                tournament.must_belong(scheduled[debate.name], [entry.event for entry in debate.entries])
-            elif line is None or not (isinstance(opened, Opened) and opened.seed == line.get("seed", opened.seed)):
+            if debate.name not in scheduled:
                 raise BadFile(f"{name_of(debate.path)} is not the journal of a scheduled debate.")
+            tournament.must_belong(scheduled[debate.name], [entry.event for entry in debate.entries])
             belonging.append(debate)
         except BadFile as error:
             notes.append(f"A journal is left out: {error.problems[0].partition(' Try: ')[0]}")
@@ -163,17 +161,10 @@ def _once(debates: Sequence[_Debate]) -> tuple[list[_Debate], list[str]]:
     return list(first.values())[::-1], notes
 
 
-def _names(spec: Any) -> dict[str, str]:
+def _names(tournament: Tournament | None) -> dict[str, str]:
     """Model spec, as reports show it, to the name that the tournament gives it."""
-    given = spec if isinstance(spec, dict) else {}
-    pool = given["judges"] if isinstance(given.get("judges"), dict) else {}
-    models = [*_listed(given.get("models")), *_listed(pool.get("from"))]
-    named = [model for model in models if isinstance(model, dict) and {"name", "spec"} <= set(model)]
-    return {model_spec.public_name(str(model["spec"])): str(model["name"]) for model in named}
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
+    models = (*tournament.spec.models, *tournament.spec.judges.pool) if tournament else ()
+    return {model_spec.public_name(model_spec.unrehearsed(model.model_spec)): model.name for model in models}
 
 
 def _name(spec: str, names: Mapping[str, str]) -> str:
@@ -183,18 +174,18 @@ def _name(spec: str, names: Mapping[str, str]) -> str:
     return f"stand-in for {name}" if model_spec.is_stand_in(spec) else name
 
 
-def _debate_row(folder: str, debate: _Debate, line: Mapping[str, Any], names: Mapping[str, str]) -> DebateRow:
+def _debate_row(folder: str, debate: _Debate, scheduled: ScheduledDebate | None, names: Mapping[str, str]) -> DebateRow:
     report, cast = debate.report, debate.report.run.cast
     page = DebateFiles.of_journal(debate.path).page
     first = debate.entries[0].event.settings.first if hasattr(debate.entries[0].event, "settings") else None
     return DebateRow(
         id=debate.name,
         created=debate.entries[0].at,
-        topic=str(line.get("topic") or report.topic)[: rows.MAX_NAME_LENGTH],
-        motion=str(line.get("motion") or report.topic),
-        category=str(line.get("category") or "")[: rows.MAX_NAME_LENGTH],
-        pro=_model(line.get("pro"), cast.get("a", ()), names),
-        con=_model(line.get("con"), cast.get("b", ()), names),
+        topic=scheduled.topic_id if scheduled else report.topic,
+        motion=scheduled.motion if scheduled else report.topic,
+        category=scheduled.category if scheduled else "",
+        pro=_model(cast.get("a", ()), names),
+        con=_model(cast.get("b", ()), names),
         first=_SEATS.get(str(first)),
         winner=_WINNERS.get(report.verdict.winner) if report.verdict else None,
         complete=report.status == "complete",
@@ -204,12 +195,8 @@ def _debate_row(folder: str, debate: _Debate, line: Mapping[str, Any], names: Ma
     )
 
 
-def _model(scheduled: object, cast: Sequence[str], names: Mapping[str, str]) -> str | None:
-    spec = scheduled if isinstance(scheduled, str) and scheduled else next(iter(cast), None)
-    if spec is None:
-        return None
-    # A schedule names models where stand-ins take their seats.
-    return _name(model_spec.stand_in(spec) if any(map(model_spec.is_stand_in, cast)) else spec, names)
+def _model(cast: Sequence[str], names: Mapping[str, str]) -> str | None:
+    return _name(cast[0], names) if cast else None
 
 
 def _usage_by_role(debate: _Debate) -> dict[Any, RoleUsage]:
@@ -309,13 +296,12 @@ def _repeated(
             yield from _ballot_rows(name, debate.report, names, repeats[name])
 
 
-def _notes(
-    problems: Sequence[str], schedule: Mapping[str, object], run_debates: Sequence[_Debate], again: Sequence[_Debate]
+def _missing_notes(
+    scheduled: Collection[str], run_debates: Sequence[_Debate], again: Sequence[_Debate]
 ) -> Iterator[str]:
-    yield from (f"A journal is left out: {error}" for error in problems)
-    missing = set(schedule) - {debate.name for debate in run_debates}
+    missing = set(scheduled) - {debate.name for debate in run_debates}
     if missing:
-        yield f"{len(missing)} of {len(schedule)} scheduled debates have no journal that can be read yet."
+        yield f"{len(missing)} of {len(scheduled)} scheduled debates have no journal that can be read yet."
     last_hashes = {debate.report.journal.last_hash for debate in run_debates}
     earlier_debates = [debate.report.earlier_debate for debate in again]
     lost = [debate for debate in earlier_debates if debate and debate.speeches_digest not in last_hashes]
