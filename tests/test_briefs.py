@@ -9,11 +9,9 @@ from typing import Any
 
 import puppets
 import pytest
-from corpus import Deal, dealt_by_chance, for_each, handfuls, hold
+from corpus import Deal, for_each, handfuls, hold
 from debates import CONCEDE, DECLINE, NONCE, hostile, opened_event, played, saying
-from hostile_texts import SAID, alike, texts
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hostile_texts import SAID
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import ContextFile, Event, Spoke
@@ -113,16 +111,6 @@ def test_no_speech_leaves_its_block(text: str) -> None:
 def test_no_hostile_speech_leaves_its_block(deal: Deal) -> None:
     """Nor does speech that is made against reports and terminals."""
     hold(partial(must_hold, 1), deal)
-
-
-escaping = st.sampled_from(ESCAPES).flatmap(alike) | st.lists(texts | st.just(JOINED), max_size=4).map("".join)
-
-
-@settings(max_examples=15)
-@given(dealt_by_chance(escaping.map(lambda text: f"x{text}")))
-def test_no_speech_made_by_chance_leaves_its_block(deal: Deal) -> None:
-    """Nor does any other."""
-    must_hold(1, deal)
 
 
 @for_each(handfuls([*SAID, *ESCAPES], 3))
@@ -276,23 +264,6 @@ def test_no_seat_learns_who_fills_another() -> None:
         assert [name for name in names if name in text] == []
 
 
-def test_the_same_journal_makes_the_same_briefs() -> None:
-    """A brief made twice from one journal is the same to the letter; a debater's is so when the debate is over, too."""
-    events = played(saying(**converging(3)), judges=3, rounds=2)
-    whole_debate = fold(events)
-
-    for debate, turn, made in all_briefs(events):
-        again = brief(fold(list(whole_debate_events(events, debate))), turn)
-        assert (again.model_dump_json(), again.digest) == (made.model_dump_json(), made.digest)
-        if not turn.judging:
-            assert brief(whole_debate, turn) == made
-
-
-def whole_debate_events(events: list[Event], debate: DebateState) -> list[Event]:
-    """The events that a debate was folded from."""
-    return next(events[:n] for n in range(1, len(events) + 1) if fold(events[:n]).replies == debate.replies)
-
-
 def test_judges_are_asked_for_a_shape_and_debaters_for_text() -> None:
     """A ballot's brief holds the schema that its reply must fit; a speech's brief holds none."""
     for _, turn, made in all_briefs(played(rounds=1)):
@@ -310,14 +281,6 @@ def test_feedback_is_for_a_next_round_only_where_there_is_one(rounds: int) -> No
     asked = [turn for turn in verdicts if "next round" in made[turn]]
 
     assert asked == verdicts[:-1]
-
-
-def test_after_one_round_nothing_is_held() -> None:
-    """Where each side spoke once, the writer of the brief is told that no point was challenged and answered."""
-    for rounds in (1, 2):
-        brief = shown(played(rounds=rounds, issues=True, brief=True))["final.brief.rapporteur"]
-
-        assert ("No point is held." in brief) == (rounds == 1)
 
 
 def test_a_concession_is_told_to_the_final_judge() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,12 +9,11 @@ from typing import Any
 import pytest
 from corpus import Deal, handfuls, hold
 from debates import DECLINE, NONCE, answers, opened_event, played, saying
-from hostile_texts import NASTY, texts
-from hypothesis import given
-from own_formats import EXTENDING, written
+from hostile_texts import NASTY
+from own_formats import written
 from test_briefs import ESCAPES, block_of, shown, whole
 
-from debate_orchestrator.core.events import BriefSent, ContextFile, Event, QuestionAsked
+from debate_orchestrator.core.events import ContextFile, Event, QuestionAsked
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.phases import Quotes
 from debate_orchestrator.core.state import DebateState
@@ -129,17 +127,6 @@ def test_what_was_sent_before_is_sent_again() -> None:
     assert after.messages[-1].parts[-1].startswith(before.messages[-1].parts[-1])
 
 
-def test_a_brief_that_was_put_stays_as_it_was() -> None:
-    """A question changes no brief that was put before it, nor those beside it: replies to them still count."""
-    debate = fold(played(until="1.challenge.a"))
-    turn = debate.due[0]
-    before = brief(debate, turn)
-    debate = apply(debate, BriefSent(turn=turn.id, brief_digest=before.digest, by="host"))
-    debate = apply(debate, QuestionAsked(question=WHY, to=("a", "b")))
-    assert brief(debate, turn) == before
-    assert FLOOR not in whole(brief(debate, debate.due[1]))
-
-
 def test_a_mirrored_judge_hears_it_of_the_sides_as_they_are_there() -> None:
     """A question that names a side names the other one to a judge who sees the sides exchanged."""
     events = asked("Is Researcher A serious?", "judge", until="1.verdict.judge", mirror=True, rounds=1)
@@ -171,18 +158,6 @@ def must_stay_in_its_block(deal: Deal) -> None:
 def test_it_can_not_leave_its_block(deal: Deal) -> None:
     """Whatever questions hold, a brief has the lines that open and close blocks of one with plain questions."""
     hold(must_stay_in_its_block, deal)
-
-
-@given(texts)
-def test_it_is_one_line(question: str) -> None:
-    """Any question is one line of its block, and the brief can be sent as JSON."""
-    if not question.strip():
-        return
-    debate = fold([*before(), QuestionAsked(question=question[:2000], to=("a",))])
-    made = brief(debate, debate.due[0])
-    block = made.messages[-1].parts[-1].split(FLOOR)[1].split(f"END {NONCE}")[0].strip("\n")
-    assert block.startswith("- ") and "\n" not in block
-    json.dumps(made.model_dump(mode="json"))
 
 
 def debate(folder: Path) -> DebateState:
@@ -225,25 +200,6 @@ def test_an_error_is_told_by_template_and_line(tmp_path: Path) -> None:
         first(written(tmp_path / "mine", speech_md_j2="\n{{ topicc }}"))
     with pytest.raises(BadFormat, match=r"^prompts/shared/judge\.md\.j2:\d+: .* The installed prompts are not"):
         first(written(tmp_path / "mine", speech_md_j2='{% include "shared/judge.md.j2" %}'))
-
-
-def test_a_template_that_is_gone_is_told(tmp_path: Path) -> None:
-    """A debate whose templates neither travel nor are shipped any more says which is missing."""
-    made = debate(written(tmp_path / "mine", format_yaml=EXTENDING))
-    phase = made.format.round[0].model_copy(update={"template": "adversarial/gone"})
-    turn = made.due[0].model_copy(update={"phase": phase})
-    with pytest.raises(BadFormat, match=r"^prompts/formats/adversarial/gone\.md\.j2: .* no template 'formats/"):
-        briefs.brief(made, turn)
-
-
-def test_the_names_that_briefs_provide(tmp_path: Path) -> None:
-    """The names are those of the briefs that are made: what both have, what a debater has, what a judge has."""
-    names = briefs.names(debate(written(tmp_path / "mine")))
-    debater, judge = names["debater"].given, names["judge"].given
-    assert {"topic", "turn", "positions", "fence", "nonce", "schema"} <= debater & judge
-    assert {"other", "target", "feedback"} <= debater - judge
-    assert {"ballots", "totals", "criteria"} <= judge - debater
-    assert [names[role].whose for role in ("debater", "judge")] == ["a debater's", "a judge's"]
 
 
 @pytest.mark.parametrize(("former", "now"), [("advice", "feedback"), ("holder", "shown_as")])

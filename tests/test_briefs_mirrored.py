@@ -9,9 +9,7 @@ import puppets
 import pytest
 from corpus import Deal, handfuls, hold
 from debates import CONCEDE, DECLINE, NONCE, hostile, played, saying
-from hostile_texts import NASTY, alike
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hostile_texts import NASTY
 from test_briefs import ESCAPES, block_of, fences, shown
 
 from debate_orchestrator.core.events import Event
@@ -58,15 +56,6 @@ def test_positions_change_names_and_keep_their_sides() -> None:
     assert other == ["Researcher A argues (Con): Indent with spaces.", "Researcher B argues (Pro): Indent with tabs."]
 
 
-def test_positions_name_the_other_side_by_its_name() -> None:
-    """A position that names a side names the other when it is mirrored."""
-    _, other = pair(rounds=1, positions=("As Researcher A knows, tabs.", "Not as Researcher A has it."))
-    assert argues(parts(other)[0]) == [
-        "Researcher A argues (Con): Not as Researcher B has it.",
-        "Researcher B argues (Pro): As Researcher B knows, tabs.",
-    ]
-
-
 def test_every_speech_is_under_the_others_name() -> None:
     """What A said stands in a block of B's, with B's tag and id, and its own words call it so."""
     said = {f"_1_opening_{side}": f"I, {NAMES[side]}, say so in 1.opening.{side}." for side in "ab"}
@@ -102,12 +91,6 @@ def test_the_order_within_a_phase_is_exchanged(first: str) -> None:
         *(f"1.opening.{other}", *[None] * 5),
         *(f"2.constructive.{other}", *[None] * 5),
     ]
-
-
-def test_a_straight_brief_says_nothing_of_it() -> None:
-    """What is shown straight is what is shown where nothing is mirrored, to the letter."""
-    plain, both = shown(played(rounds=2)), shown(mirrored(rounds=2))
-    assert {turn: text for turn, text in both.items() if not turn.endswith(".mirrored")} == plain
 
 
 def test_no_judge_is_told_which_presentation_it_is() -> None:
@@ -170,10 +153,3 @@ def must_hold(deal: Deal) -> None:
 def test_no_hostile_speech_leaves_its_block_mirrored(deal: Deal) -> None:
     """Speech that plays the system, knows the nonce or is made against reports stays in its block, mirrored too."""
     hold(must_hold, deal)
-
-
-@settings(max_examples=15)
-@given(st.sampled_from([*ESCAPES, "1.opening.a", "Researcher A"]).flatmap(alike))
-def test_no_speech_made_by_chance_leaves_its_block_mirrored(text: str) -> None:
-    """Nor does any other."""
-    must_hold(Deal((f"x{text}",)))

@@ -246,22 +246,6 @@ def test_the_final_form_asks_for_an_unresolved_question() -> None:
         assert ("unresolved_questions", "2") not in [question.field_path for question in asked]
 
 
-def test_an_empty_form_holds_no_sample_rows() -> None:
-    """A list that may be empty is empty in the form to be filled in by hand; one that needs rows shows as many."""
-    row: Shape = {"seat": Field(kind="choice"), "claim": Field(kind="text")}
-    shape: Shape = {"claims": Field(kind="list", fields=row), "tests": Field(kind="list", least=2, fields=row)}
-
-    sample = {"seat": "a | b", "claim": ""}
-    assert fields.empty_form(shape, TERMS) == {"claims": [], "tests": [sample, sample]}
-
-
-def test_a_list_that_is_all_there_is() -> None:
-    """Where nothing must be answered the form is not shortened: the dissent record would be empty."""
-    every = fields.form_questions(loader.load("adversarial").shapes["dissent"], TERMS, {})
-
-    assert fields.shortened(every) == every
-
-
 def test_lists() -> None:
     """A list ends with an empty item, one of records where its first field is left empty; of records that may begin
     with nothing, when no further one is wanted."""
@@ -281,30 +265,6 @@ def test_lists() -> None:
     filled = {gate: "yes", "rows__1__claim": "It is."}
     assert places(rows, **filled)[-1] == f"rows/2/{WHETHER_ANY}"
     assert fields.value(rows, TERMS, {("rows", "1", WHETHER_ANY): "no"}) == {"rows": []}
-
-
-def test_a_list_takes_no_yes() -> None:
-    """An item of a list is no answer to a question that was not put; Enter where yes or no is wanted says so."""
-    shape: Shape = {"open": Field(kind="list"), "sure": Field(kind="flag")}
-    item, flag = FormQuestion(("open", "1"), Field(kind="text", optional=True), "", True, True), leaf("flag")
-
-    assert fields.form_questions(shape, TERMS, {})[0] == item._replace(titles=("Open", "1"))
-    for said in ("yes", "No", "y"):
-        with pytest.raises(BadReply, match=r"not an item of the list\. Enter alone ends the list\."):
-            fields.read(item, TERMS, said)
-    with pytest.raises(BadReply, match=r"^Answer yes or no\.$"):
-        fields.read(flag, TERMS, "")
-    with pytest.raises(BadReply, match=r"^Answer yes or no\.$"):
-        fields.read(flag, TERMS, "maybe")
-
-
-def test_what_need_not_be_there() -> None:
-    """Something of several parts that may be left out is asked for by a question of its own."""
-    shape: Shape = {"extra": Field(kind="text", per_side=True, optional=True)}
-
-    assert places(shape) == [f"extra/{WHETHER_ANY}"]
-    assert fields.value(shape, TERMS, {("extra", WHETHER_ANY): "no"}) == {"extra": None}
-    assert places(shape, **{f"extra__{WHETHER_ANY}": "yes"}) == [f"extra/{WHETHER_ANY}", "extra/a", "extra/b"]
 
 
 def test_labels() -> None:

@@ -13,7 +13,6 @@ from core.folding import (
     PLAIN,
     debated,
     filled,
-    many,
     opened,
     phase,
     rules,
@@ -21,11 +20,9 @@ from core.folding import (
     spoiled,
 )
 from corpus import for_each
-from hypothesis import given
-from hypothesis import strategies as st
 
 from debate_orchestrator.core import schedule, tally
-from debate_orchestrator.core.events import EVENT, Declined, Spoke, StructuredReplyGiven
+from debate_orchestrator.core.events import Declined, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.reply import RecordedOutcome, Reply
 from debate_orchestrator.core.state import DebateState
@@ -86,19 +83,6 @@ def test_what_is_no_text(data: bytes, why: str) -> None:
         decode("1.opening.b", data)
 
 
-@many
-@given(st.binary(max_size=60))
-def test_any_bytes_are_text_or_refused(data: bytes) -> None:
-    """Whatever bytes came, they are a text that has something in it, or a complaint."""
-    try:
-        text = decode("x", data)
-    except BadReply as error:
-        assert len(error.problems) == 1
-    else:
-        assert text.strip()
-        assert text.encode() == data.removeprefix(b"\xef\xbb\xbf")
-
-
 # Speech
 
 
@@ -133,12 +117,6 @@ def test_what_can_not_be_seen_is_no_speech(text: str) -> None:
         said(text)
 
 
-@pytest.mark.parametrize("text", [f"So.\x0c{DECLINE}", f"So.\x1d{DECLINE}\x1e", f"So. {DECLINE}"])
-def test_a_line_is_what_is_seen_as_one(text: str) -> None:
-    """What only a program would take for a line break makes no line of its own."""
-    assert isinstance(said(text), Spoke)
-
-
 # Ballots
 
 
@@ -149,14 +127,6 @@ def test_json_may_stand_in_one_fence(form: str) -> None:
     event = said(text, BALLOT)
     assert isinstance(event, StructuredReplyGiven)
     assert (event.data, event.reply.text) == (vote(), text)
-
-
-def test_a_fence_inside_a_ballot_is_text() -> None:
-    """Code in a judge's reasons neither ends nor begins the ballot."""
-    ballot = vote(justification="See:\n```\nx\n```")
-    event = said(f"```json\n{json.dumps(ballot)}\n```", BALLOT)
-    assert isinstance(event, StructuredReplyGiven)
-    assert event.data == ballot
 
 
 @pytest.mark.parametrize(
@@ -214,14 +184,6 @@ def test_a_judge_can_not_decline() -> None:
     assert isinstance(said(DECLINE, fold([opened(rules=asking)])), Spoke)
 
 
-@for_each(["\\u0000", "\\u202e", "\\ud83d\\ude00", "\\\\ud800", "\\u2028"])
-def test_whatever_is_taken_can_be_written_down(escape: str) -> None:
-    """A ballot with odd escapes is an event that can be written as UTF-8 and read again."""
-    event = said(json.dumps(vote(justification="?")).replace("?", f"x {escape}"), BALLOT)
-    line = json.dumps(event.model_dump(mode="json"), ensure_ascii=False).encode()
-    assert EVENT.validate_python(json.loads(line)) == event
-
-
 def test_half_a_character_is_refused() -> None:
     """Half of a surrogate pair, in a value or in a key, is no character and is refused."""
     for half in ["\\ud800", "\\uDFFF", "\\udead\\ud83d", "\\ude00\\ud83d", "\ud800"]:
@@ -236,14 +198,6 @@ def test_a_speech_may_hold_what_no_file_or_screen_can(text: str) -> None:
     event = said(text)
     assert isinstance(event, Spoke)
     assert event.reply.text.encode().decode() == text.replace("\ud800", "\ufffd")
-
-
-@many
-@given(st.text() | st.sampled_from(["{", "}", "[", '"', ":", "```", "null", "1e9"]), st.text())
-def test_any_text_is_a_ballot_or_refused(left: str, right: str) -> None:
-    """Whatever a judge wrote that is no ballot is refused, and nothing else is raised."""
-    with pytest.raises(BadReply):
-        said(left + right, BALLOT)
 
 
 # What others would hear of it
@@ -297,45 +251,12 @@ def test_a_speech_of_too_many_characters_is_refused(text: str) -> None:
         said(text, held())
 
 
-@pytest.mark.parametrize(
-    "text", [f"<thinking>{LINE_BREAKS}</thinking>One two three.", f"one two three four five six seven{LINE_BREAKS}"]
-)
-def test_what_others_do_not_hear_makes_no_speech_too_large(text: str) -> None:
-    """Private working and what is over the most words is on record alone."""
-    assert isinstance(said(text, held()), Spoke)
-
-
 def test_a_recorded_speech_is_taken_as_it_was() -> None:
     """One that was taken when it was recorded is taken whatever its size."""
     debate, turn = held(), held().due[0]
     reply = Reply(text=f"One two three.{LINE_BREAKS}", brief_digest="", by="replay:x")
     recorded = reply.model_copy(update={"recorded_outcome": RecordedOutcome()})
     assert isinstance(parse_reply(debate, turn, recorded, None), Spoke)
-
-
-@pytest.mark.parametrize(
-    ("text", "fits"),
-    [
-        ("<thinking>one two three</thinking> four five", False),
-        ("one <thinking>two</thinking> three four", True),
-        ("one two three four five six seven", True),
-        ("<thinking>one two three four", False),
-    ],
-)
-def test_only_what_is_said_aloud_makes_a_speech_long(text: str, fits: bool) -> None:
-    """Words of private working do not count for the least length; those over the most do."""
-    if fits:
-        event = said(text, held())
-        assert isinstance(event, Spoke)
-        assert event.reply.text == text
-    else:
-        with pytest.raises(BadReply):
-            said(text, held())
-
-
-def test_judges_are_held_to_no_length() -> None:
-    """Without a least length any speech will do."""
-    assert isinstance(said("So.", fold([opened()])), Spoke)
 
 
 @pytest.mark.parametrize("line", [DECLINE, CONCEDE])

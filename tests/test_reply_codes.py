@@ -10,10 +10,8 @@ from typing import Any, cast
 
 import pytest
 from chat_server import answering, chunks
-from core.folding import ADVERSARIAL, PLAIN, debated, filled, many, opened, phase, rules, voted
+from core.folding import ADVERSARIAL, PLAIN, debated, filled, opened, phase, rules, voted
 from corpus import for_each
-from hypothesis import given
-from hypothesis import strategies as st
 from reply_codes import SECRET, code_of, coded, signed
 from speakers import Speaker, begun, driven, take_turns
 
@@ -107,31 +105,6 @@ def test_the_own_ballot_counts_beside_a_quoted_one(form: str, around: str) -> No
     """Beside any quotation, and whatever the prose says, the object with the code is the ballot."""
     assert read(around.replace("{}", OWN_TEXT).replace("%s", QUOTED[form])) == OWN
     assert read(around.replace("{}", OWN_TEXT[:-1] + ",}").replace("%s", f"The winner is A. {QUOTED[form]}")) == OWN
-
-
-def test_a_ballot_spread_over_speeches_is_no_ballot() -> None:
-    """A judge that puts together what speeches hold in pieces has no code to put in."""
-    half = len(FORGED_TEXT) // 2
-    script = {"1.opening.a": f"First: {FORGED_TEXT[:half]}", "1.rebuttal.a": f"Then: {FORGED_TEXT[half:]}"}
-    debate = debated(script=script, until="1.verdict.judge")
-    with pytest.raises(BadReply, match=NO_CODE):
-        read(FORGED_TEXT, debate)
-
-
-@many
-@given(
-    st.lists(st.sampled_from([*QUOTED.values(), "The winner is A.", "```", "{so it is}", "code: BCDFGH", "}"])),
-    st.integers(0, 20),
-)
-def test_wherever_quotations_stand(pieces: list[str], place: int) -> None:
-    """Among any quotations in any order, a reply without the code is refused."""
-    with pytest.raises(BadReply):
-        read("\n".join(["So.", *pieces]))
-    try:
-        found = read("\n".join([*pieces[:place], OWN_TEXT, *pieces[place:]]))
-    except BadReply:
-        return
-    assert found == OWN
 
 
 @pytest.mark.parametrize(

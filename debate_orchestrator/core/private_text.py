@@ -198,11 +198,6 @@ def may_be_quoting(text: str, tag: str = "", *, model_tags: bool = True) -> bool
     return kept.ends_private or bool(kept.restarts and not _OWN_WORDS.search(above))
 
 
-def closes_private(text: str) -> bool:
-    """Whether a tag in a text, sanitized already, closes private working that was opened before the text."""
-    return _read(text, "", True)[0].restarts > 0
-
-
 def _read(text: str, tag: str, model_tags: bool) -> tuple[PrivateFilter, str]:
     """What of a whole reply is for others, and the filter that found it. A fence that is left open is part of the
     working: it shows no tag as code."""

@@ -94,18 +94,6 @@ def test_a_complete_debate_takes_nothing_more() -> None:
 
 
 @given(st.data())
-def test_only_what_is_due_is_taken(data: st.DataObject) -> None:
-    """At any moment an event for a turn that is neither due nor settled is refused and changes nothing."""
-    debate = fold(WHOLE[: data.draw(st.integers(1, len(WHOLE)))])
-    before = state(debate)
-    later = {event.turn for event in WHOLE[1:]} - set(debate.replies) - set(before["due"])
-    turn = data.draw(st.sampled_from([*sorted(later), "4.constructive.a", "1.divergence.a"]))
-    with pytest.raises(OutOfTurn):
-        debate = apply(debate, spoke(turn))
-    assert before == state(debate)
-
-
-@given(st.data())
 def test_the_same_answer_twice_is_harmless(data: st.DataObject) -> None:
     """An answer on record may come again and changes nothing; another answer to its turn is refused."""
     debate = fold(WHOLE)
@@ -130,17 +118,6 @@ def test_arrival_order_changes_nothing(data: st.DataObject) -> None:
                 if event.turn == turn.id:
                     debate = apply(debate, event)
     assert state(fold(events)) == state(debate)
-
-
-@given(st.integers(1, len(WHOLE)))
-def test_folding_a_prefix_then_the_rest(cut: int) -> None:
-    """A debate that is folded in two sittings is the debate folded in one."""
-    debate = fold(WHOLE[:cut])
-    state(debate)
-    for event in WHOLE[cut:]:
-        debate = apply(debate, event)
-    assert fold(WHOLE) == debate
-    assert state(fold(WHOLE)) == state(debate)
 
 
 def test_asking_settles_nothing() -> None:
@@ -207,20 +184,6 @@ def test_the_side_that_moved_gets_the_forced_turn(side: str, turns: str) -> None
     assert [tuple(f"2.divergence.{one}" for one in turns), ("final.verdict.judge",)] == played[at + 1 : at + 3]
 
 
-@given(st.integers(1, 5), st.dictionaries(st.integers(1, 5), st.sampled_from(["a", "b", "both"])))
-def test_agenda_with_interventions(rounds: int, converged: dict[int, str]) -> None:
-    """Forced turns follow a verdict that found convergence, unless the round before was answered."""
-    expected, answered = [], False
-    for stage in agenda(rounds, 1, "a"):
-        expected.append(stage)
-        n = int(stage[0].partition(".")[0]) if stage[0].endswith(".verdict.judge") and stage[0][0] != "f" else 0
-        if n:
-            answered = rounds > 1 and n in converged and not answered
-            sides = converged.get(n, "").replace("both", "ab")
-            expected += [tuple(f"{n}.divergence.{side}" for side in sides)] if answered else []
-    assert expected == play(fold([opened(rounds)]), judged(converged))[1]
-
-
 # Concessions
 
 
@@ -240,16 +203,6 @@ def test_siblings_still_get_their_turn() -> None:
     debate = debated(until="2.challenge.a")
     debate = apply(debate, spoke("2.challenge.a", CONCEDE))
     assert play(debate)[1] == [("2.challenge.b",), ("final.verdict.judge",), ("final.dissent.judge",)]
-
-
-def test_both_concede_at_once() -> None:
-    """Where both concede in one stage, both have."""
-    assert tally.conceded(debated(script={"1.rebuttal.a": CONCEDE, "1.rebuttal.b": CONCEDE})) == "both"
-
-
-def test_a_judge_can_not_concede() -> None:
-    """The line in a judge's reasons concedes nothing."""
-    assert tally.conceded(debated(2, script={"1.verdict.judge": {"justification": CONCEDE}})) is None
 
 
 def test_a_reported_concession_is_not_answered() -> None:

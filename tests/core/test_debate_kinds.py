@@ -10,7 +10,6 @@ from core.folding import (
     BALLOT,
     CONCEDE,
     PLAIN,
-    absent,
     debated,
     declined,
     filled,
@@ -18,18 +17,14 @@ from core.folding import (
     opened,
     phase,
     record,
-    reply,
     rules,
     spoke,
     state,
-    voted,
 )
 
-from debate_orchestrator.core import schedule, speech_rules, tally
-from debate_orchestrator.core.events import Declined
+from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.util.errors import OutOfTurn
 
@@ -43,7 +38,6 @@ CASE = {
     "quote": {"kind": "text", "unless": {"refused": True}},
     "reason": {"kind": "text", "only_if": {"refused": True}},
 }
-REFUSAL = {"refused": True, "claim": None, "url": None, "quote": None, "reason": "It would do harm."}
 SHAPES = PLAIN["shapes"] | {"case": CASE}
 
 
@@ -199,33 +193,6 @@ def filled_case(**changes: Any) -> dict[str, Any]:
     return filled(forms().shapes["case"], schedule.shape_context(debate, debate.due[0])) | changes
 
 
-def test_a_form_may_decline() -> None:
-    """A form that says it refuses is a refusal to argue, as is a provider's; a judge's ballot never is."""
-    made = forms(after_refusal="verdict")
-    for event in (voted("1.case.a", REFUSAL), Declined(turn="1.case.a", reply=reply(""))):
-        debate = debated(2, rules=made, script={"1.case.a": [event]})
-        assert (speech_rules.declined(debate, "1.case.a"), speech_rules.declined(debate, "1.case.b")) == (True, False)
-        assert "2.case.a" not in ids(debate)
-    ballot = PLAIN["shapes"]["ballot"] | {"refused": {"kind": "flag"}}
-    made = forms(shapes=SHAPES | {"ballot": ballot}, after_refusal="verdict")
-    debate = debated(2, rules=made, script={"1.vote.judge": {"refused": True}})
-    assert (speech_rules.declined(debate, "1.vote.judge"), "2.case.a" in ids(debate)) == (False, True)
-
-
-def test_who_is_told_of_a_form_that_declines() -> None:
-    """A refusal in a form is heard by those who hear of refusals in its phase."""
-    step = phase("case", "a", "b", reply="case", refusals_heard_by=["judge"])
-    debate = debated(1, rules=forms(round=[step, BALLOT]), script={"1.case.a": REFUSAL})
-    assert (heard(debate, "1.case.b"), heard(debate, "1.vote.judge")) == ([], ["1.case.a", "1.case.b"])
-
-
-def test_a_judges_spoiled_words_are_not_heard() -> None:
-    """A judge who twice gives no question that will do has asked none, and the debate goes on without it."""
-    made = rules(round=[phase("ask", "judge"), SPEECH, BALLOT])
-    debate = debated(1, rules=made, script={"1.ask.judge": absent("1.ask.judge")})
-    assert (debate.complete, heard(debate, "1.speech.a"), heard(debate, "1.speech.b")) == (True, [], ["1.speech.a"])
-
-
 # A clerk
 
 
@@ -269,14 +236,3 @@ def test_a_judge_who_only_speaks_gives_no_verdict() -> None:
     """Where a judge has a turn but no vote, there is no verdict either."""
     debate = debated(1, rules=rules(round=[phase("ask", "judge"), SPEECH], after=[]))
     assert (debate.complete, debate.judges, tally.verdict(debate)) == (True, ("judge",), None)
-
-
-def test_setups_from_before_have_a_quorum_of_one() -> None:
-    """A setup that says nothing of it is decided by those who vote, straight, at the end of each round as ever."""
-    setup = Settings(topic="x", positions={}, rounds=1, strictness="strict", first="a")
-    assert (setup.quorum, setup.mirror, setup.chosen_phases) == (1, False, ())
-    assert not setup.each_round and not setup.blind
-    gone = {f"final.end.judge-{n}": absent(f"final.end.judge-{n}") for n in (1, 2)}
-    script: dict[str, Any] = {**gone, "final.end.judge-3": {"winner": "b"}}
-    verdicts = [tally.verdict(debated(1, 3, script, rules=rules(), **how)) for how in ({}, {"quorum": 2})]
-    assert [verdict and verdict.winner for verdict in verdicts] == ["b", "no decision"]

@@ -9,7 +9,7 @@ import pytest
 from core.folding import ADVERSARIAL, Script, absent, apply, events, fold, heard, opened, play, spoiled, voted
 from corpus import for_each
 
-from debate_orchestrator.core import rapporteur, schedule, tally, transcript_entries
+from debate_orchestrator.core import rapporteur, schedule, transcript_entries
 from debate_orchestrator.core.json_schema import json_schema
 from debate_orchestrator.core.reply_check import check
 from debate_orchestrator.core.state import DebateState
@@ -161,12 +161,6 @@ def test_a_dry_debate_ends_after_its_round(dry: tuple[bool, ...], rounds: int) -
     assert (schedule.no_new_ground_after(debate) or "")[:1] == ("1" if rounds == 1 else "")
 
 
-def test_without_until_dry_all_rounds_are_played() -> None:
-    """A judge's finding that the debate is dry ends nothing unless the setup says so."""
-    debate = play(fold([opened(2, issues=True)]), {**ISSUES, "1.verdict.judge": {"dry": True}})[0]
-    assert tally.finds_no_new_ground(debate, 1) and "2.verdict.judge" in debate.replies
-
-
 @for_each(
     [
         (reason("held", "1.challenge.b", "1.rebuttal.a"), ""),
@@ -212,15 +206,6 @@ def test_in_one_round_the_first_speaker_answers_nothing(row: dict[str, Any], pro
     debate = play(fold([first]), {**ISSUES, "final.dissent.judge": {"rows": []}}, until="final.brief.rapporteur")[0]
     found = rapporteur.mark_problems(debate, row)
     assert (problem in " ".join(found)) if problem else found == []
-
-
-def test_turns_that_two_rows_cite_name_neither() -> None:
-    """A consideration that names no row is held against one by its turns only where a single row cites them."""
-    debate = at(
-        "final.brief.rapporteur", {"final.dissent.judge": {"rows": [ROWS[0], {**ROWS[0], "claim": "It is slow."}]}}
-    )
-    assert rapporteur.mark_problems(debate, reason("granted", "1.opening.a", "1.opening.b")) == []
-    assert "row 2" in rapporteur.mark_problems(debate, reason("granted", "1.opening.a", "1.opening.b", row=2))[0]
 
 
 @for_each(

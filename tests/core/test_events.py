@@ -94,13 +94,6 @@ def test_unknown_fields_are_refused() -> None:
                     EVENT.validate_python(event.model_dump() | {name: inner | {"mood": "good"}})
 
 
-def test_events_are_frozen() -> None:
-    """What has happened can't be changed."""
-    for event in EVENTS:
-        with pytest.raises(ValidationError, match="frozen"):
-            event.kind = "spoke"  # type: ignore[assignment]
-
-
 @pytest.mark.parametrize(
     "data", [{}, {"kind": "shouted"}, {"kind": "spoke"}, {"kind": "noted", "note": "x"}, [], None, "spoke"]
 )
@@ -180,30 +173,11 @@ def test_no_model_was_called(by: str) -> None:
     assert costs_of(debate(Spoke(turn="1.opening.a", reply=free))) == Costs()
 
 
-def test_a_server_that_counts_nothing_is_called_all_the_same() -> None:
-    """A reply of a provider that tells neither tokens nor price is a call of unknown price."""
-    told = reply().model_copy(update={"by": "command:x", "called": True})
-
-    assert costs_of(debate(Spoke(turn="1.opening.a", reply=told))).total.unknown == 1
-
-
 def test_the_setup_is_on_it() -> None:
     """What the moderator was asked before the first turn stands first."""
     made = costs_of(debate(Spoke(turn="1.opening.a", reply=paid()), derived=(paid(cost=0.125),)))
 
     assert [(one.seat, one.phase) for one in made.lines] == [("moderator", SETUP), ("a", "opening")]
-
-
-def test_it_can_be_told_by_seat() -> None:
-    """The lines of a seat add up, whatever the phase."""
-    spent = Usage(uncached_input=1, cached=2, cache_write_5m=3, cache_write_1h=4, output=5, searches=6)
-    lines = [CostLine(seat=seat, phase=str(n), calls=1, usage=spent, cost=1.0) for n, seat in enumerate("aba")]
-    seats = Costs(lines=tuple(lines)).of_seats()
-
-    assert {seat: (line.calls, line.cost, line.usage.input) for seat, line in seats.items()} == {
-        "a": (2, 2.0, 20),
-        "b": (1, 1.0, 10),
-    }
 
 
 @pytest.mark.parametrize(("former", "now"), [("hearing", "speech_rules"), ("course", "recording")])
@@ -214,13 +188,6 @@ def test_a_field_stands_under_one_of_its_names(former: str, now: str) -> None:
     assert EVENT.validate_python({**data, former: value}) == EVENT.validate_python({**data, now: value})
     with pytest.raises(ValidationError, match=f"it has {former} and {now}, which are two names of one field"):
         EVENT.validate_python({**data, now: value, former: value})
-
-
-def test_a_setting_stands_in_one_place() -> None:
-    """A journal of an earlier version with a setting both beside the setup and in it is refused."""
-    data = opened().model_dump(mode="json")
-    with pytest.raises(ValidationError, match="it has cast in two places"):
-        EVENT.validate_python({**data, "cast": data["setup"]["cast"]})
 
 
 @pytest.mark.parametrize("field", [{"asked_code": "BCDFGH"}, {"recorded_outcome": {"complaints": []}}])

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import json
 from fractions import Fraction
 from typing import Any
 
 import pytest
 from core.folding import (
     ADVERSARIAL,
-    BALLOT,
     absent,
     converging,
     debated,
     opened,
-    phase,
     play,
     record,
     rules,
     scored,
-    spoiled,
-    state,
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from debate_orchestrator.core import schedule, tally
-from debate_orchestrator.core.events import EVENT, Event
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.mirror import Mirror
@@ -81,13 +75,6 @@ def test_a_stage_holds_both_turns_of_every_judge(judges: int, ids: list[str]) ->
     }
 
 
-def test_in_turn_each_judge_has_both_turns_at_once() -> None:
-    """Judges who vote one after another are each shown both presentations at once."""
-    made = rules(round=[phase("speech", "a", "b"), BALLOT | {"order": "in turn"}])
-    _, played = play(fold([opened(1, 2, rules=made, mirror=True)]))
-    assert played[2:4] == [("1.vote.judge-1", "1.vote.judge-1.mirrored"), ("1.vote.judge-2", "1.vote.judge-2.mirrored")]
-
-
 def test_how_mirrored_turns_are_called() -> None:
     """A mirrored turn is told apart by its tag and its heading."""
     turn = schedule.turn(mirrored(1, 2), "1.verdict.judge-2.mirrored")
@@ -138,20 +125,6 @@ def test_scores_are_the_mean_of_both_presentations() -> None:
     assert tally.means(debate)["a"] == dict.fromkeys(debate.criteria, Fraction(15, 2))
 
 
-@pytest.mark.parametrize("gone", ["1.verdict.judge", "1.verdict.judge.mirrored"])
-def test_absent_in_one_presentation_is_absent(gone: str) -> None:
-    """A judge without a ballot that counts in either presentation has no vote and no scores in that round."""
-    debate = mirrored(1, 1, sincere("1.verdict.judge", scored_ballot(8, 5)) | {gone: absent(gone)})
-    assert (tally.result(debate, 1), tally.unjudged(debate, 1), tally.totals(debate), tally.means(debate)) == (
-        None,
-        True,
-        {"a": 0, "b": 0},
-        {},
-    )
-    assert [(vote.absent, vote.winner) for vote in tally.votes(debate, 1)] == [(True, "no decision")]
-    assert tally.flipped_votes(debate) == (0 if tally.final_votes(debate)[0].stable else 1, 1)
-
-
 @pytest.mark.parametrize(("quorum", "winner"), [(1, "b"), (2, "no decision")])
 def test_abstentions_make_no_quorum(quorum: int, winner: str) -> None:
     """Judges whose votes flip are not counted toward the quorum, nor are absent ones."""
@@ -162,15 +135,6 @@ def test_abstentions_make_no_quorum(quorum: int, winner: str) -> None:
     assert verdict is not None
     assert (verdict.winner, verdict.vote_counts) == (winner, {"b": 1})
     assert ("no quorum" in verdict.remarks) is (winner == "no decision")
-
-
-def test_a_spoiled_ballot_is_one_presentations_own() -> None:
-    """A spoiled reply is asked for again in its own presentation; the other is not touched."""
-    debate = mirrored(1, until="1.verdict.judge")
-    debate = apply(debate, spoiled("1.verdict.judge.mirrored"))
-    assert [turn.id for turn in debate.due] == ["1.verdict.judge", "1.verdict.judge.mirrored"]
-    debate = apply(debate, spoiled("1.verdict.judge.mirrored", "still none"))
-    assert [turn.id for turn in debate.due] == ["1.verdict.judge"]
 
 
 def test_how_many_votes_flip() -> None:
@@ -248,32 +212,6 @@ ENDS = ("final.end.judge", "final.end.judge.mirrored")
 
 
 # The same journal
-
-
-@given(st.data())
-def test_the_same_events_make_the_same_debate(data: st.DataObject) -> None:
-    """A mirrored debate that is written down and folded again, in whatever order answers arrived, is the same."""
-    script: dict[str, Any] = {}
-    for n in (1, 2):
-        for judge in ("judge-1", "judge-2"):
-            script |= {
-                f"{n}.verdict.{judge}{one}": scored_ballot(data.draw(POINTS), data.draw(POINTS), 2)
-                for one in ("", ".mirrored")
-            }
-    if data.draw(st.booleans()):
-        script |= {
-            "1.verdict.judge-1": converging("b"),
-            "2.verdict.judge-2.mirrored": absent("2.verdict.judge-2.mirrored"),
-        }
-    events: list[Event] = record(2, 2, script, mirror=True, quorum=2)
-    again = [EVENT.validate_python(json.loads(json.dumps(event.model_dump(mode="json")))) for event in events]
-    debate = fold(again[:1])
-    while due := debate.due:
-        for turn in data.draw(st.permutations(due)):
-            for event in again[1:]:
-                if getattr(event, "turn", "") == turn.id:
-                    debate = apply(debate, event)
-    assert state(debate) == state(fold(events))
 
 
 POINTS = st.integers(1, 10)

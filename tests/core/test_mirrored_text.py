@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
 import pytest
 from core.folding import ADVERSARIAL, ONE_SIDED, PLAIN, debated, many, rules
-from corpus import for_each
-from hostile_texts import NASTY, alike
+from hostile_texts import alike
 from hypothesis import given
 from hypothesis import strategies as st
 from journals import EARLIER
@@ -108,11 +106,6 @@ def test_short_names_keep_to_their_own_letters() -> None:
     assert PAIRS["words"].text("Pro: the pro of it, the con of it. CON!") == "Con: the pro of it, the con of it. PRO!"
 
 
-def test_names_of_different_lengths() -> None:
-    """A name of two words may be exchanged with one of one."""
-    assert PAIRS["lengths"].text("Ann Lee's, not Bob's; ANN LEE") == "Bob's, not Ann Lee's; BOB"
-
-
 def test_where_both_have_one_name_nothing_is_said() -> None:
     """Sides of one name can't be told apart in a text; their turns can."""
     assert PAIRS["same"].text("Speaker said in 1.speech.a") == "Speaker said in 1.speech.b"
@@ -124,31 +117,6 @@ def test_where_both_have_one_name_nothing_is_said() -> None:
 def test_a_text_exchanged_twice_is_what_it_was(pair: str, text: str) -> None:
     """Whatever a text holds, exchanging the sides in it twice changes nothing."""
     assert PAIRS[pair].text(PAIRS[pair].text(text)) == text
-
-
-@for_each(NASTY)
-def test_hostile_text_is_left_alone(text: str) -> None:
-    """A text that names neither side is unchanged; tags, ids and letters that name one are exchanged."""
-    exchanged = RESEARCHERS.text(text)
-    assert RESEARCHERS.text(exchanged) == text
-    named = ("[R1 - ", "[R2 - ", "Researcher ", "1.opening.a")
-    assert (exchanged == text) or any(one in text for one in named) or re.search(r"\b[AB]\b", text)
-    assert (exchanged != text) or not any(one in text for one in named)
-
-
-@many
-@given(
-    st.lists(
-        st.sampled_from(["Researcher A", "RESEARCHER A", "1.opening.a", "[R1 - ROUND", " and ", ".\n"]), max_size=9
-    )
-)
-def test_no_side_is_left_under_its_own_name(pieces: list[str]) -> None:
-    """A text that names one side alone names the other alone when it is exchanged."""
-    text = ", ".join(pieces)
-    other = RESEARCHERS.text(text)
-    assert not any(one in other for one in ("Researcher A", "RESEARCHER A", "1.opening.a", "[R1 -"))
-    assert other.count("esearcher B") == text.count("esearcher A")
-    assert other.count("1.opening.b") == text.count("1.opening.a")
 
 
 # Sides, turns and values
@@ -253,53 +221,6 @@ def test_every_kind_of_field_is_exchanged() -> None:
     assert ANNA.structured_reply(KINDS, GIVEN) == EXCHANGED
     assert ANNA.structured_reply(KINDS, EXCHANGED) == GIVEN
     assert list(ANNA.structured_reply(KINDS, GIVEN)) == list(GIVEN)
-
-
-LEAF = {
-    "text": texts,
-    "choice": st.sampled_from(["a", "b", "tie", "both"]),
-    "choices": st.lists(st.sampled_from(["a", "b"]), max_size=2),
-    "turns": st.lists(st.sampled_from(["1.x.a", "2.y.b", "start.z.judge"]), max_size=3),
-    "flag": st.booleans(),
-    "number": st.integers(),
-    "url": st.just("https://example.org/a"),
-    "scores": st.fixed_dictionaries({side: st.dictionaries(st.sampled_from("xy"), st.integers()) for side in "ab"}),
-}
-NAMES = ("a", "b", "winner", "x", "y")
-
-
-@st.composite
-def ballots(draw: st.DrawFn, depth: int = 2) -> tuple[Shape, dict[str, Any]]:
-    """Any shape, with a reply of it."""
-    shape: Shape = {}
-    for name in draw(st.lists(st.sampled_from(NAMES), unique=True, max_size=4)):
-        kind = draw(st.sampled_from([*LEAF, *(["record", "list"] if depth else [])]))
-        inner = draw(ballots(depth - 1))[0] if kind in ("record", "list") else {}
-        field = Field(kind=kind, fields=inner, per_side=kind != "scores" and draw(st.booleans()), optional=True)
-        shape[name] = shape["a"] if name == "b" and "a" in shape else shape.get("b", field) if name == "a" else field
-    return shape, {name: draw(value(field)) for name, field in shape.items()}
-
-
-def value(field: Field) -> st.SearchStrategy[Any]:
-    """Whatever may stand in a field, and nothing."""
-    if field.per_side:
-        one = value(field.model_copy(update={"per_side": False}))
-        return st.none() | st.fixed_dictionaries({"a": one, "b": one})
-    if field.fields:
-        record = st.fixed_dictionaries({name: value(inner) for name, inner in field.fields.items()})
-        return record if field.kind == "record" else st.lists(record, max_size=2)
-    return st.none() | LEAF.get(field.kind, st.just({}) if field.kind == "record" else st.lists(texts, max_size=2))
-
-
-@many
-@given(ballots())
-def test_any_ballot_exchanged_twice_is_what_it_was(made: tuple[Shape, dict[str, Any]]) -> None:
-    """A reply of whatever shape comes back after two exchanges, its fields in their order."""
-    shape, ballot = made
-    for mirror in (RESEARCHERS, ANNA):
-        once = mirror.structured_reply(shape, ballot)
-        assert set(once) == set(ballot), mirror
-        assert json.dumps(mirror.structured_reply(shape, once)) == json.dumps(ballot), mirror
 
 
 MIRRORED = ("lighthouse-ledger", "rewrite-in-rust")

@@ -19,7 +19,6 @@ from debate_orchestrator.core.transcript_entries import entry
 from debate_orchestrator.prompting.replies import parse_reply, parse_structured
 from debate_orchestrator.terminal.speeches import SpeechView
 from debate_orchestrator.util.errors import BadReply
-from debate_orchestrator.util.sanitize import sanitize
 
 PAIRS = {
     "think": ("<think>", "</think>"),
@@ -147,32 +146,6 @@ WORD = st.sampled_from(re.split(" ", PLAIN))
 SENTENCE = st.lists(WORD, min_size=1, max_size=6).map(lambda words: f"It says {' '.join(words)} in full.")
 PROSE = st.lists(SENTENCE, min_size=1, max_size=4).map("\n\n".join)
 WORKING = st.text('ab \n`~"<>|[]_*#-', max_size=60).map("{}SECRET".format)
-
-
-@many
-@given(tags, st.lists(st.tuples(WORKING, PROSE), min_size=1, max_size=3))
-def test_every_block_is_left_out_and_nothing_else(pair: tuple[str, str], parts: list[tuple[str, str]]) -> None:
-    """However often a speaker works and speaks, what is said is heard word for word, and no working is."""
-    text = "\n\n".join(f"{pair[0]}{working}{pair[1]}\n{said}" for working, said in parts)
-    assert heard(text).split() == " ".join(said for _, said in parts).split()
-
-
-@many
-@given(tags, PROSE, PROSE, WORKING)
-def test_what_is_left_open_stays_private(pair: tuple[str, str], before: str, after: str, working: str) -> None:
-    """Working that is never closed, or whose beginning is missing, is not heard."""
-    assert heard(f"{before}\n\n{pair[0]}\n{working}\n{after}").split() == before.split()
-    assert heard(f"{before}\n{working}\n{pair[1]}\n\n{after}").split() == after.split()
-
-
-@many
-@given(tags, st.lists(st.sampled_from(["It", "says", "so,", "here"]), min_size=1), PROSE, st.integers(0, 3))
-def test_mentions_within_sentences_are_heard(pair: tuple[str, str], words: list[str], prose: str, form: int) -> None:
-    """Wherever within a sentence a tag is mentioned, in code or bare, the speech is heard whole."""
-    left, right = map(sanitize, pair)
-    said, tag = " ".join(words), (left, right, f"`{left}`", f"`{left}` and `{right}`")[form]
-    text = f"{prose}\n\nIt is {said} {tag} {said}.\n\n{prose}"
-    assert heard(text) == text
 
 
 # Replies

@@ -9,8 +9,6 @@ from core.folding import BALLOT, ONE_SIDED, PLAIN, phase, rules
 from corpus import for_each
 from pydantic import ValidationError
 
-from debate_orchestrator.core.phases import Phase, Quotes
-
 SPEECH = phase("speech", "a", "b")
 SHAPES, FINAL = PLAIN["shapes"], PLAIN["shapes"]["final"]
 CLERK = {"seats": PLAIN["seats"] | {"clerk": {"name": "C", "tag": "C"}}}
@@ -146,46 +144,6 @@ def test_which_phases_are_votes() -> None:
     assert not made.is_vote(made.round[0])
 
 
-def flags(count: int) -> dict[str, Any]:
-    return {f"f{n}": {"kind": "flag"} for n in range(count)}
-
-
-def nested(depth: int, **how: Any) -> dict[str, Any]:
-    """A field with so many records within each other."""
-    field: dict[str, Any] = {"kind": "flag"}
-    for _ in range(depth):
-        field = {"kind": "record", "fields": {"x": field}, **how}
-    return field
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        (shaped(deep=nested(2, per_side=True)), "final.deep.x is per_side inside a field that is per_side"),
-        (shaped(deep=nested(24, per_side=True)), "per_side inside"),
-        (shaped(deep=nested(7)), "at most 6"),
-        (shaped(deep={"kind": "list", "fields": {"x": nested(200)}}), "at most 6"),
-        (shaped(**flags(301)), "at most 300"),
-        (
-            shaped(x={"kind": "record", "per_side": True, "fields": {f"f{n}": {"kind": "flag"} for n in range(200)}}),
-            "300",
-        ),
-    ],
-    ids=["per side twice", "per side often", "deep", "deep in a list", "wide", "wide on both sides"],
-)
-def test_shapes_stay_small(changes: dict[str, Any], said: str) -> None:
-    """A shape whose schema would be deep or large, or double with each level, is refused."""
-    with pytest.raises(ValidationError, match=said):
-        rules(**changes)
-
-
-def test_a_shape_may_be_as_large_as_any_judge_can_fill() -> None:
-    """A shape that keeps to the limits is taken."""
-    both = {"kind": "record", "per_side": True, "fields": flags(140)}
-
-    assert rules(**shaped(deep=nested(5), both=both)).shapes["final"]["both"].per_side
-
-
 def test_every_phase_has_a_seat_and_a_name_of_its_own() -> None:
     """Phases without seats, and too many of them, are told once and not one by one."""
     many = [phase(f"p{n}", "a") for n in range(251)]
@@ -200,25 +158,3 @@ def test_a_vote_before_the_rounds_is_blind() -> None:
     """A vote before the first word has the option blind: as any other vote it counts nowhere."""
     with pytest.raises(ValidationError, match="votes before the rounds without the option blind"):
         rules(before=[BALLOT])
-
-
-PHASE: dict[str, Any] = {"name": "speech", "title": "Speech", "tag": "SPEECH", "seats": ["a"]}
-
-
-@for_each(["", "Speech", "2nd", "../x", "a.b", "a b", "a" * 42, "x\n"])
-def test_names_can_be_part_of_an_id(name: str) -> None:
-    """A phase's name, and its template's, is a few small letters, digits and hyphens, as a file's name may be."""
-    with pytest.raises(ValidationError, match="name"):
-        Phase.model_validate(PHASE | {"name": name})
-    if name:
-        with pytest.raises(ValidationError, match="template"):
-            Phase.model_validate(PHASE | {"template": name})
-
-
-@for_each(["", "Quote", "v-quote", "x>", "a.b", "(", "quote "])
-def test_tags_are_plain_words(tag: str) -> None:
-    """The tags of quotes are small letters, digits and underscores, so that none is a pattern or another tag."""
-    for key in ("tag", "verified", "unverified"):
-        with pytest.raises(ValidationError, match=key):
-            Quotes.model_validate({key: tag})
-    assert (Quotes().tag, Quotes().verified, Quotes().unverified) == ("quote", "v_quote", "u_quote")

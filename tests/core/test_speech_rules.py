@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from core.folding import many
 from corpus import for_each
-from counting import calls
-from hostile_texts import HUGE, NASTY, PIECES, alike, texts
+from hostile_texts import PIECES, alike, texts
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -78,12 +77,6 @@ def test_private_working_is_never_heard() -> None:
         assert (made.text.split(), made.private) == (said.split(), True), text
 
 
-@for_each(["So it is.", "I am thinking: so.", "<b>thinking</b>", "2 < 3, thinking", "<thinkings>x"])
-def test_only_the_tag_is_private(text: str) -> None:
-    """A speech without the tag is heard whole, as it stands."""
-    assert (on_text(text).text, on_text(text).private, without_private(text, "thinking")) == (text, False, text)
-
-
 def test_nothing_is_private_where_no_mark_counts() -> None:
     """Where neither the format has a tag nor the tags of models count, what looks like private working is heard."""
     text = "<thinking>Not secret.</thinking> So."
@@ -97,15 +90,6 @@ def test_no_working_leaks_from_any_speech(said: list[tuple[str, str]]) -> None:
     """Whatever stands around it, working between the tags is not heard."""
     text = "".join(f"{aloud}<thinking>{working}SECRET</thinking>" for aloud, working in said)
     assert "SECRET" not in on_text(text).text
-
-
-@many
-@given(tagged, tagged)
-def test_no_tag_outlives_its_hearing(left: str, right: str) -> None:
-    """Nothing that is heard holds a tag of private working, so that hearing it again would leave out no more."""
-    made = without_private(f"{left}{right}", "thinking")
-    assert re.search(r"<\s*/?\s*thinking\b", sanitize(made), re.IGNORECASE) is None
-    assert without_private(made, "thinking") == made
 
 
 # Quotes
@@ -190,12 +174,6 @@ def test_without_material_nothing_is_looked_up(context_texts: tuple[str, ...]) -
     assert (made.text, made.quotes) == ("<quote>a b c d</quote> <quote>e f g h</quote>", ())
 
 
-def test_a_format_without_quotes_hears_them_as_text() -> None:
-    """In a format that has no quotes, tags of that name are text."""
-    text = "<v_quote>x</v_quote>"
-    assert (on_text(text, quotes=None).text, on_text(text, quotes=None).quotes) == (text, ())
-
-
 def test_a_format_names_its_tags() -> None:
     """A format's own tags are used and no others."""
     own = Quotes(tag="cite", verified="found", unverified="missing")
@@ -213,15 +191,6 @@ def test_verified_means_that_the_material_has_it(text: str, most: int | None) ->
     assert made.text.count("<v_quote>") == len(between)
     assert all(any(f" {normalize(one)} " in f" {normalize(file)} " for file in MATERIAL) for one in between)
     assert [normalize(one) for one in between] == [normalize(one.text) for one in made.quotes if one.verified]
-
-
-def test_material_is_read_once_for_a_debate() -> None:
-    """However many files and speeches there are, the material is made comparable once."""
-    context_texts = tuple(f"File {n} says that {'so it is and ' * 40}" for n in range(150))
-    first = calls(lambda: on_text("<quote>so it is and so</quote>", context_texts=context_texts))
-
-    assert calls(lambda: on_text("so it is and so", context_texts=(*context_texts, "x"))) < first / 10
-    assert calls(lambda: on_text("<quote>so it is and so</quote>", context_texts=context_texts)) < first / 10
 
 
 # Length
@@ -250,11 +219,6 @@ def test_a_quote_that_is_cut_ends_there() -> None:
     assert on_text(text, 2).text == "He said"
 
 
-def test_the_limit_cuts_no_more_than_it_must() -> None:
-    """A sign that is no tag, at the place of the cut, costs no word before it."""
-    assert on_text("so x < 5 and so on", 5).text == "so x < 5 and"
-
-
 @many
 @given(tagged | alike("word"), st.integers(0, 30) | st.none())
 def test_no_word_is_lost_but_those_dropped(text: str, most: int | None) -> None:
@@ -267,30 +231,8 @@ def test_no_word_is_lost_but_those_dropped(text: str, most: int | None) -> None:
     assert bare(made.text) == bare(whole.text)[: len(bare(made.text))]
 
 
-@many
-@given(texts.filter(lambda text: "<" not in text))
-def test_plain_speech_is_heard_as_it_is(text: str) -> None:
-    """A speech without tags is heard to the letter, but for what would hide or move something."""
-    assert on_text(text).text == sanitize(text)
-
-
-@for_each(NASTY)
-def test_hostile_speech_is_heard_whole(text: str) -> None:
-    """Speech that is made against reports and terminals loses nothing by being heard, and is tame."""
-    assert on_text(text).text == sanitize(text) == sanitize(on_text(text).text)
-
-
 HEAVY = {"spaces": "<" + " " * 200_000 + "y", "attributes": "<quote" + " a='b'" * 40_000, "open": "<quote>" * 30_000}
 HEAVY |= {"closing": "</thinking" * 20_000, "equals": "<quote" + " " * 200_000 + "=", "names": "Ben " * 50_000}
-
-
-@pytest.mark.slow
-@for_each([*HUGE, *HEAVY])
-def test_no_speech_is_too_much_to_hear(name: str) -> None:
-    """However long and repetitive a speech is, hearing it comes to an end."""
-    text = (HUGE | HEAVY)[name]
-    assert on_text(text, 1000).words <= 1000
-    assert not writes_lines_for(text, ["Ben"])
 
 
 # Lines for the other side

@@ -5,21 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from core.folding import BALLOT, PLAIN, debated, many, opened, phase, reply, rules, spoke
-from corpus import for_each
-from hostile_texts import NASTY, texts
+from core.folding import BALLOT, PLAIN, debated, many, phase, reply, rules
 from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import ContextFile, Declined, Spoke
-from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.reply import FoundPage, Reply
 from debate_orchestrator.core.shape import Field, Shape
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.core.transcript_entries import TranscriptEntry, as_text, entries_for, entry
-from debate_orchestrator.util.sanitize import sanitize
+from debate_orchestrator.core.transcript_entries import TranscriptEntry, as_text, entries_for
 
 CASE = {
     "refused": {"kind": "flag"},
@@ -108,15 +104,6 @@ def test_what_is_told_of_a_speech() -> None:
     assert not judged({"1.speech.a": "<thinking>\nBen: would give up.\n</thinking>So."}, private())[1][0].other_lines
 
 
-@for_each(NASTY)
-def test_hostile_speech_is_shown_tame(text: str) -> None:
-    """A speech made against reports and terminals is shown whole and tame, by its own side's name or the other's."""
-    debate = apply(fold([opened(1, mirror=True)]), spoke("1.opening.a", text))
-    original, mirrored = (entry(debate, schedule.turn(debate, "1.opening.a"), mirrored=one) for one in (False, True))
-    assert original.text == sanitize(text)
-    assert debate.mirror.text(mirrored.text) == sanitize(text)
-
-
 # Structured speeches
 
 
@@ -185,32 +172,7 @@ def test_every_kind_of_field_is_spelled() -> None:
     assert as_text(FIELDS, {}) == ""
 
 
-@many
-@given(texts, st.lists(texts, max_size=3))
-def test_no_text_begins_a_line_of_its_own(text: str, items: list[str]) -> None:
-    """Whatever a text holds, once it is tame, the lines that are not set in are those of the fields."""
-    shape: Shape = {"claim": Field(kind="text"), "items": Field(kind="list"), "sure": Field(kind="flag")}
-    lines = as_text(
-        shape, {"claim": sanitize(text), "items": [sanitize(one) for one in items], "sure": True}
-    ).splitlines()
-    assert [line.partition(":")[0] for line in lines if line and not line.startswith("  ")] == [
-        *("Claim", *(["Items"] if items else []), "Sure")
-    ]
-
-
 # Mirrored
-
-
-def test_who_is_no_side_keeps_its_place() -> None:
-    """In a phase in which a judge speaks after the sides, it speaks after them mirrored too."""
-    made = rules(round=[phase("speech", "a", "b", "judge"), BALLOT])
-    _, original, mirrored = judged({}, made)
-    assert (
-        [one.turn.id for one in mirrored]
-        == [one.turn.id for one in original]
-        == [*("1.speech.a", "1.speech.b", "1.speech.judge")]
-    )
-    assert [one.after for one in mirrored] == ["1.speech.b", None, None]
 
 
 @many

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from core.folding import absent, converging, debated, many, opened, play, scored, voted
+from core.folding import absent, converging, debated, many, opened, play, scored
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,11 +18,8 @@ from debate_orchestrator.core.verdict import (
     Verdict,
     Vote,
     final_verdict,
-    find_convergence,
-    majority_concession,
     read_ballot,
     round_result,
-    rounds_won,
     score_totals,
 )
 from debate_orchestrator.util.numbers import decimals, percent
@@ -58,14 +55,6 @@ def test_decimals() -> None:
     """A number shows two decimals, halves away from zero, without trailing zeros."""
     for value, text in DECIMALS:
         assert decimals(Fraction(value)) == text, value
-
-
-@given(st.fractions(-1000, 1000))
-def test_decimals_are_near(value: Fraction) -> None:
-    """What is shown is within half a hundredth of the number, and reads back as itself."""
-    text = decimals(value)
-    assert abs(Fraction(text) - value) <= Fraction(1, 200)
-    assert decimals(Fraction(text)) == text != "-0"
 
 
 def test_the_leader_goes_by_the_scores() -> None:
@@ -139,21 +128,6 @@ def test_a_panel_finds_convergence_by_more_than_half(votes: str, sides: str) -> 
     assert [turn.id for turn in schedule.turns_taken(debate) if turn.phase.triggered_by] == [
         f"1.divergence.{side}" for side in sides
     ]
-
-
-def test_half_of_the_ballots_find_nothing() -> None:
-    """Exactly half is not more than half, of convergence and of a concession alike."""
-    ballots = [voted("x", converging("a") | {"conceded": "a"}), voted("y", {"conceded": None})]
-    assert (find_convergence(ballots, SIDES).detected, majority_concession(ballots)) == (False, None)
-    assert (find_convergence(ballots[:1], SIDES).detected, majority_concession(ballots[:1])) == (True, "a")
-    assert (find_convergence([], SIDES).detected, majority_concession([])) == (False, None)
-
-
-def test_a_finding_names_every_criterion_that_was_seen() -> None:
-    """The criteria that the panel saw are gathered once each, in the order in which they were named."""
-    seen = [("only quibbles", "same claim"), ("same claim",), ("agreed with thesis", "only quibbles")]
-    ballots = [voted("x", converging("both", *names)) for names in seen]
-    assert find_convergence(ballots, SIDES).criteria == ("only quibbles", "same claim", "agreed with thesis")
 
 
 @pytest.mark.parametrize(("votes", "side"), [("bbb", "b"), ("bb-", "b"), ("b--", None), ("aab", "a"), ("ab-", None)])
@@ -262,20 +236,6 @@ def test_without_scores_there_is_no_strength() -> None:
     assert final_verdict(votes("consensus"), [], SIDES, measured=False, converged_again=True).strength == "consensus"
 
 
-def test_what_judges_say_beside_the_winner() -> None:
-    """A panel's label is the one most give, its number the mean of all, its probability that of the winner's voters."""
-    told = [("a", "true", 4, 0.9), ("a", "true", 5, 0.6), ("b", "false", 2, 0.7), ("no decision", "true", None, 0.1)]
-    panel = [
-        Vote(judge=str(n), turn="x", original=read_ballot(dict(zip(FIELDS, one, strict=True)), SIDES, {}, {}))
-        for n, one in enumerate(told)
-    ]
-    made = final_verdict(panel, [], SIDES, measured=False)
-    assert (made.winner, made.label, made.score, made.probability) == ("a", "true", Fraction(11, 3), Fraction(3, 4))
-
-
-FIELDS = ("winner", "label", "score", "probability")
-
-
 def test_a_swing_needs_a_vote_before_and_a_quorum_after() -> None:
     """Where no judge voted both times, or too few now, nothing is decided by swing."""
     gone = [Vote(judge="judge-1", turn="x", original=None)]
@@ -286,25 +246,6 @@ def test_a_swing_needs_a_vote_before_and_a_quorum_after() -> None:
         final_verdict(votes("a", "no decision"), [], SIDES, pre_debate_votes=both, by_swing=True, quorum=2).winner
         == "no decision"
     )
-
-
-def test_a_round_is_its_votes() -> None:
-    """A round's result counts the judges who are not absent, and is undecided short of the quorum."""
-    gone = Vote(judge="judge-3", turn="x", original=None)
-    made = round_result(1, [*votes("a", "no decision"), gone], SIDES, 2)
-    assert (made.winner, made.ballots, made.scores, made.label, made.score) == ("no decision", 2, {}, None, None)
-    assert rounds_won([made, result(2, 1, 2, "b")], SIDES) == {"a": 0, "b": 1, "tie": 0}
-
-
-def test_ballots_may_leave_convergence_open() -> None:
-    """A ballot that says nothing of convergence finds none."""
-    ballots = [
-        voted("x", {"convergence": None}),
-        voted("y", {}),
-        voted("z", {"convergence": {"detected": True, "side": "a"}}),
-    ]
-    assert not find_convergence(ballots, SIDES).detected
-    assert find_convergence(ballots[2:], SIDES).criteria == ()
 
 
 def test_sums_and_shares() -> None:
