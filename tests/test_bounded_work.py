@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from itertools import count
 
 import pytest
 from counting import calls
-from debates import told
 
 from debate_orchestrator.core.reply_check import check
 from debate_orchestrator.core.shape import Field, ShapeContext
 from debate_orchestrator.engine import transcript_file
 from debate_orchestrator.prompting import replies
-from debate_orchestrator.reports import markdown, markup
-from debate_orchestrator.reports.html import page, writer
+from debate_orchestrator.reports import markup
+from debate_orchestrator.reports.html import writer
 from debate_orchestrator.util import sanitize, yaml
 from debate_orchestrator.util.errors import MAX_LISTED, DebateError
 from debate_orchestrator.util.redact import Redactor
-
-PROSE = "It was **close**, but `f(x)` decided it; see the note. "
 
 
 def as_long(piece: str, length: int = 12_000) -> str:
@@ -29,30 +25,23 @@ def as_long(piece: str, length: int = 12_000) -> str:
 
 
 @pytest.mark.parametrize("shown", [markup.block, markup.prose, writer.speech, writer.line])
-def test_markup_takes_little_work(shown: Callable[[str], object]) -> None:
-    """A speech of nothing but markup takes no more than a few times the calls of prose of the same length, in markdown
-    and on a page."""
-    prose = calls(lambda: shown(as_long(PROSE, 20_000)))
+@pytest.mark.parametrize("piece", ["![", "[", "[a](", "[a", "- a\n", "a|b\n-|-\n", "|a", "1. a\n\n"])
+def test_the_work_of_markup_grows_with_the_text(shown: Callable[[str], object], piece: str) -> None:
+    """A speech of nothing but markup that is four times as long takes some four times the calls, in markdown and on a
+    page."""
+    some, more = (calls(lambda n=n: shown(as_long(piece, n))) for n in (5_000, 20_000))
 
-    for piece in ("![", "[", "[a](", "[a", "- a\n", "a|b\n-|-\n", "|a", "1. a\n\n"):
-        hostile = as_long(piece, 20_000)
-        assert calls(lambda hostile=hostile: shown(hostile)) < 5 * prose, piece
+    assert more < 5 * some + 1_000
 
 
-def test_a_report_parses_so_much_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Speeches that come after the characters that one report parses are shown as they were written, in each form."""
-    monkeypatch.setattr(markup, "MAX_PARSED", 50_000)
-    numbers = count()
+def test_a_page_parses_so_much_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Speeches that come after the characters that one page parses are shown as they were written."""
+    monkeypatch.setattr(writer, "_MAX_PARSED", 5_000)
+    made = writer.HtmlWriter({}, [])
+    shown = [made.speech(f"**{n}** " + "word " * 380).html for n in range(5)]
 
-    def say(turn: dict[str, str]) -> str | None:
-        return f"**{next(numbers)}** " + "word " * 380 if turn["turn"].endswith((".a", ".b")) else None
-
-    report = told(say, rounds=6)
-    many = sum(turn.kind == "speech" for turn in report.turns)
-    as_text, as_page = markdown.render(report), page.render(report)
-
-    assert 15 < many - as_text.count("```text") < 26
-    assert 15 < many - as_page.count('<pre class="whole">') < 26
+    assert ['<pre class="whole">' in html for html in shown] == [False, False, True, True, True]
+    assert "<strong>0</strong> word" in shown[0] and "<code>**4** word" in shown[4]
 
 
 def test_yaml_of_many_values_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
