@@ -56,6 +56,7 @@ def answering(
             runner.run(provider.close())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     "answer",
@@ -161,6 +162,7 @@ def result_line(call: str, text: str) -> dict[str, Any]:
     return {"custom_id": call, **answer}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_results_of_another_batch(here: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     """Results of other calls say nothing of ours, and are never a part of our results."""

@@ -48,6 +48,7 @@ def until(true: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
+@pytest.mark.slow
 def test_a_debate_that_is_opened_keeps_its_dollars(paid: SiteRules) -> None:
     """The server that opens it says so; where that dies before, the next one does. Rehearsals count for nothing."""
     opening = Counts()

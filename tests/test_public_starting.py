@@ -155,6 +155,7 @@ def test_a_sum_that_is_no_number_is_never_enough(spent: float) -> None:
 REQUEST = {"topic": "Is slow good?", "positions": {}, "offer": "x"}
 
 
+@pytest.mark.slow
 def test_those_who_wait_for_the_moderator_are_few(moderation: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """One more from another network is told when to come back, and takes no place of the queue."""
     monkeypatch.setattr(site_module, "_MAX_STARTING", 6)

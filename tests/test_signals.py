@@ -150,6 +150,7 @@ def test_an_interrupted_wait_says_what_is_saved(here: Path, debate: Run, monkeyp
     assert ran.code == 130 and "interrupted; every reply that was accepted is saved." in ran.err
 
 
+@pytest.mark.slow
 def test_nothing_is_read_after_positions_were_paid(server: Server, debate: Run) -> None:
     """A context file that is gone when the answer comes costs nothing: the debate is opened with what was read
     before."""
