@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 import shutil
 from pathlib import Path
 from typing import Any
@@ -120,34 +119,6 @@ RISKY = "rehearse:" + TOUCHES
 MIXED = f'{{a: "command:cat", b: "command:cat", judge: ["{RISKY}", "{TOUCHES}"]}}'
 
 
-@pytest.mark.parametrize(
-    ("cast", "typed"),
-    [
-        (f'"{RISKY}"', ""),
-        (f'{{a: "{RISKY}", b: rehearse, judge: rehearse}}', "--model rehearse"),
-        (f'{{a: "{RISKY}", b: "{RISKY}", judge: "{RISKY}"}}', "--a rehearse --b rehearse --judge rehearse"),
-        (f'{{a: rehearse, b: rehearse, judge: [rehearse, "{TOUCHES}"]}}', "--rehearse"),
-        (f'{{a: rehearse, b: rehearse, judge: [rehearse, "{TOUCHES}"]}}', "--a rehearse --judge rehearse"),
-        (f'{{a: "{RISKY}", b: "openai:m@http://127.0.0.1:9/v1", judge: "command:cat"}}', "--rehearse"),
-        (f'{{a: rehearse, b: rehearse, judge: rehearse, rapporteur: "{RISKY}"}}', ""),
-        (MIXED, "--rehearse"),
-    ],
-)
-def test_a_rehearsal_makes_no_flag_of_what_a_file_names(debate: Run, here: Path, cast: str, typed: str) -> None:
-    """Models that an answers file names stay there, whatever stands in for them: as flags they would be the user's own
-    word, and need no consent. The advised command asks for it once the file names them."""
-    Path("a.yaml").write_text(f"topic: T\npositions: {{a: Yes., b: No.}}\nissues: false\nrounds: 1\ncast: {cast}\n")
-    ran = debate("run", "--answers=a.yaml", *typed.split())
-    assert ran.code == 0 and not Path("marker").exists(), ran.err
-    advice = ran.err.split("Next: ")[1]
-    command = next(words for words in advice.split("`")[1::2] if words.startswith("debate run"))
-    assert "touch" not in advice and "in a.yaml" in advice
-
-    Path("a.yaml").write_text(Path("a.yaml").read_text(encoding="utf-8").replace("rehearse:command", "command"))
-    again = debate(*shlex.split(command)[1:])
-    assert again.code == 2 and "needs your consent" in again.err and not Path("marker").exists()
-
-
 ADVISES = (
     "open --answers=a.yaml --output=o.md",
     "run --answers=a.yaml --output=r.md",
@@ -176,22 +147,6 @@ def test_no_verb_advises_a_files_program(debate: Run, here: Path) -> None:
         ran = debate(*verb.split())
         assert ran.code in (0, 3), (verb, ran.err)
         assert "touch" not in "".join((ran.out + ran.err).split("`")[1::2]), verb
-    assert not Path("marker").exists()
-
-
-@pytest.mark.parametrize("programs", [True, False])
-def test_a_rehearsal_advises_no_consent(debate: Run, outside: Path, programs: bool) -> None:
-    """What was agreed to for it is remembered for the real debate, and programs, which it did not run, are asked
-    about."""
-    cast = f'cast: "{TOUCHES}"\n' if programs else ""
-    setup = "topic: T\npositions: {a: It is so., b: It is not so.}\nrounds: 1\nissues: false\nbrief: false\n"
-    Path("a.yaml").write_text(f"{setup}context: ['{outside}/private.md']\n{cast}", encoding="utf-8")
-    rehearsed = debate("run", "--answers", "a.yaml", "--rehearse", "--trust")
-    real = debate("run", "--answers", "a.yaml", *([] if programs else ["--model=rehearse"]))
-
-    assert rehearsed.code == 0 and "`debate run --answers a.yaml` is the real debate" in rehearsed.err
-    assert real.code == (2 if programs else 0), real.err
-    assert ("needs your consent" in real.err) is ("touch marker" in real.err) is programs
     assert not Path("marker").exists()
 
 

@@ -130,15 +130,6 @@ def test_a_folder_with_recordings_fetches_nothing_unasked(debate: Run, frozen: P
     assert ran.code == 2 and "every address" in ran.err and "--trust" in ran.err, ran.err
 
 
-def test_a_typed_format_with_a_clerk_is_asked_about(debate: Run, here: Path) -> None:
-    """Recordings in a spec need consent to the pages that they cite, where the format was typed, too."""
-    Path("spec.yaml").write_text(to_yaml(contests.given(1, **RECORDED)), encoding="utf-8")
-    plain, typed = (debate("tournament", "plan", "spec.yaml", *more) for more in ([], ["--format", "claim"]))
-
-    assert "every address" not in plain.err
-    assert typed.code == 2 and "every address" in typed.err, typed.err
-
-
 @pytest.mark.parametrize("verb", ["plan", "run"])
 def test_topics_elsewhere_are_not_read_unasked(debate: Run, here: Path, outside: Path, verb: str) -> None:
     """A file of topics outside the working folder is read after consent, and nothing of it is shown before."""

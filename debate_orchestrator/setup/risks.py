@@ -14,18 +14,15 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from debate_orchestrator.core import schedule, tally, transcript_entries
 from debate_orchestrator.core.events import SPEECH_RULES, Event, Opened
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import CLERK
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.formats import loader, source
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.util import model_spec, resources
-from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError
-from debate_orchestrator.util.redact import redact
+from debate_orchestrator.util.errors import BadFile, BadSettings
+from debate_orchestrator.util.redact import truncate
 
 Kind = Literal["program", "server", "recording", "context", "output", "format", "pages", "rounds", "calls"]
 _PHRASES: dict[Kind, str] = {
@@ -39,8 +36,6 @@ _PHRASES: dict[Kind, str] = {
     "pages": "the pages at",
     "calls": "paid calls, before the price of the debate is shown, of",
 }
-
-
 _INSTRUCTIONS = frozenset(
     f"{name}.md"
     for name in ("agent", "agents", "agents.override", "claude", "claude.local", "copilot-instructions", "gemini")
@@ -51,29 +46,10 @@ _INSTRUCTIONS = frozenset(
 OLDER_SPEECH_RULES = "speech_rules"
 """The key of the risk of a journal whose speeches are read by an older version's rules."""
 _GRAVE: tuple[Kind, ...] = ("server", "program")
-_FOLDED: dict[Kind, str] = {"context": "files", "recording": "recordings"}
+_SCREEN = 1_500
+"""Characters that the programs and servers of one question may take, so that none scrolls away."""
 _FEW = 5
-"""How many files or recordings are shown, if there are more."""
-_MAX_ROWS, _COLUMNS = 22, 80
-"""Rows of a screen that the programs and servers of one question may take, and how wide they are."""
-_HEAD, _TAIL = model_spec.MAX_COMMAND_LENGTH - 100, 100
-"""Characters that are shown of a longer text: of its beginning and of its end."""
-
-
-def _shown(text: str) -> str:
-    """A text that can't be mistaken for another, nor for rows of a list: cut where it is long, escaped where it holds
-    letters that may look like those of ASCII, characters that are not shown, or more blanks than one in a row."""
-    if len(text) <= _HEAD + _TAIL:
-        return _escaped(text)
-    text = redact(text)  # what the cut leaves of a secret would not be known any more
-    left_out = f"[left out: {max(0, len(text) - _HEAD - _TAIL):,} characters of {len(text):,}]"
-    return f"{_escaped(text[:_HEAD])} {left_out} {_escaped(text[-_TAIL:])}"
-
-
-def _escaped(text: str) -> str:
-    if text.isascii() and text.isprintable() and "  " not in text:
-        return text
-    return re.sub(" {2,}", lambda run: f"\\x20{{{len(run[0])}}}", ascii(text))
+"""How many of another kind are shown, if there are more."""
 
 
 _EARLIER = frozenset(
@@ -117,6 +93,21 @@ class Risk(FrozenModel):
         return hashlib.sha256(known.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def _shown(text: str) -> str:
+    """A text that can't be mistaken for another, nor for rows of a list; cut where it is long."""
+    maximum = model_spec.MAX_COMMAND_LENGTH
+    escaped = _escaped(text)
+    return escaped if len(escaped) <= maximum else f"{truncate(escaped, maximum)} [... {len(text):,} characters]"
+
+
+def _escaped(text: str) -> str:
+    """A text with escapes for letters that may look like those of ASCII, for characters that are not shown, and for
+    more blanks than one in a row."""
+    if text.isascii() and text.isprintable() and "  " not in text:
+        return text
+    return re.sub(" {2,}", lambda run: f"\\x20{{{len(run[0])}}}", ascii(text))
+
+
 def ordered(risks: Iterable[Risk]) -> list[Risk]:
     """The gravest last, where a question follows."""
     kinds = [kind for kind in _PHRASES if kind not in _GRAVE] + [*_GRAVE]
@@ -125,23 +116,22 @@ def ordered(risks: Iterable[Risk]) -> list[Risk]:
 
 def risk_lines(risks: Iterable[Risk]) -> list[str]:
     """Items of a list for a person, in that order; of many files the first few are shown, and the others counted.
-    BadSettings if there is more than can be shown."""
+    BadSettings if there is more than a person can look through."""
     in_order = ordered(risks)
     grave_risks = [risk for risk in in_order if risk.kind in _GRAVE]
-    rows = sum(-(-len(f"  - {risk.text}") // _COLUMNS) for risk in grave_risks)
-    if rows > _MAX_ROWS or any(
-        risk.kind == "program" and len(risk.what) > model_spec.MAX_COMMAND_LENGTH for risk in grave_risks
+    if sum(len(_escaped(risk.what)) + len(risk.where) + len(risk.folder) for risk in grave_risks) > _SCREEN or any(
+        len(risk.what) > model_spec.MAX_COMMAND_LENGTH for risk in grave_risks
     ):
-        what = f"{rows} rows of programs and servers" if rows > _MAX_ROWS else "a program with a long command line"
-        limit = f"at most {_MAX_ROWS} rows, with command lines of at most {model_spec.MAX_COMMAND_LENGTH} characters"
-        raise BadSettings(f"The setup does more than can be shown: {what}, and {limit} are allowed.")
+        raise BadSettings(
+            "The setup uses more programs and servers than can be shown, so that no one could agree to it."
+        )
     items = []
     for kind, group in itertools.groupby(in_order, key=lambda risk: risk.kind):
         own = list(group)
-        shown_risks = own[:_FEW] if kind in _FOLDED else own
+        shown_risks = own if kind in _GRAVE else own[:_FEW]
         items += [f"  - {risk.text}" for risk in shown_risks]
         if left := len(own) - len(shown_risks):
-            items.append(f"  - {kind}: {left:,} more {_FOLDED[kind]} outside the working folder")
+            items.append(f"  - {kind}: {left:,} more")
     return items
 
 
@@ -164,8 +154,6 @@ def of_settings(
     format = typed_format or given.get("format")
     if not typed_format and isinstance(format, str) and source.is_path(format):
         risks.append(Risk(kind="format", where="format", what=_real(os.path.expanduser(format))))
-    if _fetches_for_recordings(given.get("cast"), format):
-        risks.append(_pages(CLERK))
     return _joined(risks)
 
 
@@ -201,39 +189,13 @@ def _pages(seat: str) -> Risk:
     return Risk(kind="pages", where=f"cast.{seat}", what="every address that its speeches cite")
 
 
-def _fetches_for_recordings(cast: object, format: object) -> bool:
-    """Whether a clerk looks up pages that recordings cite, which are as much a stranger's as the answers. A clerk whom
-    the answers don't name fetches, in every format that has one; one of a path is not read before it is agreed to."""
-    if not isinstance(cast, Mapping):
-        return False
-    if CLERK not in cast and format in resources.format_names():
-        clerk = CLERK in loader.load(str(format)).active_seats()
-    elif CLERK not in cast:
-        clerk = isinstance(format, str) and source.is_path(format)
-    else:
-        clerk = any(model_spec.kind(spec) == model_spec.FETCH for spec in _texts(cast[CLERK]))
-    speakers = (spec for seat, specs in cast.items() if seat != CLERK for spec in _texts(specs))
-    return clerk and any(model_spec.kind(spec) == model_spec.REPLAY for spec in speakers)
-
-
 def of_judging(events: Sequence[Event]) -> tuple[Risk, ...]:
-    """The risks of judging a recorded debate again: its prompts, more rounds than its format takes, and the speech
-    rules of an older version if they change what the judges hear. Its cast is not called."""
-    opened, *rest = events
+    """The risks of judging a recorded debate again: its prompts, and more rounds than its format takes. Its cast is not
+    called, and no one speaks any more, so an older version's rules for speeches are none."""
+    opened = events[0]
     if not isinstance(opened, Opened):
         return ()
-    try:
-        same = _speeches(events) == _speeches([opened.model_copy(update={"speech_rules": SPEECH_RULES}), *rest])
-    except DebateError:  # under today's rules, the events don't follow from one another
-        same = False
-    return tuple(risk for risk in of_debate(opened, {}) if not (same and risk.where == OLDER_SPEECH_RULES))
-
-
-def _speeches(events: Sequence[Event]) -> list[Any]:
-    """The speeches of a debate as they are heard, and who conceded in which round."""
-    debate = stored_state("", events)
-    speeches = [transcript_entries.entry(debate, turn) for turn in schedule.turns_taken(debate) if turn.speaking]
-    return [*speeches, *(tally.conceded_in(debate, n) for n in range(1, debate.rounds + 1))]
+    return tuple(risk for risk in of_debate(opened, {}) if risk.where != OLDER_SPEECH_RULES)
 
 
 def _is_shipped(format: Format, templates: Mapping[str, str]) -> bool:
