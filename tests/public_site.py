@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,9 +10,8 @@ from typing import Any
 from starlette.testclient import TestClient
 from web_visitor import PATIENCE, plain
 
-from debate_orchestrator.web.public.limits import MemoryCounts, VisitorCounts
 from debate_orchestrator.web.public.rules import SiteRules, parse_rules
-from debate_orchestrator.web.public.site import Site, spent_before
+from debate_orchestrator.web.public.site import Site
 from debate_orchestrator.web.public.views import create_app
 
 HOST = "debates.example.org"
@@ -40,17 +38,10 @@ class PublicVisitor:
     def get(self, path: str, **headers: str) -> Any:
         return self.client.get(path, headers={**self.headers, **headers}, follow_redirects=False)
 
-    def token(self) -> str:
-        """The token of the form, and its cookie."""
-        found = re.search(r'name="form_token" value="(\w+)"', self.get("/").text)
-        assert found is not None
-        return found[1]
-
     def start(self, fields: Mapping[str, str] = TOPIC, headers: Mapping[str, str] | None = None) -> Any:
         """Sends the form as a browser does."""
-        data = {"form_token": self.token(), **fields}
         sent = {**self.headers, "origin": f"https://{HOST}", **(headers or {})}
-        return self.client.post("/start", data=data, headers=sent, follow_redirects=False)
+        return self.client.post("/start", data=dict(fields), headers=sent, follow_redirects=False)
 
     def started(self, **fields: str) -> str:
         """The path of a debate that has begun."""
@@ -73,9 +64,9 @@ class PublicVisitor:
 
 
 @contextmanager
-def visiting_public(permitted: SiteRules | None = None, counts: VisitorCounts | None = None) -> Iterator[PublicVisitor]:
+def visiting_public(permitted: SiteRules | None = None) -> Iterator[PublicVisitor]:
     """A visitor of a site in the working folder."""
     log: list[str] = []
-    site = Site(permitted or rules(), counts or MemoryCounts(spent_before()), log.append)
+    site = Site(permitted or rules(), log.append)
     with TestClient(create_app(site, [HOST]), base_url=f"https://{HOST}") as client:
         yield PublicVisitor(client, site, log)

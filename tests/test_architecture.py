@@ -29,24 +29,23 @@ PLACES = {
     "json_repair": ("prompting/json_object.py",),
     "yaml": ("util/yaml.py",),
     "starlette": (
+        "web/application.py",
         "web/dashboard.py",
+        "web/guard.py",
+        "web/live.py",
         "web/pages.py",
+        "web/public/limits.py",
         "web/public/views.py",
-        "web/renderings.py",
-        "web/repeated_forms.py",
         "web/reviewing.py",
         "web/seats.py",
-        "web/sent_form.py",
-        "web/server.py",
         "web/tournaments.py",
     ),
-    "uvicorn": ("web/connections.py", "web/server.py"),
+    "uvicorn": ("web/server.py",),
     "PIL": ("web/card.py",),
     "procrastinate": ("tournament/cluster/database.py", "tournament/cluster/queue.py"),
     "psycopg": (
         "tournament/cluster/database.py",
         "tournament/cluster/journals.py",
-        "web/public/limits.py",
     ),
     "psycopg_pool": ("tournament/cluster/database.py",),
     "jinja2": (
@@ -64,7 +63,7 @@ PLACES = {
     "rich": ("terminal/display.py", "terminal/live.py", "terminal/speeches.py"),
     "lxml": ("evidence/pages.py", "evidence/reader_process.py"),
     "rapidfuzz": ("evidence/match.py", "evidence/reader_process.py"),
-    "h11": ("evidence/connection.py", "web/connections.py"),
+    "h11": ("evidence/connection.py",),
     "protego": ("evidence/fetch.py",),
     "idna": ("evidence/addresses.py",),
     "certifi": ("evidence/connection.py",),
@@ -302,7 +301,7 @@ def test_importing_does_nothing() -> None:
 
 
 def test_each_lock_of_a_database_has_a_number_of_its_own() -> None:
-    """Tournaments and a public site may use one database, where advisory locks are known by their numbers alone."""
+    """Advisory locks are known by their numbers alone."""
     texts = (path.read_text(encoding="utf-8") for path in SOURCES)
     numbers = [int(one, 16) for text in texts for one in re.findall(r"^_\w*LOCK = (0x\w+)", text, re.MULTILINE)]
     assert len(numbers) >= 2 and len({*numbers}) == len(numbers)

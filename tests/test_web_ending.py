@@ -16,7 +16,6 @@ from conftest import STATED, Run
 from debate_orchestrator.engine import debate as engine_debate
 from debate_orchestrator.util import threads
 from debate_orchestrator.web import runs as web_runs
-from debate_orchestrator.web.renderings import THIS_USER, Renderings
 from debate_orchestrator.web.runs import Run as WebRun
 from debate_orchestrator.web.runs import Runs, consent_already_given
 
@@ -58,7 +57,7 @@ def test_a_report_that_is_being_written_when_the_server_ends(
     ended = reporting(monkeypatch, begun, go)
 
     async def served() -> None:
-        runs = Runs(remember=False)
+        runs = Runs()
         run = runs.start("r.journal.jsonl", consent_already_given)
         while not begun.is_set():
             await asyncio.sleep(0.01)
@@ -86,33 +85,6 @@ def test_a_writing_that_never_ends_holds_up_no_end(monkeypatch: pytest.MonkeyPat
         asyncio.run(left())
     finally:
         go.set()
-
-
-def test_what_pages_write_is_waited_for(here: Path) -> None:
-    """A page of a tournament writes its report. The application ends after that, also where no one waits for the page
-    any more."""
-    begun, go = threading.Event(), threading.Event()
-
-    def write() -> None:
-        begun.set()
-        assert go.wait(60)
-        Path("report").touch()
-
-    async def served() -> None:
-        renderings = Renderings()
-        asked = asyncio.ensure_future(renderings.run(write, THIS_USER))
-        while not begun.is_set():
-            await asyncio.sleep(0.01)
-        asked.cancel()
-        renderings.close()
-        ended = asyncio.ensure_future(renderings.ended())
-        await asyncio.sleep(0.05)
-        assert not ended.done()
-        go.set()
-        await ended
-        assert Path("report").exists()
-
-    asyncio.run(served())
 
 
 SLOW = """

@@ -7,7 +7,6 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -21,8 +20,7 @@ from debate_orchestrator import fold, read_journal
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.replies import MAX_SIZE
-from debate_orchestrator.providers import discovery
-from debate_orchestrator.web import folder, form_fields, live, runs, seats
+from debate_orchestrator.web import folder, form_fields, people
 
 SETUP = {
     "topic": "Is a reason better than a claim?",
@@ -171,41 +169,9 @@ def test_a_speech_that_is_not_taken_stays_with_its_writer(visitor: Visitor, stra
     assert hand_in(stranger, link, text=conceding, sure="yes").status_code == 303
     fields = {"turn": turn, "text": "A better <b>opening</b>."}
     late = stranger.send(link, fields, token=link.rpartition("/")[2])
-    assert late.status_code == 422 and runs.NOT_WAITING in plain(late.text)
+    assert late.status_code == 422 and people.NOT_WAITING in plain(late.text)
     assert "A better &lt;b&gt;opening&lt;/b&gt;." in late.text
     visitor.until(address, "Complete")
-
-
-@pytest.mark.parametrize("work", ["_heard", "person_turns.speech_remarks", "person_turns.reply_problems"])
-def test_the_desk_answers_while_a_seat_is_worked_for(
-    visitor: Visitor,  # noqa: F811
-    stranger: Visitor,
-    monkeypatch: pytest.MonkeyPatch,
-    work: str,
-) -> None:
-    """However long it takes to read a reply or to show a page to its writer, other pages are served meanwhile."""
-    _, links = begun(visitor, **{"cast.a": "human"})
-    (link,) = links.values()
-    turn = turn_of(stranger, link)
-    begins, goes_on, waited = threading.Event(), threading.Event(), list[bool]()
-    real = attrgetter(work)(seats)
-
-    def slow(*arguments: Any) -> Any:
-        begins.set()
-        waited.append(goes_on.wait(3))
-        return real(*arguments)
-
-    monkeypatch.setattr(f"debate_orchestrator.web.seats.{work}", slow)
-    fields = {"turn": turn, "text": SPEECH, "action": "more" if work == "_heard" else "hand in"}
-    token = link.rpartition("/")[2]
-    sending = threading.Thread(target=stranger.send, args=(link, fields), kwargs={"token": token})
-    sending.start()
-    assert begins.wait(PATIENCE)
-    assert visitor.get("/").status_code == 200
-    goes_on.set()
-    sending.join(PATIENCE)
-
-    assert waited and all(waited)
 
 
 @pytest.mark.parametrize("field", ["text", "field/justification"])
@@ -257,8 +223,7 @@ def test_a_reply_is_taken_once(visitor: Visitor, stranger: Visitor, same: bool) 
 
 def test_a_link_opens_its_seat_alone(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811
     """With the token of one seat neither another seat, nor another debate, a copy of this one or the dashboard can be
-    opened; the answer does not tell whether the debate exists. A report is shown only when the debate is complete.
-    The page holds a value by which the server shows that it is the same, to those with the link alone."""
+    opened; the answer does not tell whether the debate exists. A report is shown only when the debate is complete."""
     _, links = begun(visitor, **{"cast.a": "human", "cast.b": "human"})
     name, seat, token = links["Researcher A"].split("/")[2:]
     other = links["Researcher B"].rpartition("/")[2]
@@ -274,11 +239,7 @@ def test_a_link_opens_its_seat_alone(visitor: Visitor, stranger: Visitor) -> Non
         assert stranger.get(wrong).status_code == 404
     link = links["Researcher A"]
     shown = stranger.get(link)
-    found = re.search(r'<body data-proof="([^"]+)" data-prover="([^"]+)"', shown.text)
     assert shown.status_code == 200 and visitor.dashboard not in shown.text
-    assert found is not None and found[2] == f"{link}/proof" and stranger.get(f"{link}/proof").text == found[1]
-    for wrong in ("dashboard", "0" * len(token)):
-        assert stranger.get(f"{link.removesuffix(token)}{wrong}/proof").status_code == 404
     shutil.copy(JOURNAL, "copy.journal.jsonl")
     assert stranger.get(link.replace(name, "copy")).status_code == 404
     assert stranger.get(f"/debates/{name}").status_code == 401
@@ -321,7 +282,6 @@ def test_a_paused_seat_keeps_its_link(
     visitor: Visitor,  # noqa: F811
     stranger: Visitor,
     here: Path,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """After a pause, and after a restart of the server, the same link leads to the same turn when it goes on."""
     address, links = begun(visitor, **{"cast.a": "human"})
@@ -337,31 +297,11 @@ def test_a_paused_seat_keeps_its_link(
         # The page of a paused seat still looks for changes, and no oftener than the stream tells the browser.
         assert f'data-changes="{link}/stream" data-turn="paused"' in again.get(link).text
         assert again.get(f"{link}/stream").text.count("retry: 5000\n") == 1
-        # One link can't take up all streams of the server: they are limited in number, as those of a visitor are.
-        with monkeypatch.context() as patched:
-            patched.setattr(live, "MAX_STREAMS_OF_VISITOR", 0)
-            assert again.get(f"{link}/stream").status_code == 503
         assert again.send(f"{address}/continue").status_code == 303
         assert turn_of(again, link) == turn
         assert hand_in(again, link, text=SPEECH).status_code == 303
         again.until(address, "Complete")
     assert state().replies[turn].reply.text.strip() == SPEECH.strip()
-
-
-def test_a_server_goes_on_with_what_ran(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A debate that ran when its server ended runs in the next one of that folder, and waits for the same turn; one
-    that was paused stays paused."""
-    monkeypatch.setattr(discovery, "available", lambda *_: [])
-    with visiting() as before:
-        address, links = begun(before, **{"cast.a": "human"})
-        (link,) = links.values()
-        turn = turn_of(before, link)
-    with visiting() as again:
-        assert turn_of(again, link) == turn
-        again.send(f"{address}/pause")
-        again.until(address, "Paused")
-    with visiting() as last:
-        assert "Paused" in last.text(address)
 
 
 def test_the_floor_and_an_early_end(visitor: Visitor, stranger: Visitor) -> None:  # noqa: F811

@@ -13,18 +13,16 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stderr, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
 from debates import opened_event
 from public_server import ask, served_public, start
 from public_site import visiting_public
 from web_visitor import visiting
 
-from debate_orchestrator.cli import worker
 from debate_orchestrator.core.events import Event, Opened, ReplyEvent
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.settings import Settings
@@ -34,8 +32,8 @@ from debate_orchestrator.providers import discovery
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.errors import BadJournal, JournalWriteError
-from debate_orchestrator.web import connections, log
-from debate_orchestrator.web.public.visitors import public_reasons
+from debate_orchestrator.web import log
+from debate_orchestrator.web.public.sentences import public_reasons
 from debate_orchestrator.web.runs import Run, Runs, consent_already_given, error_sentences
 
 J = "r.journal.jsonl"
@@ -70,7 +68,7 @@ async def until(happened: Callable[[], object]) -> None:
 
 
 def run_of(told: list[str], explain: Callable[[Exception], list[str]]) -> tuple[Runs, Run]:
-    runs = Runs(explain, told.append, remember=False)
+    runs = Runs(explain, told.append)
     return runs, runs.start(J, consent_already_given)
 
 
@@ -240,7 +238,7 @@ def site(how: str) -> Iterator[Site]:
 
 def logged(text: str) -> None:
     """Tells of it as of what a library logs."""
-    log.SeldomHandler().handle(logging.makeLogRecord({"msg": text, "levelno": logging.WARNING}))
+    log._Handler().handle(logging.makeLogRecord({"msg": text, "levelno": logging.WARNING}))
 
 
 ENDING = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
@@ -251,30 +249,7 @@ def code_of(name: str) -> int:
     return 130 if name == "SIGINT" else -signal.Signals[name]
 
 
-def test_two_events_may_be_called_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that is lost stays named when another that is called the same is saved."""
-    monkeypatch.setattr(retry, "WRITE_AGAIN", 0.0)
-    told = list[str]()
-    unsaved = retry.UnsavedEvents(told.append)
-    faults: list[Exception] = [BadJournal("It is damaged."), JournalWriteError("The disk is full.", "full")]
-
-    def write() -> str:
-        if faults:
-            raise faults.pop(0)
-        assert [said.split(":")[0] for said in unsaved.sentences] == ["Lost", "The reply can't be saved"]
-        return "written"
-
-    async def run() -> None:
-        with pytest.raises(BadJournal):
-            await unsaved.written("The reply", write)
-        assert await unsaved.written("The reply", write) == "written"
-
-    asyncio.run(run())
-    assert unsaved.sentences == ["Lost: The reply."] and unsaved.lost == 1
-    assert told[0] == "Lost: The reply." and told[-1] == "Saved: The reply."
-
-
-@pytest.mark.parametrize("say", [log.tell, log.tell_line, lambda text: log.tell_error(ValueError(text)), logged])
+@pytest.mark.parametrize("say", [log.tell_line, lambda text: log.tell_error(ValueError(text)), logged])
 def test_what_is_told_moves_no_cursor_and_holds_no_secret(
     say: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -349,62 +324,3 @@ def test_no_program_outlives_a_closed_terminal(here: Path) -> None:
         asking.join(60)
     with pytest.raises(ProcessLookupError):
         os.kill(int(Path("asked").read_text()), 0)
-
-
-# A standard error that is not read
-
-
-@contextmanager
-def full_pipe() -> Iterator[None]:
-    """Standard error is a pipe that is full, and not read."""
-    reading, writing = os.pipe()
-    with open(writing, "w", encoding="utf-8") as pipe, open(reading, "rb", buffering=0):
-        os.set_blocking(writing, False)
-        with suppress(BlockingIOError):
-            while True:
-                os.write(writing, b"x" * 4096)
-        os.set_blocking(writing, True)
-        with redirect_stderr(pipe):
-            yield
-
-
-def test_what_is_logged_holds_up_no_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A record that no handler takes is left out where it can't be printed at once."""
-    monkeypatch.setattr(logging, "lastResort", logging.lastResort)  # to be set back
-
-    async def end() -> None:
-        """Ends nothing."""
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        """Answers nothing."""
-
-    connections.Server(uvicorn.Config(app, log_config=None), end)
-    with full_pipe():
-        logging.Logger("a library").warning("It waits.")
-
-
-def test_what_is_told_holds_up_no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The lines on how far a worker is are left out where they can't be printed at once."""
-    monkeypatch.setattr(worker, "_LINE", 0.0)
-
-    class Counts:
-        """A worker that completes a debate whenever it is looked at."""
-
-        looks, in_flight = 0, 0
-
-        @property
-        def completed(self) -> int:
-            self.looks += 1
-            return self.looks
-
-        def rate(self) -> float:
-            return 0.0
-
-    async def shown() -> None:
-        counts: Any = Counts()
-        showing = asyncio.create_task(worker._show(counts))
-        await until(lambda: counts.looks > 3)
-        showing.cancel()
-
-    with full_pipe():
-        asyncio.run(shown())

@@ -11,8 +11,8 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
+from debate_orchestrator.web.application import create_app
 from debate_orchestrator.web.guard import Tokens
-from debate_orchestrator.web.server import create_app
 
 HOST = "127.0.0.1:8642"
 TOKENS = Tokens(b"a secret of thirty-two bytes ...")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from debate_orchestrator.core import rapporteur, schedule, speech_rules, transcript_entries
@@ -36,80 +35,24 @@ class Block(NamedTuple):
     turn: Turn | None = None
 
 
-@dataclass(eq=False)
-class _StageBlocks:
-    """The blocks of a stage as far as it may be shown."""
-
-    stage: Stage
-    before: tuple[Announcement, ...] = ()
-    after: tuple[Announcement, ...] = ()
-    shown: tuple[Block, ...] = ()
-
-    def show(self, debate: DebateState) -> bool:
-        """Makes the blocks so far, without those that are hidden; whether none is to come."""
-        hidden, first, shown = is_hidden(debate, self.stage), self.stage[0].id, list[Block]()
-        shown += [Block(f"before-{first}-{k}", announcement=line) for k, line in enumerate(self.before)]
-        for turn in () if hidden else self.stage:
-            if turn.id in debate.replies and not rapporteur.is_hidden_advice(debate, turn):
-                shown.append(Block(f"turn-{turn.id}", turn=turn))
-        whole = len(shown) == len(self.before) + len(self.stage)
-        for k, line in enumerate(() if hidden else self.after):
-            # A list of issues stands under the heading of its turn.
-            if not (line.kind == "issues" and line.turn in debate.turns and _lists(debate, line.turn)):
-                shown.append(Block(f"after-{first}-{k}", announcement=line))
-        self.shown = tuple(shown)
-        return whole
+def blocks_of(debate: DebateState) -> list[Block]:
+    """The blocks so far, in their order, without what is hidden."""
+    return [block for stage in Announcer().new_stages(debate) for block in _stage_blocks(debate, stage)]
 
 
-class Outline:
-    """The blocks of a debate that continues, in their order. What is shown is not worked out again, so that the work
-    for an event does not grow with the debate."""
-
-    def __init__(self) -> None:
-        self._announcer = Announcer()
-        self._stages: list[_StageBlocks] = []
-        self._to_come: list[_StageBlocks] = []
-        """Those that may get more blocks: the stage that is due, which is the last, and those of which some is hidden
-        still."""
-        self._due: _StageBlocks | None = None
-        """The stage that was due when it was last looked at."""
-        self.withdrawn: tuple[Block, ...] = ()
-        """Blocks that the last call of `new` took back: those of a stage that is not held, since the debate was ended
-        before it began."""
-
-    def new(self, debate: DebateState) -> list[Block]:
-        """The blocks since the last call, in order; on the first call, all so far."""
-        stages = self._announcer.new_stages(debate)  # that which was due is the first, for as long as it is held
-        self.withdrawn = ()
-        if self._due is not None and (not stages or stages[0].stage != self._due.stage):
-            self.withdrawn = self._due.shown
-            self._stages.remove(self._due)
-            self._to_come.remove(self._due)
-            self._due = None
-        for announcements in stages:
-            self._take(announcements)
-            self._due = None if all(turn.id in debate.replies for turn in announcements.stage) else self._stages[-1]
-        new, to_come = list[Block](), list[_StageBlocks]()
-        for stage in self._to_come:
-            before = stage.shown
-            if not stage.show(debate):
-                to_come.append(stage)
-            new += [block for block in stage.shown if block not in before]
-        self._to_come = to_come
-        return new
-
-    def _take(self, announcements: StageAnnouncements) -> None:
-        if self._due is not None and self._due.stage == announcements.stage:
-            self._due.before += announcements.before
-            self._due.after = announcements.after
-            return
-        self._stages.append(_StageBlocks(*announcements))
-        self._to_come.append(self._stages[-1])
-
-    @property
-    def blocks(self) -> list[Block]:
-        """All blocks so far, in their order."""
-        return [block for stage in self._stages for block in stage.shown]
+def _stage_blocks(debate: DebateState, announced: StageAnnouncements) -> Iterator[Block]:
+    first = announced.stage[0].id
+    for k, line in enumerate(announced.before):
+        yield Block(f"before-{first}-{k}", announcement=line)
+    if is_hidden(debate, announced.stage):
+        return
+    for turn in announced.stage:
+        if turn.id in debate.replies and not rapporteur.is_hidden_advice(debate, turn):
+            yield Block(f"turn-{turn.id}", turn=turn)
+    for k, line in enumerate(announced.after):
+        # A list of issues stands under the heading of its turn.
+        if not (line.kind == "issues" and line.turn in debate.turns and _lists(debate, line.turn)):
+            yield Block(f"after-{first}-{k}", announcement=line)
 
 
 def _lists(debate: DebateState, turn_id: str) -> bool:
@@ -145,7 +88,7 @@ def check_nothing_hidden(debate: DebateState) -> None:
 
 def all_rendered(debate: DebateState) -> str:
     """The blocks so far as HTML."""
-    return "".join(rendered(debate, block) for block in Outline().new(debate))
+    return "".join(rendered(debate, block) for block in blocks_of(debate))
 
 
 def rendered(debate: DebateState, block: Block) -> str:

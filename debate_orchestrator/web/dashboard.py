@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Mapping
-from functools import partial
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import quote, unquote
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import Response
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.fold import can_end_early
@@ -36,53 +35,39 @@ from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings, DebateError
-from debate_orchestrator.web import blocks, folder, reviewing
-from debate_orchestrator.web.cache import Key
+from debate_orchestrator.web import blocks, folder, pages, reviewing
 from debate_orchestrator.web.debate_form import Prepared, expected_cost, form_values, prepare, who
-from debate_orchestrator.web.guard import DASHBOARD, LinkedDebate, Tokens, of_this_machine
-from debate_orchestrator.web.live import EventStream, message
-from debate_orchestrator.web.pages import go_to, html_response, standalone_page
-from debate_orchestrator.web.renderings import THIS_USER, Renderings
+from debate_orchestrator.web.guard import DASHBOARD, LinkedDebate, Tokens, form, of_this_machine
+from debate_orchestrator.web.live import event_stream, message
+from debate_orchestrator.web.pages import go_to, html_response, in_thread, standalone_page
 from debate_orchestrator.web.runs import Runs, consent_already_given, must_be_among
-from debate_orchestrator.web.sent_form import form
 
 _MAX_COMPARED = 20
 """Debates side by side on one page."""
 _LOOK_AGAIN = 60.0
 """Seconds after which models and programs are looked for again: a server of the user's own may have started."""
-
-
-T = TypeVar("T")
+_MAX_FORM_SIZE = 2_000_000
+"""Bytes of a form."""
 
 
 class Dashboard:
     """The views of the dashboard."""
 
-    def __init__(self, tokens: Tokens, runs: Runs, renderings: Renderings):
-        self._tokens, self._runs, self._renderings = tokens, runs, renderings
+    def __init__(self, tokens: Tokens, runs: Runs):
+        self._tokens, self._runs = tokens, runs
         self._address = f"{DASHBOARD}{tokens.dashboard}"
-        self._server_proof = tokens.server_proof(tokens.dashboard)
         self._found: FoundModels | None = None
         """What was found when it was last looked for."""
         self._looked = 0.0
-
-    async def server_proof(self, request: Request) -> Response:
-        """The value that the pages of the dashboard hold."""
-        return PlainTextResponse(self._server_proof)
-
-    async def _work(self, work: Callable[[], T]) -> T:
-        """What it returns, in a thread: there may be many debates, or much in one."""
-        return await self._renderings.run(work, THIS_USER)
 
     async def _page(self, template: str, code: int = 200, **values: Any) -> Response:
         """A page, which is made in a thread too."""
         values |= {
             "dashboard": self._address,
             "form_token": self._tokens.form,
-            "server_proof": self._server_proof,
             "form_key": secrets.token_hex(16),
         }
-        return await self._work(lambda: html_response(template, code, **values))
+        return await in_thread(lambda: html_response(template, code, **values))
 
     def _address_of(self, journal: str) -> str:
         """The address of the page of a debate."""
@@ -90,14 +75,14 @@ class Dashboard:
 
     async def debates(self, request: Request) -> Response:
         """The debates of the folder."""
-        rows = await self._work(folder.listed)
+        rows = await in_thread(folder.listed)
         running = {row.name for row in rows if self._runs.running(f"{row.name}{JOURNAL}")}
         return await self._page("list.html.j2", rows=rows, running=running)
 
     async def search(self, request: Request) -> Response:
         """Where some words stand in all speeches."""
         words = request.query_params.get("q", "")[:200]
-        found, more = await self._work(lambda: folder.search(words))
+        found, more = await in_thread(lambda: folder.search(words))
         return await self._page("search.html.j2", words=words, found=found, more=more)
 
     async def compare(self, request: Request) -> Response:
@@ -117,29 +102,29 @@ class Dashboard:
             reports = [(path, build_report(contents.entries, journal=path)) for path, contents, _ in loaded]
             return html_page.render_comparison(compare(reports))
 
-        return standalone_page(await self._work(compared))
+        return standalone_page(await in_thread(compared))
 
     # A new debate
 
     async def new(self, request: Request) -> Response:
         """The form of a new debate; then what it would cost and do; then its start."""
         if self._found is None or time.monotonic() - self._looked > _LOOK_AGAIN:
-            self._found, self._looked = await self._work(discovery.find_models), time.monotonic()
+            self._found, self._looked = await in_thread(discovery.find_models), time.monotonic()
         found = self._found
         if request.method != "POST":
             return await self._form(found, dict(request.query_params), [])
-        sent = await form(request, self._tokens.form, self._work)
+        sent = await form(request, self._tokens.form, _MAX_FORM_SIZE)
         action, form_key = sent.pop("action", "cost"), sent.pop("form_key", "")
         if action in ("format", "back"):
             return await self._form(found, sent, [])
         try:
-            prepared = await self._work(lambda: prepare(sent, found))
-            risks = await self._work(lambda: find_risks(prepared.settings))
+            prepared = await in_thread(lambda: prepare(sent, found))
+            risks = await in_thread(lambda: find_risks(prepared.settings))
             if action == "start" and _agreed(sent, risks):
                 journal = await self._runs.forms.begin(form_key, lambda: self._run(prepared), sent)
                 return go_to(self._address_of(journal))
             problem = "Tick the box to agree to what this debate does, or go back." if action == "start" else ""
-            values = await self._work(lambda: _confirmation(prepared, risks, sent))
+            values = await in_thread(lambda: _confirmation(prepared, risks, sent))
             return await self._page("confirm.html.j2", **values, problem=problem)
         except DebateError as error:
             problems = error.problems
@@ -147,7 +132,7 @@ class Dashboard:
 
     async def _form(self, found: FoundModels, sent: Mapping[str, str], problems: list[str]) -> Response:
         """The form."""
-        values = await self._work(lambda: form_values(found, sent, problems))
+        values = await in_thread(lambda: form_values(found, sent, problems))
         return await self._page("new.html.j2", 422 if values["problems"] else 200, **values)
 
     async def _run(self, prepared: Prepared) -> str:
@@ -168,14 +153,12 @@ class Dashboard:
         """A debate: as it runs, or as far as it is."""
         path = folder.journal_of(request.path_params["name"])
         live = self._runs.running(path)
-        version: Key = folder.version(path)
-        contents, debate = await self._work(lambda: folder.load(path))
+        contents, debate = await in_thread(lambda: folder.load(path))
         if live is not None and live.current is not None:
-            debate, version = live.current.state, live.version
+            debate = live.current.state
         problems = self._runs.problems(path)
         running, stopping = live is not None, live is not None and live.stopping
-        make = live.blocks_html() if live and live.current else partial(blocks.all_rendered, debate)
-        body = await self._renderings.get(("blocks", version), make, THIS_USER)
+        body = live.blocks.html() if live and live.current else await in_thread(lambda: blocks.all_rendered(debate))
         linked = LinkedDebate(request.path_params["name"], contents.entries[0].hash)
 
         def values() -> dict[str, Any]:
@@ -183,7 +166,7 @@ class Dashboard:
                 "local": of_this_machine(request.headers["host"]),
                 "running": running,
                 "stopping": stopping,
-                "body": body.decode(),
+                "body": body,
                 "status": blocks.status(debate, running=running, stopping=stopping, problems=problems),
                 "reviewers": [
                     (reviewer, f"?{reviewing.own_query(self._tokens, linked, reviewer)}", filed)
@@ -192,7 +175,7 @@ class Dashboard:
                 **self._values(debate, linked),
             }
 
-        return await self._page("debate.html.j2", **await self._work(values))
+        return await self._page("debate.html.j2", **await in_thread(values))
 
     def _values(self, debate: DebateState, linked: LinkedDebate) -> dict[str, Any]:
         """What the page of a debate shows besides its blocks and how it runs."""
@@ -220,28 +203,28 @@ class Dashboard:
         """What happens in a debate, as it happens."""
         run = self._runs.running(folder.journal_of(request.path_params["name"]))
         if run is None:
-            return EventStream(None, lambda: [message("over", {})], server_proof=self._server_proof)
-        return EventStream(run.viewers, run.messages_so_far, server_proof=self._server_proof)
+            return event_stream(None, lambda: [message("over", {})])
+        return event_stream(run.viewers, run.messages_so_far)
 
     async def report(self, request: Request) -> Response:
         """The finished page, as `debate report` writes it."""
         path = folder.journal_of(request.path_params["name"])
-        _, debate = await self._work(lambda: folder.load(path))
+        _, debate = await in_thread(lambda: folder.load(path))
         blocks.check_nothing_hidden(debate)
-        return await self._renderings.report(path, THIS_USER)
+        return await pages.report(path, folder.version(path))
 
     async def act(self, request: Request) -> Response:
         """What the buttons of a debate do."""
         name, action = request.path_params["name"], request.path_params["action"]
         path = folder.journal_of(name)
-        sent = await form(request, self._tokens.form, self._work)
+        sent = await form(request, self._tokens.form, _MAX_FORM_SIZE)
         here = self._address_of(path)
         match action:
             case "pause":
                 if run := self._runs.running(path):
                     run.pause()
             case "continue":
-                risks = await self._work(lambda: find_risks(path))
+                risks = await in_thread(lambda: find_risks(path))
                 if not _agreed(sent, risks):
                     return await self._consent(f"{here}/continue", risks, sent)
                 self._runs.start(path, lambda _, found: must_be_among(risks, found))
@@ -268,7 +251,7 @@ class Dashboard:
         judges = [line.strip() for line in sent.get("judges", "").splitlines() if line.strip()]
         if not judges:
             raise BadSettings("judges: name a model, such as anthropic:claude-opus-5-5, or several, a line each.")
-        contents, _ = await self._work(lambda: folder.load(path))
+        contents, _ = await in_thread(lambda: folder.load(path))
         risks = risks_module.of_judging([entry.event for entry in contents.entries])
         risks = (*risks, *find_risks({"topic": "", "cast": {"judge": judges}}))
         kept = {"judges": "\n".join(judges), "form_key": sent.get("form_key", "")}
@@ -278,7 +261,7 @@ class Dashboard:
         if any(map(model_spec.is_called, judges)) and sent.get("shown") != "yes":
             kept |= {name: sent[name] for name in ("agree", "risk") if name in sent}
             # The prompts that the expectation is made of were agreed to.
-            expected = await self._work(lambda: expected_judging(path, judges))
+            expected = await in_thread(lambda: expected_judging(path, judges))
             return await self._page("judging.html.j2", address=address, judges=judges, kept=kept, expected=expected)
 
         def write_journal() -> DebateFiles:
@@ -290,7 +273,7 @@ class Dashboard:
                 return files
 
         async def run() -> str:
-            files = await self._work(write_journal)
+            files = await in_thread(write_journal)
             self._runs.start(files.journal, consent_already_given)
             return files.journal
 

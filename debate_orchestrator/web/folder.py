@@ -5,12 +5,10 @@ from __future__ import annotations
 import itertools
 import os
 import re
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import lru_cache
 from typing import NamedTuple
-from weakref import WeakValueDictionary
 
 from debate_orchestrator.core import speech_rules
 from debate_orchestrator.core.costs import costs_of
@@ -27,15 +25,12 @@ from debate_orchestrator.util.errors import BadFile, DebateError, short_repr
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.web import blocks, pages
-from debate_orchestrator.web.cache import Key, SizedCache
 from debate_orchestrator.web.guard import LinkedDebate, same
 
 _AROUND = 120
 """Characters that are shown on each side of what was searched for."""
 _MAX_FOUND = 100
 """Places that a search lists."""
-_KEPT = 40_000_000
-"""Bytes of journals whose states are kept in memory, where each takes several times as many."""
 _MAX_TOPIC = 300
 """Characters of a topic in a list."""
 _SLUG = 48
@@ -121,26 +116,15 @@ def _first_hash(path: str, changed: int, size: int) -> str | None:
     return stated_first_hash(path)
 
 
-_journals = SizedCache[tuple[tuple[int, int], JournalContents, DebateState]](_KEPT)
-"""Path to a journal as it was last read: when it was changed and its bytes, what it holds, its state."""
-_reading = WeakValueDictionary[str, threading.Lock]()
-"""Path to a lock, as long as it is used: all who ask for a journal at once wait for one reading of it."""
-_looking = threading.Lock()
-"""Held while a lock is looked up in `_reading`."""
-
-
 def load(path: str) -> tuple[JournalContents, DebateState]:
     """A journal and its state. Raises BadJournal."""
-    now = written(path)
-    if (kept := _journals.get(path)) is None or kept[0] != now:
-        with _looking:
-            lock = _reading.setdefault(path, threading.Lock())
-        with lock:
-            if (kept := _journals.get(path)) is None or kept[0] != now:
-                contents = read(path, follow=False)
-                kept = now, contents, stored_state(path, contents.events)
-                _journals.put(path, kept, now[1])
-    return kept[1], kept[2]
+    return _load(path, written(path))
+
+
+@lru_cache(maxsize=32)
+def _load(path: str, written: tuple[int, int]) -> tuple[JournalContents, DebateState]:
+    contents = read(path, follow=False)
+    return contents, stored_state(path, contents.events)
 
 
 def written(path: str) -> tuple[int, int]:
@@ -149,10 +133,10 @@ def written(path: str) -> tuple[int, int]:
     return status.st_mtime_ns, status.st_size
 
 
-def version(path: str) -> Key:
+def version(path: str) -> tuple[object, ...]:
     """How a journal and the reviewers' ballots beside it are now, of which the pages of a debate that does not run are
     made. Raises OSError where there is no journal."""
-    ballots: list[Key] = []
+    ballots: list[object] = []
     with suppress(OSError):
         beside = DebateFiles.of_journal(path).ballots
         ballots = [(name, *written(os.path.join(beside, name))) for name in sorted(os.listdir(beside))]

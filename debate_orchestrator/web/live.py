@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Any
 
-from debate_orchestrator.web.guard import Receive, Scope, Send
-from debate_orchestrator.web.open_files import bounds
+from starlette.responses import StreamingResponse
 
-MAX_STREAMS_OF_VISITOR = 10
-"""Streams that one visitor of a public site, or the link of one seat, may have open at once."""
+from debate_orchestrator.core.state import DebateState
+from debate_orchestrator.web import blocks
+
 _MAX_WAITING = 2_000
 """Messages that wait for a viewer who reads slowly; with more the stream ends, and the browser opens another."""
-_OF_DASHBOARD = 5
-"""Streams that the dashboard may open where visitors have all that there are."""
 _BEAT_SECONDS = 15.0
 """Seconds after which a silent stream says that it is alive."""
-_open = Counter[str]()
-"""Requester to the number of streams that are open; the dashboard has an empty name, and no limit."""
-
 
 AGAIN = b"retry: 5000\n\n"
 """Asks a browser to open the stream again 5 s after it has ended."""
@@ -30,16 +24,6 @@ AGAIN = b"retry: 5000\n\n"
 def message(kind: str, data: Any) -> bytes:
     """One event of a stream."""
     return f"event: {kind}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n".encode()
-
-
-def json_text(text: str) -> bytes:
-    """A text as it stands in the JSON of an event, without the quotation marks around it."""
-    return json.dumps(text, ensure_ascii=False)[1:-1].encode()
-
-
-def text_message(kind: str, texts: Iterable[bytes]) -> bytes:
-    """An event that holds one text: these, of `json_text`, behind each other."""
-    return b'event: %s\ndata: "%s"\n\n' % (kind.encode(), b"".join(texts))
 
 
 class Viewers:
@@ -53,10 +37,6 @@ class Viewers:
         """Sends an event to all."""
         if self._viewers:
             self._put(message(kind, data))
-
-    def send(self, event: bytes) -> None:
-        """The same, for an event that is made."""
-        self._put(event)
 
     def close(self) -> None:
         """Ends all streams, and every one that begins later."""
@@ -84,54 +64,51 @@ class Viewers:
         self._viewers.discard(viewer)
 
 
-class EventStream:
-    """The answer to a request for a stream: first how things stand, then what happens."""
+def event_stream(viewers: Viewers | None, first: Callable[[], Iterable[bytes]]) -> StreamingResponse:
+    """The answer to a request for a stream: first how things stand, then what happens. Without viewers nothing follows
+    what `first` makes."""
 
-    def __init__(
-        self, viewers: Viewers | None, first: Callable[[], Iterable[bytes]], requester: str = "", server_proof: str = ""
-    ):
-        """`first` makes the events that tell how things stand; without viewers nothing follows them. The streams
-        of a `requester`, which is a visitor's pseudonym or the token of a link, are limited in number. A `server_proof`
-        is sent before anything else: by it a page knows the server that made it."""
-        self._all_viewers, self._first, self._requester, self._server_proof = viewers, first, requester, server_proof
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        requester = self._requester
-        full = _open.total() >= bounds().viewers + (0 if requester else _OF_DASHBOARD)
-        full = full or (bool(requester) and _open[requester] >= MAX_STREAMS_OF_VISITOR)
-        headers = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no")]
-        headers += [(b"retry-after", b"30")] if full else []
-        await send({"type": "http.response.start", "status": 503 if full else 200, "headers": headers})
-        if full or scope.get("method") == "HEAD":  # a proxy uses the connection again once it has the head
-            await send({"type": "http.response.body", "body": b""})
-            return
-        _open[requester] += 1
+    async def events() -> AsyncIterator[bytes]:
+        viewer = viewers.join() if viewers else None
         try:
-            await self._send(send)  # until the guard cancels it, when the viewer is gone or has stopped reading
-        finally:
-            _open[requester] -= 1
-            if not _open[requester]:
-                del _open[requester]
-
-    async def _send(self, send: Send) -> None:
-        async def write(body: bytes, *, more: bool = True) -> None:
-            await send({"type": "http.response.body", "body": body, "more_body": more})
-
-        viewer = self._all_viewers.join() if self._all_viewers else None
-        try:
-            if self._server_proof:
-                await write(message("server", self._server_proof))
-            for body in self._first():
-                await write(body)
+            for event in first():
+                yield event
             while viewer is not None:
                 try:
-                    next_message = await asyncio.wait_for(viewer.get(), _BEAT_SECONDS)
+                    event_or_end = await asyncio.wait_for(viewer.get(), _BEAT_SECONDS)
                 except TimeoutError:
-                    next_message = b": still here\n\n"
-                if next_message is None:
+                    event_or_end = b": still here\n\n"
+                if event_or_end is None:
                     break
-                await write(next_message)
-            await write(b"", more=False)
+                yield event_or_end
         finally:
-            if self._all_viewers and viewer is not None:
-                self._all_viewers.leave(viewer)
+            if viewers and viewer is not None:
+                viewers.leave(viewer)
+
+    return StreamingResponse(events(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
+
+
+class LiveBlocks:
+    """The blocks of a debate that runs: each is made once, and sent to all viewers."""
+
+    def __init__(self, viewers: Viewers):
+        self._viewers = viewers
+        self._made: dict[str, str] = {}
+        """Block id to its HTML, in the order of the page."""
+
+    def take(self, debate: DebateState) -> None:
+        """Takes the state after an event, and sends what is new in it. A stage that is not held, since the debate was
+        ended before it began, takes its banner back."""
+        before, self._made = self._made, {}
+        for block in blocks.blocks_of(debate):
+            html = before.get(block.id)
+            if html is None:
+                html = blocks.rendered(debate, block)
+                self._viewers.broadcast("block", html)
+            self._made[block.id] = html
+        for block_id in before.keys() - self._made.keys():
+            self._viewers.broadcast("gone", block_id)
+
+    def html(self) -> str:
+        """All blocks as they are now."""
+        return "".join(self._made.values())

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
-from base64 import b64encode
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute
 
 from debate_orchestrator.core.costs import CostLine
+from debate_orchestrator.engine import api
 from debate_orchestrator.reports.html import page as html_page
 from debate_orchestrator.reports.html import writer as html
 from debate_orchestrator.reports.markdown import template_environment
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadFile, DebateError
+from debate_orchestrator.util.messages import ignore
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.sanitize import few_combining_marks
-from debate_orchestrator.web.guard import dashboard_of
+from debate_orchestrator.web.guard import DASHBOARD, Scope
 
 STATIC = {"page.js": "text/javascript; charset=utf-8", "page.css": "text/css; charset=utf-8"}
 """The files that pages load, and their types."""
@@ -54,18 +54,11 @@ def static(name: str) -> str:
     return own if name != "page.css" else f"{html_page.style()}\n{own}"
 
 
-@cache
-def _integrity(name: str) -> str:
-    """The digest by which a browser tells a file of this server from one that another server left in its cache."""
-    return f"sha384-{b64encode(hashlib.sha384(static(name).encode()).digest()).decode()}"
-
-
 _environment = cache(
     partial(
         template_environment,
         "web/templates",
         {
-            "integrity": _integrity,
             "line": html.line,
             "literal": lambda text: html.literal_html(few_combining_marks(text)),
             "path": lambda name: quote(name, safe=""),
@@ -73,6 +66,24 @@ _environment = cache(
         },
     )
 )
+
+T = TypeVar("T")
+
+
+async def in_thread(work: Callable[[], T]) -> T:
+    """What `work` returns. Pages are made in threads: there may be many debates, or much in one."""
+    return await run_in_threadpool(work)
+
+
+async def report(path: str, version: object) -> HTMLResponse:
+    """The report of a journal: the very page that `debate report` writes. `version` is that of `folder.version`."""
+    return standalone_page(await in_thread(lambda: _report(path, version)))
+
+
+@lru_cache(maxsize=32)
+def _report(path: str, version: object) -> str:
+    return api.render(path, "html")
+
 
 _REPORT_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
@@ -84,8 +95,8 @@ _REPORT_POLICY = (
 def application(
     routes: Sequence[BaseRoute],
     failed: Callable[[Request, Any], Awaitable[Response]],
-    begin: Callable[[], None],
     end: Callable[[], Awaitable[None]],
+    begin: Callable[[], None] = ignore,
 ) -> Starlette:
     """The application of these routes. `failed` answers a DebateError or HTTPException of theirs; `begin` and `end` are
     called when it starts and ends. An address with a slash too many or too few leads nowhere: the redirection that
@@ -113,11 +124,10 @@ def address_of(request: Request) -> str:
     return quote(request.scope["path"])
 
 
-def of_dashboard(request: Request) -> dict[str, Any]:
-    """What every page of the dashboard holds: the address of all of them, and its `server_proof`. Empty texts for
-    other pages."""
-    address = dashboard_of(request.url.path)
-    return {"dashboard": address, "server_proof": request.app.state.server_proof if address else ""}
+def dashboard_of(scope: Scope) -> str:
+    """The part of a path that all pages of the dashboard begin with; empty for a path that is not the dashboard's."""
+    path = scope["path"]
+    return DASHBOARD + path.removeprefix(DASHBOARD).partition("/")[0] if path.startswith(DASHBOARD) else ""
 
 
 def go_to(address: str) -> RedirectResponse:
@@ -128,41 +138,6 @@ def go_to(address: str) -> RedirectResponse:
 def standalone_page(page: str | bytes) -> HTMLResponse:
     """A page of `reports.html`, which brings its style along."""
     return HTMLResponse(page, headers={"content-security-policy": _REPORT_POLICY})
-
-
-_INERT = r'(?: (?:alt|aria-label|aria-labelledby|class|id|lang|role|scope|tabindex)="[^"<>]*")*'
-_POLICY = r"default-src 'none'; style-src 'sha256-[\w+/=]*'; img-src data:; base-uri 'none'; form-action 'none'"
-_TAG = re.compile(
-    r"(?P<ours><(?:!doctype html"
-    r"|/?(?:body|details|div|figcaption|figure|footer|h[1-3]|head|header|html|li|main|nav|ol|p|section|small|span|style"
-    rf"|summary|table|tbody|td|th|thead|title|tr|ul){_INERT}"
-    r'|/a|a(?: class="skip")? href="(?!/)[\w.~/%#-]*"'
-    rf'|img src="data:image/svg\+xml;base64,[\w+/=]*"{_INERT}'
-    r'|meta (?:charset="utf-8"|name="(?:viewport|color-scheme|generator)" content="[^"<>]*"'
-    rf'|name="referrer" content="no-referrer"|http-equiv="Content-Security-Policy" content="{_POLICY}"))>)'
-    r"|<(?=[A-Za-z/!?])",
-    re.ASCII,
-)
-"""What browsers read as a tag, which is `ours` if `tournament/page.html.j2` could have written it."""
-
-
-def foreign_page(page: str) -> bytes:
-    """The page of a tournament, which may be a stranger's, with no tags but those of such a page: others become text,
-    since no policy keeps browsers from connecting to the server of a frame or a `preconnect`."""
-    # A function in Python lets other threads run; a template would hold them up until the whole page is done.
-    return _TAG.sub(lambda tag: tag["ours"] or "&lt;", page).encode()
-
-
-def foreign_response(page: bytes) -> HTMLResponse:
-    """A `foreign_page`. It runs nothing, leads nowhere by itself, opens no window, which could then replace this page,
-    and has no origin. It can tell other sites its address, so the address must hold no token but its own."""
-    headers = {
-        "x-dns-prefetch-control": "off",
-        "content-security-policy": f"{_REPORT_POLICY}; sandbox",
-        "referrer-policy": "no-referrer",
-        "cross-origin-opener-policy": "unsafe-none",  # browsers refuse a sandboxed page that asks for more
-    }
-    return HTMLResponse(page, headers=headers)
 
 
 def png(data: bytes) -> Response:
@@ -191,4 +166,4 @@ async def failed(request: Request, error: DebateError | HTTPException) -> Respon
         status, title, problems = 404, "Not found", ["There is no such page."]
     else:
         status, problems = error.status_code, [error.detail]
-    return html_response("error.html.j2", status, **of_dashboard(request), title=title, problems=problems)
+    return html_response("error.html.j2", status, dashboard=dashboard_of(request.scope), title=title, problems=problems)

@@ -4,16 +4,14 @@ of `debate ballot`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from datetime import date
-from functools import partial
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.responses import HTMLResponse, Response
 
 from debate_orchestrator.core import transcript_entries
 from debate_orchestrator.core.state import DebateState
@@ -25,14 +23,12 @@ from debate_orchestrator.reports.parts import TurnReport
 from debate_orchestrator.reports.reviews import ReviewedDebate
 from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.util.sanitize import one_line
-from debate_orchestrator.web import blocks, folder, form_fields
-from debate_orchestrator.web.guard import LinkedDebate, Tokens, same
-from debate_orchestrator.web.pages import address_of, go_to, render
-from debate_orchestrator.web.renderings import Renderings
-from debate_orchestrator.web.sent_form import form
+from debate_orchestrator.web import blocks, folder, form_fields, pages
+from debate_orchestrator.web.guard import LinkedDebate, Tokens, form, same
+from debate_orchestrator.web.pages import address_of, go_to, in_thread, render
 
-_FIELDS = re.compile(rf"action|reviewer|seen|before|{form_fields.NAME}")
-"""The names of the fields that the pages of a review have."""
+_MAX_FORM_SIZE = 100_000
+"""Bytes of a form, in which the longest field is a reason of a sentence."""
 _ASKED = ("rounds", "final", "why", "after")
 """What is asked after the debate was read."""
 
@@ -51,8 +47,8 @@ class Reviews:
     """The views of reviewers. The token in the address opens the review of one debate and nothing else. The link that
     reviewers are sent only begins a review; the token that a review gets then opens this one, and no other has it."""
 
-    def __init__(self, tokens: Tokens, renderings: Renderings):
-        self._tokens, self._renderings = tokens, renderings
+    def __init__(self, tokens: Tokens):
+        self._tokens = tokens
 
     def _path(self, request: Request) -> str:
         """The journal of a link. Not found for another token, whatever the debate."""
@@ -74,15 +70,13 @@ class Reviews:
         """The vote before reading; then the debate with the ballot; then that it was filed."""
         path, token = self._path(request), request.path_params["token"]
         if request.method == "POST":
-            sent = await form(request, token, partial(self._renderings.run, requester=token), _FIELDS)
+            sent = await form(request, token, _MAX_FORM_SIZE)
             take = self._begin if sent.get("action") == "begin" else self._file
-            return await self._renderings.run(lambda: take(request, self._reviewed(path), sent), token)
-        name = await self._renderings.run(lambda: self._reviewer(request, self._reviewed(path)), token)
-        key = ("review", folder.version(path), address_of(request), name)
-        page = await self._renderings.get(key, lambda: self._shown(request, self._reviewed(path), name), token)
-        return HTMLResponse(page)
+            return await in_thread(lambda: take(request, self._reviewed(path), sent))
+        return HTMLResponse(await in_thread(lambda: self._shown(request, self._reviewed(path))))
 
-    def _shown(self, request: Request, reviewed: ReviewedDebate, name: str) -> str:
+    def _shown(self, request: Request, reviewed: ReviewedDebate) -> str:
+        name = self._reviewer(request, reviewed)
         if name and self._filed(reviewed, name):
             return self._page(request, reviewed, "filed", name=name)
         if name and (draft := reviews.read_draft(reviewed.folder, name, reviewed.digest)).get(reviews.READ):
@@ -186,7 +180,6 @@ class Reviews:
             here=here,
             own_query=own_query(self._tokens, _linked(request, reviewed), name) if name else "",
             form_token=request.path_params["token"],
-            server_proof=self._tokens.server_proof(request.path_params["token"]),
             texts=reviews.review_texts(),
             topic=settings.topic,
             positions=[(side, format.name_of(side), settings.positions[side]) for side in reviewed.form.sides],
@@ -194,23 +187,18 @@ class Reviews:
             **{"sent": {}, "problems": [], **values},
         )
 
-    async def server_proof(self, request: Request) -> Response:
-        """The value that the pages of the review hold."""
-        self._path(request)
-        return PlainTextResponse(self._tokens.server_proof(request.path_params["token"]))
-
     async def report(self, request: Request) -> Response:
         """The report, for a reviewer whose ballot is filed."""
-        path, token = self._path(request), request.path_params["token"]
+        path = self._path(request)
 
         def may_read() -> bool:
             reviewed = self._reviewed(path)
             name = self._reviewer(request, reviewed)
             return bool(name) and self._filed(reviewed, name)
 
-        if not await self._renderings.run(may_read, token):
+        if not await in_thread(may_read):
             raise HTTPException(404)
-        return await self._renderings.report(path, token)
+        return await pages.report(path, folder.version(path))
 
 
 def _linked(request: Request, reviewed: ReviewedDebate) -> LinkedDebate:

@@ -4,17 +4,15 @@ its viewers what happens."""
 from __future__ import annotations
 
 import asyncio
-import itertools
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Coroutine, Iterable
 from functools import partial
-from typing import NamedTuple
+from typing import Any
 from weakref import WeakValueDictionary
 
 from debate_orchestrator.core import rapporteur
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.fold import CurrentState
-from debate_orchestrator.core.phases import MIRRORED, Turn
+from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.private_text import PrivateFilter
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.debate import (
@@ -29,31 +27,18 @@ from debate_orchestrator.engine.debate import (
 )
 from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.engine.start import must_be_callable
-from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.setup.risks import Risk
-from debate_orchestrator.storage.journal import stated_first_hash
-from debate_orchestrator.util.errors import (
-    BadReply,
-    BadSettings,
-    DebateError,
-    JournalWriteError,
-    LockedJournal,
-    Paused,
-)
+from debate_orchestrator.util.errors import BadSettings, DebateError, JournalWriteError, LockedJournal, Paused
 from debate_orchestrator.util.messages import Tell, ignore
 from debate_orchestrator.util.redact import redact
-from debate_orchestrator.util.threads import in_debate_pool, to_its_end
-from debate_orchestrator.web import blocks, remembered
-from debate_orchestrator.web.live import Viewers, message
-from debate_orchestrator.web.live_blocks import LiveBlocks
+from debate_orchestrator.util.threads import to_its_end
+from debate_orchestrator.web import blocks
+from debate_orchestrator.web.live import LiveBlocks, Viewers, message
 from debate_orchestrator.web.log import tell_error, tell_line
-from debate_orchestrator.web.repeated_forms import RepeatedForms
+from debate_orchestrator.web.people import BrowserPeople
 
 _FLUSH_SECONDS = 0.12
 """Seconds for which pieces of an answer are gathered before they are sent."""
-
-
-_VERSIONS = itertools.count(1)
 
 Explain = Callable[[Exception], list[str]]
 
@@ -102,77 +87,6 @@ class StreamedReply:
         return {"turn": turn, "heading": self.heading, "side": self.side, "start": start, "text": self.shown[start:]}
 
 
-NOT_WAITING = "This turn does not wait for a reply now. What was typed is kept in this browser."
-
-
-class AwaitedTurn(NamedTuple):
-    """A turn that waits for a person."""
-
-    debate: DebateState
-    turn: Turn
-    brief: Brief
-    reply: asyncio.Future[str]
-
-
-class BrowserPeople:
-    """The people in the seats of one debate, who reply in browsers."""
-
-    one_at_a_time = False
-
-    def __init__(self) -> None:
-        self.awaited: dict[str, AwaitedTurn] = {}
-        """By turn id, the turns that wait for their person."""
-        self.viewers = Viewers()
-        """Those who look at the page of a seat: told only that something has changed."""
-        self._is_paused = False
-
-    async def reply(self, debate: DebateState, turn: Turn, brief: Brief) -> str:
-        """The reply that is handed in for a turn. Raises Paused where the debate is paused before."""
-        if self._is_paused:
-            raise _paused(turn.id)
-        awaited = AwaitedTurn(debate, turn, brief, asyncio.get_running_loop().create_future())
-        self.awaited[turn.id] = awaited
-        self.viewers.broadcast("change", {})
-        try:
-            return await awaited.reply
-        finally:
-            del self.awaited[turn.id]
-
-    def tidy(self, debate: DebateState) -> None:
-        """Does nothing: drafts are kept by the browser."""
-
-    def notify(self, debate: DebateState) -> None:
-        """The debate has changed."""
-        self.viewers.broadcast("change", {})
-
-    def pause(self) -> None:
-        """Ends every wait for a reply with Paused, since the debate is paused."""
-        self._is_paused = True
-        for awaited in list(self.awaited.values()):
-            if not awaited.reply.done():
-                awaited.reply.set_exception(_paused(awaited.turn.id))
-
-    def end(self) -> None:
-        """Closes the streams of the pages: the debate no longer runs."""
-        self.viewers.broadcast("change", {})
-        self.viewers.close()
-
-    def awaited_turn(self, seat: str) -> AwaitedTurn | None:
-        """The turn that waits for the person of a seat; None where none does."""
-        waiting = (awaited for awaited in self.awaited.values() if not awaited.reply.done())
-        return next((awaited for awaited in waiting if awaited.turn.seat.removesuffix(MIRRORED) == seat), None)
-
-    def hand_in(self, awaited: AwaitedTurn, text: str) -> None:
-        """Takes a reply that was found good. Raises BadReply where the turn no longer waits for one."""
-        if awaited.reply.done():
-            raise BadReply(NOT_WAITING)
-        awaited.reply.set_result(text)
-
-
-def _paused(turn_id: str) -> Paused:
-    return Paused(f"{turn_id}: the debate was paused before it was handed in. What was typed is kept in the browser.")
-
-
 class Run:
     """A debate that runs in this process. It ends when nothing is left that can be asked from here, when it is paused,
     or when a provider fails; `problems` then says why."""
@@ -188,10 +102,6 @@ class Run:
         self._explain, self._tell, self._require_consent = explain, tell, require_consent
         self._alone = alone
         self.unsaved = UnsavedEvents(self._tell_unsaved)
-        self.first_hash: str | None = None
-        """The hash of its first line, by which another journal of the same name is told from it."""
-        with suppress(OSError):  # its task then fails in the same way, and tells of it
-            self.first_hash = stated_first_hash(path)
         self.open_debate: OpenDebate | None = None
         """The debate while it runs."""
         self.opened = asyncio.Event()
@@ -201,9 +111,7 @@ class Run:
         self._shutting_down = False
         """Whether the server shuts down: pages then stay as they are, until a server runs again."""
         self._writing: dict[str, StreamedReply] = {}
-        self._blocks = LiveBlocks(self.viewers)
-        self._seen: DebateState | None = None
-        self._version = 0
+        self.blocks = LiveBlocks(self.viewers)
         self._flush: asyncio.TimerHandle | None = None
         self.task = asyncio.create_task(self._run())
 
@@ -224,7 +132,6 @@ class Run:
     def pause_for_shutdown(self) -> None:
         """Does as `pause`, because the server shuts down."""
         self._shutting_down = True
-        # So that seat pages don't reload from a program that may have taken over the port.
         self.person_input.viewers.close()
         self.pause()
 
@@ -234,41 +141,24 @@ class Run:
         self.open_debate.record(event, self._on_event)
         self.open_debate.journal.sync()
 
-    @property
-    def version(self) -> int:
-        """Another number after each event, which no other run has."""
-        if self.current is not None and self._seen is not self.current.state:
-            self._seen, self._version = self.current.state, next(_VERSIONS)
-        return self._version
-
-    def blocks_html(self) -> Callable[[], str]:
-        """What makes the HTML of the blocks as they are now; it is called in a thread."""
-        return self._blocks.html()
-
     def messages_so_far(self) -> list[bytes]:
         """How things stand, for a viewer who comes now."""
         if self.current is None:
             return []
         writing = [message("text", speech.fields()) for speech in self._writing.values() if self._may_show(speech.turn)]
-        return [self._blocks.page(), message("status", self.status(self.current.state)), *writing]
+        return [message("page", self.blocks.html()), message("status", self.status(self.current.state)), *writing]
 
     def status(self, debate: DebateState) -> str:
         """Where the debate stands, as HTML."""
         return blocks.status(debate, running=self.running, stopping=self.stopping, problems=self.problems)
 
     async def _run(self) -> None:
-        sending = asyncio.create_task(self._blocks.send())
         try:
             try:
                 await self._work()
             finally:
                 self.open_debate = None
                 self.opened.set()
-                self._blocks.end()
-                if self._shutting_down:
-                    sending.cancel()
-                else:
-                    await sending
         except Paused as error:
             if not self.stopping:
                 self.failure = error
@@ -291,7 +181,7 @@ class Run:
             self.open_debate, self.current = opened, opened.current
         with opened as open_debate:
             self.opened.set()
-            self._blocks.take(open_debate.state)
+            self.blocks.take(open_debate.state)
             if open_debate.state.due:
                 must_be_callable(open_debate.state.cast, people=True)
             await drive(
@@ -327,7 +217,7 @@ class Run:
     def _on_event(self, debate: DebateState, event: Event) -> None:
         for turn in [turn for turn in self._writing if turn in debate.replies]:
             del self._writing[turn]
-        self._blocks.take(debate)
+        self.blocks.take(debate)
         self.person_input.notify(debate)
         self._tell_status()
 
@@ -362,27 +252,53 @@ class Run:
             self.viewers.broadcast("status", self.status(self.current.state))
 
 
+class Forms:
+    """Forms that may come twice, by a double click or because the first answer took long: both get what the first
+    began."""
+
+    def __init__(self) -> None:
+        self._begun: dict[str, asyncio.Task[str]] = {}
+
+    async def begin(self, form_key: str, begin: Callable[[], Coroutine[Any, Any, str]], *form: object) -> str:
+        """Calls `begin` and returns its result; that of the earlier call if the same `form_key` and `form` came before,
+        unless it failed; with an empty key, of none. `begin` goes on where the request is given up."""
+        key = repr((form_key or object(), form))
+        task = self._begun.get(key)
+        if task is None:
+            task = self._begun[key] = asyncio.ensure_future(begin())
+            task.add_done_callback(lambda task: self._done(key, task))
+        return await asyncio.shield(task)
+
+    def _done(self, key: str, task: asyncio.Task[str]) -> None:
+        if task.cancelled() or task.exception():
+            del self._begun[key]
+        finished = [key for key, begun in self._begun.items() if begun.done()]
+        for old in finished[:-_KEPT_FORMS]:
+            del self._begun[old]
+
+    async def end(self) -> None:
+        """Cancels what is not done, and waits for its end."""
+        working = [task for task in self._begun.values() if not task.done()]
+        for task in working:
+            task.cancel()
+        await asyncio.gather(*working, return_exceptions=True)
+
+
+_KEPT_FORMS = 1_000
+"""Forms of which it is known what they began."""
+
+
 class Runs:
     """The debates that run here, by the path of their journal, and the forms that begin them."""
 
-    def __init__(
-        self,
-        explain: Explain = error_sentences,
-        tell: Tell = tell_line,
-        *,
-        remember: bool = True,
-        forms: RepeatedForms | None = None,
-    ) -> None:
-        """`explain` says to viewers why a debate is paused; `tell` gets what the owner should know, a line each. The
-        next server of the folder continues the debates, unless `remember` is false."""
-        self.forms = forms or RepeatedForms()
+    def __init__(self, explain: Explain = error_sentences, tell: Tell = tell_line) -> None:
+        """`explain` says to viewers why a debate is paused; `tell` gets what the owner should know, a line each."""
+        self.forms = Forms()
         self._runs: dict[str, Run] = {}
         self._alone = WeakValueDictionary[str, asyncio.Lock]()
         """By the path of a journal, what is held while it is opened, as long as it is used."""
-        self._going_on: asyncio.Task[None] | None = None
         self._problems: dict[str, list[str]] = {}
-        self._shutting_down = False
-        self._explain, self._tell, self._remembered = explain, tell, remember
+        self._explain, self._tell = explain, tell
         self.unsaved = UnsavedEvents(tell)
         """For what is paid for before a debate is open."""
         self._lost = 0
@@ -408,8 +324,6 @@ class Runs:
             run = self._runs[path] = Run(path, self._explain, self._tell, require_consent, self._lock(path))
             self._problems.pop(path, None)
             run.task.add_done_callback(lambda _: self._ended(run))
-            if self._remembered:
-                remembered.note(path, run.first_hash)
         return run
 
     def _lock(self, path: str) -> asyncio.Lock:
@@ -422,24 +336,6 @@ class Runs:
             del self._runs[run.path]
             if run.failure is not None:
                 self._problems[run.path] = run.problems
-            # Another server that has it may be killed too.
-            if self._remembered and not self._shutting_down and not isinstance(run.failure, LockedJournal):
-                remembered.forget(run.path)
-
-    def go_on(self) -> None:
-        """Goes on with the debates that ran when the last servers of this folder ended, one after the other: a thread
-        reads each journal, which may be long."""
-        self._going_on = asyncio.create_task(self._go_on(remembered.noted()))
-
-    async def _go_on(self, noted: Iterable[tuple[str, str]]) -> None:
-        for path, first_hash in noted:
-            goes_on = await in_debate_pool(partial(remembered.goes_on, path, first_hash))
-            if not goes_on and self.running(path) is None:
-                remembered.forget(path)
-            elif (
-                goes_on and (path, first_hash) in remembered.noted()
-            ):  # it may have been gone on with and paused meanwhile
-                self.start(path, lambda _, found: must_be_among((), found))
 
     async def record(self, path: str, make: Callable[[DebateState], Event]) -> None:
         """Writes an event of the user's into a debate, whether it runs or waits. Raises DebateError where the debate
@@ -455,10 +351,6 @@ class Runs:
     async def shutdown(self) -> None:
         """Ends the forms, which may begin runs, and all runs as SIGTERM ends a debate at a terminal: the parts of
         replies that have come are kept."""
-        self._shutting_down = True
-        if self._going_on is not None:
-            self._going_on.cancel()
-            await asyncio.gather(self._going_on, return_exceptions=True)
         await self.forms.end()
         running = [run for run in self._runs.values() if run.running]
         for run in running:

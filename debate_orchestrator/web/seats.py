@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
-from weakref import WeakValueDictionary
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.responses import HTMLResponse, Response
 
 from debate_orchestrator.core import schedule, speech_rules, transcript_entries
 from debate_orchestrator.core.phases import JUDGE, Turn
@@ -22,19 +20,16 @@ from debate_orchestrator.prompting import brief_pieces, person_turns
 from debate_orchestrator.prompting.brief_pieces import length_hint
 from debate_orchestrator.prompting.replies import MAX_SIZE
 from debate_orchestrator.reports.html import writer as html
-from debate_orchestrator.util.errors import BadReply
-from debate_orchestrator.web import blocks, folder, form_fields
-from debate_orchestrator.web.cache import Key
+from debate_orchestrator.web import blocks, folder, form_fields, pages
 from debate_orchestrator.web.form_fields import ReplyField
-from debate_orchestrator.web.guard import Tokens
-from debate_orchestrator.web.live import AGAIN, EventStream, message
-from debate_orchestrator.web.pages import address_of, go_to, render
-from debate_orchestrator.web.renderings import Renderings
-from debate_orchestrator.web.runs import NOT_WAITING, AwaitedTurn, BrowserPeople, Run, Runs
-from debate_orchestrator.web.sent_form import form
+from debate_orchestrator.web.guard import Tokens, form
+from debate_orchestrator.web.live import AGAIN, event_stream, message
+from debate_orchestrator.web.pages import address_of, go_to, in_thread, render
+from debate_orchestrator.web.people import NOT_WAITING, AwaitedTurn, BrowserPeople
+from debate_orchestrator.web.runs import Run, Runs
 
-_FIELDS = re.compile(rf"turn|text|action|sure|{form_fields.NAME}")
-"""The names of the fields that the page of a seat has."""
+_MAX_FORM_SIZE = 12 * MAX_SIZE + 100_000
+"""Bytes of a form: twelve for each character of a reply, as forms encode one, and what stands around its fields."""
 
 
 class Visit(NamedTuple):
@@ -50,10 +45,8 @@ class Visit(NamedTuple):
 class Seats:
     """The views of a seat. Its token stands in the address; nothing else of this server can be reached with it."""
 
-    def __init__(self, tokens: Tokens, runs: Runs, renderings: Renderings):
-        self._tokens, self._runs, self._renderings = tokens, runs, renderings
-        self._locks = WeakValueDictionary[str, asyncio.Lock]()
-        """By the token of a seat, what lets one reply be worked on at a time, however many come."""
+    def __init__(self, tokens: Tokens, runs: Runs):
+        self._tokens, self._runs = tokens, runs
         self._handed_in: dict[str, bytes] = {}
         """By the token of a seat, the digest of the reply that was taken last: its form may come twice."""
 
@@ -69,66 +62,64 @@ class Seats:
         if run is not None and run.current is not None:
             debate = run.current.state
         else:
-            debate = (await self._renderings.run(lambda: folder.load(path), params["token"]))[1]
+            debate = (await in_thread(lambda: folder.load(path)))[1]
         if params["seat"] not in person_turns.human_seats(debate):
             raise HTTPException(404)
         return path, debate, run
 
     async def seat(self, request: Request) -> Response:
         """What a person in a seat sees: the turn that waits for them, or that none does."""
-        path, debate, run = await self._debate(request)
+        _, debate, run = await self._debate(request)
         awaited = run.person_input.awaited_turn(request.path_params["seat"]) if run else None
         visit = Visit(request, debate, run, awaited)
-        token = request.path_params["token"]
         if request.method != "POST":
-            version: Key = run.version if run and run.current else folder.version(path)
-            key = ("seat", address_of(request), version, run is not None, awaited and awaited.turn.id)
-            page = await self._renderings.get(key, lambda: self._rendered(visit, {}, [], (), ""), token)
-            return HTMLResponse(page)
-        sent = await form(request, token, partial(self._renderings.run, requester=token), _FIELDS)
+            return await self._page(visit, {}, [])
+        token = request.path_params["token"]
+        sent = await form(request, token, _MAX_FORM_SIZE)
         size = sum(len(text) for name, text in sent.items() if name == "text" or name.startswith("field/"))
         if size > MAX_SIZE:
             problem = f"The reply has {size:,} characters; at most {MAX_SIZE:,} are taken. Go back to what you wrote."
             raise HTTPException(413, problem)
-        async with self._locks.setdefault(token, asyncio.Lock()):
-            if awaited is None or run is None or sent.get("turn") != awaited.turn.id or awaited.reply.done():
-                if self._handed_in.get(token) == _reply_digest(sent):
-                    return go_to(address_of(request))
-                return await self._page(visit, {}, [NOT_WAITING], late=_written(sent))
-            return await self._take(visit, run.person_input, awaited, sent)
+        if awaited is None or run is None or sent.get("turn") != awaited.turn.id or awaited.reply.done():
+            return await self._late(visit, sent)
+        return await self._take(visit, run.person_input, awaited, sent)
+
+    async def _late(self, visit: Visit, sent: Mapping[str, str]) -> Response:
+        """The answer to a reply for which no turn waits: the same as before where it was taken just now."""
+        if self._handed_in.get(visit.request.path_params["token"]) == _reply_digest(sent):
+            return go_to(address_of(visit.request))
+        return await self._page(visit, {}, [NOT_WAITING], late=_written(sent))
 
     async def _take(
         self, visit: Visit, person_input: BrowserPeople, awaited: AwaitedTurn, sent: Mapping[str, str]
     ) -> Response:
         """Takes a reply, or shows the form again with its problems and remarks."""
         speech = awaited.debate.shape(awaited.turn) is None
-        token = visit.request.path_params["token"]
-        text = sent.get("text", "") if speech else await self._renderings.run(lambda: _reply_text(awaited, sent), token)
+        text = sent.get("text", "") if speech else _reply_text(awaited, sent)
         if sent.get("action") == "more":
             return await self._page(visit, sent, [])
         if text is None:
             return await self._page(visit, sent, ["Some of it is missing: see below."])
         remarks_on = person_turns.speech_remarks if speech else person_turns.form_remarks
-        remarks = await self._renderings.run(lambda: remarks_on(*awaited[:2], text), token)
+        remarks = await in_thread(lambda: remarks_on(*awaited[:2], text))
         if remarks and sent.get("sure") != "yes":
             return await self._page(visit, sent, [], remarks)
         if speech and not text.strip():
             return await self._page(visit, sent, ["Your speech is empty. Write it, then hand it in."])
-        try:
-            if problems := await self._renderings.run(lambda: person_turns.reply_problems(*awaited[:3], text), token):
-                raise BadReply(problems)
-            person_input.hand_in(awaited, text)
-            self._handed_in[token] = _reply_digest(sent)
-        except BadReply as error:
-            return await self._page(visit, sent, error.problems)
+        problems = await in_thread(lambda: person_turns.reply_problems(*awaited[:3], text))
+        if problems:
+            return await self._page(visit, sent, problems)
+        if awaited.reply.done():
+            return await self._late(visit, sent)
+        awaited.reply.set_result(text)
+        self._handed_in[visit.request.path_params["token"]] = _reply_digest(sent)
         return go_to(address_of(visit.request))
 
     async def _page(
         self, visit: Visit, sent: Mapping[str, str], problems: list[str], remarks: Sequence[str] = (), late: str = ""
     ) -> Response:
         """The page that `_rendered` makes, in a thread: a transcript may be long."""
-        token = visit.request.path_params["token"]
-        page = await self._renderings.run(lambda: self._rendered(visit, sent, problems, remarks, late), token)
+        page = await in_thread(lambda: self._rendered(visit, sent, problems, remarks, late))
         return HTMLResponse(page, 422 if problems or remarks else 200)
 
     def _rendered(
@@ -151,7 +142,6 @@ class Seats:
             "seat.html.j2",
             form_token=request.path_params["token"],
             here=address_of(request),
-            server_proof=self._tokens.server_proof(request.path_params["token"]),
             setup=debate.opened.settings,
             name=format.name_of(seat),
             side=side,
@@ -178,20 +168,14 @@ class Seats:
         browser looks again after some seconds."""
         _, _, run = await self._debate(request)
         viewers = run.person_input.viewers if run else None
-        token = request.path_params["token"]
-        return EventStream(viewers, lambda: [AGAIN, message("here", {})], token, self._tokens.server_proof(token))
-
-    async def server_proof(self, request: Request) -> Response:
-        """The value that the page of the seat holds."""
-        await self._debate(request)
-        return PlainTextResponse(self._tokens.server_proof(request.path_params["token"]))
+        return event_stream(viewers, lambda: [AGAIN, message("here", {})])
 
     async def report(self, request: Request) -> Response:
         """The finished page, once the debate is complete."""
         path, debate, _ = await self._debate(request)
         if not debate.complete:
             raise HTTPException(404)
-        return await self._renderings.report(path, request.path_params["token"])
+        return await pages.report(path, folder.version(path))
 
 
 def _written(sent: Mapping[str, str]) -> str:

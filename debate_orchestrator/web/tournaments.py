@@ -7,23 +7,23 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeVar
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
 from debate_orchestrator.storage.paths import JOURNAL
-from debate_orchestrator.tournament.folder import DEBATES, PAGE, SPEC, linked_parts
+from debate_orchestrator.tournament.folder import DEBATES, SPEC, linked_parts
 from debate_orchestrator.tournament.journal_rows import read_rows, title
-from debate_orchestrator.tournament.ratings import elo
+from debate_orchestrator.tournament.ratings import MIN_GAMES, elo, rate
+from debate_orchestrator.tournament.report import render_page
 from debate_orchestrator.tournament.rows import ROWS, DebateRow, Rows, Side, Winner, panel_winner
-from debate_orchestrator.util.data import is_link, read_text
+from debate_orchestrator.tournament.tables import all_tables
+from debate_orchestrator.util.data import is_link
 from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.web import folder as debates
 from debate_orchestrator.web import pages
-from debate_orchestrator.web.guard import Tokens, same
-from debate_orchestrator.web.renderings import THIS_USER, Renderings
 
 Result = Literal["won", "lost", "tied"]
 RESULTS: tuple[Result, ...] = ("won", "lost", "tied")
@@ -158,8 +158,6 @@ _MAX_ROWS = 1_000
 """Rows of the leaderboard, and choices of a filter."""
 _MAX_MODELS = 16
 """Models of the table of all pairs; with more it is not shown."""
-_MAX_PAGE_SIZE = 10_000_000
-"""Bytes of a page that is shown: those of a tournament of some 20,000 debates."""
 
 
 def names() -> list[str]:
@@ -186,15 +184,7 @@ def _rows(folder: str) -> Rows:
     inner = os.path.join(folder, DEBATES)
     if os.path.isdir(inner):
         files += sorted(os.path.join(inner, name) for name in os.listdir(inner) if name.endswith((JOURNAL, ".html")))
-    return _read(folder, tuple(filter(None, map(_written, files))))
-
-
-def _written(path: str) -> tuple[str, int, int] | None:
-    """A file, when it was changed, in nanoseconds, and its bytes; None where it is not there."""
-    try:
-        return path, *debates.written(path)
-    except OSError:
-        return None
+    return _read(folder, tuple((path, *debates.written(path)) for path in files if os.path.lexists(path)))
 
 
 @lru_cache(maxsize=8)
@@ -248,7 +238,6 @@ def _values(folder: str, filters: Filters) -> dict[str, Any]:
         "known": {debate.id for debate in debates[:_LISTED] if _journal(folder, debate.id)},
         "notes": rows.all_notes(),
         "link": link,
-        "report": _regular(os.path.join(folder, PAGE)),
     }
 
 
@@ -260,14 +249,8 @@ def _journal(folder: str, debate_id: str) -> str | None:
 
 
 class Tournaments:
-    """The views of tournaments.
-
-    The pages that `debate tournament report` wrote are shown as they lie in their folders. A folder may be from a
-    stranger, whose page could send its own address elsewhere: so that is not below the token of the dashboard, and
-    opens nothing but the page and the reports of the folder's debates."""
-
-    def __init__(self, tokens: Tokens, renderings: Renderings):
-        self._tokens, self._renderings = tokens, renderings
+    """The views of tournaments. A folder may be a stranger's: its figures are told, and the page that lies in it is not
+    shown but made anew."""
 
     async def listed(self, request: Request) -> Response:
         """The tournaments of the folder."""
@@ -276,9 +259,8 @@ class Tournaments:
         )
 
     async def _page(self, request: Request, template: str, values: Callable[[], dict[str, Any]]) -> Response:
-        """A page of the dashboard, made in a thread: a tournament may have very many models and debates."""
-        shared = pages.of_dashboard(request)
-        return await self._renderings.run(lambda: pages.html_response(template, **shared, **values()), THIS_USER)
+        dashboard = pages.dashboard_of(request.scope)
+        return await pages.in_thread(lambda: pages.html_response(template, dashboard=dashboard, **values()))
 
     async def tournament(self, request: Request) -> Response:
         """The leaderboard and the debates that the filters choose."""
@@ -289,39 +271,18 @@ class Tournaments:
 
     async def debate(self, request: Request) -> Response:
         """The report of one of its debates."""
-        return await self._report(request, _folder(request), THIS_USER)
-
-    async def lead(self, request: Request) -> Response:
-        """From the dashboard to the page."""
-        name = _folder(request)
-        if not _regular(os.path.join(name, PAGE)):
-            raise HTTPException(404)
-        return pages.go_to(f"/tournament/{quote(name, safe='')}/{self._tokens.tournament(name)}/")
-
-    async def page(self, request: Request) -> Response:
-        """The page."""
-        path, token = os.path.join(self._opened(request), PAGE), request.path_params["token"]
-        try:
-            key = ("page", path, _written(path))
-
-            def made() -> bytes:
-                return pages.foreign_page(read_text(path, _MAX_PAGE_SIZE, follow=False))
-
-            return pages.foreign_response(await self._renderings.get(key, made, token))
-        except BadFile:
-            raise HTTPException(404) from None
-
-    async def debate_of_page(self, request: Request) -> Response:
-        """The report of a debate, to which the page leads."""
-        return await self._report(request, self._opened(request), request.path_params["token"])
-
-    async def _report(self, request: Request, folder: str, visitor: str) -> Response:
-        path = _journal(folder, request.path_params["debate"].removesuffix(".html"))
+        path = _journal(_folder(request), request.path_params["debate"].removesuffix(".html"))
         if path is None:
             raise HTTPException(404)
-        return await self._renderings.report(path, visitor)
+        return await pages.report(path, debates.version(path))
 
-    def _opened(self, request: Request) -> str:
-        if not same(self._tokens.tournament(request.path_params["name"]), request.path_params["token"]):
-            raise HTTPException(404)
-        return _folder(request)
+    async def report(self, request: Request) -> Response:
+        """The page that `debate tournament report` writes, without its plots."""
+        folder = _folder(request)
+
+        def made() -> str:
+            rows = _rows(folder)
+            ratings = rate(rows)
+            return render_page(title(folder), rows, ratings, all_tables(rows, ratings), drawn=(), minimum=MIN_GAMES)
+
+        return pages.standalone_page(await pages.in_thread(made))

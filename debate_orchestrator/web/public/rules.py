@@ -21,8 +21,6 @@ from debate_orchestrator.util.errors import BadSettings, DebateError, short_repr
 
 _OWN = ("topic", "positions", "output", "context", "cast", "sources", "format", "rounds", "insist", "max_cost")
 """Settings that an offer has a key of its own for, or that are the visitor's."""
-_FORMER_KEYS = {"casts": "offers", "limits": "limits_database"}
-"""Keys that files had, to those that they have now."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _PEOPLE = (model_spec.HUMAN, model_spec.HOST)
 _MAX_COUNT = 1_000_000
@@ -87,9 +85,7 @@ class SiteRules(FrozenModel):
     listed: Flag = True
     """Whether the front page shows the debates of others."""
     moderation: Line = ""
-    """A program or Python function that may refuse a topic; empty for none."""
-    limits_database: Line = ""
-    """The PostgreSQL server that several processes count in; empty for this process's memory."""
+    """A program that may refuse a topic; empty for none."""
 
 
 def rehearsal() -> SiteRules:
@@ -100,8 +96,7 @@ def rehearsal() -> SiteRules:
 
 def parse_rules(content: Mapping[str, Any]) -> SiteRules:
     """The rules that the values of a file make. Raises BadSettings with every problem."""
-    rules, problems = validate(SiteRules, _without(content, keys=("offers", *_FORMER_KEYS)), key_path)
-    problems += [f"{key}: this key is now `{now}`." for key, now in _FORMER_KEYS.items() if key in content]
+    rules, problems = validate(SiteRules, _without(content, keys=("offers",)), key_path)
     offers = _offers(content.get("offers"), problems)
     if rules is not None:
         known = {spec for offer in offers.values() for spec in offer.models}
@@ -187,7 +182,7 @@ def _money(settings: Settings, *, free: bool) -> list[str]:
 
 
 def risks_of(rules: SiteRules) -> tuple[Risk, ...]:
-    """What the debates of these rules do besides debates, and the program or function that checks topics."""
+    """What the debates of these rules do besides debates, and the program that checks topics."""
     found: dict[str, Risk] = {}
     for offer in rules.offers.values():
         found |= {risk.digest: risk for risk in of_settings({**offer.answers, "topic": ""})}

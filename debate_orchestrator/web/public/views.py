@@ -4,13 +4,13 @@ There is no dashboard behind it."""
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from debate_orchestrator.core.state import DebateState
@@ -18,17 +18,16 @@ from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util.errors import DebateError, with_hint
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.web import blocks, card, folder, live, pages
-from debate_orchestrator.web.cache import Key
-from debate_orchestrator.web.guard import Guard, is_https
-from debate_orchestrator.web.pages import go_to, html_response, png, standalone_page
-from debate_orchestrator.web.public import visitors
+from debate_orchestrator.web.guard import Guard, form, is_https
+from debate_orchestrator.web.pages import go_to, html_response, in_thread, png, standalone_page
+from debate_orchestrator.web.public import sentences
 from debate_orchestrator.web.public.report import report_html
+from debate_orchestrator.web.public.sentences import FormError
 from debate_orchestrator.web.public.site import MAX_TOPIC_LENGTH, Site
-from debate_orchestrator.web.public.visitors import FormError, RequestLimiter, not_started
-from debate_orchestrator.web.renderings import Renderings
 from debate_orchestrator.web.runs import Run
-from debate_orchestrator.web.sent_form import form
 
+_MAX_FORM_SIZE = 20_000
+"""Bytes of a visitor's form."""
 _LISTED = 20
 """Debates that the front page shows."""
 _GIVEN_UP = "It was tried several times, and is not tried again by itself.", "start the debate again later"
@@ -53,49 +52,44 @@ class PageState(NamedTuple):
 class Views:
     """The views of a public site."""
 
-    def __init__(self, site: Site, limiter: RequestLimiter, renderings: Renderings):
-        self._site, self._limiter, self._renderings = site, limiter, renderings
+    def __init__(self, site: Site):
+        self._site = site
 
     async def home(self, request: Request) -> Response:
         """The form of a new debate, and the debates of others."""
         return await self._home(request, {}, None)
 
     async def start(self, request: Request) -> Response:
-        """Starts a debate, or says beside the fields why not and whether to try again."""
-        held = visitors.held_cookie(request.scope)
-        if not held:
-            hint = "allow cookies for this site, and send the form again"
-            return await self._home(request, {}, not_started(403, "Your browser sent no cookie.", hint))
-        visitor, address = self._limiter.pseudonym(request.scope), visitors.address(request.scope)
-        work = partial(self._renderings.run, requester=visitor)
-        sent = await form(request, visitors.form_token(held), work)
+        """Starts a debate, or says beside the fields why not and whether to try again. Visitors have no session that
+        another site could use, so the form needs no token: its origin was checked."""
+        visitor = self._site.limits.visitor(request.scope)
+        sent = await form(request, None, _MAX_FORM_SIZE)
         form_key = sent.pop("form_key", "")
         try:
-            name = await self._site.runs.forms.begin(form_key, lambda: self._site.start(sent, address), held, sent)
+            name = await self._site.runs.forms.begin(form_key, lambda: self._site.start(sent, visitor), visitor, sent)
         except FormError as error:
             return await self._home(request, sent, error)
         return go_to(f"/d/{name}")
 
     async def _home(self, request: Request, sent: dict[str, str], error: FormError | None) -> Response:
-        https, rules, visitor = is_https(request.scope), self._site.rules, self._limiter.pseudonym(request.scope)
-        rows = await self._renderings.shared("recent", self._recent, visitor) if rules.listed else []
-        held = visitors.held_cookie(request.scope) or secrets.token_urlsafe(32)
-        values = {
-            "site": rules.title,
-            "rules": rules,
-            "most_rounds": max(offer.rounds for offer in rules.offers.values()),
-            "longest": MAX_TOPIC_LENGTH,
-            "sent": sent,
-            "problems": error.problems if error else {},
-            "form_token": visitors.form_token(held),
-            "form_key": secrets.token_hex(16),
-            "rows": rows,
-            "base": _base(request),
-        }
-        status = error.status if error else 200
-        response = await self._renderings.run(lambda: html_response("public/home.html.j2", status, **values), visitor)
-        name = visitors.cookie_name(https=https)
-        response.set_cookie(name, held, httponly=True, samesite="lax", secure=https, path="/", max_age=7 * 86_400)
+        rules = self._site.rules
+
+        def made() -> Response:
+            return html_response(
+                "public/home.html.j2",
+                error.status if error else 200,
+                site=rules.title,
+                rules=rules,
+                most_rounds=max(offer.rounds for offer in rules.offers.values()),
+                longest=MAX_TOPIC_LENGTH,
+                sent=sent,
+                problems=error.problems if error else {},
+                form_key=secrets.token_hex(16),
+                rows=self._recent() if rules.listed else [],
+                base=_base(request),
+            )
+
+        response = await in_thread(made)
         if error and error.retry_after is not None:
             response.headers["retry-after"] = str(error.retry_after)
         return response
@@ -129,45 +123,43 @@ class Views:
         return path
 
     async def debate(self, request: Request) -> Response:
-        """A debate: as it waits, as it runs, or as it was decided. Its page is made once for all who ask, until it
-        changes."""
-        path, base = self._found(request), _base(request)
+        """A debate: as it waits, as it runs, or as it was decided."""
+        path, base, name = self._found(request), _base(request), request.path_params["name"]
         page_state = self._page_state(path)
-        run = page_state.run if page_state.run and page_state.run.current else None
-        running = (run.current.state, run.blocks_html()) if run and run.current else None
-        version: Key = run.version if run else folder.version(path)
+        run = page_state.run
+        running = (run.current.state, run.blocks.html()) if run and run.current else None
 
-        def page() -> str:
-            debate, body = running or _as_written(path)
-            return self._page(request.path_params["name"], path, debate, page_state, body(), base)
+        def page() -> Response:
+            debate, body = running or _as_written(path, folder.version(path))
+            return html_response("public/debate.html.j2", **self._values(name, path, debate, page_state, body, base))
 
-        key = ("page", version, repr(page_state._replace(run=None)), page_state.run is not None, base)
-        html = await self._renderings.get(key, page, self._limiter.pseudonym(request.scope))
-        return self._of_debate(HTMLResponse(html))
+        return self._of_debate(await in_thread(page))
 
-    def _page(self, name: str, path: str, debate: DebateState, page_state: PageState, body: str, base: str) -> str:
-        """The page of a debate as HTML."""
+    def _values(
+        self, name: str, path: str, debate: DebateState, page_state: PageState, body: str, base: str
+    ) -> dict[str, Any]:
+        """What the page of a debate shows."""
         waits = page_state.run is not None or page_state.place > 0
         format, setup = debate.format, debate.opened.settings
         outcome = folder.outcome(debate) if debate.complete else ""
         described = _result(path, outcome) if debate.complete else "; ".join(setup.positions.values())
-        return pages.render(
-            "public/debate.html.j2",
-            site=self._site.rules.title,
-            name=name,
-            setup=setup,
-            topic=one_line(setup.topic),
-            sides={side: format.name_of(side) for side in format.sides},
-            state=debate,
-            live=waits and not debate.complete,
-            reloads=not waits and not debate.complete and not page_state.given_up,
-            status=page_state.run.status(debate) if page_state.run else _status(page_state, complete=debate.complete),
-            outcome=outcome,
-            described=one_line(described)[:300],
-            rehearsal=_is_rehearsal(path),
-            body=body,
-            base=base,
-        )
+        status = page_state.run.status(debate) if page_state.run else _status(page_state, complete=debate.complete)
+        return {
+            "site": self._site.rules.title,
+            "name": name,
+            "setup": setup,
+            "topic": one_line(setup.topic),
+            "sides": {side: format.name_of(side) for side in format.sides},
+            "state": debate,
+            "live": waits and not debate.complete,
+            "reloads": not waits and not debate.complete and not page_state.given_up,
+            "status": status,
+            "outcome": outcome,
+            "described": one_line(described)[:300],
+            "rehearsal": _is_rehearsal(path),
+            "body": body,
+            "base": base,
+        }
 
     def _of_debate(self, response: Response) -> Response:
         """An answer of one debate, which search engines leave out where the owner lists none."""
@@ -183,49 +175,58 @@ class Views:
             run=run,
             stopping=run is not None and run.stopping,
             place=place,
-            wait=visitors.minutes(wait) if wait is not None else "",
-            retry=visitors.minutes(retry) if retry is not None else "",
+            wait=sentences.minutes(wait) if wait is not None else "",
+            retry=sentences.minutes(retry) if retry is not None else "",
             problems=tuple(self._site.runs.problems(path)),
             given_up=with_hint(*_GIVEN_UP) if queue.given_up(path) else "",
         )
 
-    async def stream(self, request: Request) -> Any:
+    async def stream(self, request: Request) -> Response:
         """What happens in a debate, as it happens; its place while it waits."""
         path = self._found(request)
-        visitor = self._limiter.pseudonym(request.scope)
+        limits, visitor = self._site.limits, self._site.limits.visitor(request.scope)
+        if not limits.may_open_stream(visitor):
+            raise HTTPException(429, "Too many pages of your network follow a debate.", {"retry-after": "30"})
+        response = self._stream(path)
+        response.body_iterator = limits.counted(visitor, response.body_iterator)
+        return response
+
+    def _stream(self, path: str) -> StreamingResponse:
         run = self._site.runs.running(path)
         if run is not None:
-            return live.EventStream(run.viewers, run.messages_so_far, visitor)
+            return live.event_stream(run.viewers, run.messages_so_far)
         viewers = self._site.queue.viewers(path)
-        if viewers is None:
-            return live.EventStream(None, lambda: [live.message("over", {})], visitor)
 
         def first() -> list[bytes]:
-            if self._site.queue.viewers(path) is not viewers:  # it began meanwhile: pages load it
+            if viewers is None or self._site.queue.viewers(path) is not viewers:  # it began meanwhile: pages load it
                 return [live.message("over", {})]
             return [live.message("status", _status(self._page_state(path), complete=False))]
 
-        return live.EventStream(viewers, first, visitor)
+        return live.event_stream(viewers, first)
 
     async def report(self, request: Request) -> Response:
         """The report."""
-        path, visitor = self._found(request), self._limiter.pseudonym(request.scope)
-        key = ("report", folder.version(path))
-        return self._of_debate(standalone_page(await self._renderings.get(key, lambda: report_html(path), visitor)))
+        path = self._found(request)
+        html = await in_thread(lambda: _report(path, folder.version(path)))
+        return self._of_debate(standalone_page(html))
 
     async def card(self, request: Request) -> Response:
         """The picture that other sites show beside a link to the debate."""
-        path, visitor = self._found(request), self._limiter.pseudonym(request.scope)
-        key = ("card", folder.version(path))
-        return self._of_debate(
-            png(await self._renderings.get(key, lambda: _card(path, self._site.rules.title), visitor))
-        )
+        path = self._found(request)
+        picture = await in_thread(lambda: _card(path, folder.version(path), self._site.rules.title))
+        return self._of_debate(png(picture))
 
 
-def _as_written(path: str) -> tuple[DebateState, Callable[[], str]]:
-    """A debate that does not run, and what makes its blocks."""
+@lru_cache(maxsize=64)
+def _as_written(path: str, version: object) -> tuple[DebateState, str]:
+    """A debate that does not run, and its blocks as HTML. `version` is that of `folder.version`, here and below."""
     debate = folder.load(path)[1]
-    return debate, partial(blocks.all_rendered, debate)
+    return debate, blocks.all_rendered(debate)
+
+
+@lru_cache(maxsize=64)
+def _report(path: str, version: object) -> str:
+    return report_html(path)
 
 
 def _status(page_state: PageState, *, complete: bool) -> str:
@@ -247,7 +248,8 @@ def _result(path: str, outcome: str) -> str:
     return "A rehearsal: no model spoke." if _is_rehearsal(path) else outcome
 
 
-def _card(path: str, site: str) -> bytes:
+@lru_cache(maxsize=64)
+def _card(path: str, version: object, site: str) -> bytes:
     debate = folder.load(path)[1]
     positions = [
         (debate.format.name_of(side), one_line(debate.opened.settings.positions.get(side, "")))
@@ -260,19 +262,13 @@ def _card(path: str, site: str) -> bytes:
 def create_app(site: Site, hosts: Iterable[str]) -> Guard:
     """The application for the public debates of the working folder. `hosts` are the names under which it is asked for,
     with their ports; the debates of `site` are ended with it."""
-    limiter, renderings = RequestLimiter(), Renderings()
-    views = Views(site, limiter, renderings)
-
-    async def end() -> None:
-        renderings.close()
-        await site.shutdown()
-        await renderings.ended()
+    views = Views(site)
 
     async def failed(request: Request, error: DebateError | HTTPException) -> Response:
         status, title = 500, "This did not work"
         problem = "This can't be shown until the owner of this site has looked at it."
         if isinstance(error, DebateError):
-            site.tell(error)
+            site.log(str(error))
         elif error.status_code == 404:
             status, title, problem = 404, "Not found", "There is no such page. Its debate may have been removed."
         else:
@@ -288,5 +284,5 @@ def create_app(site: Site, hosts: Iterable[str]) -> Guard:
         Route("/d/{name}/report", views.report),
         Route("/d/{name}/card.png", views.card),
     ]
-    app = pages.application(routes, failed, site.go_on, end)
-    return Guard(app, hosts=hosts, admit=limiter.admit)
+    app = pages.application(routes, failed, site.shutdown, site.go_on)
+    return Guard(app, hosts=hosts, admit=site.limits.check_pace)

@@ -1,63 +1,21 @@
 "use strict";
 
-// Another program may take the address of a server that has ended. What a page holds as proof never leaves it, so only
-// the server that made the page can repeat it. Without it nothing is put into the page, loaded or sent.
-const serverProof = document.querySelector("[data-proof]")?.dataset.proof;
-const disableButtons = (on) => { for (const button of document.querySelectorAll("form button")) { button.disabled = on; } };
-const endWith = (place, stream, why = "The server of this page has ended, and another program answers at its address.") => {
-  stream?.close();
-  disableButtons(true);
-  place.textContent = `${why} What you typed stays here: copy it, and open the link of the new start.`;
-};
-const GONE = "This page no longer follows the debate.";
+const GONE = "This page no longer follows the debate. What you typed stays here: load the page anew, or open the link of the new start.";
 
-// Before any form is sent, the server shows that it is still there.
-const prover = document.querySelector("[data-prover]")?.dataset.prover;
-const PROOF_MS = 10_000;
-const tell = (form, role, words = "") => {
-  form.querySelector(":scope > [data-told]")?.remove();
-  const told = document.createElement("p");
-  told.dataset.told = "";
-  told.setAttribute("role", role);
-  if (role === "alert") { told.className = "problem"; }
-  told.textContent = words;
-  form.prepend(told);
-  return told;
-};
-let proving = false;
-let sending = false; // while the browser checks a form whose proof has come: it may refuse, and then no event tells so
-let underWay = null; // the form that was sent, while its answer is awaited: a double click would send it twice
+// A double click sends a form once.
+let underWay = null;
 addEventListener("pageshow", () => { underWay = null; });
-document.addEventListener("submit", async (event) => {
-  if (underWay && underWay === event.target) { event.preventDefault(); return; }
-  if (!serverProof || sending) {
-    if (event.target.method === "post") { underWay = event.target; setTimeout(() => { underWay = null; }, PROOF_MS); }
-    return;
-  }
-  event.preventDefault();
-  if (proving) { return; }
-  proving = true;
-  const { target: form, submitter } = event;
-  const told = tell(form, "status");
-  const slow = setTimeout(() => { told.textContent = "Waiting for the server."; }, 500);
-  const answer = await fetch(prover, { redirect: "error", signal: AbortSignal.timeout(PROOF_MS) })
-    .then((response) => response.text()).catch(() => null);
-  clearTimeout(slow);
-  proving = false;
-  if (answer === null) { tell(form, "alert", "The server does not answer. What you typed stays here: try again."); return; }
-  if (answer !== serverProof) { endWith(tell(form, "alert")); return; }
-  if (submitter?.disabled) { tell(form, "alert", "The connection was lost, and nothing was sent. What you typed stays here."); return; }
-  told.remove();
-  sending = true;
-  try { form.requestSubmit(submitter); } finally { sending = false; }
+document.addEventListener("submit", (event) => {
+  if (event.target.method !== "post") { return; }
+  if (underWay === event.target) { event.preventDefault(); return; }
+  underWay = event.target;
+  setTimeout(() => { underWay = null; }, 10_000); // no answer has come: it may be sent again
 });
 
-// HTML of a stream as it may be put into a page. A public page has no proof, so what could lead it elsewhere is left out.
+// HTML of a stream, made by the server, where everything that was said is escaped.
 const fragment = (html) => {
   const holder = document.createElement("template");
-  holder.innerHTML = html; // made by the server, where everything that was said is escaped
-  const leading = "meta, link, base, form, button, input, iframe, frame, object, embed, script, style";
-  for (const element of holder.content.querySelectorAll(leading)) { element.remove(); }
+  holder.innerHTML = html;
   return holder.content;
 };
 
@@ -67,9 +25,7 @@ if (debate) {
   const writing = new Map();
   const stream = new EventSource(debate.dataset.stream);
   const status = document.getElementById("status");
-  let proven = !serverProof; // a public site has none
-  stream.addEventListener("server", (event) => { proven = JSON.parse(event.data) === serverProof; if (proven) { disableButtons(false); } });
-  const listen = (kind, take) => stream.addEventListener(kind, (event) => { if (proven) { take(event); } else { endWith(status, stream); } });
+  const listen = (kind, take) => stream.addEventListener(kind, take);
   const place = (html) => {
     for (const block of [...fragment(html).children]) {
       const turn = block.id.replace(/^turn-/, "");
@@ -101,22 +57,16 @@ if (debate) {
     const { words } = writing.get(turn);
     words.textContent = words.textContent.slice(0, start) + text;
   });
-  let lost = false; // after that another program may answer at this address, and its page is loaded by the reader alone
   listen("over", () => {
     stream.close();
-    const isTyped = [...document.querySelectorAll("textarea")].some((field) => field.value.trim());
-    if (!lost && !isTyped) { location.reload(); return; }
+    if (![...document.querySelectorAll("textarea")].some((field) => field.value.trim())) { location.reload(); return; }
     const link = document.createElement("a");
     link.href = location.pathname;
     link.textContent = "Load the page anew.";
     status.replaceChildren("The debate has ended, or is paused. ", link);
   });
-  stream.addEventListener("error", () => {
-    lost = true;
-    proven = !serverProof;
-    if (serverProof) { disableButtons(true); }
-    if (stream.readyState !== EventSource.CLOSED) { status.textContent = "Connection lost, trying again."; } // it does so by itself
-    else if (serverProof) { endWith(status, stream, GONE); } else { status.textContent = `${GONE} Load it anew.`; }
+  stream.addEventListener("error", () => { // the browser tries again by itself, unless the stream is closed
+    status.textContent = stream.readyState === EventSource.CLOSED ? GONE : "Connection lost, trying again.";
   });
 }
 
@@ -132,7 +82,6 @@ if (changes) {
     const answer = await fetch(location.pathname, { headers: { accept: "text/html" } }).catch(() => null);
     if (!answer || !answer.ok) { return; }
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    if (page.querySelector("[data-proof]")?.dataset.proof !== serverProof) { endWith(changes, stream); return; }
     const there = page.querySelector("[data-changes]");
     if (there && there.dataset.turn === changes.dataset.turn) { return; }
     stream.close();
@@ -146,16 +95,10 @@ if (changes) {
   let failures = 0; // the stream of a paused debate ends at once, and is opened again: that is no failure
   stream.addEventListener("error", () => {
     failures += 1;
-    disableButtons(true); // until the server has shown that it is there again
     if (failures > 1 || document.querySelector("form")) { changes.textContent = "Connection lost, trying again."; }
-    if (stream.readyState === EventSource.CLOSED) { endWith(changes, stream, GONE); }
+    if (stream.readyState === EventSource.CLOSED) { changes.textContent = GONE; }
   });
-  stream.addEventListener("server", (event) => {
-    if (JSON.parse(event.data) !== serverProof) { endWith(changes, stream); return; }
-    failures = 0;
-    changes.textContent = "";
-    disableButtons(false);
-  });
+  stream.addEventListener("here", () => { failures = 0; changes.textContent = ""; });
   stream.addEventListener("change", look);
   stream.addEventListener("here", look);
 }
@@ -205,7 +148,7 @@ for (const form of document.querySelectorAll("form[data-draft]")) {
 }
 for (const form of document.querySelectorAll("form[data-clears]")) {
   form.addEventListener("submit", (event) => {
-    if ((!serverProof || sending) && event.submitter && event.submitter.value === "start") { localStorage.removeItem(`debate draft ${form.dataset.clears}`); }
+    if (event.submitter?.value === "start") { localStorage.removeItem(`debate draft ${form.dataset.clears}`); }
   });
 }
 

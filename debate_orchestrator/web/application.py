@@ -1,0 +1,59 @@
+"""The dashboard's application: which view answers which address."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from starlette.exceptions import HTTPException
+from starlette.routing import Mount, Route, Router
+
+from debate_orchestrator.web import pages
+from debate_orchestrator.web.dashboard import Dashboard
+from debate_orchestrator.web.guard import DASHBOARD, Guard, Scope, Tokens, same
+from debate_orchestrator.web.reviewing import Reviews
+from debate_orchestrator.web.runs import Runs
+from debate_orchestrator.web.seats import Seats
+from debate_orchestrator.web.tournaments import Tournaments
+
+_OPEN = ("/static/", "/seat/", "/review/")
+"""Where the token of the dashboard is not needed: seats and reviews have tokens of their own."""
+
+
+def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -> Guard:
+    """The application for the debates of the working folder. `hosts` are the names under which it is asked for, with
+    their ports; `runs` are ended with it."""
+    runs = runs or Runs()
+    dashboard, seats = Dashboard(tokens, runs), Seats(tokens, runs)
+    reviews, tournaments = Reviews(tokens), Tournaments()
+    of_dashboard = [
+        Route("/", dashboard.debates),
+        Route("/new", dashboard.new, methods=["GET", "POST"]),
+        Route("/search", dashboard.search),
+        Route("/compare", dashboard.compare),
+        Route("/tournaments", tournaments.listed),
+        Route("/tournaments/{name}", tournaments.tournament),
+        Route("/tournaments/{name}/report", tournaments.report),
+        Route("/tournaments/{name}/debates/{debate}", tournaments.debate),
+        Route("/debates/{name}", dashboard.debate),
+        Route("/debates/{name}/stream", dashboard.stream),
+        Route("/debates/{name}/report", dashboard.report),
+        Route("/debates/{name}/{action}", dashboard.act, methods=["POST"]),
+    ]
+    routes = [
+        Route(f"{DASHBOARD}{{key}}", dashboard.with_slash),
+        Mount(f"{DASHBOARD}{{key}}", app=Router(of_dashboard, redirect_slashes=False)),
+        Route("/static/{name}", pages.static_file),
+        Route("/review/{name}/{token}", reviews.review, methods=["GET", "POST"]),
+        Route("/review/{name}/{token}/report", reviews.report),
+        Route("/seat/{name}/{seat}/{token}", seats.seat, methods=["GET", "POST"]),
+        Route("/seat/{name}/{seat}/{token}/stream", seats.stream),
+        Route("/seat/{name}/{seat}/{token}/report", seats.report),
+    ]
+
+    def admit(scope: Scope) -> None:
+        if not scope["path"].startswith(_OPEN) and not same(
+            f"{DASHBOARD}{tokens.dashboard}", pages.dashboard_of(scope)
+        ):
+            raise HTTPException(401, "Open the dashboard with the link that `debate serve` printed at its start.")
+
+    return Guard(pages.application(routes, pages.failed, runs.shutdown), hosts=hosts, admit=admit)
