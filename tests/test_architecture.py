@@ -300,13 +300,6 @@ def test_importing_does_nothing() -> None:
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
-def test_each_lock_of_a_database_has_a_number_of_its_own() -> None:
-    """Advisory locks are known by their numbers alone."""
-    texts = (path.read_text(encoding="utf-8") for path in SOURCES)
-    numbers = [int(one, 16) for text in texts for one in re.findall(r"^_\w*LOCK = (0x\w+)", text, re.MULTILINE)]
-    assert len(numbers) >= 2 and len({*numbers}) == len(numbers)
-
-
 TOP = {
     ".ci", ".claude-plugin", ".codex-plugin", ".dockerignore", ".gitignore", "CHANGELOG.md", "Containerfile", "LICENSE",
     "README.md", "SECURITY.md", "agents", "bin", "debate_orchestrator", "docs", "examples", "prompts", "pyproject.toml",

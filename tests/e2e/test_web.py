@@ -224,7 +224,7 @@ def test_speeches_are_seen_while_they_are_written(folder: Path, context: Any) ->
 
 
 def test_a_killed_server_goes_on(folder: Path, context: Any) -> None:
-    """A server that was killed in the middle of a debate loses no turn: the next one goes on with it. A page that is
+    """A server that was killed in the middle of a debate loses no turn: the debate goes on in the next one. A page that is
     still open says that the connection is lost."""
     program = held_speaker(folder)
     with served(folder) as (address, server):
@@ -410,34 +410,6 @@ def test_the_link_of_a_server_that_has_ended_opens_nothing(folder: Path, context
         answer = window.goto(old)
         assert answer.status == 401 and "the link that `debate serve` printed" in answer.text()
         assert window.goto(address).status == 200
-
-
-LEFT = """self.addEventListener("fetch", (event) => event.respondWith(
-new Response("<title>Taken over</title>", { headers: { "content-type": "text/html" } })));"""
-LEAVING = """<script>navigator.serviceWorker.register("/left.js", { scope: "/" })
-.then(() => navigator.serviceWorker.ready).then(() => { document.title = "left"; })</script>"""
-
-
-def test_what_another_server_left_in_the_browser_does_not_run_at_the_desk(folder: Path, context: Any) -> None:
-    """A server of another user had the port, and left a service worker at its address. The next dashboard on that port
-    has another address, so the worker has no part in it."""
-
-    def respond(asked: local_http.Asked) -> local_http.Answer:
-        script = asked.path == "/left.js"
-        kind = "text/javascript" if script else "text/html"
-        return 200, {"content-type": kind}, [(LEFT if script else LEAVING).encode()]
-
-    window = context.new_page()
-    with local_http.answering(respond) as url:
-        window.goto(url)
-        window.wait_for_function("document.title == 'left'")
-        window.goto(url)
-        assert window.title() == "Taken over"
-    with served(folder, int(url.rpartition(":")[2])) as (address, _):
-        window.goto(address)
-        assert window.title() == "Debates"
-        window.goto(url)
-        assert window.title() == "Taken over"
 
 
 def test_the_browser_is_opened_without_a_secret_in_its_arguments(folder: Path, context: Any) -> None:
