@@ -224,7 +224,7 @@ def test_speeches_are_seen_while_they_are_written(folder: Path, context: Any) ->
 
 
 def test_a_killed_server_goes_on(folder: Path, context: Any) -> None:
-    """A server that was killed in the middle of a debate loses no turn: the debate goes on in the next one. A page that is
+    """A server that was killed in the middle of a debate loses no turn: it goes on in the next one. A page that is
     still open says that the connection is lost."""
     program = held_speaker(folder)
     with served(folder) as (address, server):
