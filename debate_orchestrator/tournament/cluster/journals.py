@@ -59,12 +59,14 @@ class DatabaseJournals:
             timeout = AT_THE_END
             raise
         finally:
-            with suppress(TimeoutError, LockedJournal, PermanentFailure):  # told when the answers are named
-                async with asyncio.timeout(timeout):
-                    await journal.handed_over()
-            for event in journal.events[journal.stored :]:
-                if isinstance(event, ReplyEvent | CallFailed) and event.reply is not None:
-                    self._unsaved.name_lost(f"{summary(event)} for {journal.path}")
+            try:
+                with suppress(TimeoutError, LockedJournal, PermanentFailure):  # told when the answers are named
+                    async with asyncio.timeout(timeout):
+                        await journal.handed_over()
+            finally:
+                for event in journal.events[journal.stored :]:
+                    if isinstance(event, ReplyEvent | CallFailed) and event.reply is not None:
+                        self._unsaved.name_lost(f"{summary(event)} for {journal.path}")
 
     def pages_folder(self, debate_id: str) -> str | None:
         return None
