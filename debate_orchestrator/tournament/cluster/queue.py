@@ -114,9 +114,11 @@ async def requeue_stalled(database: Database, tournament: str, lease: float) -> 
     manager = database.app.job_manager
     for job in await manager.get_stalled_jobs(queue=_queue_of(tournament), seconds_since_heartbeat=lease):
         assert job.id is not None
-        with suppress(AlreadyEnqueued, ConnectorException):  # another worker has found it, or it has ended meanwhile
-            await manager.finish_job_by_id_async(job.id, Status.FAILED, delete_job=True)
+        # The new job comes first: a run that counts jobs must not find none in between.
+        with suppress(AlreadyEnqueued):  # another worker has found it
             await manager.defer_job_async(_job(tournament, str(job.task_kwargs["debate"]), 1))
+        with suppress(ConnectorException):  # or it has ended meanwhile
+            await manager.finish_job_by_id_async(job.id, Status.FAILED, delete_job=True)
 
 
 async def work(database: Database, tournament: str, concurrency: int, lease: float) -> None:
