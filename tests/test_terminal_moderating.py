@@ -256,7 +256,7 @@ def strangers_setup(**progress: Any) -> None:
     """A setup in this folder that only lacks the positions, which a model derives."""
     given = {"topic": "Tabs are better.", "cast": dict.fromkeys(("a", "b", "judge"), "anthropic:claude-opus-5-5")}
     known = {"topics": ("Tabs are better.",), "topic_ok": True, "positions": "auto", **progress}
-    save(".debate-setup.yaml", SetupState(given=given, progress=SetupProgress(**known)))
+    save(".debate-setup.yaml", SetupState(given=given, progress=SetupProgress.model_construct(**known)))
 
 
 def test_the_setup_of_another_is_not_taken_up_by_enter(moderator: Moderator) -> None:
@@ -400,18 +400,15 @@ def test_calls_of_a_setup_are_remembered_for_its_file(here: Path) -> None:
     [
         {"rejected": ({"a": "x" * 40_000, "b": "y"},)},
         {"rejected": ({"a": "x", "b": "y"},) * 1_000},
-        {"rejected": ({"x" * 40_000: "x"},)},
-        {"own": {"a": "x" * 40_000}},
-        {"topics": ("x" * 40_000,)},
+        {"own": {"x" * 40_000: "x"}},
         {"topics": ("x",) * 1_000},
         {"proposal": {"ambiguous": False, "restated": "x" * 40_000}},
-        {"proposal": {"ambiguous": True, "recommended": "x", "alternative": "x" * 40_000}},
     ],
 )
 def test_a_setup_holds_no_more_than_the_program_keeps(here: Path, progress: dict[str, Any]) -> None:
     """What a moderator's brief repeats of a file is as short as what the program writes there."""
     strangers_setup(**progress)
-    with pytest.raises(BadFile, match="than a setup conversation keeps"):
+    with pytest.raises(BadFile, match="does not hold a setup conversation"):
         load(".debate-setup.yaml")
 
 

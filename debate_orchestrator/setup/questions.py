@@ -370,7 +370,7 @@ class SetupQuestions:
         offered = state.progress.proposal or {}
         names = {"recommended": "recommended", "1": "recommended", "alternative": "alternative", "2": "alternative"}
         chosen = offered.get(names.get(text.lower(), "")) or (text if text in offered.values() else None)
-        return None if chosen is None else sanitize.one_line(chosen)
+        return None if chosen is None else sanitize.one_line(str(chosen))
 
     def _is_confirmed(self, state: SetupState, key: str) -> bool:
         """Whether a confirmation was given, and what it confirms has not changed since."""
@@ -380,7 +380,7 @@ class SetupQuestions:
 
     def _take_topic_ok(self, state: SetupState, text: str, source: Source) -> SetupState:
         if text.lower() in _YES:
-            restated = sanitize.one_line((state.progress.proposal or {}).get("restated") or state.given["topic"])
+            restated = sanitize.one_line(str((state.progress.proposal or {}).get("restated") or state.given["topic"]))
             return self._with_confirmed_topic(state, restated, source if restated == _last(state) else "derived")
         if text.lower() in _NO:
             return with_progress(self._without_topic(state), topics=())

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
@@ -46,10 +46,7 @@ def load(path: str) -> SetupState:
         raise BadFile(f"{path}: {problem}" for problem in problems)
     try:
         if progress is not None:
-            state = SetupState(given=data, sources=sources or {}, progress=SetupProgress.model_validate(progress))
-            if _too_long(state.progress):
-                raise BadFile(f"{path} holds more than a setup conversation keeps.", hint="begin a new file")
-            return state
+            return SetupState(given=data, sources=sources or {}, progress=SetupProgress.model_validate(progress))
         topic, positions = data.get("topic"), data.get("positions")
         topics = (data.pop("topic"),) if isinstance(topic, str) else ()
         own = isinstance(positions, dict)
@@ -70,15 +67,6 @@ def _stated(data: Mapping[str, Any]) -> list[tuple[str, str]]:
     texts = [("topic", data.get("topic"))]
     texts += [(f"positions.{side}", text) for side, text in positions.items()] if isinstance(positions, dict) else []
     return [(name, text) for name, text in texts if isinstance(text, str)]
-
-
-def _too_long(progress: SetupProgress) -> bool:
-    """Whether a conversation holds more than the program keeps, all of which a moderator's brief may repeat."""
-    pairs = progress.own, *progress.rejected
-    proposed = filter(lambda value: isinstance(value, str), (progress.proposal or {}).values())
-    texts = (*progress.topics, *proposed, *(text for pair in pairs for item in pair.items() for text in item))
-    longest = max(len(progress.topics), len(progress.rejected), *map(len, pairs))
-    return longest > MAX_KEPT or any(len(text) > MAX_TOPIC_LENGTH for text in texts)
 
 
 def save(path: str, state: SetupState, tell: Tell = ignore, *, whole: bool = True) -> None:
@@ -136,18 +124,23 @@ class QuestionTexts(FrozenModel):
     shapes: dict[str, Shape]
 
 
+Line = Annotated[str, Field(max_length=MAX_TOPIC_LENGTH)]
+"""A topic or a position. All that a conversation keeps may be repeated in a moderator's brief, so it is limited."""
+Positions = Annotated[dict[Line, Line], Field(max_length=MAX_KEPT)]
+
+
 class SetupProgress(FrozenModel):
     """How far the conversation has come, so that it can go on in another process."""
 
-    topics: tuple[str, ...] = ()
+    topics: Annotated[tuple[Line, ...], Field(max_length=MAX_KEPT)] = ()
     """The user's wordings of the topic, corrections last."""
-    proposal: dict[str, Any] | None = None
+    proposal: dict[str, Line | bool | None] | None = None
     """The moderator's restatement or framings of the topic."""
     topic_ok: bool = False
     positions: Literal["auto", "own"] | None = None
-    own: dict[str, str] = {}
+    own: Positions = {}
     """Positions that were put aside when others were wanted, to be offered again for editing."""
-    rejected: tuple[dict[str, str], ...] = ()
+    rejected: Annotated[tuple[Positions, ...], Field(max_length=MAX_KEPT)] = ()
     positions_ok: bool = False
     asked: dict[str, str] = {}
     """The questions that were put last, key to text, but for those answered since."""
