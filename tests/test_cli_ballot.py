@@ -12,7 +12,6 @@ from conftest import Run
 from persons import CTRL_C
 from reviewers import filled, paper
 from test_cli_converse import Person
-from test_cli_settings import pipe
 
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util import resources
@@ -96,38 +95,6 @@ def test_names_are_one(debate: Run, journal: Path) -> None:
     assert Path("debate-report.ballots/bob.yaml").exists()
 
 
-def test_standard_input_is_taken(debate: Run, journal: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`--take -` reads the ballot from standard input."""
-    pipe(monkeypatch, Path(ballot("bob")).read_bytes())
-    assert debate("ballot", J, "--take", "-").code == 0 and Path("debate-report.ballots/bob.yaml").exists()
-    pipe(monkeypatch, b"\xff")
-    bad = debate("ballot", J, "--take", "-")
-    assert bad.code == 2 and "standard input" in bad.err
-
-
-def test_programs_read_it(debate: Run, journal: Path) -> None:
-    """With --json every form of the verb prints one object; none of them tells a vote."""
-    form = debate("ballot", J, "--form", "--json").json
-    written = debate("ballot", J, "--read", "to-review.md", "--json").json
-    taken = debate("ballot", J, "--take", ballot(), "--json").json
-    there = debate("ballot", J, "--json").json
-
-    assert form["status"] == "form" and "rounds" in form["json_schema"]["properties"]
-    assert written == {"schema": 1, "status": "written", "transcript": "to-review.md"}
-    assert (taken["status"], taken["ballot"]) == ("filed", "debate-report.ballots/ada.yaml")
-    assert (there["reviewers"], there["left_out"]) == (["ada"], [])
-    assert "winner" not in json.dumps(there)
-
-
-def test_the_debate_to_review_overwrites_nothing(debate: Run, journal: Path) -> None:
-    """It is written again over itself, and never over something else."""
-    Path("notes.md").write_text("my notes")
-
-    assert [debate("ballot", J, "--read", "to-review.md").code for _ in range(2)] == [0, 0]
-    assert debate("ballot", J, "--read", "notes.md").code == 2
-    assert Path("notes.md").read_text() == "my notes"
-
-
 def test_a_debate_that_is_not_over_is_not_reviewed(debate: Run, journal: Path) -> None:
     """A paused debate is refused, with what it waits for."""
     lines = journal.read_bytes().splitlines(keepends=True)
@@ -204,13 +171,3 @@ def test_a_report_from_before_a_ballot_is_made_anew(debate: Run, journal: Path, 
 
     assert ran.code == 3 and "does not tell of the reviewers' ballots" in ran.out
     assert debate("check", J).code == 0
-
-
-def test_a_ballot_excuses_no_changed_report(debate: Run, journal: Path) -> None:
-    """Bytes that were changed after the checksum are told as changed, whatever ballots there are."""
-    debate("ballot", J, "--take", ballot("ada"))
-    debate("report", J)
-    report = Path("debate-report.md")
-    report.write_text(report.read_text().replace("**Winner:** B", "**Winner:** A"))
-
-    assert debate("check", J).code == 2

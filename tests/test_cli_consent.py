@@ -12,13 +12,8 @@ from debates import opened_event
 from messages_server import Server, serving
 from own_formats import written
 from viewer import watching
-from waiting import ended
 
-import debate_orchestrator
 from debate_orchestrator.cli.answers_and_flags import setup_questions
-from debate_orchestrator.core.events import ContextFile, Reassigned
-from debate_orchestrator.setup import state
-from debate_orchestrator.setup.state import SetupProgress, SetupState
 from debate_orchestrator.storage.journal import JournalWriter
 
 SETUP = "topic: T\npositions: {a: It is so., b: It is not so.}\nrounds: 1\nissues: false\nbrief: false\n"
@@ -49,15 +44,6 @@ def journal(path: str = "r.journal.jsonl", spec: str = TOUCHES, **setup: object)
 
 
 # Answers files, without a terminal
-
-
-def test_a_seat_that_the_format_lacks_is_refused_before_any_question(debate: Run, here: Path) -> None:
-    """An answers file that casts a seat its format lacks is refused for that, and no consent is asked for."""
-    answers(f'cast: {{referee: "{TOUCHES}"}}\n')
-    ran = debate("open", "--answers", "a.yaml")
-
-    assert ran.code == 2 and "no seat 'referee'" in ran.err
-    assert "--trust" not in ran.err and "touch marker" not in ran.err
 
 
 @pytest.mark.parametrize(("verb", "positions"), [("run", "positions: auto\n"), ("open", "")])
@@ -101,36 +87,6 @@ def test_material_from_outside(debate: Run, here: Path, outside: Path, name: str
     assert os.path.realpath(name) in refused.err and "--trust" in refused.err
     assert not list(here.glob("*.jsonl"))
     assert debate("run", "--answers", "a.yaml", "--trust").code == 0
-
-
-@pytest.mark.parametrize(
-    "name", ["/proc/self/environ", "/dev/null", "pipe", "folder", "link", "/sys/kernel/uevent_seqnum"]
-)
-def test_special_files_are_no_material(debate: Run, here: Path, name: str) -> None:
-    """Devices, pipes, folders and the kernel's own files are never material, typed or not."""
-    os.mkfifo("pipe")
-    os.mkdir("folder")
-    os.symlink("/proc/self/environ", "link")
-    answers(f"context: [{name}]\ncast: rehearse\n")
-
-    for arguments in (("--answers", "a.yaml", "--trust"), (*TYPED, "--context", name)):
-        ran = ended(lambda arguments=arguments: debate("run", "--rehearse", *arguments))
-        assert ran.code == 2, ran
-        assert f"context: {name}: can't be read" in ran.err
-    assert not list(here.glob("*.jsonl"))
-
-
-@pytest.mark.parametrize("name", ["/proc/self/environ", "/dev/zero", "pipe", "folder", "/dev/fd/0"])
-@pytest.mark.parametrize("verb", ["run", "ask"])
-def test_special_files_are_no_answers(debate: Run, here: Path, verb: str, name: str) -> None:
-    """Nor are they answers files; a pipe does not block."""
-    os.mkfifo("pipe")
-    os.mkdir("folder")
-    arguments = (name,) if verb == "ask" else ("--answers", name)
-    ran = ended(lambda: debate(verb, *arguments))
-
-    assert ran.code == 2, ran
-    assert name in ran.err
 
 
 @pytest.mark.parametrize("output", ["{outside}/new/report.md", ".config/x.md", "link/r.md"])
@@ -216,20 +172,6 @@ def test_what_is_typed_is_wanted(debate: Run, here: Path, outside: Path, server:
     assert (outside / "r.md").exists()
 
 
-def test_sources_in_a_file_prove_nothing(debate: Run, outside: Path) -> None:
-    """A file that claims that the user chose its values, as a finished conversation or not, is still a file."""
-    given = {"topic": "T", "positions": {"a": "A.", "b": "B."}, "rounds": 1, "strictness": "strict"}
-    given |= {"output": str(outside / "r.md"), "cast": {"a": TOUCHES}}
-    progress = SetupProgress(topics=("T",), topic_ok=True, positions="own", positions_ok=True)
-    state.save("a.yaml", SetupState(given=given, sources=dict.fromkeys(given, "user"), progress=progress))
-    asked, ran = debate("ask", "a.yaml").json, debate("open", "--answers", "a.yaml")
-
-    assert asked["status"] == "ready"
-    assert ran.code == 2
-    assert str(outside / "r.md") in ran.err and "touch marker" in ran.err
-    assert not Path("marker").exists()
-
-
 # What a host and the setup block show
 
 
@@ -302,32 +244,12 @@ def test_a_trusted_journal_is_not_asked_about_again(debate: Run, monkeypatch: py
     assert debate("resume", path).code == 2
 
 
-def test_where_nothing_can_be_remembered(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Consent counts for the command at hand also where it can't be kept; then it is asked for again."""
-    monkeypatch.setenv("XDG_STATE_HOME", "/proc/nowhere")
-    path = journal()
-
-    assert [debate("resume", path, *flags).code for flags in (("--trust",), (), ("--trust",))] == [3, 2, 3]
-
-
 def test_ones_own_debate_is_gone_on_with(debate: Run) -> None:
     """A debate that was opened with typed values is resumed without a question, and one with a seat typed then too."""
     assert debate("run", *TYPED, f"--a={TOUCHES}", "--b=host", "--judge=host").code == 3
     assert debate("resume", J).code == 3
     assert debate("resume", J, "--a=command:sh -c 'exit 3'").code == 3
     assert debate("resume", J).code == 3
-
-
-def test_what_was_added_to_ones_own_journal(debate: Run) -> None:
-    """Trust is in what was shown, not in the file: a seat that was given to another program is asked about."""
-    assert debate("run", *TYPED, "--a=command:sh -c 'exit 3'", "--b=host", "--judge=host").code == 3
-    with JournalWriter(J) as written_:
-        written_.append(Reassigned(seat="a", who=(TOUCHES,)))
-    ran = debate("resume", J)
-
-    assert ran.code == 2
-    assert "touch marker" in ran.err and "exit 3" not in ran.err
-    assert not Path("marker").exists()
 
 
 def test_a_seat_that_is_recast(debate: Run) -> None:
@@ -363,17 +285,6 @@ def test_templates_of_a_journal(debate: Run, here: Path, verb: str) -> None:
     assert own.code in (0, 3), own.err
 
 
-def test_answers_of_a_journal_name_no_paths(debate: Run, outside: Path) -> None:
-    """The answers of a journal name its material by bare names, whatever the journal says."""
-    names = (f"{outside}/private.md", "../../up.md")
-    setup = opened_event(rounds=1).settings.model_copy(update={"context": names})
-    path = journal(spec="host", setup=setup, context=tuple(ContextFile(name=name, text="x") for name in names))
-    told = debate("answers", "--from", path).out
-
-    assert str(outside) not in told and ".." not in told
-    assert "private.md" in told and "up.md" in told
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("line", ["python3 -m bot", "sh -c 'python3 bot.py'", "cat -u"])
 def test_a_program_is_trusted_in_one_folder(
@@ -396,31 +307,6 @@ def test_a_program_is_trusted_in_one_folder(
     assert (copied.code, there.code, from_there.code) == (2, 2, 2)
     assert f"in {here / 'theirs'}" in there.err
     assert not Path("marker").exists()
-
-
-def test_answers_are_trusted_in_one_folder(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An answers file whose program was agreed to is asked about where it is run in another folder."""
-    answers("cast: {a: command:sh -c false, b: host, judge: host}\n")
-    assert debate("run", "--answers", "a.yaml", "--trust").code == 3
-    assert debate("run", "--answers", "a.yaml", "--output=s.md").code == 3
-    (here / "other").mkdir()
-    monkeypatch.chdir("other")
-    assert debate("run", "--answers", "../a.yaml").code == 2
-
-
-def test_no_verb_can_forget_consent() -> None:
-    """Only `engine/debate.py` makes a debate that may take turns, and there after consent. Verbs get one from
-    `consent` alone; what drives a debate asks for such a one."""
-    package = Path(debate_orchestrator.__file__).parent
-    sources = {path.relative_to(package).as_posix(): path.read_text(encoding="utf-8") for path in package.rglob("*.py")}
-
-    def users(text: str, folder: str = "") -> set[str]:
-        return {name for name, source in sources.items() if name.startswith(folder) and text in source}
-
-    assert users("OpenDebate(") == users("TurnRunner(") == {"engine/debate.py"}
-    assert users("JournalWriter(", "cli/") | users("JournalWriter.create(", "cli/") == set()
-    assert users("continue_debate(", "cli/") == users("create_paid_debate(", "cli/") == {"cli/consent.py"}
-    assert users("create_debate(", "cli/") | users("open_journal(", "cli/") == set()
 
 
 def test_consent_is_asked_for_at_a_terminal(here: Path) -> None:

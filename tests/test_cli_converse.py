@@ -99,29 +99,6 @@ class TestAtATerminal:
         assert not Path("marker").exists() and "Do you trust it" not in shown
         assert read_mapping("debate-report.answers.yaml")["cast"]["a"] == "command:touch marker"
 
-    def test_a_rehearsal_that_is_left(self, person: Person) -> None:
-        """The answers that are kept are the file's own, and how to rehearse them again is told."""
-        Path("mine.yaml").write_text("topic: Tabs.\ncast: 'command:touch marker'\nsetup: {topics: [Tabs.]}\n")
-        left, _ = person("--rehearse", "--answers", "mine.yaml", keys=("yes", CTRL_C))
-        fresh, _ = person("--rehearse", keys=("Tabs.", "yes", CTRL_C))
-
-        assert read_mapping("mine.yaml")["cast"] == "command:touch marker"
-        assert "cast" not in read_mapping(".debate-setup.yaml")
-        for ran, file in ((left, "mine.yaml"), (fresh, ".debate-setup.yaml")):
-            assert f"Continue with `debate --answers {file}`." in ran.err
-            assert "\nWith --rehearse too it is a rehearsal again.\n" in ran.err
-
-    def test_a_report_that_is_there_is_not_proposed(self, person: Person) -> None:
-        """The report that is proposed by default is one of which nothing is there: no report, journal or page."""
-        Path("debate-report.md").write_text("# Debate Report\n")
-        Path("debate-report-2.journal.jsonl").write_text("")
-        Path("debate-report-3.html").write_text("<!doctype html>")
-        ran, shown = person(keys=(*SETUP, "later"))
-
-        assert ran.code == 0 and "`debate --answers .debate-setup.yaml`" in ran.err
-        assert "Output: debate-report-4.rehearsed.md" in shown
-        assert read_mapping(".debate-setup.yaml")["output"] == "debate-report-4.md"
-
     @pytest.mark.parametrize(
         ("options", "problem"),
         [
@@ -205,37 +182,3 @@ class TestFilesOfOthers:
         assert "paid calls, before the price of the debate is shown, of anthropic:claude-opus-5-5" in shown
         assert after_no == 0 < after_yes < len(server.requests)
         assert "May the moderator" not in also + too and "Ask the moderator again?" in too
-
-    def test_a_rehearsal_agrees_to_no_call(self, person: Person) -> None:
-        """The moderator of a file, which a rehearsal neither calls nor asks about, is asked about where the same file
-        is taken up without it."""
-        text = "topic: Should we move?\ncast: anthropic:claude-opus-5-5\n"
-        Path("a.yaml").write_text(text)
-        rehearsed, before = person("--answers", "a.yaml", "--rehearse", keys=(CTRL_C,))
-        Path("a.yaml").write_text(text)
-        ran, shown = person("--answers", "a.yaml", keys=("", CTRL_C))
-
-        assert rehearsed.code == 130 and "paid calls" not in before
-        assert ran.code == 130 and "May the moderator that a.yaml names be called?" in shown, shown
-
-    def test_what_was_agreed_to_goes_with_the_file(self, person: Person, debate: Run) -> None:
-        """Once the answers lie beside the report, what was agreed to of the conversation's file is forgotten: another
-        file that comes to lie there is asked about."""
-        person(keys=(SETUP[0], "command:sh -c 'exit 3'", "no", *SETUP[2:], "later"))
-        there = Path(".debate-setup.yaml").read_text()
-        person("--answers", ".debate-setup.yaml", keys=("yes",))
-        assert not Path(".debate-setup.yaml").exists()
-        Path(".debate-setup.yaml").write_text(there)
-        ran = debate("run", "--answers", ".debate-setup.yaml", "--output=other.md")
-
-        assert ran.code == 2 and "--trust" in ran.err
-
-    def test_what_was_typed_is_shown_and_not_asked_about(self, person: Person, debate: Run) -> None:
-        """A program that was typed as the cast is in the block, and `run` takes the answers without a question."""
-        left, shown = person(keys=(SETUP[0], "command:sh -c 'exit 3'", "no", *SETUP[2:], "later"))
-        ran = debate("run", "--answers", ".debate-setup.yaml")
-
-        assert left.code == 0
-        assert "Besides the debate: cast.a, cast.b, cast.judge: the program sh -c 'exit 3'" in shown
-        assert "Do you trust it" not in shown
-        assert ran.code == 3, ran.err

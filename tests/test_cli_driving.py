@@ -8,14 +8,13 @@ from typing import Any
 
 from conftest import STATED, Run
 from core.folding import absent
-from debates import played
 from scripted_debates import events, label
 
 from debate_orchestrator.cli import driving
-from debate_orchestrator.core import schedule, tally
-from debate_orchestrator.core.events import BriefSent, Opened, Rejected, Reopened, Spoke
+from debate_orchestrator.core import schedule
+from debate_orchestrator.core.events import BriefSent, Rejected, Spoke
 from debate_orchestrator.core.fold import fold
-from debate_orchestrator.storage.journal import JournalWriter, read
+from debate_orchestrator.storage.journal import read
 
 POSITIONS = ("--topic", "Is it so?", "--position-a", "Yes.", "--position-b", "No.", "--no-issues", "--no-brief")
 
@@ -53,21 +52,6 @@ def test_labels() -> None:
     assert (made["strength"], made["totals"], made["scores"]) == (None, None, {})
 
 
-def test_a_label_without_a_score() -> None:
-    """A label that has no score has none here, and counts for neither side."""
-    made = outcome("claim", {"final.verdict.judge": label("needs more evidence")})
-
-    assert (made["label"], made["score"], made["winner"]) == ("needs more evidence", None, "no decision")
-
-
-def test_flips() -> None:
-    """Votes that changed in the mirror are counted, and where none is left nothing is decided."""
-    made = outcome("question", {"final.verdict.judge.mirrored": {"winner": "a"}}, mirror=True)
-
-    assert (made["winner"], made["votes"], made["flips"]) == ("no decision", {}, {"changed": 1, "of": 1})
-    assert made["probability"] is None
-
-
 def test_what_was_held_before() -> None:
     """The votes before the first word stand with what each side gained since."""
     script = {"start.blind.judge": {"winner": "b", "probability": 0.6}, "final.verdict.judge": {"winner": "a"}}
@@ -85,16 +69,6 @@ def test_nothing_decided() -> None:
         assert (made["winner"], made["votes"], made["totals"]) == (None, None, None)
 
 
-def test_every_format_is_run_to_its_end(debate: Run) -> None:
-    """A rehearsal of each format ends with its outcome as JSON and its report written."""
-    for name in ("claim", "question", "panel", "conversation"):
-        ran = debate("run", *POSITIONS, "--format", name, "--output", f"{name}.md", "--rehearse", "--json")
-
-        assert ran.code == 0, ran.err
-        assert {"winner", "label", "votes", "flips", "blind", "cost"} <= set(ran.json), name
-        assert ran.json["report"] == f"{name}.rehearsed.md", name
-
-
 def test_a_rehearsal_has_no_winner(debate: Run) -> None:
     """Where only stand-ins judged, the outcome names no winner, as its report does; it says what the debate would
     take."""
@@ -104,22 +78,6 @@ def test_a_rehearsal_has_no_winner(debate: Run) -> None:
     for told in (ran.json, again.json):
         assert (told["winner"], told["strength"], told["votes"]) == (None, None, None)
         assert told["rehearsed"] is True and " calls, about " in told["estimate"]
-
-
-def test_own_briefs_are_replaced_in_silence(debate: Run) -> None:
-    """A judge's program that answers in prose is asked again with another brief, also by `resume`. None of these briefs
-    is called edited; one that a person changed is kept, and its new name is printed."""
-    cast = ("--a", "rehearse", "--b", "rehearse", "--judge", "command:echo I think A won.")
-    ran = debate("run", *POSITIONS, *cast, "--rounds", "1", "--output", "r.md")
-    brief = Path("r.turns/1.verdict.judge.brief.md")
-    refused = brief.read_text(encoding="utf-8")
-    again = debate("resume", "r.journal.jsonl")
-    assert ran.code == again.code == 3 and "could not be used" in refused
-    assert "the reply is not JSON: 'I think A won.'" in ran.err
-    assert "was not the brief" not in ran.err + again.err and not [*brief.parent.glob("*edited*")]
-
-    brief.write_text("My notes.", encoding="utf-8")
-    assert "kept as r.turns/1.verdict.judge.brief.edited.md" in debate("resume", "r.journal.jsonl").err
 
 
 J = "r.journal.jsonl"
@@ -194,44 +152,3 @@ def test_the_brief_is_written_when_it_is_asked_for_again(debate: Run) -> None:
     assert [event for event in events if isinstance(event, Spoke)] == spoken
     assert schedule.asked_again(fold(events)) == [] and asked[-2:] == [BRIEF, "final.brief-check.rapporteur"]
     assert "## Decision Brief" in Path("r.md").read_text(encoding="utf-8")
-
-
-def undecided() -> None:
-    """A journal as an older version left it: complete, with no ballot that counts."""
-    cast = {"a": (STAND_IN,), "b": (STAND_IN,), "judge": ("command:echo no",)}
-    opened, *events = played(lambda turn: "A wins." if turn["seat"] == "judge" else None, rounds=1, cast=cast)
-    assert isinstance(opened, Opened)
-    with JournalWriter.create(J, opened) as journal:
-        for event in events:
-            old = event.model_copy(update={"absent": None}) if isinstance(event, Rejected) else event
-            journal.append(old)
-
-
-def test_an_older_debate_is_reopened(debate: Run) -> None:
-    """`resume --judge` on a debate that ended undecided asks for its last ballots again and decides it; one that is
-    decided is only reported again."""
-    undecided()
-    before = len(read(J).events)
-    assert debate("report", J, "--to", "before.md").code == 0
-    ran = debate("resume", J, "--judge", STAND_IN, "--trust", "--json")
-
-    assert ran.code == 0 and ran.json["summary"].startswith("Debate rehearsed")
-    assert tally.verdict(fold(read(J).events)) is not None
-    added = read(J).events[before:]
-    assert isinstance(added[0], Reopened)
-    assert [event.turn for event in added if isinstance(event, BriefSent)] == [
-        "final.verdict.judge",
-        "final.dissent.judge",
-    ]
-    assert debate("resume", J, "--quiet").code == 0
-    assert len(read(J).events) == before + len(added)
-
-
-def test_reopening_needs_consent(debate: Run) -> None:
-    """A reopened debate runs the programs that its journal names only with consent, and is left as it was without."""
-    undecided()
-    before = Path(J).read_bytes()
-    ran = debate("resume", J)
-
-    assert ran.code == 2 and "needs your consent (cast.judge: the program echo no" in ran.err
-    assert Path(J).read_bytes() == before

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import debates
 import puppets
 import pytest
 from conftest import Run, finish
 
-from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import BriefSent, EndedEarly
-from debate_orchestrator.core.fold import apply, fold
-from debate_orchestrator.storage.journal import JournalWriter, read
+from debate_orchestrator.storage.journal import JournalWriter
 
 J = "report.journal.jsonl"
 WHY = "Why not next year?"
@@ -84,16 +80,6 @@ def test_a_question_that_waits_is_not_put_again(opened: Run) -> None:
     assert opened("floor", J, WHY, "--to", "judge").code == 0
 
 
-def test_a_question_that_was_heard_may_be_put_again(opened: Run) -> None:
-    """Once the seat has heard it, it may be asked the same again."""
-    opened("floor", J, WHY, "--to", "b")
-    told = opened("step", J, "--json").json
-    while not any(turn["turn"] == "1.rebuttal.a" for turn in told["turns"]):
-        puppets.answer(told["turns"], rounds=2)
-        told = opened("step", J, "--json").json
-    assert opened("floor", J, WHY, "--to", "b").code == 0
-
-
 def test_an_early_end(opened: Run) -> None:
     """The phase under way is finished, then the verdict is due; the report tells that it was ended early."""
     ran = opened("close", J)
@@ -106,28 +92,6 @@ def test_an_early_end(opened: Run) -> None:
     assert "Ended early, after Opening Statement of round 1." in report
     assert opened("check", J).code == 0
     assert opened("replay", J).out.count("Ended early") == 1
-
-
-def test_an_early_end_wants_no_speech_of_a_round_that_was_only_laid_out(opened: Run) -> None:
-    """Where the round before was judged and nothing was said in the next one, the verdict is due at once."""
-    step = opened("step", J, "--json").json
-    while step["turns"][0]["turn"] != "2.constructive.a":
-        puppets.answer(step["turns"], rounds=2)
-        step = opened("step", J, "--json").json
-    assert Path("report.turns/2.constructive.a.brief.md").exists()
-    assert "Due now: final.verdict.judge." in opened("close", J).out
-    finish(opened, opened("step", J, "--json").json, rounds=2)
-    assert opened("check", J).code == 0
-    assert "Ended early, after Judge Verdict of round 1." in Path("report.md").read_text(encoding="utf-8")
-
-
-def test_an_early_end_in_an_earlier_journal() -> None:
-    """An event that does not name the phase means the last one in which a brief was put."""
-    debate = fold(debates.played(until="2.constructive.a"))
-    asked = BriefSent(turn="2.constructive.a", brief_digest="0" * 64, by="host")
-    named, unnamed = schedule.early_end(apply(debate, asked)), EndedEarly()
-    ends = [apply(apply(debate, asked), event) for event in (named, unnamed)]
-    assert [end.ended_after for end in ends] == ["1.verdict.", "2.constructive."]
 
 
 def test_an_early_end_is_written_once(opened: Run) -> None:
@@ -148,36 +112,8 @@ def test_a_finished_debate(debate: Run, answers: Path) -> None:
     assert [debate("close", J).code, debate("floor", J, WHY).code] == [2, 2]
 
 
-def test_it_is_judged_again_as_it_was(opened: Run) -> None:
-    """A debate that was ended early, with a question, is judged again with the turns that it had, and the new judge
-    hears the question where the first one did."""
-    opened("floor", J, WHY)
-    opened("close", J)
-    finish(opened, opened("step", J, "--json").json, rounds=2)
-    ran = opened("judge", J, "--judge", "rehearse", "--output", "again.md", "--quiet")
-    assert ran.code == 0
-    again, before = (fold(read(path).events) for path in ("again.journal.jsonl", J))
-    assert [turn.id for turn in schedule.turns_taken(again)] == [turn.id for turn in schedule.turns_taken(before)]
-    report = Path("again.md").read_text(encoding="utf-8")
-    assert "Ended early, after Opening Statement of round 1." in report
-    assert "1 question was put from the floor." in report
-    assert WHY in Path("again.turns/final.verdict.judge.brief.md").read_text(encoding="utf-8")
-
-
 def test_a_debate_that_is_being_driven(opened: Run) -> None:
     """While another process writes the journal, the keys of its terminal are named; nothing is written."""
     with JournalWriter(J):
         for ran in (opened("close", J), opened("floor", J, WHY)):
             assert ran.code == 2 and "Press f or e at the terminal where it runs" in ran.err
-
-
-def test_close_says_what_will_not_be_heard(opened: Run) -> None:
-    """An early end after a question names the question that no turn is left to hear."""
-    assert opened("floor", J, WHY, "--to", "b").code == 0
-    assert f"The question to Researcher B will not be heard: {WHY}" in opened("close", J).out
-
-
-def test_a_journal_is_no_question(debate: Run, here: Path) -> None:
-    """A journal without a question is not put as one to another debate."""
-    asked = debate("floor", "shop.journal.jsonl")
-    assert asked.code == 2 and "shop.journal.jsonl is a journal, and the question is missing" in asked.err

@@ -8,14 +8,9 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-import contests
 import pytest
 import yaml
 from conftest import Run
-
-from debate_orchestrator.providers import discovery
-from debate_orchestrator.util.data import to_yaml
-from debate_orchestrator.util.errors import BadSettings
 
 TOPIC = "Should we use Rust for the gateway?"
 SCHOOL = "Should our village school switch to a four-day week?"
@@ -76,23 +71,17 @@ def test_a_host_is_given_a_topic_alone(debate: Run) -> None:
 
 
 def test_what_goes_on_takes_what_waits(debate: Run) -> None:
-    """`step` and `resume` take a debate that waits before newer ones that are finished or rehearsed; if none waits,
-    that is said."""
-    positions = ("--position-a", "Yes.", "--position-b", "No.")
-    seats = ("--a", "host", "--b", "host", "--judge")
-    debate("open", "--topic", TOPIC, *positions, *seats, "host", "--output", "real.md")
-    debate("open", "--topic", TOPIC, *positions, *seats, "rehearse", "--output", "tried.md")
+    """`step` and `resume` take a debate that waits before newer ones that are finished; if none waits, that is said."""
+    seats = ("--a", "host", "--b", "host", "--judge", "host")
+    debate("open", "--topic", TOPIC, "--position-a", "Yes.", "--position-b", "No.", *seats, "--output", "real.md")
     debate(TOPIC, *ONE, "--quiet")
-    for age, name in enumerate(("debate-report.rehearsed", "tried", "real")):
+    for age, name in enumerate(("debate-report.rehearsed", "real")):
         os.utime(f"{name}.journal.jsonl", (1_000 - age, 1_000 - age))
 
     for verb in ("step", "resume"):
         assert "Using real.journal.jsonl, the newest debate of this folder that is not finished." in debate(verb).err
     assert "`debate step real.journal.jsonl` continues it" in debate("check", "real.journal.jsonl").err
     Path("real.journal.jsonl").unlink()
-    assert "Using tried.journal.jsonl, a debate with stand-ins" in debate("step").err
-    Path("tried.journal.jsonl").unlink()
-    assert "Using debate-report.rehearsed.journal.jsonl" in debate("step").err
     assert "none of them waits for this command" in debate("resume").err
 
 
@@ -189,61 +178,6 @@ def test_a_name_alone_is_answered_with_a_spec(debate: Run, spec: str, suggested:
     assert f"Try: {suggested}" in debate("run", TOPIC, "--model", spec).err
 
 
-def test_an_opened_debate_is_found(debate: Run, answers: Path) -> None:
-    """`open` ends with what to do next; `floor` and `close` then take the debate of the folder, and say which."""
-    opened = debate("open", "--answers", str(answers))
-    assert opened.err.count("Next: ") == 1 and "`debate step report.journal.jsonl`" in opened.err
-
-    asked, closed = debate("floor", "What would it cost?"), debate("close")
-    assert asked.code == 0 and "No speech has been made yet" in closed.err
-    assert "Using report.journal.jsonl" in asked.err and "Using report.journal.jsonl" in closed.err
-
-
-def test_a_rehearsal_is_not_judged_again(debate: Run) -> None:
-    """A replay of a rehearsal ends with the real debate; a complete journal has nothing in flight."""
-    debate(TOPIC, *ONE, "--quiet")
-    replayed = debate("replay", "--no-pace")
-
-    assert "judges it again" not in replayed.err and "`debate answers --from debate-report.rehearsed" in replayed.err
-    assert debate("check", "--json").json["in_flight"] == []
-
-
-@pytest.mark.parametrize(
-    ("flags", "told"),
-    [
-        (("--a", "anthropc:claude"), "anthropc"),
-        (("--a", "openai:gpt-5"), '--model "openai:gpt-5" for every seat, or --b MODEL and --judge MODEL'),
-    ],
-)
-def test_a_seat_alone(debate: Run, flags: tuple[str, ...], told: str) -> None:
-    """A wrong model is named as what is wrong; with one seat alone the others are named, with the flag for all."""
-    ran = debate("run", "--topic", TOPIC, *flags)
-
-    assert ran.code == 2
-    assert told in ran.err and "no key or server was found" not in ran.err
-
-
-def test_seats_without_a_model_are_told_whatever_is_advised(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beside a seat that has a model, the others are named, however the search for a model says that it found none."""
-
-    def none(seat: str) -> str:
-        raise BadSettings("cast: nothing is there.", hint="look elsewhere")
-
-    monkeypatch.setattr(discovery, "default", none)
-    ran = debate("run", "--topic", TOPIC, "--a", contests.OPUS)
-
-    assert "there is no model for b and judge" in ran.err and "look elsewhere" not in ran.err
-
-
-def test_a_colon_in_a_topic(debate: Run) -> None:
-    """A text with a colon in YAML is told to be quoted."""
-    Path("a.yaml").write_text("topic: Should we: adopt?\n")
-
-    assert 'put quotes around a text that has a colon, as in topic: "Should we: adopt?"' in (
-        debate("run", "--answers", "a.yaml").err
-    )
-
-
 def test_the_demos(debate: Run) -> None:
     """The list tells topic, length and outcome of each debate; the first that is played is about a database queue, and
     shows no recommendation but the one that stands."""
@@ -260,26 +194,3 @@ def test_a_report_without_its_journal(debate: Run, here: Path) -> None:
     Path("moved.md").write_text("# Debate Report\n", encoding="utf-8")
     ran = debate("check", "moved.md")
     assert ran.code == 2 and "would be moved.journal.jsonl, which is not there" in ran.err
-
-
-@pytest.mark.parametrize("verb", [["run"], ["tournament", "run", "spec.yaml", "--to", "t"]], ids=" ".join)
-def test_a_missing_key_is_told_before_anything_begins(debate: Run, here: Path, verb: list[str]) -> None:
-    """Without a key and without a profile no debate is opened: the message names the variable once."""
-    model, judge = "anthropic:claude-sonnet-5-5", "anthropic:claude-opus-5-5"
-    spec = contests.given(1, models=[model, "rehearse"], judges={"from": [judge], "panel": 1, "exclude": "none"})
-    Path("spec.yaml").write_text(to_yaml(spec), encoding="utf-8")
-    ran = debate(*verb, *(["--topic", "Should we move?", "--model", model] if verb == ["run"] else []))
-    assert (ran.code, f"{model} needs a key. Try: set ANTHROPIC_API_KEY" in ran.err) == (2, True), ran.err
-    assert [*Path().rglob("*.journal.jsonl")] == []
-
-
-def test_what_waits_for_a_host_is_told_with_both_ways_on(debate: Run, here: Path) -> None:
-    """`run` calls no host: it ends with what to do by hand, and with the flag that seats a model instead. The answers
-    of such a debate are for `open`."""
-    seats = ["--a", "rehearse", "--b", "rehearse", "--judge", "host"]
-    ran = debate("run", "--topic", "Should we move?", *seats, "--rounds", "1", "--no-issues", "--no-brief")
-    assert ran.code == 3 and "1.verdict.judge: `host` is an agent host or you" in ran.err
-    assert "`debate resume debate-report.journal.jsonl --judge MODEL`" in ran.err
-    assert "There is no list of issues" not in ran.err
-    hint = debate("answers", "--from", "debate-report.journal.jsonl").err
-    assert "`debate open --answers answers.yaml`" in hint and "debate run" not in hint

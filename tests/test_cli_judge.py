@@ -11,7 +11,6 @@ from conftest import Run, finish
 from debates import played, saying
 from journals import written
 
-from debate_orchestrator.core import schedule
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.storage.journal import read
 
@@ -60,17 +59,6 @@ def test_without_a_judge(debate: Run, recorded: Path, no_models: None) -> None:
     assert "--a" not in ran.err and "--rehearse" not in ran.err
 
 
-def test_a_panel_of_another_size(debate: Run, recorded: Path) -> None:
-    """Two judges judge what one had judged, here a recording and the host."""
-    ran = debate("judge", OLD, "--judge", "host", "--judge", "host", "--output", "new/", "--quiet")
-    told = debate("step", "new/debate-report.journal.jsonl", "--json").json
-
-    assert (ran.code, [turn["turn"] for turn in told["turns"]]) == (3, ["1.verdict.judge-1", "1.verdict.judge-2"])
-    assert "debate step new/debate-report.journal.jsonl" in ran.err
-    done = finish(debate, told, rounds=2)
-    assert "| Judges | host | host, host |" in Path(done["report"]).read_text(encoding="utf-8")
-
-
 def test_a_transcript_is_judged(debate: Run, here: Path) -> None:
     """A markdown document from elsewhere gets a ballot over all of it, a verdict and a dissent record."""
     Path("talk.md").write_text(TALK, encoding="utf-8")
@@ -96,39 +84,6 @@ def test_a_transcript_is_judged(debate: Run, here: Path) -> None:
     assert hashlib.sha256(TALK.encode()).hexdigest()[:12] in report
     assert "Researcher A: Ann; Researcher B: Bo" in report
     assert "Earlier Verdict" not in report
-
-
-def test_our_own_report_is_a_transcript(debate: Run, recorded: Path) -> None:
-    """A report whose journal is lost can be judged again from what it tells."""
-    debate("report", OLD, "--to", "lost.md")
-    ran = debate("judge", "lost.md", "--judge", "host")
-    made = fold(read("lost.judged.journal.jsonl").events)
-    old = fold(read(OLD).events)
-
-    assert ran.code == 3 and "The report's verdict is not read" in ran.err
-    said = [made.reply(turn).text for turn in schedule.turns_taken(made)]
-    assert said == [old.reply(turn).text for turn in schedule.turns_taken(old) if not turn.judging]
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("talk.txt", "### Ann (Pro)\n\nYes.\n\n### Bo (Con)\n\nNo.\n"),
-        ("talk.json", '[{"side": "pro", "text": "Yes."}, {"side": "con", "text": "No."}]'),
-    ],
-)
-def test_flags_give_topic_and_positions(debate: Run, here: Path, name: str, text: str) -> None:
-    """A transcript without a topic, in markdown or JSON, is judged on the one that flags give."""
-    Path(name).write_text(text, encoding="utf-8")
-    ran = debate("judge", name, "--judge", "host", "--topic", "Cats?", "--position-b", "No cats.")
-    debated = fold(read("talk.judged.journal.jsonl").events)
-
-    assert ran.code == 3
-    assert (debated.opened.settings.topic, debated.opened.settings.positions) == (
-        "Cats?",
-        {"a": 'An answer of A to "Cats?"', "b": "No cats."},
-    )
-    assert [debated.reply(turn).text for turn in schedule.turns_taken(debated)] == ["Yes.", "No."]
 
 
 def test_an_unfinished_debate_is_refused(debate: Run, here: Path) -> None:

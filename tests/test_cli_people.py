@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from pathlib import Path
 
 import pytest
 from conftest import STATED, Run
 from debates import opened_event
-from human_turns import PEOPLE, due
+from human_turns import PEOPLE
 from persons import CTRL_C, TOPIC
 from test_cli_converse import Person, person  # noqa: F401
 
 from debate_orchestrator.cli import driving, resume, run
 from debate_orchestrator.cli import judge as judge_verb
 from debate_orchestrator.cli.driving import person_here
-from debate_orchestrator.engine import start
 from debate_orchestrator.engine.debate import continue_debate, seat_providers
-from debate_orchestrator.engine.start import people_problems
-from debate_orchestrator.formats import loader
-from debate_orchestrator.prompting.person_turns import hides_ballots
-from debate_orchestrator.setup.answers import make_settings
 from debate_orchestrator.storage.journal import JournalWriter, read
-from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.util.messages import ignore
 
 SETUP = (*STATED, "--output=r.md")
@@ -71,38 +64,6 @@ def test_judging_without_a_terminal(debate: Run) -> None:
     assert os.listdir() == []
 
 
-def test_positions_are_derived_by_no_person(debate: Run) -> None:
-    """Where only people sit no positions are derived; on an open question they are wanted, and that is told."""
-    given = {"topic": "Which is best?", "positions": "auto", "cast": {"a": "human", "b": "human", "judge": "human"}}
-    answers = make_settings(given, loader.load("adversarial"), "r.md")
-    with pytest.raises(BadSettings, match="positions"):
-        asyncio.run(start.opened_with_positions(answers))
-
-
-def test_who_is_people_errors() -> None:
-    """Only the seats of persons are named, and only without a terminal, or where the host has a seat too."""
-    cast = {"a": ("human",), "b": ("ollama:q",), "judge": ("anthropic:x", "human")}
-
-    (unasked,) = people_problems(cast, people=False)
-    assert "cast: a, judge" in unasked
-    assert people_problems(cast, people=True) == []
-    assert people_problems({"a": ("host",)}, people=False) == []
-    (beside,) = people_problems({"a": ("human",), "judge": ("host",)}, people=True)
-    assert "a is human and judge is host" in beside and "`human` for judge, or `host` for a" in beside
-
-
-def test_a_step_names_a_command_that_works(debate: Run) -> None:
-    """`debate step` in a debate with a person beside the host names the `resume` that seats the host for them."""
-    cast = {"a": ("human",), "b": ("host",), "judge": ("host",)}
-    JournalWriter.create("r.journal.jsonl", opened_event(cast=cast)).close()
-    refused = debate("step", "r.journal.jsonl")
-    assert refused.code == 2 and refused.err.count("`") == 4
-    assert "`debate resume r.journal.jsonl --a host`" in refused.err
-
-    assert debate("resume", "r.journal.jsonl", "--a", "host").code == 3
-    assert debate("step", "r.journal.jsonl", "--json").json["status"] == "waiting"
-
-
 @pytest.mark.parametrize("verb", ["run", "resume", "judge"])
 def test_events_are_not_told_at_a_persons_terminal(verb: str, debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Events hold ballots and speeches that a person at the same terminal must not see: both together are refused, with
@@ -138,15 +99,6 @@ def test_a_person_is_reached(here: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert person is not None
     assert {human.person_input for human in providers.values()} == {person}
     assert person_here({"a": ("host",), "judge": ("rehearse",)}, "r.drafts") is None
-
-
-def test_when_ballots_are_sealed() -> None:
-    """Ballots are kept from the screen where a person is one of several judges."""
-    panel = {"a": ("host",), "b": ("host",), "judge": ("human", "host")}
-
-    assert hides_ballots(due("1.opening.a", cast=panel))
-    assert not hides_ballots(due("1.opening.a"))
-    assert not hides_ballots(due("1.opening.a", cast=None, judges=3))
 
 
 def test_the_conversation_offers_a_person(person: Person) -> None:  # noqa: F811

@@ -130,57 +130,12 @@ def test_a_strangers_ballots_are_not_counted(debate: Run, few: None) -> None:
     assert debate("probe", "--judge=rehearse", "--output=moved").code == 0
 
 
-@pytest.mark.slow
-def test_the_cap_holds_over_all(debate: Run, server: Server) -> None:
-    """All judges' ballots together stay within the cap, counting those on record. The same command without a cap asks
-    only for the others."""
-    command = ("probe", f"--judge={OPUS}", f"--judge={SONNET}", "--quiet")
-    ran = debate(*command, "--max-cost=0.06")
-    data = json.loads(Path("judge-probe/scorecard.json").read_text(encoding="utf-8"))
-    asked = len(server.requests)
-
-    assert ran.code == 3 and "higher cap" in ran.err and f"{asked} of 10 ballots are saved" in ran.err
-    assert 0.02 < sum(result["usd"] for result in data["judges"]) <= 0.06
-    assert data["status"] == "stopped"
-    assert debate(*command, "--max-cost=0.06").code == 3 and len(server.requests) == asked
-    assert debate(*command).code == 0 and len(server.requests) == 10
-
-
-def test_a_refused_key(debate: Run, server: Server) -> None:
-    """A server that refuses for good ends with exit code 4. The other judge, named twice, is still asked, once."""
-    server.problem = lambda request, n: {"status": 401, "kind": "authentication_error"}
-    ran = debate("probe", f"--judge={OPUS}", "--judge=rehearse", "--judge=rehearse", "--quiet")
-
-    assert ran.code == 4 and "5 of 10 ballots are saved" in ran.err and "judge-probe/scorecard.md" in ran.err
-    assert len(server.requests) <= probe.CONCURRENCY
-
-
 def until(asked: int, log: Path) -> None:
     """Waits until that many ballots were asked for."""
     end = time.monotonic() + PATIENCE
     while not log.exists() or log.read_text(encoding="utf-8").count("asked") < asked:
         assert time.monotonic() < end, "too few ballots were asked for"
         time.sleep(0.01)
-
-
-@pytest.mark.slow
-def test_a_killed_run_goes_on(debate: Run, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Killed at any moment, the same command goes on and repeats only the calls that were under way. While it runs,
-    another in the same folder is refused."""
-    folder = tmp_path_factory.mktemp("judge")
-    log = folder / "log"
-    command = ("probe", f"--judge={judge('obedient', folder, str(log), '0.1')}", "--quiet")
-    for asked in (7, 21):
-        with started(*command) as process:
-            until(asked, log)
-            process.stop()
-            refused = debate(*command)
-            assert process.look() is not None or (refused.code == 2 and "another process is writing" in refused.err)
-    ran = debate(*command)
-    asked = log.read_text(encoding="utf-8").count("asked")
-
-    assert ran.code == 0 and "| Orders to the judge |     6 |           6 |" in ran.out
-    assert 39 <= asked <= 39 + 2 * probe.CONCURRENCY
 
 
 @pytest.mark.slow

@@ -5,8 +5,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import re
-import shlex
 import shutil
 import subprocess
 import sys
@@ -15,7 +13,7 @@ from pathlib import Path
 import page_reading
 import puppets
 import pytest
-from conftest import Run, finish, hold
+from conftest import Run, hold
 from test_reports_verify import with_new_checksum
 from viewer import watching
 
@@ -30,17 +28,6 @@ def finished(debate: Run, answers: Path) -> bytes:
     """The report of a finished debate, whose journal lies beside it."""
     hold(debate)
     return Path("report.md").read_bytes()
-
-
-def test_a_report_that_names_another_version_is_not_called_unchanged(debate: Run, finished: bytes) -> None:
-    """A changed report that names another version, with a new checksum, ends the check with exit code 3."""
-    for version in ("0.1.0", "9.9.9"):
-        forged = report_files.by_version(finished.replace(b"Researcher", b"Debater"), ".md", version)
-        Path("forged.md").write_bytes(forged)
-        ran = debate("check", J, "forged.md")
-
-        assert forged != finished and ran.code == 3
-        assert "forged.md: names this journal, and its checksum fits." in ran.out and "unchanged since" not in ran.out
 
 
 def test_report_makes_the_same_again(debate: Run, finished: bytes) -> None:
@@ -103,17 +90,6 @@ def test_a_paused_debate_says_so(debate: Run, answers: Path) -> None:
     assert played.out.endswith("Debate paused.\n")
 
 
-def test_no_report_replaces_what_is_none(debate: Run, finished: bytes) -> None:
-    """A file that holds something else is left alone, beside the journal and elsewhere, and no debate opens on it."""
-    Path("notes.md").write_text("my notes")
-    Path("report.md").write_text("my notes too")
-
-    assert [debate("report", J, "--to", "notes.md").code, debate("report", J).code] == [2, 2]
-    assert debate("open", "--answers", "answers.yaml", "--output", "notes.md").code == 2
-    assert (Path("notes.md").read_text(), Path("report.md").read_text()) == ("my notes", "my notes too")
-    assert not Path("notes.journal.jsonl").exists()
-
-
 def test_replay_plays_it_all_again(debate: Run, finished: bytes) -> None:
     """`replay` shows banners, speeches and scores, and makes the same report, without touching the journal."""
     before = Path(J).read_bytes()
@@ -124,29 +100,6 @@ def test_replay_plays_it_all_again(debate: Run, finished: bytes) -> None:
     assert "Scores: A: 7 | B: 6 | Winner: A" in ran.out
     assert Path("again.md").read_bytes() == finished
     assert Path(J).read_bytes() == before
-
-
-def test_a_recording_speaks_in_its_own_debate_only(debate: Run, finished: bytes) -> None:
-    """Recorded replies are not passed off as an argument about something else."""
-    flags = [f"--{seat}=replay:{J}" for seat in ("a", "b", "judge")]
-    ran = debate("run", "--answers", "answers.yaml", "--topic", "Vim or Emacs?", "--output", "x.md", *flags)
-
-    assert ran.code == 2
-    assert "a recording of another debate" in ran.err
-    assert not Path("x.md").exists()
-
-
-def test_hosts_and_recordings_share_a_debate(debate: Run, finished: bytes) -> None:
-    """A debate whose judge is a recording is stepped by the host, which never sees the judge's turns."""
-    told = debate("open", "--answers", "answers.yaml", f"--judge=replay:{J}", "--output", "m.md", "--json").json
-    seen: list[str] = []
-
-    def say(turn: dict[str, str]) -> None:
-        seen.append(turn["seat"])
-
-    finish(debate, told, say, rounds=2)
-
-    assert set(seen) == {"a", "b"}
 
 
 @pytest.mark.parametrize(
@@ -277,16 +230,6 @@ def test_work_left(reported: Run, answers: Path) -> None:
     assert reported("check", opened["journal"]).code == 2
 
 
-def test_lines_that_are_missing_at_the_end(reported: Run) -> None:
-    """What the chain alone can't show, the reports do."""
-    lines = Path(J).read_bytes().splitlines(keepends=True)
-    Path(J).write_bytes(b"".join(lines[:-1]))
-    ran = reported("check", J)
-
-    assert ran.code == 2
-    assert ran.out.count("of another journal, or this one was changed") == len(reports_here())
-
-
 def test_a_damaged_journal(reported: Run) -> None:
     """Of a damaged journal the line is named, and of each report whether it was changed itself."""
     Path(J).write_bytes(Path(J).read_bytes().replace(b"says in 1.rebuttal.b", b"says in 2.rebuttal.b"))
@@ -295,26 +238,6 @@ def test_a_damaged_journal(reported: Run) -> None:
     assert ran.code == 2
     assert f"{J}: line " in ran.err
     assert ran.err.count("unchanged since it was written, from a journal of") == len(reports_here())
-
-
-def test_a_torn_journal(reported: Run) -> None:
-    """A journal cut short is resumable: `check` ends with exit code 3 and says what is due."""
-    data = Path(J).read_bytes()
-    Path(J).write_bytes(data[: len(data) - 30])
-    for made in reports_here():
-        os.remove(made)  # which was made of the line that is gone, and would say so
-    ran = reported("check", J, "--json")
-
-    assert (ran.code, ran.json["due"]) == (3, ["final.dissent.judge"])
-    assert ran.json["torn_bytes"] > 0
-
-
-def test_a_rehearsal_is_found_by_the_name_of_its_debate(debate: Run, here: Path) -> None:
-    """`check plan.md` names the rehearsal of plan.md where there is no other; its check says what it was."""
-    ran = debate("run", "Tabs are better than spaces.", "--rounds", "1", "--output", "plan.md", "--rehearse")
-    near, checked = debate("check", "plan.md"), debate("check", "plan.rehearsed.journal.jsonl")
-    assert ran.code == 0 and near.code == 2 and "plan.rehearsed.journal.jsonl" in near.err
-    assert "A rehearsal: stand-ins spoke for Researcher A, Researcher B, Judge" in checked.out
 
 
 EXAMPLE = str(Path(__file__).parent.parent / "examples" / "friday-deploys" / "debate-report.journal.jsonl")
@@ -350,15 +273,6 @@ def test_left(here: Path, to: tuple[str, ...]) -> None:
     assert ("Its report was written to d.md." in text) is Path("d.md").exists() is bool(to)
 
 
-def test_nothing_is_played_into_a_pipe(debate: Run) -> None:
-    """Without a terminal only the outcome is told, where the report is, and what to do next."""
-    ran = debate("demo", "--to", "d.md")
-
-    assert ran.code == 0 and Path("d.md").exists()
-    assert ran.out.count("\n") == 1 and "Report written to d.md." in ran.out
-    assert ran.err.startswith("Next: ") and ran.err.count("\n") == 1
-
-
 @pytest.mark.parametrize("flag", ["--no-pace", "--pace=1"])
 def test_in_a_pipe(debate: Run, flag: str) -> None:
     """Without a terminal, where it is asked for, it is plain text at once, whatever the pace."""
@@ -369,27 +283,7 @@ def test_in_a_pipe(debate: Run, flag: str) -> None:
     assert "--- ROUND 2 OF 2 ---" in ran.out
 
 
-@pytest.mark.parametrize("pace", ["0", "nan", "1e9"])
-def test_what_is_no_pace(debate: Run, pace: str) -> None:
-    """A pace is words a minute; anything else is told before anything is played."""
-    ran = debate("demo", f"--pace={pace}")
-
-    assert (ran.code, ran.out) == (2, "")
-    assert "words a minute" in ran.err
-    assert debate("demo", "--pace=9", "--no-pace").code == 2
-
-
-@pytest.mark.parametrize("verb", [("demo",), ("replay", EXAMPLE)])
-def test_what_can_be_no_report(debate: Run, verb: tuple[str, ...]) -> None:
-    """A report that could not be written is refused before anything is played."""
-    ran = debate(*verb, "--to=x.pdf")
-
-    assert (ran.code, ran.out) == (2, "")
-    assert "a file that ends in" in ran.err
-
-
 FRIDAY = "debate-report.journal.jsonl"
-COMPARING = Path(__file__).parent.parent / "docs" / "comparing.md"
 
 
 @pytest.fixture
@@ -429,23 +323,3 @@ def test_it_is_written(debate: Run, two: list[str]) -> None:
     assert Path("notes.md").read_text() == "my notes"
     assert [name for tag, name in found.outline if tag == "h2"][:2] == ["Runs", "Verdicts"]
     assert "Run 2 judges the speeches of run 1 again." in found.text
-
-
-def test_all_that_is_wrong_is_told_at_once(debate: Run, two: list[str]) -> None:
-    """One journal is too few; every file that is no journal is named."""
-    Path("x.jsonl").write_text("{}")
-    alone, bad = debate("compare", FRIDAY), debate("compare", FRIDAY, "x.jsonl", "none.jsonl")
-
-    assert alone.code == 2 and "at least two journals" in alone.err
-    assert bad.code == 2 and "x.jsonl" in bad.err and "none.jsonl" in bad.err
-
-
-def test_the_page_keeps_its_word(debate: Run, here: Path) -> None:
-    """The commands of docs/comparing.md run in their order."""
-    page = COMPARING.read_text(encoding="utf-8")
-    shutil.copy(resources.folder("examples") / "friday-deploys" / FRIDAY, FRIDAY)
-    for line in re.findall(r"^debate (.*)$", page, re.MULTILINE):
-        ran = debate(*shlex.split(line))
-        assert ran.code == 0, (line, ran.err)
-
-    assert Path("comparison.md").exists()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import re
 from collections.abc import Iterator
@@ -17,7 +16,6 @@ from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import BudgetChanged, Reassigned, RetryForChanged
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.storage import files
 from debate_orchestrator.storage.journal import read
 
 J = "r.journal.jsonl"
@@ -35,19 +33,6 @@ def server(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 def debate_of(journal: str = J) -> DebateState:
     return fold(read(journal).events)
-
-
-def test_with_an_address_and_any_key(debate: Run, server: Server) -> None:
-    """Nothing but an address and a key: the default cast argues, an Opus-level judge judges, the report is there."""
-    ran = debate("run", *SETUP)
-    models = [one["model"] for one in server.requests]
-
-    assert ran.code == 0, ran.err
-    assert set(models[:6]) == {"claude-sonnet-5-5"}
-    assert models[6] == models[-1] == "claude-opus-5-5"
-    assert len(models) == 3 * 7 + 2
-    assert Path("r.md").read_text(encoding="utf-8").startswith("# Debate Report")
-    assert debate("check", J).code == 0
 
 
 def test_one_line_a_turn(debate: Run, server: Server) -> None:
@@ -134,20 +119,6 @@ def test_a_cap_pauses_between_turns(debate: Run, server: Server) -> None:
     assert [event.max_cost for event in read(J).events if isinstance(event, BudgetChanged)] == [1.0]
 
 
-def test_unknown_prices_are_unknown(debate: Run, server: Server) -> None:
-    """Where a price is unknown no cap is promised: the debate is not opened, and the seat is named; nor is one whose
-    judge lacks a key. Without a cap the report and the sum say that the price is unknown."""
-    capped = debate("run", *SETUP, "--max-cost=1", "--a=anthropic:who-knows")
-    keyless = debate("run", *SETUP, "--judge=openrouter:v/m")
-    assert (capped.code, keyless.code, server.requests, Path(J).exists()) == (2, 2, [], False)
-    assert "anthropic:who-knows" in capped.err and "OPENROUTER_API_KEY" in keyless.err
-    ran = debate("run", *SETUP, "--rounds=1", "--a=anthropic:who-knows")
-
-    paid = r"\$\d\.\d{4}"
-    assert re.search(rf"^4 calls: {paid} \(b {paid}, judge {paid}\), and 1 call of unknown price\. T", ran.err, re.M)
-    assert "unknown" in Path("r.md").read_text(encoding="utf-8").partition("## Calls and Cost")[2]
-
-
 def test_another_model_can_take_over(debate: Run, server: Server) -> None:
     """A seat whose model is gone is given to another on resuming; what was said stays, and the record tells."""
     server.problem = lambda request, n: {"status": 404} if request["model"] == "gone" else None
@@ -158,18 +129,6 @@ def test_another_model_can_take_over(debate: Run, server: Server) -> None:
     assert "another model in that seat, by --a, --b, --judge and --rapporteur" in first.err
     assert [event.who for event in read(J).events if isinstance(event, Reassigned)] == [("anthropic:claude-opus-5",)]
     assert "claude-opus-5" in Path("r.md").read_text(encoding="utf-8")
-
-
-def test_going_on_without_a_key(debate: Run, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A key that is missing is told of before anything is written, and the journal stays as it is."""
-    server.problem = lambda request, n: {"status": 404}
-    debate("run", *SETUP, "--rounds=1")
-    before = Path(J).read_bytes()
-    monkeypatch.delenv("ANTHROPIC_API_KEY")
-    ran = debate("resume", J, "--judge=anthropic:claude-opus-5")
-
-    assert ran.code == 2 and "needs a key" in ran.err
-    assert Path(J).read_bytes() == before
 
 
 def test_a_rehearsal(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,40 +150,6 @@ def test_a_rehearsal(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -
     assert debate_of("r.rehearsed.journal.jsonl").cast["judge"] == ("rehearse:anthropic:claude-opus-5-5",)
     assert not costs_of(debate_of("r.rehearsed.journal.jsonl")).lines
     assert "16 calls, about" in report
-
-
-@pytest.mark.parametrize(("file", "turns"), [("1.verdict.judge.brief.md", 2), ("r.rehearsed.md", 5)])
-def test_a_file_on_a_full_disk(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch, file: str, turns: int) -> None:
-    """Where a brief or the report can't be written since the disk is full, the same debate goes on once there is
-    room."""
-    whole = files._temporary
-
-    def full(target: Path, data: bytes, mode: int | None) -> str:
-        if target.name == file:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        return whole(target, data, mode)
-
-    monkeypatch.setattr(files, "_temporary", full)
-    ran = debate("run", *SETUP, "--rehearse", "--rounds=1", "--quiet")
-    monkeypatch.setattr(files, "_temporary", whole)
-
-    assert ran.code == 4
-    assert "(No space left on device). Try: make room on the disk." in ran.err and "another output" not in ran.err
-    assert f"{turns} replies saved. Go on with `debate resume r.rehearsed.journal.jsonl`" in ran.err
-    assert debate("resume", "r.rehearsed.journal.jsonl").code == 0
-    assert Path("r.rehearsed.md").exists()
-
-
-def test_a_program_may_read_the_end(debate: Run, server: Server) -> None:
-    """With --json nothing is talked but what it takes, and one object tells the end, good or bad."""
-    told = debate("run", *SETUP, "--rounds=1", "--json")
-    assert (told.json["status"], told.json["winner"], told.json["totals"]) == ("done", "a", {"a": 7.0, "b": 6.0})
-    assert re.fullmatch(r"5 calls, about .*\n", told.err)
-    assert told.json["cost"]["calls"] == 5 and told.json["cost"]["usd"] > 0
-    server.problem = lambda request, n: {"status": 401}
-    failed = debate("run", *SETUP, "--rounds=1", "--json", "--output=s.md")
-    assert (failed.code, failed.json["status"]) == (4, "error")
-    assert any("debate resume s.journal.jsonl" in one for one in failed.json["complaints"])
 
 
 def settings(path: str) -> dict[str, Any]:
@@ -263,11 +188,3 @@ def test_a_new_cast_keeps_to_the_cap(debate: Run, server: Server) -> None:
         assert debate("resume", J, cap).code == debate("run", *SETUP, cap, "--output=other.md").code == 2
     assert Path(J).read_bytes() == before
     assert debate("resume", J, "--a=command:cat", "--max-cost=none", "--b=host").code == 3
-
-
-def test_the_answers_of_a_rehearsal_rehearse_again(debate: Run) -> None:
-    """Where every seat has a stand-in for a model, the place of the real debate stays free."""
-    seats = ("--a=rehearse:anthropic:m", "--b=rehearse:anthropic:m", "--judge=rehearse:anthropic:n")
-    ran = debate("run", *STATED, "--rounds=1", "--output=r.md", *seats)
-
-    assert ran.code == 0 and Path("r.rehearsed.md").exists() and not Path("r.md").exists()

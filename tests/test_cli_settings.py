@@ -9,19 +9,17 @@ import re
 import shutil
 import subprocess
 import sys
-from argparse import Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from conftest import Run, finish
+from conftest import Run
 
-from debate_orchestrator.cli.answers_and_flags import read_answers
 from debate_orchestrator.core.settings import DECLARED
 from debate_orchestrator.setup.answers import SETTING_TEXTS
-from debate_orchestrator.util.data import MAX_SIZE, read_mapping
+from debate_orchestrator.util.data import read_mapping
 
 ROOT = Path(__file__).parent.parent
 
@@ -60,21 +58,6 @@ def test_a_journal_is_no_answers_file(debate: Run) -> None:
             ran = debate(*verb, "x.journal.jsonl")
             assert ran.code == 2
             assert "x.journal.jsonl is the journal of a debate. Try: `debate resume x.journal.jsonl`" in ran.err
-
-
-def test_a_wrong_journal_is_told_what_a_journal_is(debate: Run, here: Path) -> None:
-    """Where a name is not a journal's, no command is named that would make one."""
-    for words in (["check", "."], ["check", "nope"], ["answers", "--from", "nope"]):
-        ran = debate(*words)
-        assert ran.code == 2 and "Try: name a file that ends in .journal.jsonl." in ran.err, words
-
-
-def test_the_way_to_a_model_stands_last(debate: Run, here: Path) -> None:
-    """Without a model, what is wrong with the answers comes before the long way to one."""
-    ran = debate("run", "--topic", "T", "--rounds", "9", "--strictness", "harsh")
-    first, second, last = ran.err.splitlines()[:3]
-
-    assert "rounds: 9" in first and "strictness: 'harsh'" in second and "no model is named" in last
 
 
 def test_all_complaints_come_at_once(debate: Run, here: Path) -> None:
@@ -116,38 +99,11 @@ def test_an_existing_journal_is_never_overwritten(debate: Run, answers: Path) ->
     assert Path("report.journal.jsonl").read_bytes() == before
 
 
-def test_hostile_topics_go_through(debate: Run, here: Path) -> None:
-    """A topic full of template syntax, markdown, HTML, control characters and right-to-left text is debated as
-    it is, and forges nothing."""
-    topic = "{{ 7*7 }} {% raw %} # x <script>alert(1)</script> | \u202egnp.exe \x1b[2J [a](javascript:b) {topic} ```"
-    (here / "a.json").write_text(json.dumps({"topic": topic, "positions": {"a": topic, "b": topic[::-1]}, "rounds": 1}))
-    switches = ("--no-issues", "--no-brief")
-    told = debate("open", "--answers", "a.json", *switches, "--output", "r.md", "--json").json
-    finish(debate, told, rounds=1)
-    report = Path("r.md").read_text(encoding="utf-8")
-
-    assert "{{ 7\\*7 }}" in report and "\x1b" not in report and "\u202e" not in report
-    assert "<script>" not in report.replace("\\<script", "")
-    assert read_mapping("a.json")["topic"] == topic
-    assert "DEBATE SETUP CONFIRMED" in told["show"][0]
-
-
 def test_the_sample_is_good_as_it_is(debate: Run, here: Path) -> None:
     """What `answers` prints can be opened at once."""
     (here / "sample.yaml").write_text(debate("answers").out, encoding="utf-8")
 
     assert debate("open", "--answers", "sample.yaml").code == 0
-
-
-def test_in_the_sample_positions_follow_the_topic(debate: Run, here: Path) -> None:
-    """A user who changes the topic alone gets a debate of that topic."""
-    lines = (
-        "topic: Should we use Rust?" if li.startswith("topic: ") else li for li in debate("answers").out.split("\n")
-    )
-    (here / "sample.yaml").write_text("\n".join(lines), encoding="utf-8")
-    told = debate("open", "--answers", "sample.yaml", "--json")
-
-    assert "Researcher A (Pro): We should use Rust." in told.json["show"]
 
 
 def test_a_journal_tells_its_answers(debate: Run, answers: Path, here: Path) -> None:
@@ -187,50 +143,12 @@ def test_a_debate_from_a_pipe(debate: Run, here: Path, monkeypatch: pytest.Monke
     assert (here / "r.rehearsed.md").exists()
 
 
-@pytest.mark.parametrize(
-    ("data", "expected"),
-    [
-        (b"", "standard input:1: the file is empty, not a mapping"),
-        (b"topic: x\n bad: [", "standard input:2: not valid YAML: "),
-        (b"\xff\xfe\xff", "standard input is not UTF-8"),
-        (b"topic: x\nsetup: {}\n", "standard input holds a setup conversation"),
-        (b"#" * (MAX_SIZE + 1), "standard input holds more than "),
-    ],
-)
-def test_what_will_not_do(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch, data: bytes, expected: str) -> None:
-    """What can't be answers is refused with one complaint that names where it came from, and nothing is written."""
-    pipe(monkeypatch, data)
-    ran = debate("open", "--answers", "-")
-
-    assert ran.code == 2 and list(here.iterdir()) == []
-    [line] = ran.err.splitlines()
-    assert line.startswith(f"debate: {expected}")
-
-
-def test_json_is_read_as_in_a_file(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """JSON is taken however it is indented, and what is wrong with it is told with its line."""
-    pipe(monkeypatch, b'{\t"topic": "T.",\n\t"positions": {"a": "A.", "b": "B."},\n\t"rounds": 1}\n')
-    assert debate("open", "--answers", "-").code == 0
-
-    pipe(monkeypatch, b'{"topic": "T.",\n"topic": "U."}')
-    assert "standard input:2: not valid YAML: the key 'topic' appears twice" in debate("open", "--answers", "-").err
-
-
 def test_a_seat_that_the_format_has_not_is_refused(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One answer for all seats is for those that the format has, also where a flag names one of them."""
     pipe(monkeypatch, SETTLED + b"format: conversation\ncast: rehearse\n")
     ran = debate("run", "--answers", "-", "--a", "rehearse", "--quiet", "--output", "c.md")
 
     assert ran.code == 0, ran.err
-
-
-def test_a_pipe_by_its_descriptor(debate: Run, here: Path) -> None:
-    """A pipe that a shell names is refused, with how to read standard input."""
-    left, right = os.pipe()
-    ran = debate("open", "--answers", f"/dev/fd/{left}")
-    os.close(left), os.close(right)
-
-    assert ran.code == 2 and "--answers -" in ran.err
 
 
 def test_a_variable_is_named_without_its_value(debate: Run) -> None:
@@ -366,16 +284,6 @@ def test_every_setting_has_its_texts() -> None:
     assert [*SETTING_TEXTS] == [*DECLARED]
 
 
-@pytest.mark.parametrize(("former", "name"), [("patience: 30", "retry_for"), ("leader_first: true", "share_cache")])
-def test_former_names_are_refused(debate: Run, answers: Path, former: str, name: str) -> None:
-    """An answers file can't use the former name of a setting; the message has the one that it has now."""
-    with answers.open("a", encoding="utf-8") as file:
-        file.write(f"{former}\n")
-    ran = debate("open", "--answers", "answers.yaml")
-
-    assert ran.code == 2 and f"Did you mean {name!r}?" in ran.err
-
-
 def test_a_switch_can_be_turned_off(debate: Run, answers: Path) -> None:
     """A flag turns off what the file turns on, and what differs from the default stands in the confirmed block."""
     with answers.open("a", encoding="utf-8") as file:
@@ -386,27 +294,3 @@ def test_a_switch_can_be_turned_off(debate: Run, answers: Path) -> None:
     assert "Web search" not in ran.out
     setup = json.loads(Path("off.journal.jsonl").read_text(encoding="utf-8").splitlines()[0])["event"]["setup"]
     assert (setup["search"], setup["feedback"]) == (False, True)
-
-
-def test_a_journal_holds_bare_names(debate: Run, here: Path, answers: Path) -> None:
-    """Of the folders where material and reports lie, a journal says nothing."""
-    (here / "deep").mkdir()
-    (here / "deep" / "notes.md").write_text("x")
-    ran = debate(
-        "open", "--answers", "answers.yaml", "--context", f"{here}/deep/notes.md", "--output", f"{here}/deep/r.md"
-    )
-    journal = Path("deep/r.journal.jsonl").read_text(encoding="utf-8")
-    setup = json.loads(journal.splitlines()[0])["event"]["setup"]
-
-    assert ran.code == 0 and str(here) not in journal
-    assert (setup["context"], setup["output"], setup["format"]) == (["notes.md"], "r.md", "adversarial")
-
-
-def test_answers_are_read_once(here: Path) -> None:
-    """A file that is swapped while the user is asked changes nothing: the debate is made of what was agreed to."""
-    Path("a.yaml").write_text("topic: T\ncast: 'command:first'\n", encoding="utf-8")
-    arguments = Namespace(answers="a.yaml")
-    shown = read_answers(arguments)
-    Path("a.yaml").write_text("topic: T\ncast: 'command:second'\n", encoding="utf-8")
-
-    assert read_answers(arguments) == shown and shown["cast"] == "command:first"

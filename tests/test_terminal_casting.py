@@ -8,13 +8,11 @@ from typing import Any
 import pytest
 from persons import BACK, BEST, CTRL_C, NO_MODELS, TOPIC, Held, hold
 
-from debate_orchestrator.providers.discovery import Available, FoundModels, find_models
-from debate_orchestrator.terminal.setup_base import in_words
+from debate_orchestrator.providers.discovery import Available, FoundModels
 
 CLAUDE = Available(spec="command:claude -p", ready=True, about="claude is installed")
 LOCAL = Available(spec="ollama:MODEL", ready=True, about="a server answers", models=("qwen", "glm"))
 FULL = FoundModels((LOCAL, CLAUDE), {**BEST, "moderator": "anthropic:claude-sonnet-5-5"}, BEST)
-PROGRAM = FoundModels((CLAUDE,), {}, BEST)
 STAND_INS = {seat: f"rehearse:{model}" for seat, model in BEST.items()}
 
 
@@ -42,14 +40,6 @@ def cast(*keys: str, found: FoundModels = FULL) -> Any:
 def test_one_answer_for_all_seats(here: Path, keys: tuple[str, ...], expected: dict[str, str]) -> None:
     """Enter takes the usual models where there are any; what was found is a choice, and any model can be named."""
     assert {**cast(*keys), "moderator": ""} == {**expected, "moderator": ""}
-
-
-def test_a_program_on_the_path_counts(here: Path) -> None:
-    """Without a key an installed program is the first choice, which Enter takes."""
-    held = held_by(TOPIC, "", found=PROGRAM)
-
-    assert "* 1 command:claude -p claude is installed" in held.text
-    assert held.state.given["cast"]["judge"] == "command:claude -p"
 
 
 def test_nothing_was_found(here: Path) -> None:
@@ -111,53 +101,6 @@ def test_a_host_and_a_person_share_no_debate(here: Path) -> None:
     assert held.text.count("a is human and judge is host, which can't be in one debate") == 1
     assert held.state.given["cast"]["judge"] == "human"
     assert "a is host" in held_by(TOPIC, "seats", "host", "human", found=FULL).text
-
-
-def test_a_model_that_is_not_ready_is_taken_with_a_word(here: Path) -> None:
-    """A model whose server is known and lacks its key is taken, and what is missing is said."""
-    held = hold(TOPIC, "anthropic:claude-opus-5-5", found=NO_MODELS)
-
-    assert "anthropic:claude-opus-5-5: no key." in held.text
-    assert held.state.given["cast"]["a"] == "anthropic:claude-opus-5-5"
-
-
-def test_arguments_of_a_program_are_not_shown() -> None:
-    """A cast is told without the arguments of programs, which may hold anything."""
-    assert in_words({"a": "command:claude -p --key x", "judge": ["host", "rehearse"]}) == (
-        "a command:claude, judge host and rehearse"
-    )
-
-
-@pytest.mark.usefixtures("no_models")
-class TestLooking:
-    def test_nothing(self) -> None:
-        """Without a key, a server or a program nothing is found, but it is known which models would be best."""
-        found = find_models()
-
-        assert found.default == {} and not found.anything()
-        assert found.ready() == []
-        assert set(found.default_if_keyed) == {"a", "b", "judge"}
-
-    def test_a_key(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """With a key there are usual debaters and a judge."""
-        monkeypatch.setenv("OPENROUTER_API_KEY", "x")
-        found = find_models()
-
-        assert found.anything() and found.default["a"] == "openrouter:anthropic/claude-sonnet-5.5"
-        assert set(found.default) == {"a", "b", "judge"}
-
-    def test_programs_and_local_models(self) -> None:
-        """Programs and the first models of a server of one's own can be asked by name; Tab knows all."""
-        ways = (
-            Available(spec="command:llm", ready=True, about="llm is installed"),
-            Available(spec="command:PROGRAM ARGS", ready=True, about="any program"),
-            Available(spec="ollama:MODEL", ready=True, about="a server answers", models=("a", "b", "c", "d")),
-            Available(spec="openai:MODEL", ready=False, about="no key"),
-        )
-        found = FoundModels(ways, {}, {})
-
-        assert [who for who, _ in found.ready()] == ["command:llm", "ollama:a", "ollama:b", "ollama:c"]
-        assert {"ollama:d", "command:llm", "openai:MODEL"} <= set(found.names())
 
 
 def test_a_person_keeps_their_seat_in_a_rehearsal(here: Path) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
-import pty
 import re
 
 import pytest
@@ -15,8 +13,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from debate_orchestrator.terminal.display import SIDES, Display, Row, packed
-from debate_orchestrator.util.sanitize import sanitize
-from debate_orchestrator.util.terminal_text import MAX_WIDTH, chosen, moves, numbered, wrapped
+from debate_orchestrator.util.terminal_text import chosen, moves, wrapped
 
 
 def row(text: str, style: str = "") -> Row:
@@ -103,17 +100,6 @@ def test_finished_rows_wait_while_it_is_released(forgotten: bool) -> None:
     assert ("meanwhile" in terminal.text) is not forgotten
 
 
-def test_other_encodings() -> None:
-    """Where the encoding lacks what the view draws with, plain characters replace it; anything else becomes `?`."""
-
-    class Ascii(FakeTerminal):
-        encoding = "ascii"
-
-    terminal = Ascii()
-    held(terminal).paint([row("██▌░ — │ 日é")], [])
-    assert terminal.text == "###- - | ??"
-
-
 def test_no_text_moves_the_cursor() -> None:
     """Whatever escape sequence a text holds is shown as text, in finished rows and in open ones."""
     sequence = "\x1b[2J\x1b]0;title\x07\x1b[9;9H\x9b1A\u202e\n"
@@ -141,14 +127,6 @@ def test_a_terminal_that_is_closed() -> None:
     display.acquire()
     display.paint([row("x")], [])
     display.release()
-
-
-def test_an_unknown_size() -> None:
-    """Where there is no size to ask for, or it is 0, it is 80 by 24."""
-    master, slave = pty.openpty()
-    with os.fdopen(slave, "w") as stream, os.fdopen(master):
-        assert Display(stream, {}).size() == (80, 24)
-    assert Display(io.StringIO(), {}).size() == (80, 24)
 
 
 @given(st.lists(st.text("ab 日é👍", min_size=1), max_size=9), st.integers(2, 120))
@@ -191,42 +169,11 @@ def test_what_was_chosen() -> None:
         assert chosen(OPTIONS, said) == expected, said
 
 
-def test_names_that_are_nearly_the_same() -> None:
-    """Of names that differ in their capitals alone the very one counts; where none is, nothing was chosen."""
-    assert chosen(("no", "No"), "No") == "No"
-    assert chosen(("no", "No"), "NO") is None
-
-
-def test_no_beginning() -> None:
-    """Where beginnings do not count, only a whole name or a number is a choice."""
-    assert chosen(OPTIONS, "len", begun=False) is None
-    assert chosen(OPTIONS, "1", begun=False) == "lenient"
-
-
-@given(st.text() | st.from_regex(r"[0-9]{1,9}", fullmatch=True), st.integers(min_value=0, max_value=20))
-def test_any_text_is_an_option_or_none(said: str, most: int) -> None:
-    """Whatever is typed is one of the options, or none of them; a number is within its bounds."""
-    assert chosen(OPTIONS, said) in (*OPTIONS, None)
-    n = numbered(said, most)
-    assert n is None or 1 <= n <= most
-
-
 @pytest.mark.parametrize(("term", "expected"), [("xterm", True), ("dumb", False), ("DUMB", False), ("", False)])
 def test_whether_the_cursor_moves(term: str, expected: bool) -> None:
     """A terminal that says it is dumb, or nothing, has no cursor to be moved."""
     assert moves({"TERM": term}) is expected
     assert not moves({})
-
-
-@given(st.text(), st.integers(min_value=1, max_value=300))
-def test_lines_fit(text: str, columns: int) -> None:
-    """No line is longer than the terminal is wide, but for words that can't be broken; nothing is lost."""
-    shown = wrapped(text, columns)
-    width = max(10, min(columns - 1, MAX_WIDTH))
-
-    assert re.sub(r"\s", "", shown) == re.sub(r"\s", "", sanitize(text))
-    for line in shown.split("\n"):
-        assert len(line) <= width or len(line.split()) <= 1 or max(map(len, line.split())) >= width // 2
 
 
 def test_what_hangs() -> None:

@@ -90,25 +90,6 @@ def test_a_speech_is_kept(tmp_path: Path) -> None:
     assert "No question comes before this one." in screen.text
 
 
-def test_one_file_of_context_is_shown_whole(here: Path) -> None:
-    """A file that is named as a text, and not in a list, is one file, where it is shown and where it is changed."""
-    Path("notes.md").write_text("Notes.", encoding="utf-8")
-    positions = "{a: Tabs are better., b: Spaces are better.}"
-    text = f"topic: {TOPIC}\npositions: {positions}\noutput: r.md\ncontext: notes.md\ncast: host\n"
-    Path("a.yaml").write_text(text, encoding="utf-8")
-    held = hold("", "more", "context", "", "yes", file="a.yaml")
-
-    assert held.ended == "confirmed" and held.state.given["context"] == ["notes.md"]
-    assert held.text.count("Context: notes.md") == 2 and "n, o, t" not in held.text
-
-
-def test_back_passes_over_the_cast_of_a_rehearsal(here: Path) -> None:
-    """Nothing is asked about it there, so back from the positions leads to the topic."""
-    held = hold(TOPIC, BACK, ERASE + "Cats are better than dogs.", "yes", "none", "", rehearse=True)
-
-    assert held.ended == "confirmed" and held.state.given["topic"] == "Cats are better than dogs."
-
-
 def test_rounds_that_are_not_insisted_on_are_asked_for_again(here: Path) -> None:
     """As the question says, no asks for the number again; the default is not taken in its place."""
     held = hold(*SETUP, "more", "rounds", "7", "no", "4", "yes")

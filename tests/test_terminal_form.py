@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from human_turns import Script, due, lines, run, standing, taken
-from persons import BACK, CTRL_C
+from persons import BACK
 
 from debate_orchestrator.core import rapporteur
 from debate_orchestrator.core.fold import apply
@@ -126,19 +126,6 @@ def test_a_question_mark_explains(here: Path) -> None:
     assert "Keys: Enter sends the answer" in script.text
 
 
-def test_advice_that_no_one_hears(here: Path) -> None:
-    """Advice is asked for while a round follows, and behind `more` it says where none does."""
-    _, script = filled(here, *SHORT, "")
-    assert script.asked[4].text == "Feedback: Researcher A"
-    scores = ("7 6 8", "5 5 4")
-    typed = (*scores, *MORE[:2], "a", "So.", "more", *MORE[2:4], "x", "y", *MORE[4:], "")
-    last, script = filled(here, *typed, turn="2.verdict.judge")
-
-    assert last["feedback"] == {"a": "x", "b": "y"}
-    advice = next(question for question in script.asked if question.text.startswith("Feedback"))
-    assert any("no round follows" in line for line in advice.lines)
-
-
 def test_going_back(here: Path) -> None:
     """Back leads to the question before, with its answer: kept by Enter where it is short, edited where it is a text.
     Later answers stay. Before the first there is none."""
@@ -173,16 +160,6 @@ def test_all_is_looked_at(here: Path) -> None:
     assert "'99' is not a number from 1 to " in script.text and "'x' is not a number from 1 to " in script.text
 
 
-def test_what_depends_is_asked_for(here: Path) -> None:
-    """A finding asks for what belongs to it, and an item of a list for its fields."""
-    claim = ("2", "It is cheaper.", "")
-    found = ("yes", "same claim, 3", "both")
-    ballot, _ = filled(here, *SHORT, "more", *MORE[:4], *claim, *found, "", "")
-
-    assert ballot["unsupported_claims"] == [{"seat": "b", "claim": "It is cheaper."}]
-    assert ballot["convergence"] == {"detected": True, "criteria": ["same claim", "only quibbles"], "side": "both"}
-
-
 def test_a_draft_is_offered_again(here: Path) -> None:
     """What was entered before a person left is there again; the next question is the first without an answer."""
     with pytest.raises(Quit):
@@ -192,16 +169,6 @@ def test_a_draft_is_offered_again(here: Path) -> None:
     assert "What you had entered is here again." in script.text
     assert script.asked[0].text == "Feedback: Researcher A"
     assert ballot["justification"] == "A was better."
-
-
-def test_what_was_half_typed_is_kept(here: Path) -> None:
-    """What was typed when a person left is in the line when the question is asked again, and is no answer before."""
-    with standing(lines(*SHORT[:3]) + "half a tho" + CTRL_C) as (terminal, _), pytest.raises(Quit):
-        run(TurnForm(taken("1.verdict.judge", terminal, here)).take())
-    _, script = filled(here, *SHORT[3:], "")
-
-    assert script.asked[0].text == "Justification"
-    assert script.asked[0].now == "half a tho"
 
 
 def test_what_was_entered_can_be_seen(here: Path) -> None:
@@ -237,15 +204,3 @@ def test_a_winner_against_the_scores_is_asked_about(here: Path) -> None:
     assert "Your scores favour Researcher A, and you name Researcher B the winner." in script.text
     assert script.asked[-1].text.startswith("Enter keeps that and hands it in")
     assert "Your scores favour" not in filled(here / "other", *SHORT, "")[1].text
-
-
-def test_a_list_that_ends_early_is_told_at_once(here: Path) -> None:
-    """A list that should have more items says so when it is ended; the same again ends it, and what stays too short
-    can be handed in, with what the report will say of it."""
-    asked = ("", "", "What does it cost?", "", "", "", "", "")
-    ballot, script = filled(here, *asked, turn="start.issues.rapporteur", issues=True)
-
-    assert ballot["issues"] == ["What does it cost?"]
-    assert "more item" in script.asked[1].lines[-1] and script.asked[1].text == script.asked[0].text
-    assert "What stays as it is stands in the report." in script.text
-    assert script.asked[-1].text.startswith("Enter keeps that and hands it in")

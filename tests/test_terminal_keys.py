@@ -15,7 +15,7 @@ from fake_terminal import Shown
 from viewer import Viewer, watching
 
 from debate_orchestrator.terminal import keys
-from debate_orchestrator.terminal.keys import TerminalControl, in_foreground, split_keys
+from debate_orchestrator.terminal.keys import TerminalControl, split_keys
 
 SLOW = ("demo", "--name", "free-transit", "--pace", "300")
 FIRST = "Once a bus is scheduled to run"
@@ -88,18 +88,6 @@ def test_keys_are_read(terminal: tuple[int, int]) -> None:
     assert termios.tcgetattr(slave) == before and echoes(slave)
 
 
-def test_a_terminal_that_is_closed(terminal: tuple[int, int]) -> None:
-    """A terminal that is closed meanwhile is read no more, and breaks nothing."""
-    master, slave = pty.openpty()
-
-    async def check(session: TerminalControl, shown: Shown) -> None:
-        os.close(master)
-        await asyncio.sleep(0.05)
-
-    during(check, slave)
-    os.close(slave)
-
-
 def test_only_a_foreground_job_reads_keys(terminal: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     """Behind another job no key is read; keys are read once the job is in the foreground, though no signal says so."""
     foreground = False
@@ -113,14 +101,6 @@ def test_only_a_foreground_job_reads_keys(terminal: tuple[int, int], monkeypatch
         await until(lambda: session.reads_keys)
 
     during(check, terminal[1])
-
-
-def test_what_is_not_ours() -> None:
-    """A pipe, a closed descriptor and a terminal of another session are not in our foreground."""
-    pipe, terminal = os.pipe(), pty.openpty()
-    assert [in_foreground(end) for end in (pipe[0], terminal[1], -1)] == [False, False, False]
-    for end in (*pipe, *terminal):
-        os.close(end)
 
 
 @pytest.mark.parametrize("given_back", [True, False], ids=("given back", "left"))
@@ -167,20 +147,3 @@ def test_whatever_ends_it(ending: signal.Signals | None) -> None:
         assert viewer.see_end() == expected
         assert viewer.plain and not viewer.glass.hidden
         assert not re.search("─|Traceback", viewer.glass.text)
-
-
-@pytest.mark.slow
-def test_continued_from_outside() -> None:
-    """A process that was stopped and goes on takes the terminal again, whatever was made of it meanwhile, and shows
-    nothing twice."""
-    with watching(*SLOW) as viewer:
-        started(viewer)
-        viewer.stop()
-        viewer.make_plain()
-        before = len(viewer.glass.raw)
-        os.kill(viewer.pid, signal.SIGCONT)
-        viewer.see(lambda: bool(re.search(r"\x1b\[\?25h.*\x1b\[\?25l", viewer.glass.raw[before:], re.DOTALL)))
-        assert not viewer.plain
-        viewer.press("q")  # no sooner: what is typed before the terminal is taken again is dropped
-        assert viewer.see_end() == 0
-        assert viewer.plain and viewer.glass.text.count(FIRST) == 1

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-from fractions import Fraction
 from typing import Any
 
 import attacked
@@ -15,15 +13,12 @@ import pytest
 from corpus import Deal, dealt_by_chance
 from fake_terminal import Shown, whole
 from hypothesis import given, settings
-from rich.cells import cell_len
 
-from debate_orchestrator.core import schedule, tally, transcript_entries
+from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.events import (
-    BriefSent,
     CallFailed,
     Declined,
     EndedEarly,
-    Opened,
     QuestionAsked,
     Rejected,
     StructuredReplyGiven,
@@ -31,7 +26,6 @@ from debate_orchestrator.core.events import (
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.prompting import replies
 from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.terminal import live
 from debate_orchestrator.terminal.display import SIDES, Row
@@ -174,26 +168,6 @@ def test_a_panel() -> None:
     assert lines[lines.index("Scores: A: 7 | B: 6 | Winner: A") - 1] == ""
 
 
-def test_a_mirrored_judge() -> None:
-    """A ballot on the mirrored debate is told as such, and in the terms of the sides as they are."""
-    first = debates.opened_event(rounds=1)
-    first = first.with_settings(mirror=True)
-    shown = Shown(events=[first])
-    for side in "ab":
-        shown.ask(f"1.opening.{side}")
-        shown.speak(f"1.opening.{side}", "So.")
-    for turn in shown.debate.due:
-        shown.ask(turn.id)
-    assert "Judge, mirrored, thinks" in shown.status
-    for turn in shown.debate.due:
-        text = json.dumps(puppets.ballot(*((4, 8) if turn.mirrored else (8, 4)), rounds=1))
-        shown.happen(replies.parse_reply(shown.debate, turn, Reply(text=text, brief_digest="0" * 64, by="x"), None))
-    text = shown.terminal.text
-
-    assert "Judge Verdict — Round 1, Mirrored" in text
-    assert text.count("  Researcher A ████████████████░░░░ 8") == 2
-
-
 def test_notes_on_a_speech() -> None:
     """That a speech was cut short, is over the limit, or was declined, is noted below it."""
     shown = Shown()
@@ -231,64 +205,6 @@ def test_leaving_in_the_middle() -> None:
     assert "quit" not in " ".join(lines)
 
 
-def test_a_message() -> None:
-    """A message of the command line stands above the status, in one line whatever it quotes."""
-    shown = Shown()
-    shown.live.message("Stopping.\nSoon.")
-    assert shown.terminal.text.startswith("Stopping. Soon.\n──")
-
-
-@pytest.mark.parametrize(("seconds", "clock"), [(0, "0 s"), (59.9, "59 s"), (60, "1:00"), (3723, "1:02:03")])
-def test_how_long_it_takes(seconds: float, clock: str) -> None:
-    """A duration is shown in seconds, then in minutes, then in hours; after the rounds the phase stands alone."""
-    shown = Shown(events=debates.played(until="final.verdict.judge"))
-    shown.time = seconds
-    shown.live.paint()
-    assert shown.status.startswith(f"Final Verdict · {clock}")
-
-
-def test_what_it_has_cost() -> None:
-    """The status shows what calls have cost, and how many are of unknown price; before the first call nothing."""
-    shown = Shown(columns=120)
-    assert "$" not in shown.status
-    shown.happen(BriefSent(turn="1.opening.a", brief_digest="0" * 64, by="anthropic:m", called=True))
-    shown.happen(CallFailed(turn="1.opening.a", by="anthropic:m", problem="gone", maybe_billed=True))
-    assert shown.status.endswith("$0.0000 and a call of unknown price")
-    shown.happen(BriefSent(turn="1.opening.a", brief_digest="0" * 64, by="anthropic:m", called=True))
-    shown.speak("1.opening.a", "x", cost=0.25, called=True)
-    assert shown.status.endswith("$0.2500 and a call of unknown price")
-
-
-@pytest.mark.parametrize(("columns", "rows"), [(2, 2), (12, 3), (20, 24)])
-def test_a_tiny_terminal(columns: int, rows: int) -> None:
-    """In a terminal of a few columns and rows nothing fails, and the open rows never outgrow the screen."""
-    shown = Shown(columns=columns, rows=rows)
-    shown.live.keys = ["p pause", "f question", "e end early", "q quit and save"]
-    shown.ask("1.opening.a")
-    shown.on_text("1.opening.a", "so it is and so it was " * 9)
-    assert len([line for line in shown.terminal.screen if "─" in line]) <= 1
-    shown.speak("1.opening.a", "so it is and so it was " * 9)
-    assert "─" not in "".join(shown.close())
-
-
-@pytest.mark.parametrize("name", ["claim", "conversation", "panel", "question", "question-consultancy"])
-def test_other_formats(name: str) -> None:
-    """Every format is shown: its speeches and structured replies below their headings, and all that is announced."""
-    shown = Shown(events=[attacked.opened(lambda place: f"Words for {place}.", name)])
-    while due := shown.debate.due:
-        for turn in due:
-            shown.ask(turn.id)
-        for turn in due:
-            shown.happen(attacked.answer(shown.debate, turn, lambda place: f"Words for {place}."))
-    text, at = " ".join(" ".join(shown.close()).split()), 0
-    for line in announcements(shown.debate):
-        at = text.index(line.text, at) + len(line.text)
-    for turn in schedule.turns_taken(shown.debate):
-        if turn.speaking:
-            assert shown.debate.format.heading_of(turn) in text
-            assert " ".join(transcript_entries.entry(shown.debate, turn).text.split()) in text
-
-
 def test_private_working() -> None:
     """What a format keeps private is not shown, neither while it is written nor afterwards."""
     shown = Shown(events=[attacked.opened(lambda place: "Words.", "question")])
@@ -308,23 +224,6 @@ def test_private_working() -> None:
     assert not any("on record is not" in line or "weak" in line for line in lines)
 
 
-def test_names_are_no_orders() -> None:
-    """What a recording from elsewhere calls its seats and phases moves no cursor either."""
-    events = debates.played(rounds=1)
-    first = events[0]
-    assert isinstance(first, Opened)
-    evil, rules = "\x1b[2J\u202eEvil\x07\n", first.format
-    seats = {seat: one.model_copy(update={"name": evil + seat}) for seat, one in rules.seats.items()}
-    phases = tuple(phase.model_copy(update={"title": evil + phase.title}) for phase in rules.round)
-    made = rules.model_copy(update={"seats": seats, "round": phases})
-    shown = Shown(events=[first.model_copy(update={"format": made})])
-    shown.ask("1.opening.a")
-    assert "␛[2JEvil␇" in shown.status
-    shown.happen(*events[1:])
-
-    assert "␛[2JEvil␇ a ███" in shown.terminal.text
-
-
 @pytest.mark.slow
 @settings(max_examples=25)
 @given(dealt_by_chance(hostile_texts.alike("word")))
@@ -340,15 +239,6 @@ def test_whatever_is_said_nothing_is_forged(deal: Deal) -> None:
     flush = [line for line in shown.close() if line and not line.startswith(" ")]
 
     assert [line for line in flush if line not in known and not any(line in one for one in known)] == []
-
-
-def test_the_dissent_record_is_read_out() -> None:
-    """What stayed in dispute is there claim by claim, each with its status, before its count."""
-    _, lines = whole(rounds=1)
-    at = lines.index("  1. It is cheaper. (unresolved)")
-
-    assert lines[at - 2] == "Dissent Record"
-    assert "Dissent record: 1 disputed claim, 1 unresolved." in lines[at:]
 
 
 def test_what_comes_from_the_floor() -> None:
@@ -383,17 +273,6 @@ def test_hidden_ballots() -> None:
     assert sorted(voted()) == sorted(voted(hidden=False))
 
 
-def test_a_sealed_ballot_that_does_not_count() -> None:
-    """Complaints about a ballot quote it: before the end only the failure is shown, and whether it is asked again."""
-    say = debates.saying(_1_verdict_judge_1=puppets.ballot(rounds=2, winner="Researcher A, by far"))
-    before, after = " ".join(voted(-2, say=say)), " ".join(voted(say=say))
-    secret = "'Researcher A, by far'"
-
-    assert secret not in before and secret in after and secret in " ".join(voted(say=say, hidden=False))
-    assert before.count("a reply that can't be taken. It is asked for again.") == 1
-    assert before.count("a reply that can't be taken.") == 2
-
-
 def judged(ballot: dict[str, Any]) -> tuple[DebateState, StructuredReplyGiven]:
     """A debate whose first round was judged so."""
     debate = fold(debates.played(debates.saying(_1_verdict_judge=ballot), until="2.constructive.a"))
@@ -406,15 +285,6 @@ def texts(rows: list[Row]) -> list[str]:
     return ["".join(cell.plain for cell in row) for row in rows]
 
 
-@pytest.mark.parametrize(
-    ("share", "drawn"),
-    [("0", "░░░░"), ("1", "████"), ("1/2", "██░░"), ("5/8", "██▌░"), ("1/32", "▏░░░"), ("2", "████"), ("-1", "░░░░")],
-)
-def test_a_bar(share: str, drawn: str) -> None:
-    """A bar is filled up to its share, to an eighth of a column, and never beyond its ends."""
-    assert live.bar(Fraction(share), 4) == drawn
-
-
 def test_a_ballot() -> None:
     """Each side has its name, its bar in its own colour and its score; below stands every criterion for both."""
     rows = live.ballot_rows(*judged(puppets.ballot(8, 6.5)), 80)
@@ -425,13 +295,6 @@ def test_a_ballot() -> None:
         "  6.5",
     ]
     assert [row[0].spans[0].style for row in rows[:2]] == list(SIDES)
-
-
-def test_a_ballot_fits() -> None:
-    """A ballot fits every width in which a side's number does."""
-    debate, voted = judged(puppets.ballot(7, 6))
-    for width in range(2, 130):
-        assert all(cell_len(text) <= max(width, 12) for text in texts(live.ballot_rows(debate, voted, width)))
 
 
 def test_totals() -> None:

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from messages_server import Server, serving
-from persons import BACK, BEST, CTRL_C, ERASE, hold
+from persons import BEST, CTRL_C, hold
 
-from debate_orchestrator.cli import consent
-from debate_orchestrator.cli.answers_and_flags import setup_questions
 from debate_orchestrator.engine import moderator as moderator_module
 from debate_orchestrator.providers.discovery import FoundModels
 from debate_orchestrator.setup.risks import Risk
-from debate_orchestrator.setup.state import MAX_KEPT, SetupProgress, SetupState, load, save
-from debate_orchestrator.terminal.setup_base import moderating_model
-from debate_orchestrator.util.errors import BadFile, BadSettings, UserError
+from debate_orchestrator.setup.state import SetupProgress, SetupState, load, save
+from debate_orchestrator.util.errors import BadSettings
 
 CLEAR = {"ambiguous": False, "restated": "Tabs beat spaces.", "recommended": None, "alternative": None}
 MUDDY = {"ambiguous": True, "restated": None, "recommended": "Tabs win.", "alternative": "Spaces win."}
@@ -72,14 +68,6 @@ def test_what_was_paid_is_kept(moderator: Moderator) -> None:
     assert [one.by for one in held.state.progress.paid] == ["anthropic:claude-opus-5-5"] * 2
     assert len(again.state.progress.paid) == 3
     assert all(one.called and one.cost for one in again.state.progress.paid)
-
-
-def test_what_was_paid_is_told(moderator: Moderator) -> None:
-    """What the setup's calls have cost is told in a line; nothing where there were none."""
-    held = hold("tabs or spaces", "", "yes", found=FOUND)
-
-    assert held.conversation.spent().startswith("The setup took 2 calls of the moderator: $0.00")
-    assert hold("tabs").conversation.spent() == ""
 
 
 def test_an_interrupt_between_two_calls(moderator: Moderator, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,16 +124,6 @@ def test_refused_positions_are_derived_anew(moderator: Moderator) -> None:
     assert "Tabs it is." in json.dumps(moderator.server.requests[-1])
 
 
-def test_a_topic_that_changes_has_its_positions_derived_anew(moderator: Moderator) -> None:
-    """Positions derived from a topic go with it; that they be derived need not be said again."""
-    moderator.topics = [CLEAR, {**CLEAR, "restated": "Cats win."}]
-    moderator.pairs = [PAIR, {**PAIR, "a": "Cats."}]
-    held = hold("tabs", "", "yes", "yes", *[BACK] * 3, ERASE + "cats", "yes", "yes", found=FOUND)
-
-    assert held.state.given["topic"] == "Cats win."
-    assert held.state.given["positions"]["a"] == "Cats."
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("trouble", [{"status": 401}, {"status": 400, "message": "no"}])
 def test_a_moderator_that_can_not_be_asked(moderator: Moderator, trouble: dict[str, Any]) -> None:
@@ -165,57 +143,6 @@ def test_a_moderator_that_can_not_be_asked(moderator: Moderator, trouble: dict[s
     assert without.state.sources["topic"] == "user"
 
 
-def test_a_cap_holds_for_the_setup_too(moderator: Moderator) -> None:
-    """What may be spent in all is not passed by the moderator."""
-    Path("mine.yaml").write_text("max_cost: 0.0000001\n")
-    held = hold("tabs", "", "no", file="mine.yaml", found=FOUND)
-
-    assert "max_cost" in held.text
-    assert moderator.server.requests == []
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        {"max_cost": "0.0001"},
-        {"max_cost": [0.0001]},
-        {"max_cost": True},
-        {"max_cost": -1},
-        {"max_cost": "1e-9"},
-        {"retry_for": "ever"},
-        {"search": "no"},
-        {"insist": "no", "rounds": 7},
-        {"issues": [7]},
-        {"one_agent": 1},
-        {"first": "c"},
-        {"max_costs": 1},
-    ],
-)
-@pytest.mark.parametrize("setup", [False, True])
-def test_settings_of_a_file_are_valid_before_the_first_call(
-    moderator: Moderator, given: dict[str, Any], setup: bool
-) -> None:
-    """What `run` would refuse of a file, and no question asks for, is refused before anything is asked or called."""
-    progress = {"setup": {"topics": ["Tabs?"]}} if setup else {}
-    name = stranger({"cast": PAID, **given, **progress})
-    with pytest.raises(UserError, match=next(iter(given))):
-        hold("yes", "yes", CTRL_C, found=FOUND, file=name)
-
-    assert moderator.server.requests == []
-    assert json.loads(Path(name).read_text(encoding="utf-8")).items() >= given.items()
-
-
-def test_all_that_is_wrong_with_a_file_is_told_at_once(moderator: Moderator) -> None:
-    """Every problem is told, and settings that are valid, as an empty cap or one's own issues, are taken."""
-    with pytest.raises(BadSettings) as refused:
-        hold(found=FOUND, file=stranger({"max_cost": "2", "search": 1, "quorum": 0}))
-    good = {"max_cost": None, "retry_for": 5, "issues": ["Does it pay?"], "first": " B ", "quorum": 2, "mirror": False}
-    held = hold(CTRL_C, found=FOUND, file=stranger(good))
-
-    assert [problem.partition(":")[0] for problem in refused.value.problems] == ["max_cost", "search", "quorum"]
-    assert held.ended == "left" and held.state.given.items() >= good.items()
-
-
 def test_hostile_work_is_tamed(moderator: Moderator) -> None:
     """Whatever a model says stays text on its line."""
     moderator.topics = [{**CLEAR, "restated": "\x1b[2J\u202eevil\nDEBATE SETUP CONFIRMED {topic}"}]
@@ -230,26 +157,6 @@ def test_a_rehearsal_asks_no_model(moderator: Moderator) -> None:
     hold("tabs", "yes", file="mine.yaml", found=FOUND)
 
     assert moderator.server.requests == []
-
-
-@pytest.mark.parametrize(
-    ("cast", "expected"),
-    [
-        (None, None),
-        ({"moderator": "anthropic:m", "judge": "host"}, "anthropic:m"),
-        ({"judge": ["anthropic:j", "anthropic:k"]}, "anthropic:j"),
-        ({"a": "anthropic:x", "judge": "human"}, "anthropic:x"),
-        ({"judge": "host"}, None),
-        ({"judge": "rehearse"}, None),
-        ({"judge": "martian:x"}, None),
-        ({"judge": []}, None),
-        ({"judge": 7}, None),
-        (7, None),
-    ],
-)
-def test_which_model_moderates(cast: object, expected: str | None) -> None:
-    """The cast's moderator does, else its first judge, else its first side that can be called."""
-    assert moderating_model({"cast": cast}) == expected
 
 
 def strangers_setup(**progress: Any) -> None:
@@ -327,41 +234,6 @@ def test_the_model_of_a_file_that_would_be_called_is_agreed_to(moderator: Modera
     assert without.state.progress.proposal, "the topic is put as it was stated"
 
 
-@pytest.mark.parametrize(
-    ("spec", "key"), [("ollama:gpt-oss:120b-cloud", None), ("ollama:llama3", "k-12345678"), (FREE, None)]
-)
-def test_a_local_server_that_may_bill_is_agreed_to(
-    moderator: Moderator, monkeypatch: pytest.MonkeyPatch, spec: str, key: str | None
-) -> None:
-    """A model of a cloud, or of a server that gets a key, is called after a yes alone; one's own is called at once."""
-    monkeypatch.setenv("OLLAMA_HOST", moderator.server.url)
-    if key:
-        monkeypatch.setenv("OLLAMA_API_KEY", key)
-    paid = spec != FREE or key is not None
-    name, no = stranger({"cast": {"a": spec, "b": spec, "judge": spec}}), Asked()
-    hold(CTRL_C, found=FOUND, file=name, agree=no)
-
-    assert no.named == ([(name, spec)] if paid else [])
-    assert bool(moderator.server.requests) is not paid
-
-
-def test_a_model_that_was_typed_is_not_asked_about(moderator: Moderator) -> None:
-    """What the user names here is called; what a file names beside it is not."""
-    typed = hold("Should we?", PAID, CTRL_C, found=FOUND, agree=(here := Asked()))
-    flagged = hold(CTRL_C, found=FOUND, file=stranger({"cast": DEAR}), moderator=PAID, agree=(flag := Asked()))
-    beside = hold(PAID, CTRL_C, found=FOUND, file=stranger({"cast": {"moderator": DEAR}}), agree=(file := Asked()))
-
-    assert (here.named, flag.named, file.named) == ([], [], [("plain.json", DEAR)])
-    assert {one.by for held in (typed, flagged, beside) for one in held.state.progress.paid} == {PAID}
-
-
-def test_the_cast_of_a_file_that_is_kept_is_not_agreed_to(moderator: Moderator) -> None:
-    """Who leaves a file's cast as it is has not agreed to its calls, which are asked about another time too."""
-    held = hold(BACK, "keep", CTRL_C, found=FOUND, file=stranger({"cast": DEAR}), agree=Asked())
-
-    assert "keep" in held.text and held.conversation.calls() == ()
-
-
 @pytest.mark.parametrize("typed", [(), ("usual",)])
 def test_ones_own_setup_is_taken_up_by_enter(moderator: Moderator, typed: tuple[str, ...]) -> None:
     """A setup that the user began is gone on with by Enter, with the models that were chosen and without."""
@@ -370,86 +242,3 @@ def test_ones_own_setup_is_taken_up_by_enter(moderator: Moderator, typed: tuple[
     held = hold("", CTRL_C, found=FOUND, goes_on=True, agreed=lambda path, calls: {*calls} <= {*wanted})
 
     assert held.conversation.kept.path == ".debate-setup.yaml" and bool(wanted) == bool(typed)
-
-
-def test_the_setup_of_another_with_a_free_model_is_not_taken_up_by_enter(moderator: Moderator) -> None:
-    """A free model in a seat that the format lacks does not make it one's own."""
-    given = {"format": "conversation", "cast": {"judge": FREE, "a": PAID, "b": PAID}}
-    save(".debate-setup.yaml", SetupState(given=given, progress=SetupProgress(topics=("Tabs?",))))
-    held = hold("", CTRL_C, found=FOUND, goes_on=True, agreed=lambda path, calls: not calls)
-
-    assert held.conversation.kept.path != ".debate-setup.yaml"
-
-
-def test_calls_of_a_setup_are_remembered_for_its_file(here: Path) -> None:
-    """What the user began asks for nothing again; another file of the same model does."""
-    calls = (Risk(kind="calls", where="cast", what="anthropic:claude-opus-5-5"),)
-    agree = partial(consent.agree_to_answers, answers={}, calls=calls, trusted=False, ask=lambda name, risks: False)
-    with pytest.raises(BadSettings, match="was not trusted"):
-        agree("own.yaml")
-    assert not consent.has_agreed("own.yaml", calls)
-    consent.remember_answers("own.yaml", {}, calls=calls)
-    assert consent.has_agreed("own.yaml", calls)
-    agree("own.yaml")
-    with pytest.raises(BadSettings, match="was not trusted"):
-        agree("other.yaml")
-
-
-@pytest.mark.parametrize(
-    "progress",
-    [
-        {"rejected": ({"a": "x" * 40_000, "b": "y"},)},
-        {"rejected": ({"a": "x", "b": "y"},) * 1_000},
-        {"own": {"x" * 40_000: "x"}},
-        {"topics": ("x",) * 1_000},
-        {"proposal": {"ambiguous": False, "restated": "x" * 40_000}},
-    ],
-)
-def test_a_setup_holds_no_more_than_the_program_keeps(here: Path, progress: dict[str, Any]) -> None:
-    """What a moderator's brief repeats of a file is as short as what the program writes there."""
-    strangers_setup(**progress)
-    with pytest.raises(BadFile, match="does not hold a setup conversation"):
-        load(".debate-setup.yaml")
-
-
-@pytest.mark.parametrize("setup", [{}, {"setup": {"topics": ["Tabs."], "topic_ok": True, "positions": "auto"}}])
-@pytest.mark.parametrize(
-    ("given", "named"),
-    [
-        ({"topic": "x" * 40_000}, "topic: it has 40,000 characters"),
-        ({"topic": "x", "positions": {"a": "x", "b": "x" * 40_000}}, "positions.b: it has 40,000 characters"),
-    ],
-)
-def test_a_file_states_no_more_than_a_debate_takes(
-    here: Path, given: dict[str, Any], named: str, setup: dict[str, Any]
-) -> None:
-    """A topic and positions are as short in a setup as in a debate: a moderator's brief repeats them."""
-    Path("answers.json").write_text(json.dumps(given | setup), encoding="utf-8")
-    with pytest.raises(BadFile, match=f"answers.json: {named}"):
-        load("answers.json")
-
-
-def test_a_topic_too_long_to_be_kept_is_asked_for_again(moderator: Moderator) -> None:
-    """A moderator's wording of a topic is as short as one that is typed, so that what is kept of it can be read."""
-    restated = {"ambiguous": False, "restated": "Tabs " * 300, "recommended": None, "alternative": None}
-    with pytest.raises(BadSettings, match="restated: it has 1,500 characters"):
-        setup_questions().proposed(SetupState(progress=SetupProgress(topics=("Tabs.",))), "topic", restated)
-
-
-def test_the_latest_rejected_positions_are_kept(moderator: Moderator) -> None:
-    """However often positions are rejected, what is kept can be read again."""
-    strangers_setup(rejected=tuple({"a": f"a {n}", "b": f"b {n}"} for n in range(MAX_KEPT)))
-    moderator.pairs = [PAIR]
-    hold("no", "\x03", found=FOUND, file=".debate-setup.yaml", goes_on=True)
-    rejected = load(".debate-setup.yaml").progress.rejected
-
-    assert len(rejected) == MAX_KEPT and rejected[-1] == {"a": "Tabs it is.", "b": "Spaces it is."}
-
-
-def test_a_position_too_long_to_be_kept_is_asked_for_again(moderator: Moderator) -> None:
-    """A moderator's position is as short as one that is typed, so that what is kept of it can be read again."""
-    strangers_setup()
-    moderator.pairs = [{**PAIR, "a": "Tabs " * 300}, PAIR]
-    held = hold("\x03", found=FOUND, file=".debate-setup.yaml", goes_on=True)
-
-    assert held.state.given["positions"]["a"] == "Tabs it is."

@@ -14,18 +14,13 @@ from fake_terminal import FakeTerminal, Shown
 from debate_orchestrator.core.events import (
     BriefSent,
     CallFailed,
-    EndedEarly,
     Event,
-    QuestionAsked,
     Rejected,
     StructuredReplyGiven,
 )
-from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.storage.journal import read
 from debate_orchestrator.terminal import player
 from debate_orchestrator.terminal.player import Player
-from debate_orchestrator.util import resources
 
 
 @pytest.fixture(autouse=True)
@@ -136,20 +131,6 @@ def test_any_key_skips() -> None:
     assert play.shown.terminal.text.count("  a a") > 100
 
 
-def test_the_verdict_is_reached_from_the_list_of_issues(waits: list[float]) -> None:
-    """v before round 1 skips everything up to the final ballot, also what the rapporteur writes before the first word;
-    from there on the pace is as before."""
-    folder = resources.folder("examples") / "postgres-queue"
-    every = list(read(str(folder / "debate-report.journal.jsonl")).events)
-    final = next(n for n, event in enumerate(every) if getattr(event, "turn", "") == "final.verdict.judge")
-    for events, is_instant in ((every[:final], True), (every, False)):
-        waits.clear()
-        play = Play(events, 6_000.0)
-        play.player.press("v")
-        assert play.run()
-        assert (sum(waits) == 0) == is_instant
-
-
 def test_pausing() -> None:
     """p stops it where it is and the status says so; any other key goes on, and q leaves, also from a pause."""
     play = Play(recorded(say=debates.saying(_1_opening_a="a " * 6_000)), 600.0)
@@ -184,30 +165,6 @@ def test_what_broke_off_is_played_too() -> None:
     play.run()
     assert "  I was about\n\n-- broken off here, and not counted: it hung up." in play.terminal.text
     assert "any key" not in play.terminal.text
-
-
-def test_what_came_out_of_order() -> None:
-    """Answers of a stage are played in the agenda's order, whichever came first; an early end and a question that came
-    among them keep their place, so that the debate that is played takes every event that the recorded one took."""
-    events = recorded(until="1.challenge.a")
-    answers = [event for event in recorded() if getattr(event, "turn", "") in ("1.challenge.a", "1.challenge.b")]
-    events += [
-        asked("1.challenge.b"),
-        asked("1.challenge.a"),
-        QuestionAsked(question="Why?", to=("judge",)),
-        EndedEarly(),
-    ]
-    events += [event for event in reversed(answers) if event.kind == "spoke"]
-    debate = fold(events[:1])
-    for event in events[1:]:
-        debate = apply(debate, event)
-    play = Play(events, None)
-    play.run()
-
-    text = play.terminal.text
-    assert "Ended early, after Challenge of round 1." in text
-    assert text.index("says in 1.challenge.a.") < text.index("says in 1.challenge.b.")
-    assert [turn.id for turn in play.player.debate.due] == [turn.id for turn in debate.due] == ["final.verdict.judge"]
 
 
 def test_a_reply_that_was_asked_for_again_is_not_shown() -> None:

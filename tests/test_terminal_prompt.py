@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from pathlib import Path
 
 import pytest
 from human_turns import EDIT, F2, F3, HAND_IN, run, standing
 from persons import BACK, BREAK, CTRL_C, CTRL_D, ENTER, ERASE, UP, Screen
-from prompt_toolkit.completion import CompleteEvent
-from prompt_toolkit.document import Document
 from prompt_toolkit.input import create_pipe_input
 
 from debate_orchestrator.terminal import prompt
@@ -84,21 +81,6 @@ class TestALine:
         with pytest.raises(error):
             answered(Question("Topic?", back=True), keys)
 
-    def test_what_was_typed_is_not_lost(self) -> None:
-        """What was typed when the person left comes with it."""
-        with pytest.raises(Quit) as left:
-            answered(Question("Topic?"), "A long thought" + CTRL_C)
-
-        assert left.value.typed == "A long thought"
-
-    def test_keys_that_are_piped_in_stop_no_process(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Ctrl-Z stops whatever a shell has begun together; where no shell is in front, it is typed like any key."""
-        stopped: list[tuple[int, ...]] = []
-        monkeypatch.setattr(os, "kill", lambda *told: stopped.append(told))
-
-        assert answered(Question("Topic?"), "on\x1ae" + ENTER)[0] == "on\x1ae"
-        assert stopped == []
-
 
 class TestAChoice:
     def test_it_is_shown_with_its_choices(self) -> None:
@@ -135,13 +117,6 @@ class TestALongerText:
         assert answered(SPEECH, "One." + ENTER + ENTER + "Two." + HAND_IN)[0] == "One.\n\nTwo."
         assert answered(SPEECH, "One." + ENTER + "Two." + CTRL_D)[0] == "One.\nTwo."
         assert answered(SPEECH._replace(now="One."), " Two." + HAND_IN)[0] == "One. Two."
-
-    def test_changes_are_told(self) -> None:
-        """Every change is reported, and not what stood there before."""
-        changes: list[str] = []
-        answered(Question(now="a", changed=changes.append), "bc" + ENTER)
-
-        assert changes[-1] == "abc" and "a" not in changes
 
     def test_the_status(self) -> None:
         """The line below is made from what is typed, and tamed."""
@@ -219,22 +194,3 @@ def test_the_question_can_be_abandoned() -> None:
                 await asking
 
     asyncio.run(leaving())
-
-
-@pytest.mark.parametrize(
-    ("question", "typed", "offered"),
-    [
-        (CHOICE, "str", {"strict", "stricter"}),
-        (Question("Which?", words=("anthropic:m", "openai:m")), "ant", {"anthropic:m"}),
-        (Question("Where?", path=True), "sub/fi", {"le.md"}),
-        (Question("What?"), "x", set()),
-    ],
-)
-def test_tab_completes(here: Path, question: Question, typed: str, offered: set[str]) -> None:
-    """Tab offers the choices, known names, or the paths there are."""
-    (here / "sub").mkdir()
-    (here / "sub" / "file.md").touch()
-    found = prompt._completer(question)
-
-    got = found.get_completions(Document(typed), CompleteEvent()) if found else ()
-    assert {completion.text for completion in got} == offered

@@ -6,14 +6,12 @@ import asyncio
 from typing import Any, NamedTuple
 
 import pytest
-from corpus import Deal, handfuls, hold
-from hostile_texts import NASTY
 from persons import BACK, CTRL_C, CTRL_D, typing
 from reviewers import DIGEST, debated, kind, paper
 
 from debate_orchestrator.reports.reviews import ReviewForm, empty, review_texts
 from debate_orchestrator.terminal.prompt import Quit
-from debate_orchestrator.terminal.review import ReviewBallotForm, ask_name
+from debate_orchestrator.terminal.review import ReviewBallotForm
 
 ONE = paper(debated(rounds=1))
 WHOLE = ("no", "undecided", "here", "7 6", "5 5", "a", "a", "a", "It answered.", "")
@@ -73,18 +71,6 @@ def test_a_whole_ballot() -> None:
     assert "Topic: Tabs are better than spaces." in before and "Researcher A: Indent with tabs." in before
 
 
-def test_what_is_filed_is_shown_first() -> None:
-    """The answers are shown before the ballot is filed, and any of them can be changed by its number."""
-    made = cast(*WHOLE[:-1], "maybe", "2", "6 6.5", "5", "b", "")
-
-    assert made.ballot is not None
-    ballot = ONE.ballot(made.ballot)
-    assert "1 Round 1: Scores: Researcher A: 7 6" in made.text and "'maybe' is not a number from 1 to 6." in made.text
-    given = _scores(made.ballot)
-    assert (given["a"]["use_of_evidence"], float(given["b"]["use_of_evidence"])) == (6, 6.5)
-    assert (ballot.final.winner, ballot.after, ballot.why) == ("a", "b", "It answered.")
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("n", "leave"), [(1, CTRL_D), (1, CTRL_C), (4, CTRL_D), (8, CTRL_C)])
 def test_it_is_kept_and_gone_on_with(n: int, leave: str) -> None:
@@ -99,15 +85,6 @@ def test_it_is_kept_and_gone_on_with(n: int, leave: str) -> None:
     assert ONE.problems(again.ballot) == []
     assert "goes on where you left it" in again.text
     assert again.reads == 0
-
-
-def test_kept_answers_need_not_be_typed_again() -> None:
-    """Gone on with, Enter alone takes what was answered."""
-    begun = cast(*WHOLE[:8], CTRL_C).kept[-1]
-    again = cast("done", "", "", "", "", "", "So.", "", begun=dict(begun))
-
-    assert again.ballot is not None and ONE.problems(again.ballot) == []
-    assert again.ballot["why"] == "So."
 
 
 def test_back_returns_to_the_question_before() -> None:
@@ -142,14 +119,6 @@ def test_what_will_not_do_is_asked_again() -> None:
     assert "An answer is needed here." in made.text
 
 
-def test_who_has_seen_the_verdict_says_so() -> None:
-    """It is recorded, with a warning."""
-    made = cast("yes", *WHOLE[1:])
-
-    assert made.ballot is not None and made.ballot["seen"] is True
-    assert "you knew the verdict" in made.text
-
-
 @pytest.mark.parametrize(
     ("name", "keys"),
     [
@@ -166,35 +135,3 @@ def test_every_format_can_be_reviewed(name: str, keys: tuple[str, ...]) -> None:
 
     assert made.ended == "filed" and made.ballot is not None, made.text[-500:]
     assert asked.problems(made.ballot) == []
-
-
-def test_a_draft_that_was_tampered_with_is_asked_again() -> None:
-    """What is invalid in a draft is asked as if it were not there."""
-    begun = {"seen": False, "before": "a", "rounds": [], "final": 7, "why": ["x"], "after": {}}
-    made = cast("done", *WHOLE[3:], begun=begun)
-
-    assert made.ballot is not None and ONE.problems(made.ballot) == []
-
-
-def must_be_filed(deal: Deal) -> None:
-    """The ballot of a debate whose topic and positions are made of what was dealt comes out the same."""
-    topic, *positions = (" ".join(deal.texts[n::3] or deal.texts) for n in range(3))
-    asked = paper(debated(rounds=1, topic=topic, positions=tuple(positions)))
-    made = cast(*WHOLE, asked=asked)
-
-    assert made.ended == "filed" and made.ballot is not None
-    assert asked.ballot(made.ballot).final.winner == "a"
-    assert "\x1b]" not in made.text
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("deal", handfuls((text for text in NASTY if len(text) < 500), 72))
-def test_hostile_positions_are_tamed(deal: Deal) -> None:
-    """Whatever the topic and the positions hold, the ballot comes out the same."""
-    hold(must_be_filed, deal)
-
-
-def test_a_name_is_asked_for() -> None:
-    """A reviewer who gives no name is asked, until there is one."""
-    with typing("", "ada") as (terminal, _):
-        assert asyncio.run(ask_name(terminal, review_texts())) == "ada"

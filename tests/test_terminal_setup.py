@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from concurrent.futures import Future
 from itertools import pairwise
 from pathlib import Path
-from threading import Timer
 from typing import Any
 
 import pytest
@@ -16,14 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from persons import (
     BACK,
-    BREAK,
-    CTRL_C,
     ERASE,
     GIVEN,
     NO_MODELS,
     SETUP,
     TOPIC,
-    UP,
     coming,
     hold,
     no_check,
@@ -32,7 +27,6 @@ from persons import (
 )  # fmt: skip
 
 from debate_orchestrator.cli.answers_and_flags import setup_questions
-from debate_orchestrator.providers.discovery import FoundModels
 from debate_orchestrator.setup.state import SetupState, load
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.terminal.prompt import Quit
@@ -73,13 +67,6 @@ class TestOrder:
         assert held.ended == "confirmed"
         assert held.state.given["positions"] == {"a": "We should replace it.", "b": "We should not replace it."}
 
-    def test_positions_of_a_rehearsal(self, here: Path) -> None:
-        """A rehearsal proposes the positions that `run --rehearse` takes, to confirm or edit."""
-        school = "Should our village school switch to a four-day week?"
-        for topic, a in ((school, f'The answer to "{school}" is yes.'), ("Which CI?", 'An answer of A to "Which CI?"')):
-            held = hold(topic, "rehearse", "", "", "yes")
-            assert held.ended == "confirmed" and held.state.given["positions"]["a"] == a
-
     def test_positions_that_can_not_be_made_are_asked_for(self, here: Path) -> None:
         """Where a topic asks for more than yes or no and no model derives positions, the person words them: there is
         no default, so Enter does not take words of which they are not sure."""
@@ -90,13 +77,6 @@ class TestOrder:
         assert "Word them yourself." in held.text and "An answer is needed here." in held.text
         assert held.state.given["positions"] == {"a": "It belongs there.", "b": "It does not."}
 
-    def test_a_topic_that_is_known_is_not_asked_for(self, here: Path) -> None:
-        """A topic given with the command is filled in."""
-        held = hold("", "", "", "", topic="Should we replace it?")
-
-        assert held.ended == "confirmed" and "What is the debate topic" not in held.text
-        assert held.state.given["topic"] == "Should we replace it?"
-
     def test_help_is_a_question_mark_away(self, here: Path) -> None:
         """A question mark tells what the question means, then the keys, and the question is put again."""
         held = hold("?", *SETUP)
@@ -106,17 +86,6 @@ class TestOrder:
 
 
 class TestContext:
-    def test_files(self, here: Path) -> None:
-        """Files with commas between are taken for both sides. One that is not there is refused, with what to try, as is
-        an address inside this machine; then the question is put again."""
-        (here / "n.md").write_text("7")
-        (here / "m.md").write_text("8")
-        held = hold(*SETUP[:3], "nope.md", ERASE + "http://127.0.0.1/x", ERASE + "n.md, m.md")
-
-        assert "there is no file nope.md. Try: a path" in held.text and "can't be read" in held.text
-        assert held.state.given["context"] == ["n.md", "m.md"]
-        assert "Context: n.md, m.md" in held.text
-
     def test_a_page(self, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """The text of a page is saved as a file here, which is the context."""
         from debate_orchestrator.evidence import check
@@ -191,14 +160,6 @@ class TestMore:
         assert told in held.text
         assert settled(held) == GIVEN
 
-    def test_what_is_typed_takes_the_place_of_what_stands(self, here: Path) -> None:
-        """An answer that stands is shown and kept by Enter. What is typed replaces it."""
-        assert [(here / name).write_text("7") for name in ("n.md", "m.md")]
-        files = ("n.md", "more", "context", "m.md", "more", "output", "o.md", "more", "output", "")
-        held = hold(*SETUP[:3], *files, "more", "context", "", "yes")
-        assert (held.state.given["context"], held.state.given["output"]) == (["m.md"], "o.md")
-        assert "Enter keeps what is shown" in held.text
-
     def test_the_way_back(self, here: Path) -> None:
         """Back from a question that is changed leads to the last confirmation; no answer is asked for again."""
         held = hold(*SETUP, "more", "rounds", BACK, "more", BACK, "yes")
@@ -228,11 +189,6 @@ class TestMore:
         assert "one complaint another" in held.text and "Choose one of: 1 more, 2 later." in held.text
         assert held.ended == "confirmed"
 
-    def test_a_folder_is_made_and_told(self, here: Path) -> None:
-        """A folder that was not there is made, and that is said."""
-        assert "The folder out/ was made." in hold(*SETUP, "more", "output", ERASE + "out/").text
-        assert Path("out").is_dir()
-
     def test_positions_that_were_refused_are_gone(self, here: Path) -> None:
         """No at the confirmation asks for one's own positions, which begin empty."""
         held = hold(*SETUP[:2], "no", "Cats.", "Dogs.", "yes")
@@ -260,11 +216,6 @@ class TestOptions:
         assert set(made.cast) - {"rapporteur"} == set(rules.active_seats())
         assert len(made.cast.get("judge", ())) == (rules.panel if "judge" in rules.active_seats() else 0)
 
-    @pytest.mark.parametrize("columns", [34, 160])
-    def test_every_width(self, here: Path, columns: int) -> None:
-        """The whole conversation is held at any width."""
-        assert hold(*ALL, columns=columns).ended == "confirmed"
-
 
 def test_every_question_has_a_meaning() -> None:
     """There is something to say on what each question means that can be put in a setup."""
@@ -274,16 +225,6 @@ def test_every_question_has_a_meaning() -> None:
     names = (*conversation.setup_questions.words.questions, *conversation.words.questions)
 
     assert {kept_as.get(name, name) for name in names} == set(conversation.words.meaning)
-
-
-def test_a_slow_look_is_announced(here: Path) -> None:
-    """Where it takes long to see what can be asked, that is said."""
-    slow: Future[FoundModels] = Future()
-    Timer(0.8, lambda: slow.set_result(NO_MODELS)).start()
-    script = Script()
-
-    assert SetupConversation(script, setup_questions, slow, no_check).found() is NO_MODELS
-    assert script.told == ["Looking for who can be asked from here ..."]
 
 
 TYPED = ["", "yes", "no", "edit", "auto", "own", "1", "2", "3", "7", "9", "strict", "o.md", "out/", "x.pdf", "more"]
@@ -323,17 +264,3 @@ def test_no_answer_is_ever_lost(here: Path, typed: list[str]) -> None:
     on_disk = load(".debate-setup.yaml")
     assert on_disk.progress.topics == conversation.state.progress.topics
     assert on_disk.given.get("cast") == conversation.state.given.get("cast")
-
-
-KEYS = [BACK, BREAK, ERASE, UP, "\t", "\r", "\x1b", "\x1b[B", "\x1b[D", "\x7f", "\x17", "\x12", "\x19", "\x00"]
-
-
-@pytest.mark.slow
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
-@given(st.lists(st.sampled_from([*KEYS, *(f"{text}\r" for text in TYPED)]) | st.text(max_size=5), max_size=20))
-def test_no_key_breaks_it(here: Path, keys: list[str]) -> None:
-    """Whatever keys are pressed, the conversation ends as it should, and what was answered before them is kept."""
-    held = hold(*SETUP[:2], "".join(keys) + CTRL_C)
-
-    assert held.ended in ("left", "later", "confirmed")
-    assert load(held.conversation.kept.path).progress.topics

@@ -12,26 +12,20 @@ from human_turns import Script
 from persons import (
     CTRL_C,
     CTRL_D,
-    ERASE,
     GIVEN,
     NO_MODELS,
     SETUP,
-    TOPIC,
     UP,
     coming,
     hold,
-    kept,
     no_check,
     settled,
 )  # fmt: skip
 
 from debate_orchestrator.cli.answers_and_flags import setup_questions
-from debate_orchestrator.setup.kept_answers import RecentAnswers, from_file
+from debate_orchestrator.setup.kept_answers import from_file
 from debate_orchestrator.setup.state import SetupProgress, SetupState, load, save
 from debate_orchestrator.terminal.setup_conversation import SetupConversation
-from debate_orchestrator.util.data import read_mapping
-
-ALL = (*SETUP, "yes")
 
 
 class TestLeaving:
@@ -57,37 +51,6 @@ class TestLeaving:
         hold("A long and winding thou" + CTRL_C)
 
         assert hold(UP + "ght").state.progress.topics == ("A long and winding thought",)
-
-    def test_another_conversation_beside_it(self, here: Path) -> None:
-        """The one that was left can be left alone: another has its own file."""
-        hold(*SETUP)
-        before = kept()
-        hold("no", "Cats are better.", goes_on=True)
-
-        assert kept() == before
-        assert read_mapping(".debate-setup-2.yaml")["setup"]["topics"] == ["Cats are better."]
-
-    def test_nothing_answered_nothing_kept(self, here: Path) -> None:
-        """Who leaves at once leaves nothing behind."""
-        hold(CTRL_C)
-
-        assert list(here.iterdir()) == []
-
-    def test_a_folder_that_can_not_be_written(self, here: Path) -> None:
-        """Where answers can't be kept, that is said once, and the conversation goes on."""
-        (here / "file").write_text("")
-        held = hold(*SETUP, file="file/draft.yaml")
-
-        assert held.text.count("Your answers can't be kept") == 1
-        assert settled(held) == GIVEN
-
-    def test_answers_are_remembered_for_other_days(self, here: Path) -> None:
-        """Topics, positions and outputs are remembered; choices are not."""
-        hold(*SETUP, "more", "output", ERASE + "out.md", "more", "positions", "edit", ERASE + "Tabs.", ERASE + "No.")
-
-        assert RecentAnswers().of("topic") == (TOPIC,)
-        assert RecentAnswers().of("position") == ("Tabs.", "No.")
-        assert RecentAnswers().of("output") == ("out.md",) and RecentAnswers().of("strictness") == ()
 
 
 class TestFiles:
@@ -129,24 +92,6 @@ class TestFiles:
         assert held.ended == "confirmed"
         assert held.state.given["positions"] == {"a": "Tabs.", "b": "Spaces."} and held.state.given["max_cost"] == 2
         assert "Settled so far: positions: Tabs. / Spaces." in held.text
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize(
-        "text",
-        [
-            "rounds: three\nstrictness: 7\n",
-            "topic: [1]\npositions: {a: 1}\noutput: {}\ncast: 3\n",
-            "setup: {topics: [], topic_ok: true, positions_ok: true, positions: own, asked: {topic_ok: x}}\n",
-            "topic: x\nsetup: {topics: [x], topic_ok: true, asked: {positions_ok: x}, proposal: {ambiguous: 7}}\n",
-            "positions: [a]\nsetup: {topics: [x], topic_ok: true}\nrounds: 99\n",
-            "cast: {a: 7, b: [], judge: {x: y}}\ncontext: 7\n",
-        ],
-    )
-    def test_files_that_a_hand_has_spoiled(self, here: Path, text: str) -> None:
-        """What makes no sense in a file is asked for again, and never breaks the conversation."""
-        Path("odd.yaml").write_text(text)
-
-        assert hold("Tabs?", "rehearse", "yes", "none", "yes", file="odd.yaml").ended in ("confirmed", "left")
 
     def test_an_answer_that_is_refused_is_kept(self, here: Path) -> None:
         """A file with an invalid answer is kept aside as it is, once, before it is written anew."""

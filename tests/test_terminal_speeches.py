@@ -9,8 +9,6 @@ from itertools import pairwise
 import debates
 import hostile_texts
 import pytest
-from corpus import for_each
-from counting import calls
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -99,13 +97,6 @@ def test_how_it_is_laid_out(text: str, rows: list[str]) -> None:
     assert streamed(text, [], [16])[2:] == rows
 
 
-@pytest.mark.slow
-@for_each(hostile_texts.HUGE)
-def test_huge_texts_come_to_an_end(name: str) -> None:
-    """Thousands of characters of anything are shown, in rows that a terminal can take."""
-    assert all(cell_len(row) <= 80 for row in streamed(hostile_texts.HUGE[name][:12_000], [], [80]))
-
-
 def test_one_after_the_other() -> None:
     """In a narrow terminal the first is shown as it is written, and the second is kept until the first has ended."""
     first, second = challenges()
@@ -170,14 +161,6 @@ def test_speech_is_indented() -> None:
     assert all(row.startswith("  ") for row in printed(StageView([first], 80))[2:])
 
 
-def test_words_are_counted_across_pieces() -> None:
-    """A word that comes in two pieces is one word."""
-    first = challenges()[0]
-    for piece in ("one t", "wo ", "", " three", "\n", "four"):
-        first.hear(piece)
-    assert first.words == 4
-
-
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 60), st.sampled_from([20, 60, 119, 160])), max_size=12))
 def test_every_word_is_printed_once(steps: list[tuple[int, int, int]]) -> None:
     """However two speeches come in and however the width changes, each word is printed exactly once, in order."""
@@ -194,20 +177,3 @@ def test_every_word_is_printed_once(steps: list[tuple[int, int, int]]) -> None:
 
     for source in sources:
         assert [word for word in words if word in set(source.split())] == source.split()
-
-
-def test_small_pieces_take_work_in_proportion() -> None:
-    """A speech in small pieces takes as much work for each piece whether it is short or long, both shown and kept."""
-
-    def hear(count: int) -> None:
-        shown, kept = challenges()
-        stage = StageView([shown, kept], 60)
-        for n in range(count):
-            shown.hear("four ")
-            kept.hear(" and")
-            if n % 100 == 0:
-                stage.rows(60, 20)
-        assert kept.words == count
-
-    hear(200)
-    assert calls(lambda: hear(4_000)) < 6 * calls(lambda: hear(1_000))

@@ -26,21 +26,9 @@ def main(argv: list[str] | None = None) -> None:
             code = _main(argv)
     except KeyboardInterrupt:  # before the verb began or after it ended
         code = 130
-    except Exception as error:
-        if not _from_interrupt(error):
-            raise
-        code = 130
     if argv is None and _handles_signals():  # this process ends now
         signal.signal(signal.SIGINT, lambda *_: os._exit(130))  # Python would print a traceback of its own end
     sys.exit(code)
-
-
-def _from_interrupt(error: BaseException | None) -> bool:
-    """Whether an interrupt led to this error. One that comes while a module loads may be raised as another error: of a
-    library, or of Python where a class is made."""
-    while error is not None and not isinstance(error, KeyboardInterrupt):
-        error = error.__cause__ or error.__context__
-    return error is not None
 
 
 def _handles_signals() -> bool:
@@ -49,24 +37,13 @@ def _handles_signals() -> bool:
 
 def _main(argv: list[str] | None) -> int:
     """Runs a verb with its streams made safe, and returns the exit code."""
-    from debate_orchestrator.cli.output import (
-        lost_output,
-        open_streams,
-        print_problems,
-        redact_streams,
-    )
+    from debate_orchestrator.cli.output import redact_streams, unwritten_output
 
-    open_streams()
     redact_streams()
     code = _run(argv)
-    if (why := lost_output()) and code == 0:
-        print_problems([_LOST.format(why)])
-        code = 4
-        lost_output()
+    if (error := unwritten_output()) and code == 0:
+        return _report_failure(error, as_json=False)
     return code
-
-
-_LOST = "Can't write the output ({}). Try: send it to a file on a disk that has room."
 
 
 def _run(argv: list[str] | None) -> int:
@@ -81,18 +58,13 @@ def _run(argv: list[str] | None) -> int:
         if getattr(arguments, "insecure", False):
             print_status("debate: --insecure: keys may go over plain http, where others on the network can read them.")
         code: int = arguments.run(arguments)
-        if code != 130:  # a terminal that was closed takes no more, which is no other end than that it was left
-            sys.stdout.flush()
         return code
     except SystemExit as usage:  # of argparse: what was asked for is printed, or what is wrong with the command line
         return int(usage.code or 0)
     except KeyboardInterrupt as interrupt:
-        # A second Ctrl-C would cut the line off; where no program reads it any more, the exit code says it alone.
-        with _handled([signal.SIGINT], signal.SIG_IGN), suppress(BrokenPipeError):
+        with _handled([signal.SIGINT], signal.SIG_IGN):  # a second Ctrl-C would cut the line off
             print_problems([str(interrupt) or "interrupted."])
         return 130
-    except BrokenPipeError:
-        return 141  # as a shell reports a process that a closed pipe ended
     except Exception as error:
         return _report_failure(error, as_json=getattr(arguments, "json", False))
 
@@ -115,12 +87,15 @@ def _handled(signs: Iterable[signal.Signals], handler: Any) -> Iterator[None]:
 
 def _report_failure(error: Exception, *, as_json: bool) -> int:
     """Prints an error of this program and returns its exit code. Any other error is a bug and is raised again."""
-    from debate_orchestrator.cli.output import OutputClosed, print_json, print_problems
+    from debate_orchestrator.cli.output import print_json, print_problems
     from debate_orchestrator.storage.files import DISK_ERRORS
     from debate_orchestrator.util.errors import DebateError
 
-    if isinstance(error, OutputClosed) or (isinstance(error, OSError) and error.errno in DISK_ERRORS):
-        print_problems([_LOST.format(error.strerror or "unknown error")])
+    if isinstance(error, BrokenPipeError):
+        return 141  # as a shell reports a process that a closed pipe ended
+    if isinstance(error, OSError) and error.errno in DISK_ERRORS:
+        why = error.strerror or "unknown error"
+        print_problems([f"Can't write the output ({why}). Try: send it to a file on a disk that has room."])
         return 4
     if not isinstance(error, DebateError):
         raise error

@@ -14,7 +14,6 @@ from debate_orchestrator.cli.consent import STANDARD_INPUT, STDIN
 from debate_orchestrator.cli.flags import given_settings
 from debate_orchestrator.cli.output import print_status
 from debate_orchestrator.core.events import BudgetChanged, Event
-from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import DEBATING_SEATS
 from debate_orchestrator.core.settings import DECLARED, DEFAULT_FORMAT, MAX_COST, SETTINGS_WITH_SOURCE, Settings
 from debate_orchestrator.core.state import DebateState
@@ -35,8 +34,8 @@ from debate_orchestrator.util.data import (
     parse_mapping,
     read_mapping_with_lines,
 )
-from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, short_repr, with_hint
-from debate_orchestrator.util.messages import and_joined, command
+from debate_orchestrator.util.errors import BadFile, BadSettings, DebateError, short_repr
+from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.model_spec import HOST
 
 
@@ -75,15 +74,7 @@ def settings_from_arguments(arguments: argparse.Namespace, default_model: Callab
     answers, flags = read_answers(arguments), given_settings(arguments)
     format_name = flags["format"] if "format" in flags else format_of(answers)
     problems: list[str] = []
-    unfilled: list[str] = []
     model = arguments.model
-
-    def model_of_seat(seat: str) -> str:
-        try:
-            return default_model(seat)
-        except BadSettings as error:
-            unfilled.extend(error.problems)
-            raise
 
     try:
         format = format_check.load(format_name)
@@ -103,11 +94,10 @@ def settings_from_arguments(arguments: argparse.Namespace, default_model: Callab
         typed = [key for key in flags if key in SETTINGS_WITH_SOURCE]
         whole["sources"] = (sources or {}) | dict.fromkeys(typed, "flag")
     try:
-        settings = make_settings(whole, format, REPORT, model_of_seat, partial(_place_of_key, arguments.answers))
+        settings = make_settings(whole, format, REPORT, default_model, partial(_place_of_key, arguments.answers))
     except BadSettings as error:
-        raise BadSettings(
-            problems + _for_named_seats(error.problems, unfilled, flags.get("cast", {}), format)
-        ) from None
+        named = {seat: tuple(who) if isinstance(who, list) else (who,) for seat, who in flags.get("cast", {}).items()}
+        raise BadSettings(problems + (casting.cast_problems(named) or error.problems)) from None
     if problems:
         raise BadSettings(problems)
     return settings
@@ -189,17 +179,7 @@ def setup_lines(arguments: argparse.Namespace, settings: Settings, files: Debate
     chosen = {**read_answers(arguments), **given_settings(arguments)}
     unwanted = chosen.get("issues") is False and chosen.get("brief") is False
     note = "" if unwanted else rapporteur_note(settings, questions.format)
-    return [*lines, *([note] if note else []), *one_person(settings)]
-
-
-def one_person(settings: Settings) -> list[str]:
-    """A sentence where a person at this terminal has several seats."""
-    people = {seat: specs.count(model_spec.HUMAN) for seat, specs in settings.cast.items()}
-    if sum(people.values()) < 2:
-        return []
-    seats = [seat if number == 1 else f"{seat} ({number})" for seat, number in people.items() if number]
-    named = and_joined(seats)
-    return [f"{named} are people at this terminal: it asks for each turn here, also if one person takes them all."]
+    return [*lines, *([note] if note else [])]
 
 
 def cast_line(settings: Settings) -> str:
@@ -223,22 +203,6 @@ def _taken(in_file: Mapping[str, list[Any]], settings: Settings, typed: str | No
         seat: [spec for spec in specs if spec in settings.cast.get(seat, ()) and spec != typed]
         for seat, specs in in_file.items()
     }
-
-
-def _for_named_seats(problems: list[str], unfilled: list[str], cast: dict[str, Any], format: Format) -> list[str]:
-    """The problems of settings in which some seats have a model: what is wrong with these, or which others lack one.
-    `unfilled` are those of seats for which no model was found."""
-    if not cast or not unfilled:
-        return problems
-    named = {seat: tuple(who) if isinstance(who, list) else (who,) for seat, who in cast.items()}
-    others = [problem for problem in problems if problem not in unfilled]
-    if wrong_models := casting.cast_problems(named):
-        return [*wrong_models, *others]
-    left = [seat for seat in DEBATING_SEATS if seat in format.active_seats() and seat not in cast]
-    flags = " and ".join(f"--{seat} MODEL" for seat in left)
-    model = next(iter(named.values()))[0]
-    problem = f"cast: there is no model for {' and '.join(left)}."
-    return [with_hint(problem, f'--model "{model}" for every seat, or {flags}'), *others]
 
 
 def _check_finished(path: str, format_name: str) -> None:

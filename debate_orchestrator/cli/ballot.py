@@ -186,57 +186,45 @@ def _show(prompter: prompt.Prompter, text: str) -> None:
         prompter.tell(text)
 
 
-_WIDTH = 100
-
-
 def form_text(form: ReviewForm, digest: str, journal: str, day: str, reviewer: str = "") -> str:
     """The empty form of a ballot on that debate, which `util.data.read_mapping` reads."""
-    texts = reviews.review_texts()
-    held = _or([*form.sides, reviews.UNDECIDED])
-    lines = [*_head(form, texts, journal), f"ballot: {reviews.VERSION}", f"journal: {digest}"]
-    name = to_yaml({"reviewer": reviewer}).strip() if reviewer else "reviewer:"
-    lines += [f"{name}  # {texts.name_hint}", f"date: {day}", f"seen: false  # {texts.seen_hint}"]
-    lines += [f"before:  # {texts.before_hint.format(held=held)}"]
-    lines += ["rounds:"] if form.rounds else []
-    for n, shape in form.rounds.items():
-        lines += [f"  {n}:", *(f"    {line}" for line in _fields(form, shape))]
-    lines += ["final:", *(f"  {line}" for line in _fields(form, form.final))]
-    lines += [
-        f"why:  # {texts.why_hint.format(words=reviews.MAX_REASON_WORDS)}",
-        f"after:  # {texts.after_hint.format(held=held)}",
-    ]
-    return "\n".join(lines) + "\n"
+    fields: dict[str, Any] = {"ballot": reviews.VERSION, "journal": digest, "reviewer": reviewer or None, "date": day}
+    fields |= {"seen": False, "before": None}
+    rounds = {n: _fields(form, shape) for n, shape in form.rounds.items()}
+    fields |= {"rounds": rounds} if rounds else {}
+    fields |= {"final": _fields(form, form.final), "why": None, "after": None}
+    head = (
+        textwrap.fill(one_line(line), 98, initial_indent="# ", subsequent_indent="#   ")
+        for line in _head(form, journal)
+    )
+    return "\n".join(head) + "\n\n" + to_yaml(fields)
 
 
-def _head(form: ReviewForm, texts: reviews.ReviewTexts, journal: str) -> Iterator[str]:
-    format, setup = form.debate.format, form.debate.opened.settings
-    for line in texts.form:
-        yield from _comment(line.format(journal=one_line(journal)))
-    yield "#"
-    yield from _comment(f"Topic: {setup.topic}")
+def _head(form: ReviewForm, journal: str) -> Iterator[str]:
+    """What the form is on, and what its fields may hold."""
+    texts, format, setup = reviews.review_texts(), form.debate.format, form.debate.opened.settings
+    yield from (line.format(journal=one_line(journal)) for line in texts.form)
+    yield f"Topic: {setup.topic}"
     for side in form.sides:
-        yield from _comment(f"{side}, {format.name_of(side)}: {setup.positions[side]}")
+        yield f"{side}, {format.name_of(side)}: {setup.positions[side]}"
     if form.scored:
-        yield "#"
         for name in form.shape_context.criteria:
-            yield from _comment(f"{name}, {form.scale(name)}: {format.rubric.criteria[name].about}")
-    yield ""
+            yield f"{name}, {form.scale(name)}: {format.rubric.criteria[name].about}"
+    held = _or([*form.sides, reviews.UNDECIDED])
+    yield f"reviewer: {texts.name_hint}"
+    yield f"seen: {texts.seen_hint}"
+    yield f"before: {texts.before_hint.format(held=held)}"
+    for name, field in {**next(iter(form.rounds.values()), {}), **form.final}.items():
+        if field.kind != "scores":
+            yield f"{name}: {hint(field, form)}"
+    yield f"why: {texts.why_hint.format(words=reviews.MAX_REASON_WORDS)}"
+    yield f"after: {texts.after_hint.format(held=held)}"
 
 
-def _comment(text: str) -> list[str]:
-    lines = textwrap.wrap(one_line(text), _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
-    return [f"# {line}" for line in lines]
-
-
-def _fields(form: ReviewForm, shape: Shape) -> Iterator[str]:
-    for name, field in shape.items():
-        if field.kind == "scores":
-            yield "scores:"
-            for side in form.sides:
-                yield f"  {side}:"
-                yield from (f"    {name}:  # {form.scale(name)}" for name in form.shape_context.criteria)
-        else:
-            yield f"{name}:  # {one_line(hint(field, form))}"
+def _fields(form: ReviewForm, shape: Shape) -> dict[str, Any]:
+    """The fields of one part of the form, all of them empty."""
+    scores = {side: dict.fromkeys(form.shape_context.criteria) for side in form.sides}
+    return {name: scores if field.kind == "scores" else None for name, field in shape.items()}
 
 
 def hint(field: Field, form: ReviewForm) -> str:

@@ -115,8 +115,7 @@ async def _drive(opened: OpenDebate, arguments: argparse.Namespace) -> None:
     if screen is not None:
         on_event, on_text = screen.live.on_event, screen.live.on_text
     elif not quiet:
-        lines = ProgressLines(debate)
-        on_event, on_text = lines, lines.on_text
+        on_event = ProgressLines(debate)
     rehearses = any(map(model_spec.is_stand_in, model_spec.specs_of(debate.cast)))
     folder = TurnsFolder(files.turns, screen.live.message if screen else print_status)
     person_input = person_here(debate.cast, files.drafts)

@@ -24,7 +24,7 @@ Unfinished = Callable[[DebateState], bool]
 
 def journal_named(name_or_path: str | None, *, transcripts: bool = False, unfinished: Unfinished | None = None) -> str:
     """The path of a journal. A report stands for its journal. None stands for the newest journal of this folder; with
-    `unfinished`, for the newest unfinished one, rehearsals last, or else for the newest.
+    `unfinished`, for the newest unfinished one, or else for the newest.
 
     Which one was chosen is printed on stderr. With `transcripts` a .md file is taken as it is. Raises BadFile if there
     is no debate here, or its name has several lines, and BadJournal if there is no such file.
@@ -94,22 +94,13 @@ def _newest(found: list[str], unfinished: Unfinished | None) -> str:
     if unfinished is None:
         print_status(f"Using {name_of(found[-1])}, the newest debate of this folder.")
         return found[-1]
-    rehearsal = what = ""
     for path in reversed(found):
         try:
             debate = stored_state(path, journal.read(path, follow=False).events)
         except DebateError:
             continue  # named as the newest below, where it is; other journals may still be waiting
-        if not unfinished(debate):
-            continue
-        if not any(map(model_spec.is_stand_in, model_spec.specs_of(debate.cast))):
+        if unfinished(debate):
             print_status(f"Using {name_of(path)}, the newest debate of this folder that is not finished.")
             return path
-        if not rehearsal:
-            rehearsal = path
-            what = "a rehearsal" if model_spec.is_rehearsal(debate.cast) else "a debate with stand-ins"
-    if rehearsal:
-        print_status(f"Using {name_of(rehearsal)}, {what}: no other debate of this folder waits.")
-        return rehearsal
     print_status(f"Using {name_of(found[-1])}, the newest debate of this folder: none of them waits for this command.")
     return found[-1]

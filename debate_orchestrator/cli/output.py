@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import re
@@ -14,7 +13,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
-from debate_orchestrator.storage.files import DISK_ERRORS
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.messages import and_joined
 from debate_orchestrator.util.redact import redact
@@ -30,42 +28,16 @@ _flags_of_verb: set[str] = set()
 """The flags of the verb that runs, by their names in the arguments."""
 
 
-class OutputClosed(OSError):
-    """The process was begun without the stream that something was printed to."""
-
-
 class _Redacted:
     """A text stream that redacts what is written to it, and escapes characters that its encoding lacks."""
 
-    def __init__(self, stream: TextIO, *, drop_if_full: bool):
-        """With `drop_if_full`, as for stderr, a full disk or a closed stream drops the text and raises nothing."""
+    def __init__(self, stream: TextIO):
         self._stream = stream
-        self._drop_if_full, self.lost = drop_if_full, ""
-        """Why something could not be written; empty while all could."""
 
     def write(self, text: str) -> int:
         name = self._stream.encoding or "utf-8"
-        with self._noted():
-            self._stream.write(redact(text).encode(name, "backslashreplace").decode(name))
+        self._stream.write(redact(text).encode(name, "backslashreplace").decode(name))
         return len(text)
-
-    def flush(self) -> None:
-        with self._noted():
-            self._stream.flush()
-
-    @contextmanager
-    def _noted(self) -> Iterator[None]:
-        """Notes that something could not be written since the disk is full or fails, or the stream was closed."""
-        try:
-            yield
-        except OSError as error:
-            if error.errno == errno.EBADF:
-                error = OutputClosed(error.errno, f"standard {'error' if self._drop_if_full else 'output'} is closed")
-            elif error.errno not in DISK_ERRORS:
-                raise
-            self.lost = self.lost or str(error.strerror)
-            if not self._drop_if_full:
-                raise error from None
 
     def writelines(self, lines: Iterable[str]) -> None:
         self.write("".join(lines))
@@ -76,19 +48,6 @@ class _Redacted:
         return getattr(self._stream, name)
 
 
-def open_streams() -> None:
-    """Opens the null device in place of each standard stream that the process was begun without. Otherwise a file that
-    is opened later would get its number. The device is opened for reading, so that printing to it fails."""
-    while (descriptor := os.open(os.devnull, os.O_RDONLY)) <= 2:  # the lowest that is free
-        os.set_inheritable(descriptor, True)
-    os.close(descriptor)
-    sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:
-            descriptor = os.open(os.devnull, os.O_RDONLY)
-            setattr(sys, name, open(descriptor, "w", encoding="utf-8"))  # noqa: SIM115
-
-
 def redact_streams() -> None:
     """From here on this process prints no secret of the environment: not in results, errors, usage messages, logs of
     libraries or tracebacks. Warnings of libraries are hidden, unless Python is told to show them: they may quote a part
@@ -96,23 +55,20 @@ def redact_streams() -> None:
     if not sys.warnoptions:
         warnings.simplefilter("ignore")
     for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
+        stream = getattr(sys, name) or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
         if not isinstance(stream, _Redacted):
-            setattr(sys, name, _Redacted(stream, drop_if_full=name == "stderr"))
+            setattr(sys, name, _Redacted(stream))
 
 
-def lost_output() -> str:
-    """Flushes standard output and standard error. Returns why something that this process printed could not be written,
-    as on a full disk or where one was closed; empty if all of it was."""
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(ValueError):  # it was closed
-            try:
-                stream.flush()
-            except OSError:
-                # Python flushes once more at exit: it would tell the same fault again, and end with code 120.
-                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-    streams = (stream for stream in (sys.stdout, sys.stderr) if isinstance(stream, _Redacted))
-    return next((stream.lost for stream in streams if stream.lost), "")
+def unwritten_output() -> OSError | None:
+    """Flushes standard output. Returns why what was printed could not be written, as on a full disk; None if it was.
+    What is left is dropped: Python would tell the same fault again at its end."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return error
+    return None
 
 
 def at_terminal(shown: TextIO) -> bool:
@@ -132,7 +88,7 @@ def print_json(value: dict[str, Any]) -> None:
 
 def print_json_line(value: dict[str, Any]) -> None:
     """Prints what happens in a run as one JSON object on a line of stderr, for a program."""
-    with suppress(OSError):  # stderr was closed; the run goes on
+    with suppress(OSError):  # stderr can't be written to; the run goes on
         print(json.dumps({"schema": 1, **value}), file=sys.stderr, flush=True)
 
 
@@ -148,10 +104,11 @@ def print_document(text: str) -> None:
 
 def print_status(*lines: str) -> None:
     """Prints progress or advice, each of the lines as one, on stderr, behind the results before it where both go into
-    one pipe."""
-    with suppress(OSError, ValueError):  # a pipe that was closed is told where results are printed
+    one pipe. Where stderr can't be written to, the work goes on."""
+    with suppress(OSError):
         sys.stdout.flush()
-    _write(lines, sys.stderr)
+    with suppress(OSError):
+        _write(lines, sys.stderr)
 
 
 def next_step(text: str) -> None:

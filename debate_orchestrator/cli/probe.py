@@ -8,7 +8,6 @@ import json
 import os
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import suppress
 
 from debate_orchestrator.cli import consent, flags
 from debate_orchestrator.cli.answers_and_flags import cap
@@ -163,9 +162,8 @@ async def _run(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
             result = tally.result(debate, debate.rounds)
             text = ballot_text(result.scores, result.winner) if result else NO_BALLOT
         if text and not quiet and debate.opened.earlier_debate:
-            with suppress(OSError):  # stderr was closed; the run goes on
-                where = f"{model_spec.public_name(debate.cast['judge'][0])} on {debate.opened.earlier_debate.source}"
-                print_status(f"  {where}: {text}; {len(run.pending())} ballots to go")
+            where = f"{model_spec.public_name(debate.cast['judge'][0])} on {debate.opened.earlier_debate.source}"
+            print_status(f"  {where}: {text}; {len(run.pending())} ballots to go")
 
     def remember(journal: JournalWriter) -> None:
         consent.remember(consent.source_of_journal(journal), _BALLOT)

@@ -3,10 +3,8 @@ events as JSON. A rehearsal also writes its briefs to files."""
 
 from __future__ import annotations
 
-import asyncio
 import os
 import time
-from contextlib import suppress
 
 from debate_orchestrator.cli.output import (
     print_json_line,
@@ -17,32 +15,24 @@ from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import BriefSent, CallFailed, Event, Rejected, ReplyEvent
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.core.state import DebateState, spec_in
+from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.host.turns_folder import TurnsFolder, earlier_briefs
 from debate_orchestrator.prompting.briefs import Brief, brief_file
-from debate_orchestrator.providers import registry
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.announcements import Announcer
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.util import model_spec, sanitize
 from debate_orchestrator.util.numbers import plural
 
-FIRST_REPORT, NEXT_REPORTS = 15.0, 60.0
-"""Seconds after which a turn that takes long is reported for the first time, and then again and again."""
-
 
 class ProgressLines:
-    """Prints what happens as text; announcements that were printed before the debate paused are left out. Every minute
-    it says what a slow turn is doing: a laptop takes minutes to read a long prompt."""
+    """Prints what happens as text; announcements that were printed before the debate paused are left out."""
 
     def __init__(self, debate: DebateState):
         self._announcer = Announcer()
         if debate.replies:
             self._announcer.new(debate)
         self._started: dict[str, float] = {}
-        self._heard: dict[str, int] = {}
-        """Turn under way to the words of its answer, once that has begun."""
-        self._reports: dict[str, asyncio.TimerHandle] = {}
 
     def __call__(self, debate: DebateState, event: Event) -> None:
         lines = []
@@ -50,11 +40,6 @@ class ProgressLines:
             lines.append(_problem_line(debate, event))
         if isinstance(event, BriefSent):
             self._started.setdefault(event.turn, time.monotonic())
-            self._report_later(debate, event.turn, FIRST_REPORT)
-        if isinstance(event, ReplyEvent | CallFailed):
-            self._heard.pop(event.turn, None)
-            if (report := self._reports.pop(event.turn, None)) is not None:
-                report.cancel()
         if isinstance(event, ReplyEvent) and not isinstance(event, Rejected):
             seconds = time.monotonic() - self._started.get(event.turn, time.monotonic())
             text = speech_rules.without_private_working(debate, event.reply.text)
@@ -62,30 +47,8 @@ class ProgressLines:
         if line := wording.user_event_text(debate, event):
             lines.append(line)
         lines += [line.shown_alone(debate) for line in self._announcer.new(debate)]
-        with suppress(OSError):  # stderr was closed; the debate continues
-            for line in lines:
-                print_status(line)
-
-    def on_text(self, turn: Turn, piece: str) -> None:
-        """A piece of an answer has come; an empty one says that the answer has begun."""
-        self._heard[turn.id] = self._heard.get(turn.id, 0) + sum(map(str.isspace, piece))
-
-    def _report_later(self, debate: DebateState, turn_id: str, seconds: float) -> None:
-        with suppress(RuntimeError):  # no loop runs: the event is not of a call
-            loop = asyncio.get_running_loop()
-            self._reports[turn_id] = loop.call_later(seconds, self._report, debate, turn_id)
-
-    def _report(self, debate: DebateState, turn_id: str) -> None:
-        """Prints what a turn that takes long is doing."""
-        seconds = time.monotonic() - self._started[turn_id]
-        if (words := self._heard.get(turn_id)) is not None:
-            doing = f"writing, about {words:,} words so far" if words else "thinking"
-        else:
-            reads = registry.api_of(spec_in(debate, schedule.turn(debate, turn_id).seat))
-            doing = "reading the prompt" if reads else "no word yet"
-        with suppress(OSError):
-            print_status(f"  {turn_id}: {doing}, {seconds:.0f} s")
-        self._report_later(debate, turn_id, NEXT_REPORTS)
+        for line in lines:
+            print_status(line)
 
 
 def print_event(debate: DebateState, event: Event) -> None:

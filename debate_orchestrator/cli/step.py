@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -27,7 +25,7 @@ from debate_orchestrator.prompting.replies import MAX_SIZE, decode
 from debate_orchestrator.reports.wording import ISSUES_CHANGED
 from debate_orchestrator.setup.answers import host_problem
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.errors import BadReply, BadSettings, DebateError
+from debate_orchestrator.util.errors import BadReply, BadSettings
 from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.sanitize import one_line
 
@@ -51,52 +49,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     arguments.journal = journal_named(arguments.journal, unfinished=waits_for_host)
 
-    _check_given_once(arguments.given)
-    unsaved = {pair.removesuffix("=-") for pair in arguments.given if pair.endswith("=-")}
-    with _named_if_lost(unsaved):
-        replies, problems = _read_replies(arguments.given)
-        unsaved.intersection_update(replies)
-        changes: PlanChanges = partial(_changes, arguments)
-        stepper = None
-        if arguments.wait:
-            if replies:  # they are saved before the wait, in which the step may be ended
-                with existing_debate(arguments.journal, changes, trusted=arguments.trust) as opened:
-                    stepper = _take(opened, replies, arguments, unsaved)
-                changes = _no_changes
-            wait(arguments.journal, arguments.wait, replies)
-        with existing_debate(arguments.journal, changes, trusted=arguments.trust) as opened:
-            if not (opened.state.due or arguments.json):
-                print_status(finished(opened.files.journal))
-            if stepper is None:
-                stepper = _take(opened, replies, arguments, unsaved)
-            else:
-                stepper.reattach(opened)
-            result = stepper.step({})
-            show = (*_changed_list(opened.state, arguments), *result.show)
-            result = result.model_copy(update={"problems": (*problems, *result.problems), "show": show})
-            return print_step(result, opened, arguments)
+    replies, problems = _read_replies(arguments.given)
+    changes: PlanChanges = partial(_changes, arguments)
+    stepper = None
+    if arguments.wait:
+        if replies:  # they are saved before the wait, in which the step may be ended
+            with existing_debate(arguments.journal, changes, trusted=arguments.trust) as opened:
+                stepper = _take(opened, replies, arguments)
+            changes = _no_changes
+        wait(arguments.journal, arguments.wait, replies)
+    with existing_debate(arguments.journal, changes, trusted=arguments.trust) as opened:
+        if not (opened.state.due or arguments.json):
+            print_status(finished(opened.files.journal))
+        if stepper is None:
+            stepper = _take(opened, replies, arguments)
+        else:
+            stepper.reattach(opened)
+        result = stepper.step({})
+        show = (*_changed_list(opened.state, arguments), *result.show)
+        result = result.model_copy(update={"problems": (*problems, *result.problems), "show": show})
+        return print_step(result, opened, arguments)
 
 
-@contextmanager
-def _named_if_lost(turns: set[str]) -> Iterator[None]:
-    """Names the turns whose reply standard input held, if the step ends before it is saved: no file keeps it. What is
-    saved meanwhile is taken out of `turns`."""
-    try:
-        yield
-    except (DebateError, KeyboardInterrupt, OSError):
-        for turn in sorted(turns):
-            print_status(f"Lost: the reply to {one_line(turn)}, which standard input held. Hand it in again.")
-        raise
-
-
-def _take(opened: OpenDebate, replies: dict[str, str], arguments: argparse.Namespace, unsaved: set[str]) -> Stepper:
-    """A step of the debate that has taken the replies; what it saved is taken out of `unsaved`."""
+def _take(opened: OpenDebate, replies: dict[str, str], arguments: argparse.Namespace) -> Stepper:
+    """A step of the debate that has taken the replies."""
     folder = TurnsFolder(opened.files.turns, print_status)
-    try:
-        stepper = Stepper(opened, folder, flags.permitted(arguments), tell_estimate)
-        stepper.take(replies, one_agent=arguments.one_agent)
-    finally:
-        unsaved.difference_update(opened.state.replies)
+    stepper = Stepper(opened, folder, flags.permitted(arguments), tell_estimate)
+    stepper.take(replies, one_agent=arguments.one_agent)
     return stepper
 
 
@@ -131,13 +110,6 @@ def _changed_list(debate: DebateState, arguments: argparse.Namespace) -> list[st
     return [ISSUES_CHANGED, *(f"{name}. {one_line(question)}" for name, question in listed.issues.items())]
 
 
-def _check_given_once(pairs: list[str]) -> None:
-    """Raises BadSettings for turns to which several replies are given."""
-    counts = Counter(turn for turn, equals, _ in (pair.partition("=") for pair in pairs) if equals)
-    if twice := [f"{one_line(turn)} is given twice." for turn, count in counts.items() if count > 1]:
-        raise BadSettings(twice, hint="one TURN=FILE for each turn")
-
-
 def _read_replies(pairs: list[str]) -> tuple[dict[str, str], list[str]]:
     """The replies of TURN=FILE arguments by turn, and what is wrong with the others."""
     replies: dict[str, str] = {}
@@ -146,6 +118,9 @@ def _read_replies(pairs: list[str]) -> tuple[dict[str, str], list[str]]:
         turn, equals, path = pair.partition("=")
         if not equals:
             problems.append(f"{pair!r} is not a reply. Try: TURN=FILE, as in 1.opening.a=speech.md.")
+            continue
+        if turn in replies:
+            problems.append(f"{one_line(turn)} is given twice; the first one counts.")
             continue
         try:
             replies[turn] = decode(turn, sys.stdin.buffer.read(MAX_SIZE + 1)) if path == "-" else read_reply(turn, path)
