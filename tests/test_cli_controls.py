@@ -23,8 +23,6 @@ from debate_orchestrator.engine.debate import OpenDebate, create_debate, drive, 
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.terminal import prompt
-from debate_orchestrator.terminal.form import changed
-from debate_orchestrator.util.errors import BadSettings
 
 J = "r.journal.jsonl"
 RUN = ("run", *STATED, "--output=r.md")
@@ -102,7 +100,7 @@ class Keyboard:
 def test_the_list_is_changed_before_any_side_is_asked(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """c holds the debate however early it is pressed: also while the list is still being put on record."""
     seats = {"a": ("rehearse",), "b": ("rehearse",), "judge": ("host",), "rapporteur": ("rehearse",)}
-    monkeypatch.setattr(prompt, "Prompter", lambda: Script("-1", ""))
+    monkeypatch.setattr(prompt, "Prompter", lambda: Script("First?\nSecond?"))
 
     async def hold(opened: OpenDebate) -> DebateState:
         controls = Controls(opened, None, lambda opened, event: None)
@@ -231,28 +229,3 @@ def test_an_early_end(server: Server) -> None:
         server.between = lambda request: 0.0
         assert viewer.see_end() == 0
     assert answers() == ["1.opening.a", "1.opening.b", "final.verdict.judge", "final.dissent.judge"]
-
-
-LISTED = ["What?", "When?", "Who?"]
-
-
-@pytest.mark.parametrize(
-    ("typed", "after"),
-    [
-        ("-2", ["What?", "Who?"]),
-        ("-1, -i3", ["When?"]),
-        ("3>1", ["Who?", "What?", "When?"]),
-        ("I1 > I2", ["When?", "What?", "Who?"]),
-        ("+ Where - 2 or 3>1 of it?", [*LISTED, "Where - 2 or 3>1 of it?"]),
-    ],
-)
-def test_a_change(typed: str, after: list[str]) -> None:
-    """Issues are struck, moved and added."""
-    assert changed(LISTED, typed) == after
-
-
-@pytest.mark.parametrize("typed", ["-4", "0>1", "2", "1 2", "+", "What is this?", "1>2>3"])
-def test_what_is_no_change(typed: str) -> None:
-    """Anything else is refused with what can be typed."""
-    with pytest.raises(BadSettings, match="-4 strikes I4"):
-        changed(LISTED, typed)

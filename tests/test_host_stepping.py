@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import io
 import json
 import os
@@ -18,7 +17,7 @@ import pytest
 from conftest import Run, finish
 
 from debate_orchestrator.core.fold import fold
-from debate_orchestrator.storage.journal import JournalWriter, read
+from debate_orchestrator.storage.journal import read
 
 J = "report.journal.jsonl"
 
@@ -398,46 +397,6 @@ def test_a_ballot_is_filled_in_by_hand(debate: Run, opened: dict[str, Any]) -> N
     filled = debate("step", told["journal"], "--json")
     assert filled.code == 0, filled.err
     assert filled.json["accepted"][0]["turn"] == turn["turn"] and "Winner: Tie" in filled.json["show"][0]
-
-
-def test_a_reply_that_no_file_keeps_is_named_as_lost(
-    debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Where the disk is full, a reply from standard input is named as lost, and one from a file is not."""
-    turn = opened["turns"][0]["turn"]
-    Path("speech.md").write_text("From a file, said A.", encoding="utf-8")
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"From the input, said A.")))
-
-    def full(*_: object) -> int:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "pwrite", full)
-        typed = debate("step", J, f"{turn}=-")
-        filed = debate("step", J, f"{turn}=speech.md")
-
-    assert typed.code == 4 and f"Lost: the reply to {turn}" in typed.err
-    assert filed.code == 4 and "Lost" not in filed.err
-
-
-def test_a_reply_to_a_journal_in_use_is_named_as_lost(
-    debate: Run, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A reply from standard input is named as lost too if another process holds the journal, and if the journal is
-    damaged."""
-    turn = opened["turns"][0]["turn"]
-
-    def typed() -> Any:
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"From the input, said A.")))
-        return debate("step", J, f"{turn}=-")
-
-    with JournalWriter(J):
-        held = typed()
-    assert held.code == 2 and "locked" in held.err and f"Lost: the reply to {turn}" in held.err
-
-    Path(J).write_bytes(Path(J).read_bytes().replace(b"opened", b"Opened", 1))
-    damaged = typed()
-    assert damaged.code == 2 and f"Lost: the reply to {turn}" in damaged.err
 
 
 def test_a_turn_that_is_given_twice_is_refused(

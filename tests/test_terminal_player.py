@@ -13,12 +13,8 @@ from fake_terminal import FakeTerminal, Shown
 
 from debate_orchestrator.core.events import (
     BriefSent,
-    CallFailed,
     Event,
-    Rejected,
-    StructuredReplyGiven,
 )
-from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.terminal import player
 from debate_orchestrator.terminal.player import Player
 
@@ -154,27 +150,3 @@ def test_pausing() -> None:
 
     assert not play.run(pause)
     assert play.terminal.text.count("a a") < 1_000
-
-
-def test_what_broke_off_is_played_too() -> None:
-    """Attempts that failed are shown as they were; keys are shown only once they can be pressed."""
-    events = recorded(rounds=1)
-    lost = Reply(text="I was about", brief_digest="0" * 64, by="host")
-    events[2:2] = [CallFailed(turn="1.opening.a", by="host", problem="it hung up.", reply=lost), asked("1.opening.a")]
-    play = Play(events, None)
-    play.run()
-    assert "  I was about\n\n-- broken off here, and not counted: it hung up." in play.terminal.text
-    assert "any key" not in play.terminal.text
-
-
-def test_a_reply_that_was_asked_for_again_is_not_shown() -> None:
-    """What stands in its place is shown, and how it came about is in the report."""
-    before = recorded(rounds=1)
-    at = next(n for n, event in enumerate(before) if isinstance(event, StructuredReplyGiven))
-    turn = before[at].turn  # type: ignore[union-attr]
-    reply = Reply(text="no ballot", brief_digest="0" * 64, by="host")
-    refused = Rejected(turn=turn, problems=(f"{turn}: the reply is not JSON.",), reply=reply, absent=False)
-    play = Play([*before[:at], refused, asked(turn), *before[at:]], None)
-
-    assert play.run()
-    assert "can't be taken" not in play.terminal.text and "Winner" in play.terminal.text

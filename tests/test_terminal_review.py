@@ -10,8 +10,8 @@ from persons import BACK, CTRL_C, CTRL_D, typing
 from reviewers import DIGEST, debated, kind, paper
 
 from debate_orchestrator.reports.reviews import ReviewForm, empty, review_texts
+from debate_orchestrator.terminal.form import ReviewBallotForm
 from debate_orchestrator.terminal.prompt import Quit
-from debate_orchestrator.terminal.review import ReviewBallotForm
 
 ONE = paper(debated(rounds=1))
 WHOLE = ("no", "undecided", "here", "7 6", "5 5", "a", "a", "a", "It answered.", "")

@@ -28,7 +28,7 @@ from debate_orchestrator.storage.files import write_over
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.terminal import prompt
-from debate_orchestrator.terminal.review import ReviewBallotForm, ask_name
+from debate_orchestrator.terminal.form import ReviewBallotForm, ask_name
 from debate_orchestrator.util import coroutines
 from debate_orchestrator.util.data import name_of, read_mapping_with_lines, to_yaml
 from debate_orchestrator.util.errors import BadSettings, short_repr

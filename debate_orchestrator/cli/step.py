@@ -111,16 +111,17 @@ def _changed_list(debate: DebateState, arguments: argparse.Namespace) -> list[st
 
 
 def _read_replies(pairs: list[str]) -> tuple[dict[str, str], list[str]]:
-    """The replies of TURN=FILE arguments by turn, and what is wrong with the others."""
+    """The replies of TURN=FILE arguments by turn, and what is wrong with the others. Raises BadSettings for turns to
+    which several replies are given."""
+    turns = [turn for turn, equals, _ in (pair.partition("=") for pair in pairs) if equals]
+    if twice := [f"{one_line(turn)} is given twice." for turn in dict.fromkeys(turns) if turns.count(turn) > 1]:
+        raise BadSettings(twice, hint="one TURN=FILE for each turn")
     replies: dict[str, str] = {}
     problems: list[str] = []
     for pair in pairs:
         turn, equals, path = pair.partition("=")
         if not equals:
             problems.append(f"{pair!r} is not a reply. Try: TURN=FILE, as in 1.opening.a=speech.md.")
-            continue
-        if turn in replies:
-            problems.append(f"{one_line(turn)} is given twice; the first one counts.")
             continue
         try:
             replies[turn] = decode(turn, sys.stdin.buffer.read(MAX_SIZE + 1)) if path == "-" else read_reply(turn, path)

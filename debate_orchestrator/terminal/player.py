@@ -41,9 +41,6 @@ class Player:
     def __init__(self, debate: DebateState, events: Iterable[Event], live: Live, pace: float | None):
         """`debate` is the state before the events; `pace` is in words a minute, None for all at once."""
         self.debate, self._events, self._live, self._pace = debate, list(events), live, pace
-        self._turns_with_reply = {
-            event.turn for event in self._events if isinstance(event, Spoke | Declined | StructuredReplyGiven)
-        }
         self._spoken: set[str] = set()
         self._skip, self._running = asyncio.Event(), asyncio.Event()
         self._running.set()
@@ -85,7 +82,7 @@ class Player:
                 if self.has_quit:
                     return False
                 self.debate = apply(self.debate, event)
-                if not self._was_replaced(event):
+                if not isinstance(event, Rejected | CallFailed):  # another attempt stands in its place
                     self._live.on_event(self.debate, event)
                 if isinstance(event, ReplyEvent):
                     await self._rest(_AFTER_BALLOT if isinstance(event, StructuredReplyGiven) else _AFTER_SPEECH)
@@ -95,10 +92,6 @@ class Player:
     def _plays_instantly(self) -> bool:
         return self._pace is None or self._to_verdict
 
-    def _was_replaced(self, event: Event) -> bool:
-        """Whether an event is a reply that was rejected, and another one stands in its place: that one is shown."""
-        return isinstance(event, Rejected) and event.turn in self._turns_with_reply
-
     async def _lead_up_to(self, event: Event, batch: Sequence[Event]) -> None:
         """Plays what is seen before an event is complete."""
         if isinstance(event, Spoke | Declined) and event.turn not in self._spoken:
@@ -106,11 +99,6 @@ class Player:
             spoken = [other for other in together if isinstance(other, Spoke | Declined)]
             await self._speak(
                 {other.turn: speech_rules.without_private_working(self.debate, other.reply.text) for other in spoken}
-            )
-        elif isinstance(event, Rejected | CallFailed) and event.reply is not None and not self._was_replaced(event):
-            self._live.on_text(
-                schedule.turn(self.debate, event.turn),
-                speech_rules.without_private_working(self.debate, event.reply.text),
             )
         elif isinstance(event, StructuredReplyGiven):
             await self._rest(_AFTER_SPEECH)

@@ -19,9 +19,9 @@ from debate_orchestrator.setup.plain_positions import worded_positions
 from debate_orchestrator.setup.risks import Risk, risk_lines
 from debate_orchestrator.setup.state import ModeratorTask, SetupQuestion, SetupState, with_answers
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.terminal.cast_questions import CastQuestions
 from debate_orchestrator.terminal.prompt import Question, unknown_choice
 from debate_orchestrator.terminal.setup_base import (
+    CastQuestions,
     SetupBase,
     in_words,
     paid_calls,
