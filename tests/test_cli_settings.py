@@ -6,11 +6,8 @@ import io
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -158,23 +155,6 @@ def test_a_variable_is_named_without_its_value(debate: Run) -> None:
     assert ran.code == 2 and "--command-env API_KEY" in ran.err and "geheim" not in ran.err
 
 
-def documented_setting() -> tuple[str, str]:
-    """The field and the entry in the table of texts that docs/development.md shows, as they are written there."""
-    text = (ROOT / "docs/development.md").read_text(encoding="utf-8")
-    field = text[text.index("\n    mood: ") : text.index("\n\nand one entry")]
-    entry = text[text.index('\n    "mood": ') : text.index("\n\nFrom these follow")]
-    return field, entry
-
-
-def documented_question(setup: str) -> str:
-    """The wording of the setup with the question that docs/development.md shows, before that of the output."""
-    text = (ROOT / "docs/development.md").read_text(encoding="utf-8")
-    shown = text[text.index("\n    mood:\n") + 1 : text.index("\n\n`choices` stand")]
-    indented = "".join(f"{line[2:]}\n" for line in shown.split("\n"))
-    assert setup.count("\n  output:\n") == 1
-    return setup.replace("\n  output:\n", f"\n{indented}  output:\n")
-
-
 def test_where_settings_take_effect() -> None:
     """The table in docs/development.md names every setting once, with a module that reads it."""
     text = (ROOT / "docs/development.md").read_text(encoding="utf-8")
@@ -186,97 +166,6 @@ def test_where_settings_take_effect() -> None:
     for name, module in read_in:
         source = (ROOT / "debate_orchestrator" / module).read_text(encoding="utf-8")
         assert re.search(rf"\.{name}\b|others\.get\(\"{name}\"\)", source), (name, module)
-
-
-RESTATED = {"ambiguous": False, "recommended": None, "alternative": None}
-"""A moderator's reply on a topic, but for the topic."""
-
-
-@pytest.mark.slow
-def test_a_setting_is_declared_in_two_places(here: Path) -> None:
-    """The documented setting, added to the model and to the table of texts, refuses values outside of its choices. It
-    has a flag, a line in the sample, one in the block that confirms the setup, and a place in the journal, from which
-    its answer can be had again. With the wording of its question it is asked for, by hosts and at a terminal."""
-    shutil.copytree(ROOT / "debate_orchestrator", "toy/debate_orchestrator")  # with what was compiled of it
-    shutil.copytree(ROOT / "prompts", "toy/prompts")
-    questions = Path("toy/prompts/setup.yaml")
-    questions.write_text(documented_question(questions.read_text(encoding="utf-8")), encoding="utf-8")
-    source = Path("toy/debate_orchestrator/core/settings.py")
-    text = source.read_text(encoding="utf-8")
-    assert text.count("\n    sources:") == 1
-    field, entry = documented_setting()
-    source.write_text(text.replace("\n    sources:", f"{field}\n    sources:"), encoding="utf-8")
-    texts = Path("toy/debate_orchestrator/setup/answers.py")
-    texts.write_text(texts.read_text(encoding="utf-8").replace("\n}\n", f"{entry}\n}}\n"), encoding="utf-8")
-
-    with changed_package() as toy:
-        settled_as_documented(toy)
-    code = "from persons import *; print(hold(*SETUP, 'more', 'mood', 'stormy', 'yes').state.given['mood'])"
-    command = [sys.executable, "-c", code]
-    path = os.pathsep.join(("toy", str(ROOT / "tests")))
-    environment = {**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1"}
-    held = subprocess.run(command, capture_output=True, check=False, text=True, timeout=60, env=environment)
-    assert held.stdout == "stormy\n", held.stderr
-
-
-COMMANDS = """
-import contextlib, io, json, sys
-from debate_orchestrator.cli import main
-for line in sys.stdin:
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-        try:
-            main(json.loads(line))
-        except SystemExit as ended:
-            code = ended.code
-    print(json.dumps([code, printed.getvalue()]), flush=True)
-"""
-"""Runs command lines, one a line of JSON, and prints the exit code and the output of each."""
-
-
-@contextmanager
-def changed_package() -> Iterator[Callable[..., tuple[int, str]]]:
-    """Runs `debate` of the package in the folder `toy`, in one process that has loaded it."""
-    environment = {**os.environ, "PYTHONPATH": "toy", "PYTHONSAFEPATH": "1"}
-    command, pipe = [sys.executable, "-c", COMMANDS], subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment) as process:
-        assert process.stdin is not None and process.stdout is not None
-
-        def run(*arguments: str) -> tuple[int, str]:
-            print(json.dumps(arguments), file=process.stdin, flush=True)
-            code, printed = json.loads(process.stdout.readline())  # type: ignore[union-attr]
-            return code, printed
-
-        yield run
-        process.stdin.close()
-
-
-def settled_as_documented(run: Callable[..., tuple[int, str]]) -> None:
-    """The documented setting in flags, files, the journal and the questions of a host."""
-
-    def toy(*arguments: str) -> str:
-        code, printed = run(*arguments)
-        assert code == 0, printed
-        return printed
-
-    assert "--mood MOOD" in toy("open", "--help")
-    code, printed = run("open", "--topic", "T", "--mood", "angry")
-    assert code == 2 and "mood: 'angry' is not calm or stormy." in printed
-    sample = toy("answers").partition("Next: ")[0]
-    assert "\nmood: calm                 # how the debate should feel\n" in sample
-    Path("a.yaml").write_text(sample.replace("mood: calm", "mood: stormy"), encoding="utf-8")
-    assert "Output: debate-report.md\nMood: stormy\n" in toy("open", "--answers", "a.yaml")
-    assert "Mood:" not in toy("open", "--answers", "a.yaml", "--mood", "calm", "--output", "calm.md")
-    opened = json.loads(Path("debate-report.journal.jsonl").read_text(encoding="utf-8").splitlines()[0])["event"]
-    assert opened["setup"]["mood"] == "stormy"
-    assert "\nmood: stormy\n" in toy("answers", "--from", "debate-report.journal.jsonl")
-    Path("t.json").write_text(json.dumps({**RESTATED, "restated": "We should move."}), encoding="utf-8")
-    settled = ("topic_ok=yes", "position_a=Yes.", "position_b=No.", "rounds=1", "strictness=strict")
-    for given in (("topic=We should move.",), ("setup.topic.moderator=t.json",), settled):
-        asked = json.loads(toy("ask", "b.yaml", *given))
-    (question,) = (one for one in asked["questions"] if one["key"] == "mood")
-    assert [option["label"] for option in question["options"]] == ["calm", "stormy"]
-    assert json.loads(toy("ask", "b.yaml", "mood=stormy"))["settled"]["mood"] == "stormy"
 
 
 def test_every_setting_has_its_texts() -> None:

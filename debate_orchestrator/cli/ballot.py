@@ -197,7 +197,7 @@ def form_text(form: ReviewForm, digest: str, journal: str, day: str, reviewer: s
         textwrap.fill(one_line(line), 98, initial_indent="# ", subsequent_indent="#   ")
         for line in _head(form, journal)
     )
-    return "\n".join(head) + "\n\n" + to_yaml(fields)
+    return "\n".join(head) + "\n\n" + to_yaml(fields).replace(": null\n", ":\n")
 
 
 def _head(form: ReviewForm, journal: str) -> Iterator[str]:
