@@ -58,7 +58,7 @@ def test_from_the_first_question_to_the_report(here: Path) -> None:
     )  # a terminal may break a line in a word
     assert (here / "reports" / "rust.rehearsed.md").read_text(encoding="utf-8").startswith("# Debate Report")
     kept = (here / "reports" / "rust.answers.yaml").read_text(encoding="utf-8")
-    assert "The team should stay with Go." in kept
+    assert "The team should stay with Go." in " ".join(kept.split())
 
 
 def test_resized_stopped_left_continued_and_gone_back_in(here: Path) -> None:
@@ -95,7 +95,7 @@ def _stopped(one: Screen) -> None:
     one.press("C-z")
     one.see("Stopped")
     one.type("fg")
-    stands = "> Our team should write new services in Rust instead of Go."
+    stands = '> The answer to "Should our team'
     one.see(lambda text: stands in text.partition("Stopped")[2], still=True)
 
 
