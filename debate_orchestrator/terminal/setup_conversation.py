@@ -298,7 +298,7 @@ class SetupConversation(SetupBase):
             if key == "topic_ok":
                 wording = self.words.questions["reword"]
                 restated = (self.state.progress.proposal or {}).get("restated") or self.state.given["topic"]
-                question = Question(wording.text, (wording.help,), now=one_line(restated))
+                question = Question(wording.text, (wording.help,), now=one_line(str(restated)))
                 self.state = self.setup_questions.reworded(self.state, self.put("topic", question))
                 return
             for side in self.setup_questions.format.sides:
