@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -17,39 +16,11 @@ from debate_orchestrator.storage import reply_secret
 from debate_orchestrator.storage.paths import state_folder
 from debate_orchestrator.util.errors import BadFile, BadReply
 
-ANSWERS = {"topic": "Should we move?", "positions": {"a": "We should move.", "b": "We should stay."}, "rounds": 1}
-
-
-def _forget() -> None:
-    folder = state_folder()
-    assert folder is not None
-    shutil.rmtree(folder, ignore_errors=True)
-
 
 @pytest.fixture
 def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A state folder that this test may lose."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-
-
-def test_a_lost_secret_is_named_and_moves_no_file(debate: Run, here: Path, own_state: None) -> None:
-    """A step without the secret of the briefs laid out says so, and leaves briefs and replies where they are."""
-    Path("a.json").write_text(json.dumps(ANSWERS), encoding="utf-8")
-    ran = debate("open", "--answers", "a.json", "--output", "r.md", "--json")
-    assert ran.code == 0, ran.err
-    opened = ran.json
-    journal, turn = opened["journal"], opened["turns"][0]
-    assert turn["wants"] == "json"
-    Path(turn["reply"]).write_text("{}", encoding="utf-8")
-    there = sorted(os.listdir("r.turns"))
-    _forget()
-
-    lost = debate("step", journal, "--json")
-
-    assert lost.code == 2 and "XDG_STATE_HOME" in lost.err and "secret" in lost.err
-    assert sorted(os.listdir("r.turns")) == there
-    again = debate("step", journal, "--json").json
-    assert [due["turn"] for due in again["turns"]] == [due["turn"] for due in opened["turns"]]
 
 
 def test_a_damaged_secret_is_an_error(own_state: None) -> None:

@@ -24,17 +24,16 @@ SETUP = SetupState(given={"rounds": 2}, progress=SetupProgress(topics=("Tabs?",)
 
 
 def test_a_brief_that_was_edited_is_kept(here: Path) -> None:
-    """A brief in place that is not the one due is moved aside, and that is told; one that is due is left alone."""
-    said = list[str]()
-    desk = TurnsFolder("d.turns", said.append)
+    """A brief in place that is not the one due is moved aside; one that is due is left alone."""
+    desk = TurnsFolder("d.turns")
     laid = desk.turn_files("1.opening.a", "text")
     desk.write_brief(laid, "brief")
     Path(laid.brief).write_text("brief, with my notes")
     desk.write_brief(laid, "brief")
     desk.write_brief(laid, "brief")
 
-    assert Path("d.turns/1.opening.a.brief.edited.md").read_text() == "brief, with my notes"
-    assert len(said) == 1 and said[0].endswith("kept as d.turns/1.opening.a.brief.edited.md.")
+    assert Path("d.turns/1.opening.a.brief.earlier-1.md").read_text() == "brief, with my notes"
+    assert len(list(Path("d.turns").iterdir())) == 2
 
 
 def test_a_link_is_no_reply(here: Path) -> None:

@@ -125,7 +125,7 @@ async def _drive(opened: OpenDebate, arguments: argparse.Namespace) -> None:
             seat_providers(opened, flags.permitted(arguments), person_input, controls.on_event),
             on_event=controls.on_event,
             on_text=on_text,
-            on_brief=BriefFiles(folder, opened.journal) if rehearses else None,
+            on_brief=BriefFiles(folder) if rehearses else None,
             stop=controls.stop,
             paused=controls.paused,
             unsaved=controls.unsaved,

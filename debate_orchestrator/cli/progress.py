@@ -16,11 +16,10 @@ from debate_orchestrator.core.events import BriefSent, CallFailed, Event, Reject
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.host.turns_folder import TurnsFolder, earlier_briefs
+from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.prompting.briefs import Brief, brief_file
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.announcements import Announcer
-from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.util import model_spec, sanitize
 from debate_orchestrator.util.numbers import plural
 
@@ -58,15 +57,13 @@ def print_event(debate: DebateState, event: Event) -> None:
 class BriefFiles:
     """Writes the brief of every turn to a folder, so that a rehearsal shows what a model would be sent."""
 
-    def __init__(self, folder: TurnsFolder, journal: JournalWriter):
-        self._folder, self._journal = folder, journal
+    def __init__(self, folder: TurnsFolder):
+        self._folder = folder
 
     def __call__(self, debate: DebateState, turn: Turn, brief: Brief) -> None:
         turn_files = self._folder.turn_files(turn.id, brief.wants)
         name = os.path.basename(turn_files.reply)
-        self._folder.write_brief(
-            turn_files, brief_file(brief, debate, turn, name), earlier_briefs(self._journal.events, turn, name)
-        )
+        self._folder.write_brief(turn_files, brief_file(brief, debate, turn, name))
 
 
 def spending_line(debate: DebateState) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from debate_orchestrator.core import schedule, speech_rules
 from debate_orchestrator.core.events import BriefSent, Noted, Rejected, ReplyEvent, StructuredReplyGiven
-from debate_orchestrator.core.phases import JUDGE, Turn
+from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.values import FrozenModel
@@ -17,19 +17,18 @@ from debate_orchestrator.engine.api import trusting
 from debate_orchestrator.engine.debate import OpenDebate, continue_debate, drive, finish, seat_providers
 from debate_orchestrator.engine.retry import Interrupted, UnsavedEvents
 from debate_orchestrator.engine.start import must_be_callable
-from debate_orchestrator.host.turns_folder import TurnFiles, TurnsFolder, earlier_briefs, wait_for_replies
+from debate_orchestrator.host.turns_folder import TurnFiles, TurnsFolder, wait_for_replies
 from debate_orchestrator.prompting import replies
 from debate_orchestrator.prompting.briefs import Brief, brief, brief_file
-from debate_orchestrator.prompting.reply_code import code_for, needs_code
+from debate_orchestrator.prompting.reply_code import code_for
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
-from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.announcements import Announcer
 from debate_orchestrator.storage import reply_secret
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.util import coroutines, model_spec, sanitize
-from debate_orchestrator.util.errors import BadFile, BadJournal, BadReply, DiskFull, OutOfTurn, listed, short_repr
+from debate_orchestrator.util.errors import BadJournal, BadReply, DiskFull, OutOfTurn, short_repr
 
 _FIRST_LINE = re.compile(r"[\s\ufeff]*\[(?:sub)?agent hand-?back\b[^\]\r\n]*\]?", re.IGNORECASE)
 _LAST_LINE = re.compile(r"[ \t\ufeff]*agentId: ?[\w-]+", re.IGNORECASE)
@@ -153,19 +152,16 @@ class Stepper:
         return self.opened.state
 
     def reattach(self, opened: OpenDebate) -> None:
-        """Continues this step with the same debate, whose journal was closed and opened again. Raises BadJournal, with
-        the turns of the replies that it lacks, if the journal does not begin with the lines that this step left."""
+        """Continues this step with the same debate, whose journal was closed and opened again. Raises BadJournal if it
+        does not begin with the lines that this step left."""
         before, now = self.opened.journal.entries, opened.journal.entries
         if len(now) < len(before) or now[len(before) - 1].hash != before[-1].hash:  # each hash covers all lines before
-            lost = listed([reply.turn for reply in self.accepted])
             problem = f"{opened.files.journal} was replaced or cut while this step waited."
-            problem += f" Lost: the reply to {lost}, which was accepted before." if lost else ""
-            raise BadJournal(problem, hint="put the journal back, or hand the reply in again" if lost else "")
+            raise BadJournal(problem, hint="put the journal back, and hand the replies in again")
         self.opened, self.providers = opened, seat_providers(opened, self.permissions)
 
     def take(self, reply_texts: Mapping[str, str], *, one_agent: bool = False) -> None:
         """Takes and saves the replies, by turn id. One that can't be taken is a problem; all others are taken."""
-        self._check_secret()
         if one_agent and (note := Noted(note="one agent")) not in self.state.notes:
             self.opened.record(note)
         for turn_id, text in reply_texts.items():
@@ -193,7 +189,7 @@ class Stepper:
         show = new if self.begun or self.accepted else [*self.before, *new][-1:]
         missing = [turn for turn in turns if turn.turn in self.waiting and turn.turn not in self.rejected]
         return StepResult(
-            show=(*(line.shown_alone(self.state) for line in show), *self._unused()),
+            show=tuple(line.shown_alone(self.state) for line in show),
             accepted=tuple(self.accepted),
             problems=tuple(self.problems),
             missing=tuple(
@@ -201,33 +197,6 @@ class Stepper:
             ),
             turns=turns,
         )
-
-    def _check_secret(self) -> None:
-        """Raises BadFile, before any file is moved, if the codes in the brief files can't be known here."""
-        if reply_secret.is_there():
-            return
-        for turn in self._due_at_host():
-            coded = self.state.shape(turn) is not None and needs_code(spec_in(self.state, turn.seat))
-            if coded and turn.id in self.waiting and os.path.lexists(self.folder.turn_files(turn.id, "json").brief):
-                reply_secret.kept_secret()  # the next step with this state folder lays the brief out again
-                problem = f"{turn.id}: the secret from which the code in its brief follows is not in the state folder."
-                hint = "set XDG_STATE_HOME to the folder of the earlier steps; without it, step again for a new brief"
-                raise BadFile(problem, hint=hint)
-
-    def _unused(self) -> list[str]:
-        """A sentence for each reply in the folder to a turn that an early end left out; the reply is moved aside."""
-        debate = self.state
-        if (ended_early := wording.ended_early(debate)) is None:
-            return []
-        left_out = {
-            slot.turn_id(seat)
-            for slot in debate.plan.slots
-            if debate.is_skipped(slot)
-            for role in slot.phase.seats
-            for seat in (debate.judges if role == JUDGE else (role,))
-        }
-        kept = self.folder.set_aside(left_out).items()
-        return [f"{turn}: kept as {path}, not used. {ended_early}" for turn, path in kept]
 
     def _collect(self) -> bool:
         """Takes every reply in the folder that answers what is due; True if there was one."""
@@ -319,9 +288,8 @@ class Stepper:
     def _lay(self, turn: Turn) -> DueTurn:
         turn_brief = self._brief(turn)
         turn_files = self.folder.turn_files(turn.id, turn_brief.wants)
-        earlier = earlier_briefs(self.opened.journal.events, turn, os.path.basename(turn_files.reply))
         self._record_brief_sent(turn, turn_brief)
-        if problem := self.folder.write_brief(turn_files, self._brief_file(turn_brief, turn, turn_files), earlier):
+        if problem := self.folder.write_brief(turn_files, self._brief_file(turn_brief, turn, turn_files)):
             self._reject(turn.id, [problem])
         return DueTurn(
             turn=turn.id,

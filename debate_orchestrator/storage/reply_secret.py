@@ -40,12 +40,6 @@ def kept_secret() -> bytes:
         raise BadFile(problem, hint="set XDG_STATE_HOME to a folder that can be written") from None
 
 
-def is_there() -> bool:
-    """Whether an earlier process has made the secret."""
-    folder = state_folder()
-    return folder is not None and os.path.lexists(folder / _NAME)
-
-
 def _read() -> bytes:
     folder = state_folder()
     if folder is None:
