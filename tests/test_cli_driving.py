@@ -112,7 +112,8 @@ def test_a_debate_without_its_decision_brief_says_so(debate: Run) -> None:
 
     assert ran.code == debate("check", J).code == 3
     (closing,) = [line for line in ran.out.splitlines() if line.startswith("Debate ")]
-    missing = "No decision brief: each of the 4 replies from Rapporteur was unusable (the reply is not JSON: 'no')."
+    why = "no JSON object in the reply has the code of this turn twice"
+    missing = f"No decision brief: each of the 4 replies from Rapporteur was unusable ({why})."
     for place in (closing, ran.err, Path("r.md").read_text(encoding="utf-8")):
         assert missing in place and "No list of issues: each of the 4 replies" in place
     asks = f"`debate resume {J}` asks for the decision brief again; with `--rapporteur MODEL` it asks another model."
@@ -147,8 +148,6 @@ def test_the_brief_is_written_when_it_is_asked_for_again(debate: Run) -> None:
     assert ran.code == 0 and "No decision brief" not in ran.json["summary"]
     missing = [sentence.partition(":")[0] for sentence in ran.json["missing"]]
     assert missing == ["No list of issues", "No advice before the debate"]
-    assert "It is too late for the list of issues and" in ran.json["summary"]
-    assert "in this debate: `debate answers --from" in ran.json["summary"]
     assert [event for event in events if isinstance(event, Spoke)] == spoken
     assert schedule.asked_again(fold(events)) == [] and asked[-2:] == [BRIEF, "final.brief-check.rapporteur"]
     assert "## Decision Brief" in Path("r.md").read_text(encoding="utf-8")

@@ -122,7 +122,7 @@ def test_a_winner_behind_on_points_is_named_beside_the_points(debate: Run, opene
     told = finish(debate, opened, behind, rounds=1)
     won = "Researcher A (Pro) was declared the winner (narrow), though behind on points."
     first, found, _ = Path("r.html").read_text(encoding="utf-8").partition('<section id="brief"')
-    assert found and f"Who argued better: {won} B leads by 29%" in first and "argued better (narrow)" not in first
+    assert found and f"{won} Points: B leads by 29%" in first and "argued better (narrow)" not in first
     assert f"**Who argued better is another question:** {won}" in Path(told["report"]).read_text(encoding="utf-8")
 
 
@@ -193,7 +193,10 @@ def test_a_fault_that_was_never_sent_back_is_not_said_to_have_been(debate: Run, 
     headline = {"by_case": [*right["by_case"], {"if": "otherwise", "then": "Stay.", "sure": 90}]}
     mark = {"why": [right["why"][0] | {"mark": "not argued", "side": "a"}, *right["why"][1:]]}
     told = until(debate, told, "final.brief.rapporteur")
-    for reply, problem in (("No JSON at all.", "not JSON"), (puppets.brief(**headline), "one and the same advice")):
+    for reply, problem in (
+        ("No JSON at all.", "no JSON object"),
+        (puppets.brief(**headline), "one and the same advice"),
+    ):
         puppets.hand_in(told["turns"][0], reply)
         refused = debate("step", told["journal"], "--json")
         assert refused.code == 2 and problem in refused.json["complaints"][0]
@@ -201,14 +204,14 @@ def test_a_fault_that_was_never_sent_back_is_not_said_to_have_been(debate: Run, 
     puppets.hand_in(told["turns"][0], puppets.brief(**mark))
     told = finish(debate, debate("step", told["journal"], "--json").json, say, rounds=1)
     text = Path("r.md").read_text(encoding="utf-8")
-    assert 'Found by the program: Reason 1, "Point 0": it is marked not argued' in text
+    assert "Found by the program: Reason 1: it is marked not argued" in text
     assert "sent back" not in text and "1. Point 0. Not borne out by the record" in text
     found = build_report(read(told["journal"]).entries).decision_brief
     assert found is not None and found.shortcomings and not found.sent_back
     page = Path("r.html").read_text(encoding="utf-8")
     first_screen, _, rest = page.partition('<section id="brief"')
     assert rest and "Not borne out by the record." in first_screen and "Not argued in the debate." not in first_screen
-    assert "Point 0&#34;: its mark" in first_screen.partition("Not checked")[2] and "why[" not in page
+    assert "Reason 1: its mark" in first_screen.partition("Not checked")[2] and "why[" not in page
 
 
 def test_a_brief_written_again_is_shown_what_the_program_found(debate: Run, opened: dict[str, Any]) -> None:
@@ -436,7 +439,7 @@ def test_rejected_advice_says_why_and_quotes_nothing(debate: Run, here: Path) ->
     seats = ("--a=rehearse", "--b=rehearse", "--judge=rehearse", "--rapporteur=command:echo secretword")
     ran = debate("run", "--topic=Should we move?", "--rounds=1", "--output=r.md", *seats)
     lines = [line for line in ran.err.splitlines() if "start.advice.rapporteur" in line and "rejected" in line]
-    assert lines and all(line.endswith("the reply was rejected: it is not JSON.") for line in lines)
+    assert lines and all(line.endswith("the reply was rejected: it is not what was asked for.") for line in lines)
 
 
 def _page_one() -> str:

@@ -224,35 +224,20 @@ def test_reviewers_read_what_the_sides_were_asked() -> None:
 
 
 def test_a_question_that_was_not_heard_is_told() -> None:
-    """One that was put and not heard stands at the head, and says `yet` while it may still be."""
-    events = [*played(until="1.challenge.a"), QuestionAsked(question=WHY, to=("a",))]
-    assert f"has not been heard yet: {WHY}" in markdown.render(build_report(entries(events)))
-    ended = closed("1.challenge.a", QuestionAsked(question=WHY, to=("a",)))
-    assert f"A question from the floor, to Researcher A, was not heard: {WHY}" in markdown.render(
+    """One that no turn is left to hear stands at the head, also where one in the same words was heard."""
+    before = played(until="1.challenge.a")
+    asked = [QuestionAsked(question=WHY, to=("a",))]
+    assert "No turn is left" not in markdown.render(build_report(entries([*before, *asked])))
+    ended = closed("1.challenge.a", *asked)
+    assert f"No turn is left to hear the question to Researcher A: {WHY}" in markdown.render(
         build_report(entries(ended))
     )
-
-
-def test_the_same_question_to_another_is_another() -> None:
-    """One that was heard does not stand for one in the same words that was not."""
-    before = played(until="final.verdict.judge")
-    events = [QuestionAsked(question=WHY, to=("judge",)), *played()[len(before) :]]
-    complete = played()
-    first = played(until="1.challenge.a")
-    report = markdown.render(
-        build_report(
-            entries([*first, QuestionAsked(question=WHY, to=("a",)), *complete[len(first) : len(before)], events[0]])
-        )
-    )
-    assert f"A question from the floor, to Judge, has not been heard yet: {WHY}" in report
-    assert "2 questions were put from the floor." in report
 
 
 def test_an_early_end_is_told() -> None:
     """The report of a debate that was ended early says so, counts the rounds that were judged, and has its verdict."""
     report = markdown.render(build_report(entries(closed("2.challenge.a"))))
     assert "Ended early, after Constructive of round 2." in report
-    assert "What was said in round 2 was not voted on by itself." in report
     assert "**Rounds Completed:** 1 / 3" in report
     assert "**Winner:** " in report and "Complete." in report
 

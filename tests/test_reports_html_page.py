@@ -95,7 +95,7 @@ def test_the_first_screen_comes_in_its_order() -> None:
     head = page.text.partition("Each claim, what each side holds")[0]
     order = [
         *("Adversarial debate", "2 rounds", "1 judge", "Tabs are better than spaces.", "Indent with tabs."),
-        *("Narrow: A argued better, by 14% of the larger score.", "A leads by 14%; at most 20 points each", "Why"),
+        *("Researcher A (Pro) argued better (narrow).", "A leads by 14%; at most 20 points each", "Why"),
         *("It came down to one point.", "Still open", "C1 It is cheaper.", "Do next", "Measure the cost."),
         *("Not checked", "No source that the debaters cite", "Researcher B (Con)"),
     ]
@@ -200,7 +200,7 @@ def test_previews_say_what_was_decided() -> None:
     assert '<meta property="og:title" content="Tabs are better than spaces.">' in page
     assert (
         '<meta property="og:description" content="Indent with &#34;tabs&#34; &lt;b&gt;. '
-        'Narrow: A argued better, by 14% of the larger score.">'
+        'Researcher A (Pro) argued better (narrow).">'
     ) in page
 
 

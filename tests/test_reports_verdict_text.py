@@ -205,26 +205,6 @@ def test_the_summary_line(name: str, script: Any, how: dict[str, Any], said: str
     assert summary_line(told(name, script, **how), "r.md") == f"Debate complete. Report written to r.md. {said}"
 
 
-@pytest.mark.parametrize(
-    ("about", "ends"),
-    [
-        ("0 refuted to 10 proven; null if nobody can tell", ("refuted", "proven")),
-        ("from 0 no support, to 10 full support", ("no support", "full support")),
-        ("1 refuted to 5 proven", wording.ENDS),
-        ("0 refuted to 10", wording.ENDS),
-        ("", wording.ENDS),
-    ],
-)
-def test_what_the_ends_of_a_scale_mean(about: str, ends: tuple[str, str]) -> None:
-    """The ends of a scale are called what the format tells its judges; plainly where it does not say."""
-    shapes = rules("claim").model_dump()["shapes"]
-    for shape in ("ballot", "blind"):
-        shapes[shape]["score"]["about"] = about
-
-    assert wording.scales(rules("claim", shapes=shapes)).ends == ends
-    assert wording.scales(rules("question")).ends == wording.ENDS
-
-
 def names(seat: str) -> str:
     return seat.replace("-", " ").capitalize()
 

@@ -25,7 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     due = ", ".join(turn.id for turn in debate.due)
     say(f"{wording.ended_early(debate)}{f' Due now: {due}.' if due else ''}")
-    for sentence in wording.left_unheard(debate):
+    for sentence in wording.unheard(debate):
         say(sentence)
     say(f"Go on with `{wording.next_command(debate, arguments.journal)}`.")
     return 0

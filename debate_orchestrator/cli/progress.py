@@ -95,8 +95,7 @@ def _rejected_in_earlier_debate(event: Rejected | CallFailed) -> bool:
 def _problem_line(debate: DebateState, event: Rejected | CallFailed) -> str:
     """Why a reply does not count or a call failed. The problem may quote a reply that must stay hidden."""
     if isinstance(event, Rejected) and rapporteur.is_hidden_advice(debate, schedule.turn(debate, event.turn)):
-        why = "it is not JSON" if "reply is not JSON" in " ".join(event.problems) else "it is not what was asked for"
-        return f"  {event.turn}: the reply was rejected: {why}."
+        return f"  {event.turn}: the reply was rejected: it is not what was asked for."
     if isinstance(event, Rejected):
         return f"  {event.turn}: the reply was rejected: {' '.join(event.problems)}"
     retry = "" if event.wait is None else f" Retried in {event.wait:.0f} s."

@@ -24,7 +24,7 @@ from typing import NamedTuple
 from pydantic import Field, TypeAdapter, ValidationError
 
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.reports import markup, speech_notes
+from debate_orchestrator.reports import markup
 from debate_orchestrator.util.data import read_regular, read_text, strict_json
 from debate_orchestrator.util.errors import BadFile, short_repr
 from debate_orchestrator.util.sanitize import normalized, sanitize
@@ -372,9 +372,9 @@ _OWN_END = re.compile(r"\n---\n\n\*[^\n]+\*\n*(?:\n---\n\n\*(?:Made|Sealed) by [
 """The line on how a transcript was made, and its checksum."""
 _TAG = re.compile(r"\A(?:\*From the floor:\* [^\n]*\n+)*\[[^\n]+\](?:\n+|\Z)")
 """Questions from the floor, and the line that names who spoke: `[NAME]`, or `[NAME - ROLE]`."""
-_DECLINED = re.compile(rf"\*{speech_notes.DECLINED}\*(?:\n+|\Z)")
-_CUT = re.compile(rf"\*{speech_notes.CUT}\*")
-_ADDED = re.compile(rf"\*{speech_notes.ADDED}\*")
+_DECLINED = re.compile(rf"\*{markup.DECLINED_NOTE}\*(?:\n+|\Z)")
+_CUT = re.compile(rf"\*{markup.CUT_NOTE}\*")
+_ADDED = re.compile(rf"\*{markup.ADDED_NOTE}\*")
 _LEFT_ASIDE = "The report's verdict is not read. To see both verdicts side by side, use `debate judge` on its journal."
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from calendar import monthrange
 from collections.abc import Iterator, Mapping
-from datetime import date
 from typing import Any
 
 from debate_orchestrator.core import schedule, speech_rules, tally
@@ -136,41 +134,14 @@ def _clerk_clause(spec: str) -> str:
     return f"{model_spec.public_name(spec)} said so, and the engine fetched nothing"
 
 
-_NAMES = ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october"]
-_NAMES += ["november", "december"]
-_MONTHS = {name[:n]: month for month, name in enumerate(_NAMES, start=1) for n in (3, 4, len(name))}
-_ISO = re.compile(r"((?:19|20)\d\d)(?:-(\d\d)(?:-(\d\d))?)?(?!\d)")
-_YEAR = re.compile(r"(?<!\d)((?:19|20)\d\d)(?!\d)")
-_DAY = re.compile(r"(?<!\d)(\d{1,2})(?:st|nd|rd|th)?(?!\d)")
+_DATE = re.compile(r"(?:19|20)\d\d(?:-\d\d){0,2}")
 
 
 def is_after(dated: str, as_of: str) -> bool:
-    """Whether a page of that date (2020-03-04, 2020-03, 2020) is surely later than a time as topics write it (2019,
-    March 2019, 4 March 2019). False if either is not clear."""
-    found, end = _ISO.match(dated.strip()), _end(as_of)
+    """Whether a page of that date (2020-03-04, 2020-03, 2020) is later than the time that a topic names. Of a time in
+    words (`March 2019`) only its year is compared. False if either is not clear."""
+    found, end = _DATE.match(dated.strip()), _DATE.search(as_of)
     if found is None or end is None:
         return False
-    begin = _day(int(found[1]), int(found[2] or 1), int(found[3] or 1))
-    return begin is not None and begin > end
-
-
-def _end(as_of: str) -> date | None:
-    """The last day of a time as topics write it."""
-    if found := _ISO.fullmatch(as_of.strip()):
-        year, month, day = int(found[1]), int(found[2] or 12), found[3]
-    elif (named := _YEAR.search(as_of)) is None:
-        return None
-    else:
-        months = [_MONTHS[word] for word in re.findall(r"[a-z]+", as_of.lower()) if word in _MONTHS]
-        days = _DAY.search(_YEAR.sub(" ", as_of)) if months else None
-        year, month, day = int(named[1]), months[0] if months else 12, days[1] if days else None
-    if not 1 <= month <= 12:
-        return None
-    return _day(year, month, int(day) if day else monthrange(year, month)[1])
-
-
-def _day(year: int, month: int, day: int) -> date | None:
-    try:
-        return date(year, month, day)
-    except ValueError:
-        return None
+    digits = min(len(found[0]), len(end[0]))
+    return found[0][:digits] > end[0][:digits]

@@ -219,8 +219,8 @@ def decision_brief_report(debate: DebateState) -> DecisionBriefReport | None:
         objections=against,
         not_argued=tuple(NotArguedReport(**_shown(NotArguedReport, row)) for row in fields.get("not_argued") or ()),
         advice=before.turn if before else None,
-        shortcomings=tuple(_by_heading(fields, found) for found in rapporteur.decision_brief_problems(debate)),
-        sent_back=tuple(_by_heading(fields, found) for found in rapporteur.sent_back(debate)),
+        shortcomings=tuple(map(_in_words, rapporteur.decision_brief_problems(debate))),
+        sent_back=tuple(map(_in_words, rapporteur.sent_back(debate))),
     )
 
 
@@ -244,17 +244,14 @@ def _shown(part: type[Part], row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: row[name] for name in part.model_fields if name in row}
 
 
-def _by_heading(fields: Mapping[str, Any], shortcoming: str) -> str:
-    """A shortcoming of the decision brief with words in place of its path: a reason or an objection has its heading."""
+def _in_words(shortcoming: str) -> str:
+    """A shortcoming of the decision brief with words in place of its path."""
 
     def named(path: re.Match[str]) -> str:
         name, number, part = path.groups()
         place = name.replace("_", " ").capitalize()
         if number:
-            item = fields[name][int(number) - 1]
-            about = item.get("heading") if isinstance(item, Mapping) and part != "heading" else ""
-            about = one_line(str(about or "")).rstrip(" .:")
-            place = f"{_PART_NAMES.get(name, place)} {number}" + (f', "{about}"' if about else "")
+            place = f"{_PART_NAMES.get(name, place)} {number}"
         return f"{place}, {part.replace('_', ' ')}" if part else place
 
     return _PLACE.sub(named, shortcoming)

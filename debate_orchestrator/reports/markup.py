@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_block import table
 
 from debate_orchestrator.core.reply import FoundPage
-from debate_orchestrator.reports import rich_text, speech_notes
+from debate_orchestrator.reports import rich_text
 from debate_orchestrator.reports.rich_text import Phrase, joined, phrase
 from debate_orchestrator.util import sanitize
 
@@ -29,10 +29,19 @@ _APART = "\u2060"
 works in code as well as outside of it, so nothing depends on what a program takes for code. `sanitize` takes all of
 them out of speech: those in a report are the report's own."""
 
+DECLINED_NOTE = r"[^*\n]+ declined to argue\. A refusal is no concession\."
+CUT_NOTE = r"Here (?:a limit of length cut the speech short|the limit of [\d,]+ words was reached: [^*\n]+)\."
+ADDED_NOTE = (
+    r"(?:It writes lines for the other side, which this format forbids|With this, [^\n]+ conceded the debate)\."
+)
+"""What a report says of a speech in a line of its own, right above or below it, without its emphasis. A transcript is
+read back by these lines, and a line of a speech that would be one of them is escaped, so that only the report says
+them."""
+
 _CONTAINERS = rf"(?:[ \t]*+(?:>|[-*+](?=[ \t])|\d{{1,9}}[.)](?=[ \t]))){{0,{_MAX_DEPTH}}}[ \t]*"
 _TOO_DEEP = re.compile(rf"^(?:[ \t]*+(?:>|[-*+](?=[ \t])|\d{{1,9}}[.)](?=[ \t]))){{{_MAX_DEPTH + 1}}}", re.MULTILINE)
 _RULE_SIGNS = r"(?:[=-][=\s-]*|_[_\s]*|\*[*\s]*)$"  # to some readers, other blanks than those of ASCII are blanks too
-_NOTE_SIGNS = rf"[*_]{speech_notes.ANY}[*_] *$"
+_NOTE_SIGNS = rf"[*_](?:{DECLINED_NOTE}|{CUT_NOTE}|{ADDED_NOTE})[*_] *$"
 _BEGINNING = rf"#|:::|{_RULE_SIGNS}|{_NOTE_SIGNS}"
 _LINE_BEGINS = re.compile(rf"^({_CONTAINERS})(?={_BEGINNING})")
 """The beginning of a line that would be a heading, a block of another markup, a rule, or a note of the report's own."""

@@ -4,7 +4,8 @@ with a side, and what the calls cost."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Literal, NamedTuple
+from itertools import product
+from typing import Literal
 
 from pydantic import Field
 
@@ -91,8 +92,6 @@ def _earlier_debate(debate: DebateState) -> Iterator[Note]:
     yield from (_info("recorded", note) for note in earlier_debate.notes)
     for n, side in earlier_debate.conceded.items():
         yield _info("recorded", f"It ended after round {n}, where its judges held {name_of(side)} to have given up.")
-    if tally.is_judged(debate, debate.rounds) and any(not tally.is_judged(debate, n) for n in range(1, debate.rounds)):
-        yield _info("recorded", "One ballot, after the last round, covers all of it.")
 
 
 def _setup_notes(debate: DebateState) -> Iterator[Note]:
@@ -100,18 +99,16 @@ def _setup_notes(debate: DebateState) -> Iterator[Note]:
     format, setup = debate.format, debate.opened.settings
     if format.report == "report":
         yield _info("cast", _cast(debate))
-    yield from (_info("people", text) for text in _people(debate))
     yield from (_warning("reassigned", text) for text in _reassigned(debate))
     yield _info("order", _order(debate))
     if any(reply.called for reply in debate.opened.derived):
         text = "The positions were derived by a moderator's model, and were not confirmed."
         yield _info("positions", text)
-    if setup.rounds > 1 and debate.opened.earlier_debate is None and _advises(debate):
-        kept = "goes to both debaters" if setup.feedback else "is kept from the debaters"
-        yield _info("feedback", f"The judge's feedback {kept}.")
+    if setup.rounds > 1 and debate.judges and debate.opened.earlier_debate is None and not setup.feedback:
+        yield _info("feedback", "The judge's feedback is kept from the debaters.")
     if debate.opened.context:
         names = ", ".join(one_line(file.name) for file in debate.opened.context)
-        yield _info("material", f"{_context_given(debate)}: {names}.")
+        yield _info("material", f"Material on hand: {names}.")
     if setup.search:
         yield _info("search", "Debaters could search the web.")
 
@@ -131,10 +128,8 @@ def _source_notes(debate: DebateState) -> Iterator[Note]:
     for seat, features in _by_seat(debate, lambda reply: reply.unsupported).items():
         name = debate.format.name_of(seat)
         yield _warning("unavailable", f"Not available from the provider of {name}: {', '.join(features)}.")
-    changed = [note.detail for note in debate.notes if note.note == "prompts changed"]
-    if changed:
-        times = "" if len(changed) == 1 else f" {len(changed)} times"
-        text = f"The prompts changed on the way{times}, with a newer version of this program ({changed[-1]})."
+    if any(note.note == "prompts changed" for note in debate.notes):
+        text = "The prompts changed on the way, with a newer version of this program."
         yield _info("prompts changed", text)
 
 
@@ -170,21 +165,6 @@ def _at_once(debate: DebateState) -> bool:
     sides = set(arguing_sides(debate))
     together = [slot.phase for slot in debate.plan.slots if sides <= set(slot.phase.seats)]
     return bool(together) and all(phase.order == "at once" for phase in together)
-
-
-def _context_given(debate: DebateState) -> str:
-    """To whom the context files were given."""
-    heard_by = debate.format.context_heard_by
-    judged = JUDGE in heard_by or not debate.judges
-    if any(side in heard_by for side in arguing_sides(debate)):
-        return "Material given to the debaters" + ("" if judged else ", and not to the judge")
-    return "Material given to the judge" if judged else "Material that no seat was given"
-
-
-def _advises(debate: DebateState) -> bool:
-    """Whether judges advise the debaters in this format."""
-    slots = [slot for slot in debate.plan.slots if slot.round is not None and debate.format.is_vote(slot.phase)]
-    return any("feedback" in debate.format.shapes[slot.phase.reply] for slot in slots)
 
 
 def one_agent(debate: DebateState) -> bool:
@@ -238,18 +218,6 @@ def _reassigned(debate: DebateState) -> Iterator[str]:
         if len(specs) > 1:
             names = ", then ".join(map(model_spec.public_name, specs))
             yield f"Reassigned on the way: {debate.format.name_of(seat)} was {names}."
-
-
-def _people(debate: DebateState) -> Iterator[str]:
-    """The seats that a person fills, or filled."""
-    seats = [seat for seat, spec in _specs(debate, debate.cast).items() if spec == model_spec.HUMAN]
-    seats += [turn.seat for turn in schedule.turns_taken(debate) if debate.reply(turn).by == model_spec.HUMAN]
-    sides = [debate.format.name_of(seat) for seat in dict.fromkeys(seats) if not seat.startswith(JUDGE)]
-    panel = [debate.format.name_of(seat) for seat in dict.fromkeys(seats) if seat.startswith(JUDGE)]
-    if sides:
-        yield f"A person argued as {' and as '.join(sides)}."
-    if panel:
-        yield f"A person judged as {' and as '.join(panel)}."
 
 
 def _cast(debate: DebateState) -> str:
@@ -360,51 +328,39 @@ def _kind(debate: DebateState) -> RunKind:
     return kinds.pop() if len(kinds) == 1 else "mixed"
 
 
-class _Speakers(NamedTuple):
-    """Who answered for a seat, as far as it is known."""
-
-    specs: frozenset[str] = frozenset()
-    models: frozenset[str] = frozenset()
-
-    @property
-    def vendors(self) -> frozenset[str]:
-        return frozenset(filter(None, map(model_spec.vendor, self.specs)))
-
-
 def conflicts_of_interest(debate: DebateState) -> tuple[str, ...]:
-    """A sentence for each model and each vendor that a judge shares with sides; none for unknown speakers."""
-    models = _by_seat(debate, lambda reply: (reply.model,) if model_spec.is_called(reply.by) else ())
-    specs = _by_seat(debate, lambda reply: (reply.by,))
-    speakers = {seat: _known(own, models.get(seat, ())) for seat, own in specs.items()}
+    """A sentence for each side with which a judge shares its model, or else its vendor; none for unknown speakers."""
+    speakers = {
+        seat: _known(names) for seat, names in _by_seat(debate, lambda reply: (reply.by, _answered(reply))).items()
+    }
     if debate.opened.earlier_debate is not None:
         speakers |= {side: _known(who.split(", ")) for side, who in debate.opened.earlier_debate.speakers.items()}
-    judges_known = [judge for judge in debate.judges if judge in speakers]
-    return tuple(text for judge in judges_known for text in _shared(debate, judge, speakers))
+    found: list[str] = []
+    for judge, side in product(debate.judges, debate.format.sides):
+        own, other = (speakers.get(seat, frozenset()) for seat in (judge, side))
+        first, second = debate.format.name_of(judge), debate.format.name_of(side)
+        if same := sorted(own & other):
+            what = "program" if model_spec.kind(same[0]) == model_spec.COMMAND else "model"
+            found.append(f"{first} is the same {what} as {second}: {model_spec.public_name(same[0])}.")
+        elif alike := sorted(_vendors(own) & _vendors(other)):
+            found.append(f"{first} is a model of the same vendor as {second}: {alike[0]}.")
+    return tuple(found)
 
 
-def _known(specs: Iterable[str], models: Iterable[str] = ()) -> _Speakers:
-    real = (model_spec.unrehearsed(spec) for spec in specs)
-    # These kinds do not tell which model answers.
+def _answered(reply: Reply) -> str | None:
+    """The model that said it answered."""
+    return reply.model if model_spec.is_called(reply.by) else None
+
+
+def _known(names: Iterable[str]) -> frozenset[str]:
+    """The models and programs among these names; hosts, recordings and people do not tell which model answers."""
     unknown = (model_spec.HOST, model_spec.REPLAY, model_spec.HUMAN)
-    named = frozenset(spec for spec in real if ":" in spec and model_spec.kind(spec) not in unknown)
-    return _Speakers(named, frozenset(models))
+    real = (model_spec.unrehearsed(name) for name in names)
+    return frozenset(name for name in real if model_spec.kind(name) not in unknown)
 
 
-def _shared(debate: DebateState, judge: str, speakers: Mapping[str, _Speakers]) -> Iterator[str]:
-    """What one judge shares with the sides."""
-    own, name_of = speakers[judge], debate.format.name_of
-    models, vendors = dict[str, list[str]](), dict[str, list[str]]()
-    for side in debate.format.sides:
-        other = speakers.get(side, _Speakers())
-        if same := sorted(own.specs & other.specs) or sorted(own.models & other.models):
-            models.setdefault(same[0], []).append(name_of(side))
-        elif alike := sorted(own.vendors & other.vendors):
-            vendors.setdefault(alike[0], []).append(name_of(side))
-    for spec, names in models.items():
-        what = "program" if model_spec.kind(spec) == model_spec.COMMAND else "model"
-        yield f"{name_of(judge)} is the same {what} as {' and '.join(names)}: {model_spec.public_name(spec)}."
-    for vendor, names in vendors.items():
-        yield f"{name_of(judge)} is a model of the same vendor as {' and '.join(names)}: {vendor}."
+def _vendors(names: Iterable[str]) -> set[str]:
+    return set(filter(None, map(model_spec.vendor, names)))
 
 
 def costs_report(costs: Costs) -> CostsReport | None:

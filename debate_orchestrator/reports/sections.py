@@ -67,7 +67,6 @@ def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[st
         "own_issues": writer.items(own) if own else "",
         "own_issues_title": OWN_ISSUES_TITLE,
         "own_issues_note": "Drawn up by the user, the weightiest first.",
-        "both": verdict_text.both_sides(report),
         "structured": partial(_structured, report, fields, writer),
         "listed": lambda turn: writer.field_items(fields.listed(turn.shape, turn.fields, _SHOWN | rated)),
         "listed_last": lambda turn: writer.field_items(

@@ -1,5 +1,5 @@
-"""The verdict of a report in words: its fields, what they mean, how they were worked out, the summary of rounds, and
-the comparison with an earlier verdict."""
+"""The verdict of a report in words: its fields, what they mean, how they were worked out, the summary of rounds, the
+earlier verdict beside it, and the first screen of a page."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, TIE
-from debate_orchestrator.core.verdict import VerdictRemark
+from debate_orchestrator.core.verdict import VerdictRemark, leader
 from debate_orchestrator.reports import wording
+from debate_orchestrator.reports.decision_brief import MARKED
 from debate_orchestrator.reports.model import ReportModel
-from debate_orchestrator.reports.parts import EarlierDebateReport, VerdictReport
+from debate_orchestrator.reports.parts import DisputedClaim, TurnReport, VerdictReport
 from debate_orchestrator.reports.rich_text import Phrase, PhraseTable, citing, joined, literal, phrase, prose, strong
 from debate_orchestrator.reports.wording import winner_word
+from debate_orchestrator.setup.plain_positions import affirms
 from debate_orchestrator.util.numbers import decimals, percent, plural
 
 _REMARKS: dict[VerdictRemark, str] = {
@@ -191,15 +193,9 @@ def _label_outcome(report: ReportModel, verdict: VerdictReport) -> Phrase:
 
 
 def _concession(report: ReportModel) -> str:
-    who = both_sides(report) if report.conceded == "both" else report.seats[str(report.conceded)]
+    who = "Both sides" if report.conceded == "both" else report.seats[str(report.conceded)]
     n = report.rounds_completed
     return f"{who} conceded the whole position after {plural(n, 'judged round')}"
-
-
-def both_sides(report: ReportModel) -> str:
-    """A name for both sides together: `both researchers`."""
-    kinds = {report.seats[side].rpartition(" ")[0].lower() for side in report.names}
-    return f"both {kinds.pop()}s" if len(kinds) == 1 and "" not in kinds else "both sides"
 
 
 def remarks(report: ReportModel) -> list[str]:
@@ -268,67 +264,29 @@ def summary(report: ReportModel) -> PhraseTable:
 
 
 UNDECIDED = "not decided"
-_NONE = phrase("-")
 _MAX_DENOMINATOR = 1_000_000
 """The largest denominator that a score can have; a journal keeps it as a number with a fraction's worth of digits."""
 
 
-class EarlierVerdict(NamedTuple):
-    """The verdict of a recorded debate beside that of its second judging."""
-
-    verdicts: PhraseTable
-    """What it is about, what was decided then, what is decided now."""
-    rounds: PhraseTable | None
-    """Round, each side's score then, the winner then, each side's score now, the winner now; without scores where
-    sides are not scored. None where no round is judged by itself."""
-    agreement: Phrase
-    """Where they differ, in a sentence."""
-
-
-def earlier_verdict(report: ReportModel) -> EarlierVerdict | None:
-    """The comparison for a debate that is judged again; None if it had not been judged."""
+def earlier_verdict(report: ReportModel) -> PhraseTable | None:
+    """What was decided in a recorded debate, beside what its second judging decides; None if it had not been judged."""
     earlier_debate, verdict = report.earlier_debate, report.verdict
     if earlier_debate is None or not earlier_debate.judges:
         return None
-    measured = report.judging.measured
-    sides = list(report.names) if measured else []
-    totals = verdict.totals if verdict else {}
-    verdicts = [
+    now = verdict.winner if verdict else None
+    rows = [
         ("Judges", prose(", ".join(earlier_debate.judges)), prose(", ".join(report.judges))),
-        ("Winner", _winner(earlier_debate.winner), _winner(verdict.winner if verdict else None)),
+        ("Winner", _winner(earlier_debate.winner), _winner(now)),
     ]
-    if measured:
+    if report.judging.measured:
         strength = (verdict.strength if verdict else None) or UNDECIDED
-        verdicts.append(("Strength", literal(earlier_debate.strength or UNDECIDED), literal(strength)))
-    for side in sides:
-        verdicts.append(
-            (f"Total, {report.seats[side]}", _score(earlier_debate.totals.get(side)), _score(totals.get(side)))
-        )
-    rounds = _round_pairs(report, earlier_debate, sides) if report.judging.round_fields else []
-    heads = [
-        [*(prose(f"{report.seats[side]}, {when}") for side in sides), phrase(f"Winner, {when}")]
-        for when in ("earlier", "now")
-    ]
-    return EarlierVerdict(
-        PhraseTable(((), phrase("Earlier"), phrase("Now")), tuple((literal(what), *row) for what, *row in verdicts)),
-        PhraseTable((phrase("Round"), *heads[0], *heads[1]), tuple(rounds)) if rounds else None,
-        _agreement(verdicts, rounds, len(sides)),
-    )
-
-
-def _round_pairs(
-    report: ReportModel, earlier_debate: EarlierDebateReport, sides: list[str]
-) -> list[tuple[Phrase, ...]]:
-    then = {round_report.number: round_report for round_report in earlier_debate.rounds}
-    now = {round_report.number: round_report for round_report in report.rounds if round_report.winner is not None}
-    rows = []
-    for n in sorted({*then, *now}):
-        cells = [phrase(str(n))]
-        for judged in (then.get(n), now.get(n)):
-            cells += [_score(judged.scores.get(side)) if judged else _NONE for side in sides]
-            cells.append(_winner(judged.winner) if judged else _NONE)
-        rows.append(tuple(cells))
-    return rows
+        rows.append(("Strength", literal(earlier_debate.strength or UNDECIDED), literal(strength)))
+        totals = verdict.totals if verdict else {}
+        for side in report.names:
+            then = earlier_debate.totals.get(side)
+            rows.append((f"Total, {report.seats[side]}", _score(then), _score(totals.get(side))))
+    heads = ((), phrase("Earlier"), phrase("Now"))
+    return PhraseTable(heads, tuple((literal(what), *cells) for what, *cells in rows))
 
 
 def _winner(winner: str | None) -> Phrase:
@@ -336,26 +294,200 @@ def _winner(winner: str | None) -> Phrase:
 
 
 def _score(score: float | Fraction | None) -> Phrase:
-    return _NONE if score is None else phrase(decimals(Fraction(score).limit_denominator(_MAX_DENOMINATOR)))
+    return phrase("-" if score is None else decimals(Fraction(score).limit_denominator(_MAX_DENOMINATOR)))
 
 
-def _agreement(verdicts: list[tuple[str, Phrase, Phrase]], rounds: list[tuple[Phrase, ...]], sides: int) -> Phrase:
-    """A sentence on where two judgings differ."""
-    decided = [row for row in verdicts if row[0] in ("Winner", "Strength")]
-    differing = [
-        phrase(f"the {what.lower()} (", then, " then, ", now, " now)") for what, then, now in decided if then != now
+RESOLVED = "resolved by consensus"
+MAX_OPEN = 3
+"""Open claims that stand on the first screen."""
+_REASONS = ("summary", "justification", "reasons", "why")
+"""The fields of a final ballot that say why, the shortest first."""
+_UNCHECKED = ("sources", "mirror", "recorded", "material")
+"""Kinds of notes that say what was checked, and what was not."""
+
+
+class Reason(NamedTuple):
+    """Why a judge decided as it did, in its own words."""
+
+    title: str
+    """What the reason is: `Judge 2`, `Strongest argument, A`."""
+    text: str
+    turn: str
+    """The ballot that gives it."""
+
+
+class ScoreBar(NamedTuple):
+    """Where the result lies between A and B, or between the ends of a score."""
+
+    ends: tuple[str, str]
+    """What stands at its left and its right end."""
+    share: Fraction
+    """The left end's part of the whole, 0 to 1."""
+    text: str
+    """The same in a sentence."""
+
+
+class FirstScreen(NamedTuple):
+    """What to do, how sure that is, why, and what is open, from what every journal has, in reading order. A decision
+    brief, where a debate has one, answers the same questions: its parts take the place of these."""
+
+    answer: Phrase
+    """A sentence about the world: the position that won, or why there is none."""
+    sure: tuple[str, ...]
+    """How firm that is, computed from the ballots, a sentence each."""
+    score_bar: ScoreBar | None
+    reasons: tuple[Reason, ...]
+    open_claims: tuple[tuple[str, DisputedClaim], ...]
+    """Claim id to claim, the most disputed first, at most `MAX_OPEN`."""
+    open_count: int
+    """How many claims are open in all."""
+    next_step: str
+    """What a judge recommends to do next; may be empty."""
+    unchecked: tuple[str, ...]
+    """What weakens the result, a sentence each."""
+
+
+def first_screen(report: ReportModel) -> FirstScreen:
+    """The first screen of a report."""
+    still_open = [(f"C{n}", row) for n, row in enumerate(report.dissent or (), start=1) if row.status != RESOLVED]
+    still_open.sort(key=lambda claim: claim[1].status != "unresolved")
+    return FirstScreen(
+        answer=answer(report),
+        sure=tuple(_sure(report)),
+        score_bar=_score_bar(report),
+        reasons=tuple(reasons(report)),
+        open_claims=tuple(still_open[:MAX_OPEN]),
+        open_count=len(still_open),
+        next_step=report.follow_up[0].text if report.follow_up else "",
+        unchecked=tuple(_unchecked(report)),
+    )
+
+
+def answer(report: ReportModel) -> Phrase:
+    """What the debate comes to, as a sentence about the world. Where A alone argues for the motion as it stands,
+    `Yes` or `No` leads, and the motion is not repeated."""
+    verdict = report.verdict
+    if verdict is None:
+        return phrase("No final ballot counts." if report.status == "complete" else "Not decided yet.")
+    if report.stand_ins_judged:
+        return phrase(wording.NO_JUDGE)
+    if verdict.winner in report.positions:
+        position = report.positions[verdict.winner].strip()
+        affirming = [side for side, held in report.positions.items() if affirms(report.topic, held)]
+        if affirming != list(report.positions)[:1]:
+            return literal(position)
+        firmly = ", narrowly." if verdict.strength == "narrow" else "."
+        return phrase(f"Yes{firmly}") if verdict.winner in affirming else phrase(f"No{firmly} ", literal(position))
+    if report.judging.labelled and verdict.label:
+        return phrase("The claim is judged: ", literal(verdict.label), ".")
+    if verdict.winner == TIE:
+        return phrase("Neither position prevailed.")
+    if verdict.winner == CONSENSUS:
+        agreed = [(turn.fields or {}).get("converged_on") for turn in _finals(report)]
+        found = next((text for text in agreed if isinstance(text, str) and text.strip()), "")
+        return literal(found) if found else phrase("Both sides ended in agreement.")
+    return phrase("No decision.")
+
+
+def _finals(report: ReportModel) -> list[TurnReport]:
+    """The final ballots on the debate as it was."""
+    return [turn for turn in report.finals if turn.fields and not turn.mirrored]
+
+
+def _sure(report: ReportModel) -> Iterator[str]:
+    verdict = report.verdict
+    if verdict is None or report.stand_ins_judged:
+        return
+    if report.judging.labelled:
+        if verdict.label is not None:
+            score = "" if verdict.score is None else f", {report.judging.scales.with_scale(verdict.score, ' of ')}"
+            yield f"Judged {verdict.label}{score}."
+    elif verdict.strength is not None:
+        yield f"{who_argued_better(report)}."
+    elif verdict.win_probability is not None:
+        likely, judges = wording.whole_percent(verdict.win_probability), "judge" + "s" * (len(report.judges) != 1)
+        yield f"{likely} likely, by the {judges}."
+    if behind := wording.behind_sentence(judged.result for judged in report.rounds if judged.result):
+        yield behind
+    if len(verdict.panel) > 1 and not report.judging.labelled:
+        yield wording.votes_sentence(verdict)
+    if verdict.winner == NO_DECISION or not report.judging.panel:
+        return
+    if report.judging.mirrored:
+        held = report.judging.mirrored - report.judging.flipped
+        yield f"Held with the sides exchanged: {held} of {report.judging.mirrored} votes."
+
+
+def _score_bar(report: ReportModel) -> ScoreBar | None:
+    """The result between its two ends; None where nothing was measured."""
+    verdict = report.verdict
+    if verdict is None or len(report.positions) != 2 or report.stand_ins_judged:
+        return None
+    first, second = report.positions
+    if report.judging.labelled:
+        most = Fraction(report.judging.scales.score or "0")
+        if verdict.label is None or verdict.score is None or not most:
+            return None
+        text = f"{decimals(verdict.score)} on a scale from 0 to {decimals(most)}"
+        return ScoreBar(("0", decimals(most)), min(verdict.score / most, Fraction(1)), text)
+    if verdict.win_probability is not None and verdict.winner in report.positions:
+        share = verdict.win_probability if verdict.winner == first else 1 - verdict.win_probability
+        ends = (
+            f"{winner_word(first)} {wording.whole_percent(share)}",
+            f"{winner_word(second)} {wording.whole_percent(1 - share)}",
+        )
+        return ScoreBar(ends, share, "how likely each answer is held to be")
+    totals = verdict.totals
+    if not sum(totals.values()):
+        return None
+    names = [
+        report.names[side].removeprefix(report.seats[side].removesuffix(winner_word(side))) for side in (first, second)
     ]
-    for n, *cells in rounds:
-        then, now = cells[sides], cells[-1]
-        if then != now:
-            differing.append(phrase("the winner of round ", n, " (", then, " then, ", now, " now)"))
-    if differing:
-        return phrase("The two judgings differ in ", joined(", ", differing), ".")
-    *most, last = [*(f"the {what.lower()}" for what, _, _ in decided), *(["every round"] if rounds else [])]
-    agreed = f"{', '.join(most)} and {last}" if most else last
-    if not sides:
-        return phrase(f"The two judgings agree on {agreed}.")
-    same_totals = all(then == now for what, then, now in verdicts if what.startswith("Total"))
-    same = same_totals and all(cells[1 : sides + 2] == cells[sides + 2 :] for cells in rounds)
-    end = ", to the point." if same else "; they differ in the scores alone."
-    return phrase(f"The two judgings agree on {agreed}{end}")
+    ends = (f"{names[0]} {decimals(totals[first])}", f"{names[1]} {decimals(totals[second])}")
+    return ScoreBar(ends, totals[first] / sum(totals.values()), _lead(report, verdict))
+
+
+def _lead(report: ReportModel, verdict: VerdictReport) -> str:
+    """Who leads, by how much, and of how many points."""
+    ahead = leader(verdict.totals)
+    leads = "neither leads"
+    if ahead != TIE:
+        leads = f"{winner_word(ahead)} leads by {wording.whole_percent(verdict.gap or Fraction(0))}"
+    rounds = sum(1 for judged in report.rounds if judged.scores) if report.judging.scores_rounds else 1
+    most = Fraction(str(report.judging.format.rubric.most)) * max(1, rounds)
+    return f"{leads}; at most {decimals(most)} points each"
+
+
+def reasons(report: ReportModel) -> Iterator[Reason]:
+    """Why it was decided so, in the judges' words, the whole of each."""
+    if report.verdict is None:
+        return
+    several = len(_finals(report)) > 1
+    for turn in _finals(report):
+        fields, name = turn.fields or {}, report.seats[turn.seat]
+        strongest = fields.get("strongest_argument")
+        if isinstance(strongest, dict) and not several:
+            yield Reason(
+                f"Strongest argument, {winner_word(str(strongest.get('seat')))}", str(strongest["argument"]), turn.id
+            )
+            yield Reason("Why it decided", str(strongest["why"]), turn.id)
+        decided = fields.get("decided")
+        if isinstance(decided, dict):
+            side = turn.parsed_ballot.winner if turn.parsed_ballot else report.verdict.winner
+            text = decided.get(side) or " ".join(map(str, decided.values()))
+            yield Reason(name, str(text), turn.id)
+        given = [str(fields[field]) for field in _REASONS if isinstance(fields.get(field), str)]
+        for text in given[:1] if several else given:
+            yield Reason(name, text, turn.id)
+
+
+def _unchecked(report: ReportModel) -> Iterator[str]:
+    for number, reason in enumerate(report.decision_brief.why if report.decision_brief else (), start=1):
+        if reason.mark_problems:
+            yield f'Reason {number}: its mark "{MARKED[reason.mark]}" is not borne out by the record.'
+    for note in report.notes:
+        hosted = note.kind == "cast" and report.run.kind == "host"
+        if note.severity == "warning" or note.kind in _UNCHECKED or hosted:
+            yield note.text
+    if report.verdict is not None and report.judges and not report.judging.mirrored:
+        yield "No judge voted with the sides exchanged, so an effect of their order is not ruled out."

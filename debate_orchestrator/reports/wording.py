@@ -11,8 +11,7 @@ from fractions import Fraction
 from debate_orchestrator.core import rapporteur, schedule
 from debate_orchestrator.core.events import EndedEarly, Event, IssuesChanged, QuestionAsked
 from debate_orchestrator.core.format import Format
-from debate_orchestrator.core.phases import CONSENSUS, DECISION_BRIEF, ISSUES, NO_DECISION, RAPPORTEUR, TIE, Turn
-from debate_orchestrator.core.shape import Field
+from debate_orchestrator.core.phases import CONSENSUS, NO_DECISION, TIE, Turn
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verdict import ParsedBallot, RoundResult, Verdict, Vote, decided_votes
@@ -22,11 +21,6 @@ from debate_orchestrator.util.numbers import decimals, percent, plural
 from debate_orchestrator.util.sanitize import count_words, one_line
 
 SCORES, LABEL, SCORE, PROBABILITY = "scores", "label", "score", "probability"
-ENDS = ("the lowest", "the highest")
-"""What the ends of a scale are called where the format does not name them."""
-_SPAN = re.compile(
-    r"(?<![\w.])0 (?P<low>[^\d;.,]{3,30}?),? to (?P<most>[\d.]{1,12}) (?P<high>[^\d;.,]{3,30})(?=[;.,]|$)"
-)
 _SENTENCE = re.compile(
     r"\S.*?(?:(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\s\d)(?<!^\d)[.!?…][\"”’')\]]*"
     r"(?=\s+(?:\d+\.\s|[\"“‘'(\[]*[^\W\d_a-z]))|$)"
@@ -40,8 +34,6 @@ class Scales(FrozenModel):
     """The most that a score may be: `10`; empty if there is none."""
     full_probability: Fraction = Fraction(1)
     """The probability of what is certain."""
-    ends: tuple[str, str] = ENDS
-    """What the least score and the most mean, in the format's words if it has any."""
 
     model_config = {**FrozenModel.model_config, "arbitrary_types_allowed": True}
 
@@ -75,16 +67,7 @@ def scales(format: Format) -> Scales:
     return Scales(
         score="" if most is None else f"{most:g}",
         full_probability=Fraction(str(share)) if share else Fraction(1),
-        ends=next((named for named in map(_ends, scores) if named != ENDS), ENDS),
     )
-
-
-def _ends(score: Field) -> tuple[str, str]:
-    """The meanings of the ends of a scale, where the format tells its judges so: `0 refuted to 10 proven`."""
-    span = _SPAN.search(one_line(score.about))
-    if span is None or score.most is None or span["most"] != f"{score.most:g}":
-        return ENDS
-    return span["low"].strip(), span["high"].strip()
 
 
 def winner_word(winner: str) -> str:
@@ -249,66 +232,32 @@ def unwritten(debate: DebateState, turn: Turn) -> str:
     reply, so it is left out of a turn that must stay hidden."""
     rejected = debate.rejected[turn.id]
     replies = "the only reply" if len(rejected) == 1 else f"each of the {len(rejected)} replies"
-    text = f"{_missing(debate, turn)}: {replies} from {debate.format.name_of(turn.seat)} was unusable"
+    text = f"No {turn.phase.title.lower()}: {replies} from {debate.format.name_of(turn.seat)} was unusable"
     if rapporteur.is_hidden_advice(debate, turn):
         return f"{text}."
     why, _, _ = one_line(rejected[-1].problems[0].removeprefix(f"{turn.id}: ")).partition(" Try: ")
     return f"{text} ({why.rstrip('.')})."
 
 
-def _missing(debate: DebateState, turn: Turn) -> str:
-    """The part of a debate that an unwritten turn leaves out, in a few words: `No dissent record`."""
-    shape = debate.shape(turn) or {}
-    if "findings" in shape:
-        return "Decision brief not checked"
-    if turn.phase.triggered_by == "findings":
-        return "Decision brief not corrected after its check"
-    if "recommendation" in shape:
-        return "No decision brief"
-    if "rows" in shape:
-        return "No dissent record"
-    if turn.phase.option == ISSUES:
-        return "No list of issues"
-    return "No advice before the debate" if turn.phase.option == DECISION_BRIEF else f"No {turn.phase.title}"
-
-
 def floor_sentences(debate: DebateState) -> Iterator[str]:
     """The sentences in a report's head on an early end, a changed list of issues and questions from the floor."""
     if ended := ended_early(debate):
         yield ended
-        yield from _unscored(debate)
     if debate.changed_issues is not None:
         yield ISSUES_CHANGED
     if count := len(debate.questions):
-        yield f"{count} question{'s were' if count != 1 else ' was'} put from the floor."
-    for event in _unheard(debate):
-        to = f"A question from the floor, to {names(debate, event.to)},"
-        heard_yet = "was not heard" if debate.complete else "has not been heard yet"
-        yield f"{to} {heard_yet}: {one_line(event.question)}"
+        yield f"{plural(count, 'question')} {'was' if count == 1 else 'were'} put from the floor."
+    yield from unheard(debate)
 
 
-def _unheard(debate: DebateState) -> list[QuestionAsked]:
-    """The questions from the floor that no seat of a turn on record has heard."""
-    heard = {
-        question.number for turn in schedule.turns_taken(debate) for question in schedule.new_questions(debate, turn)
-    }
-    return [event for number, event in enumerate(debate.questions) if number not in heard]
-
-
-def left_unheard(debate: DebateState) -> Iterator[str]:
+def unheard(debate: DebateState) -> Iterator[str]:
     """A sentence for each question from the floor that no turn is left to hear."""
-    for event in _unheard(debate):
-        if not {*event.to} & {*schedule.hearers(debate)}:
-            yield f"The question to {names(debate, event.to)} will not be heard: {one_line(event.question)}"
-
-
-def _unscored(debate: DebateState) -> Iterator[str]:
-    """The rounds of an early end in which sides spoke, and which were not voted on."""
-    spoken = {turn.round for turn in schedule.turns_taken(debate) if turn.speaking and turn.round}
-    voting = [slot for slot in debate.plan.slots if debate.format.is_vote(slot.phase) and slot.round in spoken]
-    for slot in voting:
-        if debate.is_skipped(slot):
-            yield f"What was said in round {slot.round} was not voted on by itself."
+    turns = schedule.turns_taken(debate)
+    heard = {question.number for turn in turns for question in schedule.new_questions(debate, turn)}
+    hearers = set() if debate.complete else {*schedule.hearers(debate)}
+    for number, event in enumerate(debate.questions):
+        if number not in heard and not {*event.to} & hearers:
+            yield f"No turn is left to hear the question to {names(debate, event.to)}: {one_line(event.question)}"
 
 
 def names(debate: DebateState, seats: tuple[str, ...]) -> str:
@@ -334,22 +283,10 @@ def next_command(debate: DebateState, journal: str) -> str:
 
 def asking_again(debate: DebateState, journal: str) -> str:
     """The sentence with the command that asks again for the parts of a complete debate for which no reply could be
-    used; empty where none is missing."""
-    if turns := schedule.asked_again(debate):
-        seats = dict.fromkeys(turn.role for turn in turns)
-        others = " ".join(f"--{seat} MODEL" for seat in seats)
-        return f"`{command('resume', journal)}` asks for {_titles(turns)} again; with `{others}` it asks another model."
-    if turns := schedule.unwritten(debate):
-        answers = command("answers --from", journal)
-        named = f"--{RAPPORTEUR} MODEL"
-        missing = _titles(turns)
-        return (
-            f"It is too late for {missing} in this debate: `{answers}` prints the answers for a new one, to run with "
-            f"`{named}`."
-        )
-    return ""
-
-
-def _titles(turns: Iterable[Turn]) -> str:
-    """The names of the parts that these turns write, as in `the dissent record and the decision brief`."""
-    return " and ".join(f"the {title}" for title in dict.fromkeys(turn.phase.title.lower() for turn in turns))
+    used; empty where none can be asked for."""
+    turns = schedule.asked_again(debate)
+    if not turns:
+        return ""
+    titles = " and ".join(dict.fromkeys(f"the {turn.phase.title.lower()}" for turn in turns))
+    others = " ".join(dict.fromkeys(f"--{turn.role} MODEL" for turn in turns))
+    return f"`{command('resume', journal)}` asks for {titles} again; with `{others}` it asks another model."

@@ -15,7 +15,7 @@ from jinja2.runtime import Context
 from markupsafe import Markup
 
 from debate_orchestrator.core.phases import CLERK
-from debate_orchestrator.reports import compare, first_screen, sections, verdict_text, wording
+from debate_orchestrator.reports import compare, sections, verdict_text, wording
 from debate_orchestrator.reports.compare import Comparison
 from debate_orchestrator.reports.html.writer import HtmlWriter, anchor, literal_html
 from debate_orchestrator.reports.markdown import template_environment
@@ -49,12 +49,12 @@ def render(report: ReportModel) -> str:
         "after": AFTER,
     }
     if not report.transcript_only:
-        first = first_screen.first_screen(report)
-        answer = "".join(run.text for run in first.headline)
+        first = verdict_text.first_screen(report)
+        answer = "".join(run.text for run in first.answer)
         values |= {
             "description": shortened(one_line(" ".join([answer, *first.sure])), 300),
             "decision": first,
-            "splits": first_screen.splits(report),
+            "argued_better": verdict_text.who_argued_better(report),
             "path": partial(_path, report),
             "unsupported": [
                 turn for turn in report.turns if turn.is_vote and (turn.fields or {}).get("unsupported_claims")

@@ -34,8 +34,8 @@ class HtmlSpeech(NamedTuple):
 
     html: Markup
     paragraphs: list[str]
-    """Its paragraphs without any markup, each on one line; without its headings, tables and code, and without block
-    quotes, unless it has nothing else. What stands between the tags of a quote is in quotation marks."""
+    """Its paragraphs without any markup, each on one line; without its headings, tables and code. What stands between
+    the tags of a quote is in quotation marks."""
 
 
 class HtmlWriter:
@@ -49,22 +49,21 @@ class HtmlWriter:
         quotes: tuple[str, str] | None = None,
     ):
         self._places, self._turns, self._quotes = places, frozenset(turns), quotes
-        self._budget = ParseBudget()
         self._speeches: dict[str, HtmlSpeech] = {}
 
     def speech(self, text: str) -> HtmlSpeech:
         """A whole speech of a side. It is parsed once, however often it is asked for."""
         if text not in self._speeches:
-            self._speeches[text] = speech(text, self._quotes, self._budget)
+            self._speeches[text] = speech(text, self._quotes)
         return self._speeches[text]
 
     def reasons(self, text: str) -> Markup:
         """Paragraphs of a judge: nothing that a judge quotes was looked up."""
-        return speech(text, None, self._budget).html
+        return speech(text).html
 
     def prose(self, text: str) -> Markup:
         """A sentence on one line, with its emphasis, code and links."""
-        return line(text, self._budget)
+        return line(text)
 
     def line(self, words: Phrase) -> Markup:
         """A phrase on its line."""
@@ -192,26 +191,16 @@ class HtmlWriter:
 REL = "nofollow noopener noreferrer"
 _MAX_DEPTH = 16
 """Blocks within blocks that are still laid out; two for each list."""
-_MAX_LENGTH, _MAX_PARSED = 40_000, 1_000_000
-"""Characters of a text that is parsed, ten times what a phase asks for, and of all that are parsed for one page, three
-times what long debates have; other texts are shown as they are."""
+_MAX_LENGTH = 40_000
+"""Characters of a text that is parsed, ten times what a phase asks for; a longer one is shown as it is."""
 _MAX_SIGNS = {"[": 300, "|": 4_000, "\n": 2_000}
 """How many of these a text that is parsed may have: beginnings of links, from each of which the parser looks ahead,
 borders of cells, and ends of lines."""
 
 
-class ParseBudget:
-    """What may still be parsed for one page."""
-
-    def __init__(self) -> None:
-        self._left = _MAX_PARSED
-
-    def covers(self, text: str) -> bool:
-        """Whether a text may be parsed. Its length is then taken off."""
-        if len(text) > min(_MAX_LENGTH, self._left) or any(text.count(sign) > n for sign, n in _MAX_SIGNS.items()):
-            return False
-        self._left -= len(text)
-        return True
+def _is_laid_out(text: str) -> bool:
+    """Whether a text is short and plain enough to be parsed."""
+    return len(text) <= _MAX_LENGTH and all(text.count(sign) <= n for sign, n in _MAX_SIGNS.items())
 
 
 _AS_THEY_ARE = {"paragraph", "bullet_list", "ordered_list", "list_item", "blockquote", "em", "strong", "s"}
@@ -254,6 +243,8 @@ class _Renderer(RendererHTML):
         return "<td>"
 
     def link_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        if not tokens[idx].attrs.get("href"):
+            return "<a>"  # it leads nowhere
         title = tokens[idx].attrs.get("title")
         titled = f' title="{escape(str(title))}"' if title else ""
         return f'<a href="{escape(str(tokens[idx].attrs["href"]))}" rel="{REL}"{titled}>'
@@ -284,18 +275,13 @@ _FREE = {"text", "softbreak", "hardbreak", "inline", "fence", "code_block", "cod
 _OWN = {"heading", "table", "th", "td", "link", "quote"}
 
 
-def speech(text: str, quotes: tuple[str, str] | None = None, budget: ParseBudget | None = None) -> HtmlSpeech:
+def speech(text: str, quotes: tuple[str, str] | None = None) -> HtmlSpeech:
     """A whole speech; `quotes` are the tags of what was looked up in the context files, found and not."""
     safe_text = sanitize.sanitize(text).strip("\n")
-    whole = Markup(f'<pre class="whole"><code>{escape(safe_text)}</code></pre>\n')
-    if not (budget or ParseBudget()).covers(safe_text):
-        return HtmlSpeech(whole, [sanitize.one_line(_in_words(safe_text, quotes))])
-    tokens = _parser().parse(safe_text, {"quotes": quotes})
+    tokens = _parser().parse(safe_text, {"quotes": quotes}) if _is_laid_out(safe_text) else []
     paragraphs = _paragraphs(tokens) or [sanitize.one_line(_in_words(safe_text, quotes))]
-    if not all(map(_known, tokens)) or _leaves_out(tokens, safe_text):
-        return HtmlSpeech(whole, paragraphs)
-    for token in tokens:
-        _unlink(token.children or [])
+    if not tokens or not all(map(_known, tokens)) or _drops_cells(tokens, safe_text):
+        return HtmlSpeech(Markup(f'<pre class="whole"><code>{escape(safe_text)}</code></pre>\n'), paragraphs)
     return HtmlSpeech(Markup(_parser().renderer.render(tokens, _parser().options, {})), paragraphs)
 
 
@@ -306,33 +292,21 @@ def _known(token: Token) -> bool:
     return mine and token.level < _MAX_DEPTH and all(map(_known, token.children or []))
 
 
-_DRAWN = re.compile(r"[\s|\\:>*+-]")
-"""What tables are drawn with, and the blocks around them."""
+def _drops_cells(tokens: Sequence[Token], text: str) -> bool:
+    """Whether a row of a table has more cells than its head, since every parser drops those."""
+    lines = text.replace(r"\|", "").split("\n")
+    tables = [lines[slice(*token.map)] for token in tokens if token.type == "table_open" and token.map]
+    bars = [[row.strip(" >|").count("|") for row in rows] for rows in tables]
+    return any(max(counts) > counts[0] for counts in bars)
 
 
-def _leaves_out(tokens: Sequence[Token], text: str) -> bool:
-    """Whether a table in `text` has more than its `tokens` show: of a row with more cells than the head, those beyond
-    it are dropped by every parser."""
-    lines, table_source, shown = text.split("\n"), "", list[str]()
-    for token in tokens:
-        if token.type == "table_open" and token.map is not None:
-            table_source, shown = "\n".join(lines[slice(*token.map)]), []
-        elif token.type == "inline":
-            shown.append(token.content)
-        elif token.type == "table_close" and len(_DRAWN.sub("", "".join(shown))) < len(_DRAWN.sub("", table_source)):
-            return True
-    return False
-
-
-def line(text: str, budget: ParseBudget | None = None) -> Markup:
+def line(text: str) -> Markup:
     """A sentence on one line, with its emphasis, code and links."""
     plain = sanitize.one_line(text)
-    if (budget or ParseBudget()).covers(plain):
-        tokens = _parser().parseInline(plain)
-        if all(map(_known, tokens)):
-            _unlink(tokens[0].children or [])
-            return Markup(_parser().renderer.render(tokens, _parser().options, {}))
-    return escape(plain)
+    tokens = _parser().parseInline(plain) if _is_laid_out(plain) else []
+    if not tokens or not all(map(_known, tokens)):
+        return escape(plain)
+    return Markup(_parser().renderer.render(tokens, _parser().options, {}))
 
 
 def literal_html(text: str) -> Markup:
@@ -342,30 +316,13 @@ def literal_html(text: str) -> Markup:
 
 def _paragraphs(tokens: Sequence[Token]) -> list[str]:
     """The paragraphs of a speech as `HtmlSpeech` has them; empty if it has none."""
-    own, quoted, depth = list[str](), list[str](), 0
-    for n, token in enumerate(tokens):
-        depth += token.nesting if token.type.startswith("blockquote") else 0
-        if token.type == "paragraph_open":
-            paragraph = sanitize.one_line("".join(map(_shown, tokens[n + 1].children or [])))
-            (quoted if depth else own).append(paragraph)
-    return [line for line in own if line] or [line for line in quoted if line]
+    inline = [tokens[n + 1] for n, token in enumerate(tokens) if token.type == "paragraph_open"]
+    lines = (sanitize.one_line("".join(map(_shown, token.children or []))) for token in inline)
+    return list(filter(None, lines))
 
 
 def _shown(token: Token) -> str:
     return {"softbreak": " ", "hardbreak": " ", "quote_open": "“", "quote_close": "”"}.get(token.type, token.content)
-
-
-def _unlink(children: Sequence[Token]) -> None:
-    """Makes text of links that lead nowhere, which the parser lets pass."""
-    opened: list[Token] = []
-    for token in children:
-        if token.type == "link_open":
-            opened.append(token)
-        elif token.type == "link_close":
-            start = opened.pop()
-            if not start.attrs.get("href"):
-                start.type, start.content = "text", "["
-                token.type, token.content = "text", "]()"
 
 
 def _in_words(text: str, tags: tuple[str, str] | None) -> str:
