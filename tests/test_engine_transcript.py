@@ -157,29 +157,6 @@ def test_what_is_refused(row: tuple[str, str]) -> None:
     assert error in errors(text)
 
 
-@for_each(
-    [
-        "Bob: he says that two is more.", "**Bob:** it is dear.", "*Bob*: it is dear.", "[Bob]: it is dear.",
-        "#### Bob (Con)\n\nIt is dear.", "#### Rebuttal — Bob\n\nIt is dear.", "Bob (Con): it is dear.", "**Bob**",
-        "B\u200bob: it is dear.",
-    ]
-)  # fmt: skip
-def test_what_may_be_a_label_is_refused(words: str) -> None:
-    """A line that begins with what the other side is called may be a label in another style: no speech is guessed."""
-    text = document("### Ann (Pro)\n\n", "### Bob (Con)\n\n", words=words)
-    line = text[: text.index(words)].count("\n") + 1
-
-    assert f"line {line}: " in errors(text) and "may be the other speaker's label" in errors(text)
-
-
-@pytest.mark.parametrize("line_break", ["\u2028", "\u2029", "\x85"])
-def test_every_line_break_begins_a_line(line_break: str) -> None:
-    """A label behind a line break of any kind stands on a line of its own, and is found there."""
-    labels = "### Ann (Pro)\n\n", "### Bob (Con)\n\n"
-    assert "may be the other speaker's label" in errors(document(*labels, words=f"So.{line_break}Bob: it is dear."))
-    assert speeches(document(*labels).replace("\n", line_break)) == FOUR
-
-
 def test_every_error_is_told_at_once() -> None:
     """Several errors are listed together, twenty at most."""
     text = PRO_CON + "### Moderator\n\nz\n\n" * 30

@@ -197,9 +197,6 @@ _FENCE = re.compile(r"(`{3,}(?=[^`]*$)|~{3,})")
 _FIELD = re.compile(r"(?:\*\*)?([^*:]{1,80}):(?:\*\*)?\s+(\S.*)")
 _TOPIC = re.compile(r"topic|motion|resolution|question", re.IGNORECASE)
 _RULE = re.compile(r" {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*")
-_NO_LABEL = re.compile(r"[-+>|]|\* |\d+[.)]| {4}|\t")
-"""How lists, quotations, tables and code begin."""
-
 
 class _Section(NamedTuple):
     line: int
@@ -257,7 +254,7 @@ def _parse_markdown(text: str, problems: list[str]) -> Transcript:
     topic, positions = _read_above(lines[:start], speakers, problems)
     levels = [level for _, level, heading in headings if speakers.label(heading).side]
     sections, speeches = _sections(lines, headings, levels[0] if levels else 6), list[TranscriptSpeech]()
-    number, sides = 0, dict[_Section, str]()
+    number = 0
     for section in sections:
         label, found = speakers.label(section.heading), short_repr(section.heading, 40)
         number = number if label.round is None else label.round
@@ -267,11 +264,8 @@ def _parse_markdown(text: str, problems: list[str]) -> Transcript:
             elif not section.text:
                 problems.append(f"line {section.line}: {found} says nothing.")
             speeches.append(TranscriptSpeech(side=label.side, round=number, text=section.text))
-            sides[section] = label.side
         elif section.text:
             problems.append(f"line {section.line}: {found} has text below it and names no side.")
-    for section, side in sides.items():
-        problems += _look_alikes(section, side, speakers)
     speeches = speeches if any(speech.round for speech in speeches) else _numbered(speeches)
     return Transcript(
         topic=topic or title,
@@ -285,6 +279,8 @@ def _read_above(lines: list[str], speakers: _Speakers, problems: list[str]) -> t
     """Reads fields such as `**Topic:** ...` and `**Alice (Pro):** ...` above the debate: its topic and positions."""
     topic, positions = None, dict[str, str]()
     for number, line in enumerate(lines, start=1):
+        if not line.strip() or line.startswith("# "):
+            continue
         field = _FIELD.fullmatch(line.strip())
         label = speakers.label(field[1]) if field else None
         if field and _TOPIC.fullmatch(field[1]):
@@ -293,28 +289,12 @@ def _read_above(lines: list[str], speakers: _Speakers, problems: list[str]) -> t
             positions[label.side] = field[2]
             problem = speakers.introduce(label, field[1])
             problems += [f"line {number}: {problem}"] if problem else []
-        elif line.strip() and not re.match("# ", line) and (not field or (label and label.side)):
+        elif not field or (label and label.side):
             problem = f"{short_repr(line.strip(), 40)} stands above the first heading that names a side."
-            problems.append(
-                f"line {number}: {problem} Only a title and lines such as `**Topic:** ...` may stand there."
-            )
+            advice = "Only a title and lines such as `**Topic:** ...` may stand there."
+            problems.append(f"line {number}: {problem} {advice}")
             break
     return topic, positions
-
-
-def _look_alikes(section: _Section, side: str, speakers: _Speakers) -> Iterator[str]:
-    """Lines in a speech that begin as a label of the other side would: no words may change hands."""
-    for number in _outside_code(list(section.lines), []):
-        line = section.lines[number]
-        if _NO_LABEL.match(line):
-            continue
-        begins = re.split("[:：]", line[:100].lstrip("# "), maxsplit=1)[0]
-        label = speakers.label(begins)
-        called = speakers.called.get(_key(begins)) or (label.side if label.name or line.startswith("#") else None)
-        if called not in (None, side):
-            found = f"{short_repr(line.strip(), 40)} may be the other speaker's label, or words of this speech."
-            advice = "Make it a heading like the others, or begin it with another word."
-            yield f"line {section.line + 1 + number}: {found} {advice}"
 
 
 # JSON
