@@ -15,7 +15,7 @@ import pytest
 from weak_judges import judge
 
 from debate_orchestrator.cli import probe as probe_verb
-from debate_orchestrator.core.events import BriefSent, Event, Noted, Reassigned
+from debate_orchestrator.core.events import BriefSent, Event, Reassigned
 from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
@@ -204,19 +204,9 @@ def test_a_ballot_on_something_else_is_refused(here: Path, change: str) -> None:
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize(
-    "event",
-    [
-        Reassigned(seat="judge", who=("command:touch marker",)),
-        Reassigned(seat="judge", who=("anthropic:m@http://127.0.0.1:9",)),
-        Reassigned(seat="judge", who=("rehearse",)),
-        Noted(note="estimate", detail="mine"),
-    ],
-    ids=["program", "server", "same", "noted"],
-)
-def test_a_ballot_on_which_something_else_happened_is_refused(here: Path, event: Event) -> None:
-    """After its speeches a ballot holds nothing but calls to the judge that was named, and what came of them. A journal
-    that names another judge later on is refused, also where it gets there while the run goes on."""
+def test_a_ballot_that_names_another_judge_is_refused(here: Path) -> None:
+    """A journal that names another judge later on is refused, also where it gets there while the run goes on."""
+    event = Reassigned(seat="judge", who=("command:touch marker",))
     run = ProbeRun(FEW, ["rehearse"], "out")
     ballot = run.ballots[2]
     opened, speeches = probe.make_opened(ballot.case, ballot.judge)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import stat
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -32,7 +31,7 @@ from debate_orchestrator.storage.paths import DebateFiles, free_files
 from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.data import name_of
-from debate_orchestrator.util.errors import BadJournal, DiskFull, ExternalError, LockedJournal, Paused
+from debate_orchestrator.util.errors import BadJournal, DiskFull, ExternalError, Paused
 from debate_orchestrator.util.messages import Tell, command, ignore
 from debate_orchestrator.util.numbers import plural
 
@@ -98,36 +97,23 @@ async def create_paid_debate(
     opened: Opened, files: DebateFiles, following: Sequence[Event] = (), unsaved: UnsavedEvents | None = None
 ) -> OpenDebate:
     """As `create_debate`. If calls were paid for to derive the positions, the first event waits in `unsaved` while the
-    disk is full. If the journal's name was taken meanwhile, it goes under the next free one, which `unsaved` tells."""
+    disk is full, and goes under the next free name, which `unsaved` tells, if the journal's was taken meanwhile."""
     if not opened.derived:
         return create_debate(opened, files, following)
     unsaved = unsaved or UnsavedEvents()
-    journal, free = await unsaved.written("the positions that were derived", lambda: _created_where_free(opened, files))
-    if free != files:
-        unsaved.tell(f"{name_of(files.journal)} was taken meanwhile: this debate is in {name_of(free.journal)}.")
-    return _opened(journal, free, following)
 
-
-def _created_where_free(opened: Opened, files: DebateFiles) -> tuple[JournalWriter, DebateFiles]:
-    """Begins the journal of a debate in these files, or in the next free ones if something else has its name."""
-    free = files
-    while True:
+    def create() -> tuple[JournalWriter, DebateFiles]:
         try:
-            return JournalWriter.create(free.journal, opened), free
-        except BadJournal as error:
-            if not isinstance(error, LockedJournal) and not _is_taken(free.journal):
-                raise
-        free = free_files(files)
-        opened = opened.with_settings(output=os.path.basename(free.report))
+            return JournalWriter.create(files.journal, opened), files
+        except BadJournal:
+            free = free_files(files)
+            renamed = opened.with_settings(output=os.path.basename(free.report))
+            return JournalWriter.create(free.journal, renamed), free
 
-
-def _is_taken(path: str) -> bool:
-    """Whether something is at this path that is not an empty file, which a failed attempt to lock it may leave."""
-    try:
-        status = os.lstat(path)
-    except OSError:
-        return False
-    return not stat.S_ISREG(status.st_mode) or status.st_size > 0
+    journal, used = await unsaved.written("the positions that were derived", create)
+    if used != files:
+        unsaved.tell(f"{name_of(files.journal)} was taken meanwhile: this debate is in {name_of(used.journal)}.")
+    return _opened(journal, used, following)
 
 
 def open_journal(journal: JournalWriter, files: DebateFiles) -> OpenDebate:

@@ -68,10 +68,8 @@ class CostEstimate(FrozenModel):
     """Whether a person takes turns; they cost nothing."""
     position_calls: PositionCalls | None = None
     """The calls for the positions, if a model derives them first; they are in none of the numbers."""
-    too_long: bool = False
-    """Whether too many turns are left to be estimated. Then all counts are 0."""
     unplayable: str = ""
-    """Why stand-ins can't play the debate, if they can't, as the end of a sentence. Then all counts are 0."""
+    """Why the debate can't be estimated, if it can't, as the end of a sentence. Then all counts are 0."""
 
     @property
     def calls(self) -> int:
@@ -89,8 +87,8 @@ class CostEstimate(FrozenModel):
     def sentence(self) -> str:
         """The estimate as one line."""
         first = f"{self.position_calls.sentence()}; then " if self.position_calls else ""
-        if self.too_long or self.unplayable:
-            return f"{first}not estimated: {self.unplayable or f'more than {MAX_TURNS} turns are left'}"
+        if self.unplayable:
+            return f"{first}not estimated: {self.unplayable}"
         return first + self._summary() + ("; a person's turns cost nothing" if self.has_people else "")
 
     def _summary(self) -> str:
@@ -110,7 +108,7 @@ class CostEstimate(FrozenModel):
 
     def short(self) -> str:
         """Calls, minutes and money in a few words."""
-        if self.too_long or self.unplayable:
+        if self.unplayable:
             return "not estimated"
         if not self.calls:
             return "no calls"
@@ -182,7 +180,7 @@ def estimate(opened: Opened, later_events: Iterable[Event] = (), *, rehearsal: b
         bill=Costs(), unknown=(), seconds=0, waits=waits, has_people=has_people, searches=searches
     )
     if schedule.max_turns(debate) - len(debate.replies) > MAX_TURNS:
-        return estimate_so_far.model_copy(update={"too_long": True})
+        return estimate_so_far.model_copy(update={"unplayable": f"more than {MAX_TURNS} turns are left"})
     try:
         calls, took = _play(debate)
     except _CantBePlayed as error:

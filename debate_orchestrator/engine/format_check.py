@@ -42,39 +42,30 @@ def find_problems(given: str) -> list[str]:
     from debate_orchestrator.engine import dry_run  # loads the reports, which showing a shipped format need not
 
     format_source = source.read_source(given)
-    problems = list(format_source.problems)
     carried = loader.carried_templates(format_source)
-    homes = {
+    problems = [*format_source.problems, *_template_problems(format_source, carried)]
+    if (format := format_source.format) is not None:
+        problems += [f"{format_source.where(keys)}: {message}" for keys, message in _semantic_problems(format)]
+        if not problems:  # anything else would be found again in every dry run
+            problems += dry_run.find_problems(format, carried, format_source.where)
+    paths = _user_paths(format_source)
+    return sorted(dict.fromkeys(_with_user_path(problem, paths) for problem in problems), key=_file_and_line)
+
+
+def _user_paths(format_source: source.FormatSource) -> dict[str, str]:
+    """How the names of templates begin, to the path under which the user knows their folder."""
+    paths = {
         f"{'prompts/' * folder.shipped}formats/{folder.name}/": f"{folder.shown_path}/"
         for folder in format_source.folders
     }
     if format_source.shipped:
-        homes[f"formats/{format_source.name}/"] = f"{format_source.folders[0].shown_path}/"
-    in_templates = [_with_user_path(problem, homes) for problem in _template_problems(format_source, carried)]
-    if format_source.format is not None:
-        problems += [
-            f"{format_source.where(keys)}: {message}" for keys, message in _semantic_problems(format_source.format)
-        ]
-        if not problems:
-            found = dry_run.find_problems(format_source.format, carried, format_source.where)
-            problems += _independent_problems([_with_user_path(problem, homes) for problem in found], in_templates)
-    return sorted(dict.fromkeys([*problems, *in_templates]), key=_file_and_line)
+        paths[f"formats/{format_source.name}/"] = f"{format_source.folders[0].shown_path}/"
+    return paths
 
 
-def _independent_problems(found: list[str], in_templates: list[str]) -> list[str]:
-    """The problems of dry runs, without those that follow from problems already found in the same template, or in one
-    that a shared template includes."""
-    files = {_file_and_line(problem)[0] for problem in in_templates}
-    shared = ("prompts/shared/",) if files else ()
-    return [problem for problem in found if _file_and_line(problem)[0] not in files and not problem.startswith(shared)]
-
-
-def _with_user_path(problem: str, homes: dict[str, str]) -> str:
-    """The problem with the path under which the user knows the template."""
-    for home, path in homes.items():
-        if problem.startswith(home):
-            return path + problem.removeprefix(home)
-    return problem
+def _with_user_path(problem: str, paths: dict[str, str]) -> str:
+    start = next((start for start in paths if problem.startswith(start)), None)
+    return problem if start is None else paths[start] + problem.removeprefix(start)
 
 
 def _file_and_line(problem: str) -> tuple[str, int]:

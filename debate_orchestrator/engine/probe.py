@@ -48,7 +48,7 @@ from debate_orchestrator.storage.paths import JOURNAL, DebateFiles
 from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.util import model_spec, resources
 from debate_orchestrator.util.data import read_mapping
-from debate_orchestrator.util.errors import BadFile, BadJournal, ExternalError, OverBudget
+from debate_orchestrator.util.errors import BadFile, BadJournal, ExternalError
 from debate_orchestrator.util.messages import ignore
 
 CONCURRENCY = 6  # ballots under way at the same time, of all judges together
@@ -213,12 +213,9 @@ class ProbeRun:
         on_begin: Callable[[journal.JournalWriter], None] | None = None,
     ) -> list[ExternalError]:
         """Asks for the missing ballots until there are none or `stop` is set. Returns the errors of those that could
-        not be had. `on_begin` gets the journal of each before its judge is asked.
-
-        A judge that fails is asked no more, and the others go on. If a call does not fit under the cap together with
-        those under way, its judge is asked again once they are over.
-        """
-        slots, failed, before = asyncio.Semaphore(CONCURRENCY), dict[str, ExternalError](), len(self.ballots) + 1
+        not be had. `on_begin` gets the journal of each before its judge is asked. A judge that fails is asked no more,
+        and the others go on."""
+        slots, failed = asyncio.Semaphore(CONCURRENCY), dict[str, ExternalError]()
 
         async def ask(ballot: Ballot) -> None:
             async with slots:
@@ -232,12 +229,9 @@ class ProbeRun:
                     stop.set()  # no judge's fault, such as a locked journal: nothing more is asked
                     raise
 
-        while len(pending := self.pending()) < before:
-            before = len(pending)
-            failed = {judge: error for judge, error in failed.items() if not isinstance(error, OverBudget)}
-            for ended in await asyncio.gather(*map(ask, pending), return_exceptions=True):
-                if isinstance(ended, BaseException):
-                    raise ended
+        for ended in await asyncio.gather(*map(ask, self.pending()), return_exceptions=True):
+            if isinstance(ended, BaseException):
+                raise ended
         return list(failed.values())
 
     async def _ask(
@@ -309,13 +303,12 @@ class ProbeRun:
 
 
 def _checked(ballot: Ballot, events: Sequence[Event]) -> DebateState:
-    """The debate of a ballot's journal. BadFile unless it holds the ballot's speeches, and after them nothing but calls
-    to its judge and what came of them."""
+    """The debate of a ballot's journal. BadFile unless it begins with the ballot's speeches and its judge
+    is still the one that the user named."""
     debate, (opened, speeches) = stored_state(ballot.path, events), make_opened(ballot.case, ballot.judge)
     chance = debate.opened.model_dump(include={"seed", "nonce", "version"})
     expected = [opened.model_copy(update=chance), *speeches]
-    as_expected = [*events[: len(expected)]] == expected[: len(events)]
-    if not as_expected or not all(isinstance(event, _CALLS) for event in events[len(expected) :]):
+    if [*events[: len(expected)]] != expected[: len(events)] or debate.cast != opened.cast:
         problem = f"{ballot.path} is a ballot on other debates or prompts than today's."
         raise BadFile(f"{problem} Name another output, or move the folder away.")
     return debate

@@ -198,6 +198,7 @@ _FIELD = re.compile(r"(?:\*\*)?([^*:]{1,80}):(?:\*\*)?\s+(\S.*)")
 _TOPIC = re.compile(r"topic|motion|resolution|question", re.IGNORECASE)
 _RULE = re.compile(r" {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*")
 
+
 class _Section(NamedTuple):
     line: int
     """The line of the heading, from 1."""
