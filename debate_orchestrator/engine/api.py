@@ -61,30 +61,21 @@ async def run(
     on_event: OnEvent | None = None,
     on_text: OnText | None = None,
 ) -> DebateResult:
-    """Run a debate from its settings to its report. This is a coroutine.
+    """Run a debate from its settings to its report.
 
     Args:
         settings: a mapping with the keys of an answers file, or `Settings`. A seat without a model gets the best one
             for which a key is set.
-        rehearse: let stand-ins take all seats. No model is called, and nothing is paid. The files get
-            `.rehearsed` into their names.
+        rehearse: let stand-ins take all seats. No model is called, and the files get `.rehearsed` into their names.
         on_event: called with the state and each event, after it is on disk.
         on_text: called with the turn and each piece of a reply, as it arrives.
-
-    Returns:
-        The finished debate. Its journal, report and page are on disk.
 
     Raises:
         BadSettings: the settings have problems; all of them are in `problems`.
         BadFile: the output can't be written, or there is a report already.
         Paused: the debate is saved, and `resume` can go on: a provider is overloaded, the cap is reached
             (`OverBudget`), or a seat waits for the host.
-        PermanentFailure: something must be repaired first. `ProviderFailed` where a provider failed. The replies until
-            then are saved.
-
-    Example:
-        result = await run({"topic": "Tabs or spaces?", "positions": {"a": "Tabs.", "b": "Spaces."}}, rehearse=True)
-        print(result.report.verdict.winner, result.files.report)
+        PermanentFailure: something must be repaired first (`ProviderFailed`: at a provider). Replies are saved.
     """
     default_model = discovery.default_if_keyed if rehearse else discovery.default
     with await _create(_settings(settings, default_model), rehearse=rehearse) as opened:
@@ -100,30 +91,21 @@ async def resume(
     on_event: OnEvent | None = None,
     on_text: OnText | None = None,
 ) -> DebateResult:
-    """Continue a debate from its journal. This is a coroutine.
+    """Continue a debate from its journal. Of a complete debate, what is missing because no reply could be used is
+    asked for again, by calls that are billed; one that lacks nothing is only reported again.
 
     Args:
-        journal: path of the journal.
         max_cost: a new cap in US dollars; None keeps the old one.
         retry_for: seconds that a turn's calls may be silent or retried from now on; None keeps what they were.
         trust: consent to what the journal makes this program do besides the debate: run commands, call servers by
             address, read files elsewhere, send prompts that did not ship with this package.
         on_event, on_text: as in `run`.
 
-    Returns:
-        The finished debate, as `run` does. Of a complete debate, what is missing because no reply could be used is
-        asked for again, by calls that are billed: its last ballots, if it is undecided, or else its dissent record,
-        its decision brief or the brief's check. A debate that lacks none of these is only reported again.
-
     Raises:
         BadSettings: the journal needs your consent (`trust`), or a cap can't be kept.
         BadJournal: the file is not a journal, was changed (`DamagedJournal`) or is in use (`LockedJournal`).
         Paused, PermanentFailure: as in `run`.
-
-    Example:
-        result = await resume("debate-report.journal.jsonl", max_cost=5.00)
     """
-
     minimum, maximum = DECLARED["retry_for"].limits or (0, 0)
     if retry_for is not None and not minimum <= retry_for <= maximum:
         raise BadSettings(f"retry_for must be {DECLARED['retry_for'].wanted}, and not {retry_for!r}.")
@@ -153,7 +135,8 @@ async def rejudge(
     on_event: OnEvent | None = None,
     on_text: OnText | None = None,
 ) -> DebateResult:
-    """Judge a finished debate again, or one that was written down elsewhere. This is a coroutine.
+    """Judge a finished debate again, or one that was written down elsewhere. The result has a journal and a report of
+    its own; the source is not changed.
 
     Args:
         source: a journal, or a transcript in the form that docs/transcripts.md describes.
@@ -164,16 +147,10 @@ async def rejudge(
         trust: consent to prompts in the journal that did not ship with this package.
         on_event, on_text: as in `run`.
 
-    Returns:
-        The judging, with a journal and a report of its own. The source is not changed.
-
     Raises:
         BadSettings: an argument has a problem, or the journal needs your consent.
         BadJournal: the journal can't be read, or its debate is not finished.
         Paused, PermanentFailure: as in `run`.
-
-    Example:
-        result = await rejudge("debate-report.journal.jsonl", ["anthropic:claude-opus-5-5", "openai:gpt-5"])
     """
     judging, files = _judging(os.fspath(source), judges, output, strictness, topic, positions, trust)
     with create_debate(judging.opened, files, judging.speeches) as opened:
@@ -188,17 +165,7 @@ def open_judging(
     strictness: str | None = None,
     trust: bool = False,
 ) -> DebateFiles:
-    """Write the journal of a judging as `rejudge` runs it, and ask for no ballot yet: `resume` does.
-
-    Args:
-        source, judges, output, strictness, trust: as in `rejudge`.
-
-    Returns:
-        The paths of the judging's files.
-
-    Raises:
-        BadSettings, BadJournal: as in `rejudge`.
-    """
+    """Write the journal of a judging as `rejudge` runs it, and ask for no ballot yet: `resume` does."""
     judging, files = _judging(os.fspath(source), judges, output, strictness, None, None, trust)
     with create_debate(judging.opened, files, judging.speeches):
         return files
@@ -228,27 +195,17 @@ async def open_debate(
     people: bool = False,
     unsaved: UnsavedEvents | None = None,
 ) -> DebateFiles:
-    """Write the journal of a new debate and ask for no turn yet. This is a coroutine.
-
-    Use it with `step` when your program, and not a provider, replies to the turns. A seat without a model is filled by
-    the host, which is your program.
+    """Write the journal of a new debate and ask for no turn yet, for a program that replies with `step`. A seat without
+    a model is filled by the host, which is that program.
 
     Args:
-        settings: as in `run`.
-        rehearse: as in `run`.
+        settings, rehearse: as in `run`.
         people: whether the caller can ask the people in the seats that are filled by `human`.
         unsaved: holds positions that were paid for while the disk is full, and tells of it; by default in the log.
-
-    Returns:
-        The paths of the debate's files.
 
     Raises:
         BadSettings, BadFile: as in `run`.
         Paused, ProviderFailed: positions were to be derived, and the moderator's model failed.
-
-    Example:
-        files = await open_debate({"topic": "Tabs or spaces?", "positions": {"a": "Tabs.", "b": "Spaces."}})
-        print(step(files.journal).turns)
     """
     hosted = _settings(settings, lambda seat: model_spec.HOST)
     with await _create(hosted, rehearse=rehearse, people=people, unsaved=unsaved) as opened:
@@ -256,36 +213,15 @@ async def open_debate(
 
 
 def read_journal(path: Path) -> JournalContents:
-    """Read and verify a journal.
-
-    Returns:
-        Its `entries` (number, time in UTC, event, hash), its `events`, and in `torn` how many bytes an interrupted
-        write left at the end.
-
-    Raises:
-        BadJournal: the file is not a journal, or of a newer version.
-        DamagedJournal: a line was changed, is missing, or follows a bad one.
-
-    Example:
-        kinds = [event.kind for event in read_journal("debate-report.journal.jsonl").events]
-    """
+    """The `entries` (number, time in UTC, event, hash) and `events` of a journal, verified, and in `torn` how many
+    bytes an interrupted write left at the end. Raises BadJournal if the file is none, or of a newer version, and
+    DamagedJournal if a line was changed, is missing, or follows a bad one."""
     return read(path)
 
 
 def render(journal: Path, form: str = "markdown") -> str:
-    """The report of a journal as text. Nothing is written.
-
-    Args:
-        journal: path of the journal; an unfinished debate gives a report that says so.
-        form: "markdown", "html" or "json".
-
-    Raises:
-        BadSettings: there is no such form.
-        BadJournal: as `read_journal`.
-
-    Example:
-        page = render("debate-report.journal.jsonl", "html")
-    """
+    """The report of a journal as "markdown", "html" or "json"; of an unfinished debate it says so. Nothing is written.
+    Raises BadSettings if there is no such form, and BadJournal as `read_journal`."""
     suffixes = {known.name: suffix for suffix, known in report_files.FILE_TYPES.items()}
     if form not in suffixes:
         raise BadSettings(f"form: {form!r} is not {', '.join(suffixes)}.")
@@ -294,38 +230,15 @@ def render(journal: Path, form: str = "markdown") -> str:
 
 
 def load_format(name: str) -> Format:
-    """Load a format: its seats, phases, reply shapes and rubric.
-
-    Args:
-        name: the name of a shipped format, or the path of a folder. A format in a folder is checked whole.
-
-    Raises:
-        BadFormat: there is no such format, or it has errors; each is in `problems` with its file and line.
-
-    Example:
-        sides = load_format("adversarial").sides
-    """
+    """The seats, phases, reply shapes and rubric of a shipped format, by its name, or of one in a folder, which is
+    checked whole. Raises BadFormat with each problem, its file and line."""
     return format_check.load(name)
 
 
 def find_risks(source: Settings | Mapping[str, Any] | Path) -> tuple[risks.Risk, ...]:
-    """What a debate would do that needs consent: run programs, call servers by address, use files elsewhere, send
-    prompts that did not ship with this package. Nothing is done. For settings or a journal from others, show it to the
-    user.
-
-    Args:
-        source: settings, as in `run`, or the path of a journal with which you would go on.
-
-    Returns:
-        The risks; `text` of each is a line for a person. Empty if there is nothing to consent to.
-
-    Raises:
-        BadJournal: as `read_journal`.
-
-    Example:
-        for risk in find_risks({"topic": "Tabs or spaces?", "cast": {"a": "command:my-debater"}}):
-            print(risk.text)
-    """
+    """What a debate with these settings, or from the journal at this path, would do that needs consent: run programs,
+    call servers by address, use files elsewhere, send prompts that did not ship with this package. Nothing is done.
+    `text` of each risk is a line for a person. Raises BadJournal as `read_journal`."""
     if isinstance(source, Settings | Mapping):
         return risks.of_settings(source)
     debate = stored_state(os.fspath(source), read(source).events)

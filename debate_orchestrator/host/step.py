@@ -82,11 +82,10 @@ def _wrapper(text: str) -> str:
 def step(
     journal: str | os.PathLike[str], replies: Mapping[str, str] | None = None, *, trust: bool = False
 ) -> StepResult:
-    """Take the host's replies in a debate, and get the turns that are due now. This is not a coroutine: seats with a
-    model are called in an event loop of its own, so in async code use `asyncio.to_thread(step, ...)`.
+    """Take the host's replies in a debate, and get the turns due now. Seats with a model are called in an event loop of
+    its own, so in async code use `asyncio.to_thread(step, ...)`.
 
     Args:
-        journal: path of a journal, as `open_debate` returns it.
         replies: turn id to text (for a structured reply, JSON). Replies in the folder of turns are taken too.
         trust: consent to what the journal makes this program do besides the debate, as in `resume`.
 
@@ -98,11 +97,6 @@ def step(
         BadSettings: the journal needs your consent, or a person has a seat.
         BadJournal: the file is not a journal, was changed or is in use.
         Paused, PermanentFailure: a seat with a model failed. What was answered is saved.
-
-    Example:
-        result = step("debate-report.journal.jsonl", {"1.opening.a": "I say tabs, because ..."})
-        for turn in result.turns:
-            print(turn.turn, turn.brief)
     """
     with continue_debate(journal, trusting(trust)) as debate:
         if debate.state.due:
