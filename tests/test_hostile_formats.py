@@ -165,7 +165,7 @@ _STRUCTURE = {*reading.FORGING, "tr_open", "td_open", "th_open"}
 def assert_dead(made: dict[str, str], plain: dict[str, str], where: str) -> None:
     """Nothing of what was put into a debate is live: its forms have the structure of those with plain words."""
     for name, text in made.items():
-        assert sanitize(text) == text, (where, name)
+        assert sanitize(text) == (text.replace("\u2060", "") if name.endswith(".md") else text), (where, name)
         if name.endswith(".md"):
             assert structure(text) == structure(plain[name]), (where, name)
         elif name.endswith(".html"):

@@ -22,10 +22,11 @@ MAX_FILE_SIZE = 268_435_456
 """Bytes that any file may have which is read whole."""
 _MAX_DEPTH = 32
 _YAML_HINTS = {
-    "mapping values are not allowed": 'put quotes around a text that has a colon, as in topic: "Should we: adopt?"',
+    "mapping values are not allowed": 'put quotes around a text that has a colon, as in topic: "Should we: adopt?"; '
+    "or indent line {line} as the lines that it belongs with",
     r"character '\t'": "indent with blanks, not with tabs",
     "could not find expected ':'": "write every line as `key: value`; a colon may be missing on the line before",
-    "expected <block end>": "indent every line as the lines that it belongs with; quote a text of several lines",
+    "expected <block end>": "indent line {line} as the lines that it belongs with; quote a text of several lines",
     "unexpected end of stream": "end every quoted text with its quote",
 }
 """Words of the YAML parser, and what usually helps."""
@@ -65,9 +66,9 @@ def parse_mapping_with_lines(text: str, where: str) -> tuple[dict[str, Any], dic
         return _mapping(_whole(value), f"{where}:1"), lines
     except (ValueError, RecursionError) as error:
         reason = _reason(error)
-        problem = f"{where}:{getattr(error, 'line', None) or 1}: not valid YAML: {reason}."
+        line = getattr(error, "line", None) or 1
         hint = next((hint for words, hint in _YAML_HINTS.items() if words in reason), "")
-        raise BadFile(problem, hint=hint) from None
+        raise BadFile(f"{where}:{line}: not valid YAML: {reason}.", hint=hint.format(line=line)) from None
 
 
 def parse_mapping(text: str, where: str) -> dict[str, Any]:
