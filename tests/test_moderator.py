@@ -68,24 +68,21 @@ def test_positions_are_derived(debate: Run, server: Server) -> None:
 
 
 @pytest.mark.parametrize("verb", ["run", "open"])
-@pytest.mark.parametrize(
-    ("model", "price"),
-    [("anthropic:claude-opus-5-5", "about $0."), ("anthropic:n", "of unknown price)"), ("rehearse", None)],
-)
+@pytest.mark.parametrize(("model", "called"), [("anthropic:n", True), ("rehearse", False)])
 def test_calls_for_the_positions_are_in_the_estimate(
-    debate: Run, server: Server, verb: str, model: str, price: str | None
+    debate: Run, server: Server, verb: str, model: str, called: bool
 ) -> None:
-    """Where the moderator alone is called, the estimate says so, with its price, before the call; and not otherwise."""
+    """Where the moderator alone is called, the estimate says so, before the call; and not otherwise."""
     who = "rehearse" if verb == "run" else "host"
     cast = f"cast: {{a: {who}, b: {who}, judge: {who}, moderator: '{model}'}}"
-    topic = "Which things matter most?" if price else "Should we move?"
+    topic = "Which things matter most?" if called else "Should we move?"
     Path("a.yaml").write_text(f"topic: {topic}\n{cast}\nrounds: 1\n")
     ran = debate(verb, "--answers", "a.yaml", "--json")
 
     assert ran.code == 0, ran.err
-    assert bool(server.requests) == bool(price)
-    if price:
-        assert f"1 or 2 first calls of {model} ({price}" in ran.err
+    assert bool(server.requests) == called
+    if called:
+        assert f"1 or 2 first calls of {model}, which" in ran.err
         assert ran.err.index("which derives the positions; then no calls") < f"{ran.err}Deriving".index("Deriving")
     else:
         assert "first calls" not in ran.err
@@ -202,18 +199,3 @@ def test_a_cap_is_checked_before_each_attempt(price: float, counted: bool) -> No
     enough = Derives(["No.", DERIVED], price if counted else None)
     derived(enough, price * 2.5)
     assert len(enough.briefs) == 2
-
-
-@pytest.mark.parametrize("part", [False, True], ids=["nothing came", "a part came"])
-def test_a_cap_is_checked_before_each_retry(price: float, part: bool) -> None:
-    """A call that broke off counts as if it was billed; one that was refused counts nothing."""
-    partial = Reply(text="word " * 10_000, brief_digest="", by=OPUS) if part else None
-    lost, refused = TransientError("cut", maybe_billed=True, partial=partial), TransientError("busy")
-    provider = Derives([refused, lost, DERIVED], price)
-    with pytest.raises(OverBudget):
-        derived(provider, price * 1.5)
-    assert len(provider.briefs) == 2
-
-    enough = Derives([refused, lost, DERIVED], price)
-    derived(enough, price * 2.5 + part)
-    assert len(enough.briefs) == 3

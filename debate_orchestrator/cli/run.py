@@ -89,9 +89,9 @@ def run_settings(settings: Settings, arguments: argparse.Namespace) -> int:
         print_status(first)
     expected = ""
     if rehearse:
-        calls, settings = start.position_calls_of(real), start.without_model(settings)[0]
+        first_by, settings = start.positions_by(real), start.without_model(settings)[0]
         takes = estimate(start.make_opened(real.model_copy(update={"positions": settings.positions})))
-        expected = takes.model_copy(update={"position_calls": calls}).sentence()
+        expected = takes.model_copy(update={"positions_by": first_by}).sentence()
     opening = start.opened_with_positions(settings, ignore if quiet else print_status, permissions)
     with new_debate(opening, files, lambda opened: start.notes_after_opened(settings, expected)) as opened:
         settings = start.with_positions_of(settings, opened.state.opened)

@@ -36,21 +36,6 @@ MAX_TURNS = 400
 Every brief holds all earlier speeches, so the work grows with the square of the turns."""
 
 
-class PositionCalls(FrozenModel):
-    """The calls by which a model derives the positions, before the debate: a second one where the first reply can't be
-    used."""
-
-    by: str
-    """The model spec of the moderator."""
-    cost: float | None
-    """US dollars of one call; None if the price is unknown."""
-
-    def sentence(self) -> str:
-        """Its calls and their price, with the words around them."""
-        price = "of unknown price" if self.cost is None else f"about ${self.cost:.4f} each" if self.cost else "$0"
-        return f"1 or 2 first calls of {model_spec.public_name(self.by)} ({price}), which derives the positions"
-
-
 class CostEstimate(FrozenModel):
     """What a debate, or the rest of one, is expected to take."""
 
@@ -66,8 +51,8 @@ class CostEstimate(FrozenModel):
     """Whether debaters may search; searches are in none of the numbers."""
     has_people: bool = False
     """Whether a person takes turns; they cost nothing."""
-    position_calls: PositionCalls | None = None
-    """The calls for the positions, if a model derives them first; they are in none of the numbers."""
+    positions_by: str = ""
+    """The spec of the model that derives the positions first, if one does; its calls are in none of the numbers."""
     unplayable: str = ""
     """Why the debate can't be estimated, if it can't, as the end of a sentence. Then all counts are 0."""
 
@@ -86,7 +71,11 @@ class CostEstimate(FrozenModel):
 
     def sentence(self) -> str:
         """The estimate as one line."""
-        first = f"{self.position_calls.sentence()}; then " if self.position_calls else ""
+        first = ""
+        if self.positions_by:
+            first = (
+                f"1 or 2 first calls of {model_spec.public_name(self.positions_by)}, which derives the positions; then "
+            )
         if self.unplayable:
             return f"{first}not estimated: {self.unplayable}"
         return first + self._summary() + ("; a person's turns cost nothing" if self.has_people else "")

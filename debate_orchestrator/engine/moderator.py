@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from debate_orchestrator.core.reply import Reply
@@ -74,14 +74,6 @@ async def derive_positions(
     return proposed.given["positions"], tuple(paid)
 
 
-def position_calls_cost(settings: Settings, spec: str) -> float | None:
-    """US dollars that one call for the positions may cost; None if the price is unknown."""
-    state = _without_positions(settings)
-    task = SetupQuestions(loader.load(settings.format)).next(state)
-    assert isinstance(task, ModeratorTask)
-    return cost_before_call(spec, _brief(task, state).redacted())
-
-
 def _without_positions(settings: Settings) -> SetupState:
     """A setup that needs nothing but its positions next."""
     progress = SetupProgress(topics=(settings.topic,), topic_ok=True, positions="auto", nonce=secrets.token_hex(8))
@@ -102,10 +94,9 @@ async def propose(
     price = cost_before_call(provider.name, brief)
     about = " (unknown price)" if price is None else f" (about ${price:.4f})" if price else ""
     limits.tell(f"{work}: {provider.name}{about}.")
-    failed_costs: list[float] = []
 
     def spent() -> float:
-        return sum(_capped_cost(reply) for reply in (*state.progress.paid, *paid)) + sum(failed_costs)
+        return sum(_capped_cost(reply) for reply in (*state.progress.paid, *paid))
 
     async def within_cap() -> bool:
         check_cap(limits.cap, spent, work, provider.name, price, limits.instead)
@@ -113,7 +104,7 @@ async def propose(
 
     try:
         for attempt in range(1, _ATTEMPTS + 1):
-            reply = await _reply(brief, provider, limits, within_cap, failed_costs)
+            reply = await _reply(brief, provider, limits, within_cap)
             update = {
                 "brief_digest": brief.digest,
                 "by": provider.name,
@@ -126,8 +117,7 @@ async def propose(
                 return setup_questions.proposed(state, task.name, parse_structured(brief.turn, reply.text))
             except (BadReply, BadSettings) as error:
                 if attempt == _ATTEMPTS:
-                    cost = _cost_of(paid[-_ATTEMPTS:])
-                    summary = f"{_ATTEMPTS} replies ({cost}) did not give {_MISSING[task.name]}."
+                    summary = f"{_ATTEMPTS} replies did not give {_MISSING[task.name]}."
                     raise ProviderFailed([*error.problems, summary, *limits.hints()]) from error
     finally:
         try:
@@ -154,30 +144,12 @@ def _capped_cost(reply: Reply) -> float:
     return (reply.estimated_cost or 0.0) if reply.cost is None else reply.cost
 
 
-def _cost_of(replies: Sequence[Reply]) -> str:
-    """What replies have cost, in words."""
-    known = [reply.cost for reply in replies if reply.cost is not None]
-    unknown = len(replies) - len(known)
-    if not known:
-        return "unknown price"
-    return f"${sum(known):.4f}{f', and {unknown} of unknown price' if unknown else ''}"
-
-
 async def _reply(
-    brief: Brief,
-    provider: Provider,
-    limits: ModeratorLimits,
-    within_cap: Callable[[], Awaitable[bool]],
-    failed_costs: list[float],
+    brief: Brief, provider: Provider, limits: ModeratorLimits, within_cap: Callable[[], Awaitable[bool]]
 ) -> Reply:
-    """The reply to a call that is made again while it fails; `within_cap` is awaited before each. US dollars of failed
-    calls that may have been billed are added to `failed_costs`."""
+    """The reply to a call that is made again while it fails; `within_cap` is awaited before each."""
 
     async def failed(failure: ExternalError, wait: float | None) -> None:
-        if isinstance(failure, TransientError) and isinstance(failure.partial, Reply):
-            failed_costs.append(cost_after_call(provider.name, brief, failure.partial) or 0.0)
-        elif isinstance(failure, TransientError) and failure.maybe_billed:
-            failed_costs.append(cost_before_call(provider.name, brief) or 0.0)
         if wait is not None:
             limits.tell(f"  {' '.join(failure.problems)} Retry in {wait:.0f} s.")
             return

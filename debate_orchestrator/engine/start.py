@@ -19,8 +19,8 @@ from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, RAPPORTEUR
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import budget
-from debate_orchestrator.engine.estimate import PositionCalls, estimate
-from debate_orchestrator.engine.moderator import derive_positions, position_calls_cost
+from debate_orchestrator.engine.estimate import estimate
+from debate_orchestrator.engine.moderator import derive_positions
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
@@ -144,16 +144,15 @@ def without_model(settings: Settings) -> tuple[Settings, str]:
 def estimate_before_positions(settings: Settings) -> str:
     """What a debate is expected to take for whose positions a model is called first, in a sentence; empty for others.
     Raises BadSettings with every context file that can't be read."""
-    if (position_calls := position_calls_of(settings)) is None:
+    if not (spec := positions_by(settings)):
         return ""
     expected = estimate(make_opened(with_placeholders(settings)))
-    return expected.model_copy(update={"position_calls": position_calls}).sentence()
+    return expected.model_copy(update={"positions_by": spec}).sentence()
 
 
-def position_calls_of(settings: Settings) -> PositionCalls | None:
-    """The calls that `opened_with_positions` makes for the positions; None if it makes none."""
-    spec = "" if settings.positions else _positions_or_model(settings)[1]
-    return PositionCalls(by=spec, cost=position_calls_cost(settings, spec)) if spec else None
+def positions_by(settings: Settings) -> str:
+    """The spec of the model that `opened_with_positions` calls for the positions; empty if it calls none."""
+    return "" if settings.positions else _positions_or_model(settings)[1]
 
 
 def _positions_or_model(settings: Settings) -> tuple[dict[str, str], str]:

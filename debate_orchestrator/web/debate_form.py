@@ -9,7 +9,7 @@ from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import CLERK, DEBATING_SEATS, JUDGE, RAPPORTEUR
 from debate_orchestrator.core.settings import DEFAULT_FORMAT, SETTINGS_WITH_SOURCE, Settings
 from debate_orchestrator.engine import format_check, start
-from debate_orchestrator.engine.estimate import PositionCalls, estimate
+from debate_orchestrator.engine.estimate import estimate
 from debate_orchestrator.providers.discovery import FoundModels
 from debate_orchestrator.setup.answers import SETTING_TEXTS, from_text, make_settings, types_of
 from debate_orchestrator.storage.paths import DebateFiles
@@ -145,13 +145,13 @@ class Prepared(NamedTuple):
     files: DebateFiles
     rehearsal: bool
     """Whether the debate is a rehearsal."""
-    position_calls: PositionCalls | None
-    """The calls for the positions when it starts; of a rehearsal, when the real debate does."""
+    positions_by: str
+    """The model that is called for the positions when it starts, or when the real debate of a rehearsal does."""
 
     @property
     def derives(self) -> bool:
         """Whether a model is to derive the positions when it starts."""
-        return self.position_calls is not None and not self.rehearsal
+        return bool(self.positions_by) and not self.rehearsal
 
 
 def prepare(sent: Mapping[str, str], found: FoundModels) -> Prepared:
@@ -161,14 +161,14 @@ def prepare(sent: Mapping[str, str], found: FoundModels) -> Prepared:
     settings = make_settings(answers, format, answers["output"])
     rehearsal = model_spec.is_rehearsal({seat: settings.cast.get(seat, ()) for seat in seats_to_fill(format)})
     real = {seat: tuple(map(model_spec.unrehearsed, specs)) for seat, specs in settings.cast.items()}
-    position_calls = start.position_calls_of(settings.model_copy(update={"cast": real}))
+    positions_by = start.positions_by(settings.model_copy(update={"cast": real}))
     settings = start.rehearsed(settings) if rehearsal else settings
     settings, _ = start.without_model(settings)
     files = folder.free_files(settings.topic, _REHEARSED if rehearsal else "")
     start.check_settings(settings, files, people=True)
     output = f"{files.report.removesuffix('.md').removesuffix(_REHEARSED)}.md" if rehearsal else files.report
     settings = settings.model_copy(update={"output": output})
-    return Prepared(settings, files, rehearsal, position_calls)
+    return Prepared(settings, files, rehearsal, positions_by)
 
 
 def expected_cost(prepared: Prepared) -> str:
@@ -182,7 +182,7 @@ def expected_cost(prepared: Prepared) -> str:
     if not called:
         return "nothing: no model is called"
     takes = estimate(start.make_opened(start.with_placeholders(settings)))
-    found = takes.model_copy(update={"position_calls": prepared.position_calls}).sentence()
+    found = takes.model_copy(update={"positions_by": prepared.positions_by}).sentence()
     if prepared.rehearsal:
         return f"nothing: it is a rehearsal. The real debate, with {and_joined(called)}: {found}"
     return found
