@@ -84,7 +84,7 @@ def test_the_brief_stands_before_the_verdict_and_changes_nothing_below(debate: R
         "| you are many | Move. | 80 % |\n| you are new | Wait. | 75 % |\n| you must move | Move soon. | 70 % |",
         "- **Point 0.** Reason 0.\n- ",
         "- **Cost.** Waiting costs more each month. *This is the strongest objection.*\n- **Skills.** People",
-        "1. **This week:** count last month's incidents.",
+        "1. This week: count last month's incidents.",
         "The debate turned the advice round. ([The advice before the debate](#advice-before-the-debate).)",
         "**Check first:** the load",
         "Researcher A (Pro) argued better, but the recommendation comes closer to the position of Researcher B (Con): ",

@@ -104,31 +104,12 @@ def test_late_pages_are_marked() -> None:
 @pytest.mark.parametrize(
     ("clerk", "script", "said"),
     [
-        ("fetch", BOTH, "Of 2 quotes cited, 1 was verified: pages were fetched by the engine."),
-        (
-            "host",
-            BOTH,
-            "Of 2 quotes cited, 1 was verified: an agent of the host said so, and the engine fetched nothing.",
-        ),
-        (
-            "anthropic:m",
-            BOTH,
-            "Of 2 quotes cited, 1 was verified: anthropic:m said so, and the engine fetched nothing.",
-        ),
-        (
-            "offline",
-            {"1.check.clerk": checks(check("1.argument.a", "not checked"), check("1.argument.b", "not checked"))},
-            "2 quotes cited, and none of them was checked: the clerk is offline.",
-        ),
-        (
-            "fetch",
-            {"1.argument.b": refusal("No."), "1.check.clerk": checks(check("1.argument.a", "not found"))},
-            "Of 1 quote cited, none was verified: pages were fetched by the engine.",
-        ),
+        ("fetch", BOTH, "Quotes verified: 1 of 2; pages were fetched by the engine."),
+        ("host", BOTH, "Quotes verified: 1 of 2; an agent of the host said so, and the engine fetched nothing."),
         (
             "rehearse",
             {"1.argument.b": refusal("No."), "1.check.clerk": absent("1.check.clerk")},
-            "1 quote cited, and it was not checked: a stand-in looks nothing up.",
+            "Quotes verified: 0 of 1; a stand-in looks nothing up.",
         ),
     ],
 )

@@ -170,7 +170,7 @@ def test_nothing_is_cut_without_a_way_to_open_it() -> None:
     )
     folded = first.partition('<details class="fold">')[2].partition("</details>")[0]
 
-    assert "405 more words" in folded.partition("</summary>")[0]
+    assert "404 more words" in folded.partition("</summary>")[0]
     assert folded.count("It came down to one point, in the end.") == 5 + 50
     assert "The lead is thin." in short and "more words" not in short
     speech = article(render(adversarial(saying(_1_opening_a=long), rounds=1)), "1.opening.a")

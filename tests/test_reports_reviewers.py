@@ -41,13 +41,13 @@ def test_without_ballots_nothing_is_said() -> None:
 
 
 def test_reviewers_stand_beside_the_judges() -> None:
-    """Panel, judges and reviewers have a row each, with rounds, totals, winner, and votes before and after."""
+    """Panel, judges and reviewers have a row each, with rounds, winner, and votes before and after."""
     text = section(report(filled(ASKED), filled(ASKED, "bob", side="b", before="a")), "Reviewers")
 
-    assert "| The panel | verdict | A (A 7, B 6) | A (A 7, B 6) | A (narrow) | A 14, B 12 | - | - |" in text
-    assert "| Judge | judge | A (A 7, B 6) | A (A 7, B 6) | A | A 14, B 12 | - | - |" in text
-    assert "| ada | reviewer | A (A 7, B 5) | A (A 7, B 5) | A | A 14, B 10 | undecided | A |" in text
-    assert "| bob | reviewer | B (A 5, B 7) | B (A 5, B 7) | B | A 10, B 14 | A | B |" in text
+    assert "| The panel | verdict | A (A 7, B 6) | A (A 7, B 6) | A (narrow) | - | - |" in text
+    assert "| Judge | judge | A (A 7, B 6) | A (A 7, B 6) | A | - | - |" in text
+    assert "| ada | reviewer | A (A 7, B 5) | A (A 7, B 5) | A | undecided | A |" in text
+    assert "| bob | reviewer | B (A 5, B 7) | B (A 5, B 7) | B | A | B |" in text
 
 
 def test_agreement_is_counted() -> None:
@@ -148,7 +148,7 @@ def must_be_whole(deal: Deal) -> None:
 
     assert reading.headings(made) == usual()
     assert reading.forged(part) == []
-    assert [len(table[0]) for table in reading.tables(part)] == [8, 6]
+    assert [len(table[0]) for table in reading.tables(part)] == [7, 6]
     assert all(len(row) == len(table[0]) for table in reading.tables(part) for row in table)
 
 

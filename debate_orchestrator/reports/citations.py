@@ -12,12 +12,8 @@ from debate_orchestrator.core.phases import CLERK, Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports.parts import Citation, EvidenceReport, SourceRating
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.numbers import plural
 
 VERIFIED = "verified"
-_UNSEEN = ("unreachable", "blocked")
-"""States in which the page was not seen, and nothing is known of the quote."""
-UNCHECKED = "not checked"
 NOT_YET = "not looked up"
 """The state of a quote that no clerk has reported on."""
 
@@ -100,17 +96,8 @@ def has_clerk(debate: DebateState) -> bool:
 def summary(debate: DebateState) -> str:
     """How many of the quotes were verified, and who looked; empty if there was nothing to look up."""
     cited = list(_citations(debate))
-    if not cited:
-        return ""
-    n, verified = len(cited), sum(citation.state == VERIFIED for citation in cited)
-    quotes = f"{plural(n, 'quote')} cited"
-    if all(citation.state in (UNCHECKED, NOT_YET) for citation in cited):
-        return f"{quotes}, and {'none of them was' if n > 1 else 'it was not'} checked: {looked_up_by(debate)}."
-    counted = f"{verified or 'none'} {'were' if verified > 1 else 'was'}"
-    unseen = sum(citation.state in _UNSEEN for citation in cited)
-    pages = "no page" if unseen == n else plural(unseen, "page")
-    missing = f", since {pages} could be had" if unseen == n else f", and {pages} could not be had" if unseen else ""
-    return f"Of {quotes}, {counted} verified{missing}: {looked_up_by(debate)}."
+    verified = sum(citation.state == VERIFIED for citation in cited)
+    return f"Quotes verified: {verified} of {len(cited)}; {looked_up_by(debate)}." if cited else ""
 
 
 def looked_up_by(debate: DebateState) -> str:

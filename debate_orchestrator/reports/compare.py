@@ -7,7 +7,6 @@ is shown with its sides exchanged back.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from fractions import Fraction
 from itertools import combinations
 from typing import NamedTuple
 
@@ -15,7 +14,7 @@ from pydantic import Field
 
 from debate_orchestrator.core.phases import NO_DECISION
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.core.verdict import ParsedBallot, RoundResult, Vote, mean
+from debate_orchestrator.core.verdict import ParsedBallot, RoundResult, Vote
 from debate_orchestrator.reports import sections, wording
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.reviews import FINAL
@@ -297,21 +296,6 @@ def differences(runs: Sequence[ComparedRun]) -> Iterator[str]:
         by = {run: named_by(parsed_ballot, labelled=labelled) for run, parsed_ballot in results.items()}
         if len(set(by.values())) > 1:
             yield _by_winner(f"Round {n}", by)
-    yield from _changed_judges(same_topic, labelled=labelled)
-
-
-def _changed_judges(runs: Sequence[ComparedRun], *, labelled: bool) -> Iterator[str]:
-    """Judges by name whose final votes on the same speeches differ. Votes on other speeches may well differ."""
-    voted: dict[tuple[str, str], list[tuple[int, str]]] = {}
-    for run in runs:
-        for seat, given in run.votes_by_judge().items():
-            if FINAL in given and model_spec.is_called(run.who(seat)):
-                won = named_by(given[FINAL], labelled=labelled)
-                voted.setdefault((run.speeches_digest, run.who(seat)), []).append((run.number, won))
-    for (_, who), own in voted.items():
-        if len({n for n, _ in own}) > 1 and len({won for _, won in own}) > 1:
-            votes = ", ".join(f"{winner_word(won)} in run {n}" for n, won in own)
-            yield f"The judge {model_spec.public_name(who)} does not always vote the same on one debate: {votes}."
 
 
 def _by_winner(what: str, by: Mapping[int, str]) -> str:
@@ -325,43 +309,19 @@ def _by_winner(what: str, by: Mapping[int, str]) -> str:
     return f"{what} differs: {winners}."
 
 
-class _Pairs:
-    """What pairs of judges say of the same place."""
-
-    def __init__(self) -> None:
-        self.same = self.pairs = 0
-        self.apart: list[Fraction] = []
-
-    def add(self, first: ParsedBallot, other: ParsedBallot, *, scores: bool, labelled: bool) -> None:
-        won = [named_by(parsed_ballot, labelled=labelled) for parsed_ballot in (first, other)]
-        if NO_DECISION not in won:
-            self.pairs += 1
-            self.same += won[0] == won[1]
-        if scores and set(first.scores) == set(other.scores):
-            self.apart += [abs(first.scores[side] - other.scores[side]) for side in first.scores]
-
-    def sentence(self, who: str) -> Iterator[str]:
-        if not self.pairs:
-            return
-        sentence = f"{who}: {self.same} of {self.pairs} pairs of votes on the same round or verdict are for the same"
-        distance = f"; their scores of a side lie {decimals(mean(self.apart))} apart on average" if self.apart else ""
-        yield f"{sentence}{distance}."
-
-
 def agreement(runs: Sequence[ComparedRun]) -> Iterator[str]:
-    """How often two judges, of one run or of two, say the same of the same place."""
-    same_speeches, other_speeches = _Pairs(), _Pairs()
+    """How often two judges of the same speeches, of one run or of two, say the same of a round or of the verdict."""
     raters = [(run, given) for run in runs for given in run.votes_by_judge().values()]
+    chosen: list[tuple[str, str]] = []
     for (first, votes), (other, theirs) in combinations(raters, 2):
         twice = first.number != other.number and first.report.journal.last_hash == other.report.journal.last_hash
-        if twice or first.report.topic != other.report.topic:
+        if twice or first.speeches_digest != other.speeches_digest:
             continue
-        pairs = same_speeches if first.speeches_digest == other.speeches_digest else other_speeches
-        rubric = first.report.format.criteria == other.report.format.criteria
         labelled = first.report.judging.labelled and other.report.judging.labelled
         for place in votes.keys() & theirs.keys():
-            pairs.add(votes[place], theirs[place], scores=rubric, labelled=labelled)
-    yield from same_speeches.sentence("Judges of the same speeches")
-    yield from other_speeches.sentence("Judges of different debates")
-    if raters and not same_speeches.pairs + other_speeches.pairs:
-        yield "No two judges voted on the same round or verdict: too few to say how far they agree."
+            first_choice, other_choice = (named_by(given[place], labelled=labelled) for given in (votes, theirs))
+            chosen.append((first_choice, other_choice))
+    counted = [pair for pair in chosen if NO_DECISION not in pair]
+    if counted:
+        same = sum(first_choice == other_choice for first_choice, other_choice in counted)
+        yield f"Judges of the same speeches agree in {same} of {len(counted)} pairs of votes on a round or the verdict."

@@ -36,8 +36,6 @@ _PART_NAMES = {
 """What one item of a list of a decision brief is called."""
 _ENDS_IN_WORD = re.compile(r"[^.!?…。！？\s\"”’')\]*_`][\"”’')\]*_`]*$")
 """A text that no full stop or other sign ends, inside quotation marks or brackets or before them."""
-_WHEN = re.compile(r"((?:[^\s:]+ ){0,5}[^\s:]+):\s+(?=\S)")
-"""When a step is due, before what it is."""
 
 
 class IssueReport(Part):
@@ -279,12 +277,6 @@ def lead(text: str) -> tuple[str, str]:
     line = one_line(text)
     first = next(sentences(line), None)
     return (first[0], line[first.end() :].strip()) if first else ("", "")
-
-
-def step_parts(step: str) -> tuple[str, str]:
-    """When a step is due, with the colon after it, and what is to be done; `when` is empty where it does not say."""
-    found = _WHEN.match(one_line(step))
-    return (f"{found[1]}:", one_line(step)[found.end() :]) if found else ("", one_line(step))
 
 
 def heading(text: str) -> str:

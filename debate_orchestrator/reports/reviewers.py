@@ -18,7 +18,7 @@ from debate_orchestrator.reports.parts import Part
 from debate_orchestrator.reports.reviews import GatheredReviews, Review
 from debate_orchestrator.reports.rich_text import PlainTable, plain_table
 from debate_orchestrator.reports.wording import Scales, named_by, winner_word
-from debate_orchestrator.util.numbers import decimals, plural
+from debate_orchestrator.util.numbers import plural
 
 NOTE = "Reviewers read the debate afterwards and sign for themselves. The verdict is the panel's, whatever they say."
 
@@ -105,27 +105,20 @@ def _panel_winner(debate: DebateState) -> str | None:
 def _table(debate: DebateState, ballots: Sequence[Review]) -> PlainTable:
     scales, raters = wording.scales(debate.format), [*_judges(debate), *map(_reviewer, ballots)]
     numbers = sorted({n for rater in raters for n in rater.rounds})
-    scored = any(
-        parsed_ballot and parsed_ballot.scores
-        for rater in raters
-        for parsed_ballot in (*rater.rounds.values(), rater.final)
-    )
-    rows = [_panel_row(debate, numbers, scored=scored)] if debate.judges else []
+    rows = [_panel_row(debate, numbers)] if debate.judges else []
     for rater in raters:
         cells = [_cell(rater.rounds.get(n), scales) for n in numbers]
-        totals = [_totals(debate, rater)] if scored else []
-        rows.append((rater.name, rater.what, *cells, _cell(rater.final, scales), *totals, rater.before, rater.after))
-    heads = ("Who", "As", *(f"Round {n}" for n in numbers), "Whole debate", *(["Total"] if scored else []))
-    return plain_table((*heads, "Before", "After"), rows) if ballots else PlainTable(heads=heads, rows=())
+        rows.append((rater.name, rater.what, *cells, _cell(rater.final, scales), rater.before, rater.after))
+    heads = ("Who", "As", *(f"Round {n}" for n in numbers), "Whole debate", "Before", "After")
+    return plain_table(heads, rows) if ballots else PlainTable(heads=heads, rows=())
 
 
-def _panel_row(debate: DebateState, numbers: Sequence[int], *, scored: bool) -> tuple[str, ...]:
+def _panel_row(debate: DebateState, numbers: Sequence[int]) -> tuple[str, ...]:
     scales, verdict = wording.scales(debate.format), tally.verdict(debate)
     results = {result.round: result for result in tally.results(debate)}
     cells = [_cell(_of_result(results.get(n)), scales) for n in numbers]
     whole = wording.decided(verdict, scales).partition(": ")[2] if verdict else "not decided"
-    totals = [_points(verdict.totals) if verdict and any(verdict.totals.values()) else ""] if scored else []
-    return ("The panel", "verdict", *cells, whole, *totals, "", "")
+    return ("The panel", "verdict", *cells, whole, "", "")
 
 
 def _of_result(result: RoundResult | None) -> ParsedBallot | None:
@@ -167,21 +160,6 @@ def _reviewer(ballot: Review) -> _Rater:
 
 def _cell(parsed_ballot: ParsedBallot | None, scales: Scales) -> str:
     return "no ballot that counts" if parsed_ballot is None else wording.ballot_line(parsed_ballot, scales)
-
-
-def _totals(debate: DebateState, rater: _Rater) -> str:
-    """The sum of a judge's or reviewer's scores, of the debate as a whole too where that is scored."""
-    parsed_ballots = [
-        parsed_ballot
-        for parsed_ballot in (*rater.rounds.values(), rater.final)
-        if parsed_ballot and parsed_ballot.scores
-    ]
-    sums = {side: sum((rater.scores[side] for rater in parsed_ballots), Fraction(0)) for side in debate.format.sides}
-    return _points(sums) if parsed_ballots else ""
-
-
-def _points(scores: Mapping[str, Fraction]) -> str:
-    return ", ".join(f"{side.upper()} {decimals(points)}" for side, points in scores.items())
 
 
 def _agreement(debate: DebateState, ballots: Sequence[Review], panel: str | None) -> Iterator[str]:

@@ -80,7 +80,6 @@ def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[st
     return values | {
         "mark_text": decision_brief.mark_text,
         "lead": decision_brief.lead,
-        "step_parts": decision_brief.step_parts,
         "heading": decision_brief.heading,
         "result_line": verdict_text.result_line(report),
         "remarks": verdict_text.remarks(report),
@@ -236,35 +235,17 @@ def _means(report: ReportModel) -> PhraseTable | None:
 
 
 def _words(report: ReportModel) -> PhraseTable | None:
-    """The words of each side by round, beside the scores: longer speeches may look stronger than they are."""
+    """The words of each side by round: longer speeches may look stronger than they are."""
     sides = [side for side in report.arguing if any(turn.seat == side for turn in report.turns)]
-    rows = [_words_row(sides, BEFORE, report.before, {}, ())]
-    for round_report in report.rounds:
-        label: Phrase = ()
-        if round_report.winner is not None and wording.LABEL in report.judging.round_fields:
-            score = round_report.score if round_report.label else None
-            label = prose(report.judging.scales.labelled(round_report.label, score))
-        turns = (*round_report.speeches, *round_report.forced)
-        rows.append(_words_row(sides, str(round_report.number), turns, round_report.scores, label))
-    rows.append(_words_row(sides, AFTER, report.after, {}, ()))
-    rows = [row for row in rows if row]
-    if not rows:
-        return None
-    totals = report.verdict.totals if report.verdict else {}
-    _, *total = _words_row(sides, "", report.turns, totals, ())
-    names = [prose(report.seats[side]) for side in sides]
-    counts, scored = [phrase(name, ", words") for name in names], [phrase(name, ", score") for name in names]
-    heads = (phrase("Round"), *counts, *scored, phrase("Verdict"))
-    return without_empty(heads, [*rows, (strong("Total"), *total)], keep=1 + len(sides))
-
-
-def _words_row(
-    sides: Sequence[str], place: str, turns: Sequence[TurnReport], scores: dict[str, Fraction], label: Phrase
-) -> tuple[Phrase, ...]:
-    """The words of each side in some turns, with its score; empty if neither side spoke."""
-    words = [sum(turn.words for turn in turns if turn.seat == side) for side in sides]
-    points = [phrase(decimals(scores[side])) if side in scores else () for side in sides]
-    return (phrase(place), *(phrase(f"{n:,}") for n in words), *points, label) if any(words) else ()
+    rounds = [(str(judged.number), (*judged.speeches, *judged.forced)) for judged in report.rounds]
+    rows = []
+    for place, turns in ((BEFORE, report.before), *rounds, (AFTER, report.after), ("Total", report.turns)):
+        words = [sum(turn.words for turn in turns if turn.seat == side) for side in sides]
+        if any(words):
+            cells = (phrase(f"{n:,}") for n in words)
+            rows.append((strong(place) if place == "Total" else phrase(place), *cells))
+    heads = (phrase("Round"), *(prose(f"{report.seats[side]}, words") for side in sides))
+    return PhraseTable(heads, tuple(rows)) if rows else None
 
 
 def _conduct(report: ReportModel) -> Iterator[str]:

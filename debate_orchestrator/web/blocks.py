@@ -110,7 +110,7 @@ def _rendered(debate: DebateState, block: Block) -> str:
     if isinstance(reply_event, StructuredReplyGiven):
         values |= _ballot(debate, turn, reply_event.data)
     else:
-        values["body"] = html.speech(speech_rules.visible_speech(debate, turn).text).html
+        values["body"] = html.speech(speech_rules.visible_speech(debate, turn).text)
     heading = format.heading_of(turn)
     return pages.render("block.html.j2", block=block, line=None, side=side(debate, turn), heading=heading, **values)
 
@@ -129,7 +129,7 @@ def article(
         "id": turn.id,
         "side": side(debate, turn),
         "heading": heading,
-        "body": "" if structured else html.speech(text).html,
+        "body": "" if structured else html.speech(text),
         "lines": text.split("\n") if structured else [],
         "floor": floor,
     }

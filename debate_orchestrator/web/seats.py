@@ -223,7 +223,7 @@ def _task(awaited: AwaitedTurn) -> str:
     parsed = brief_pieces.pieces(awaited.brief, awaited.debate.opened.nonce)
     short = awaited.debate.shape(awaited.turn) is None
     tasks = [text for piece in parsed if not piece.kind for text in brief_pieces.tasks(piece.body, short=short)]
-    return html.speech(re.sub(r"(?m)^# Your task.*$", "", "\n\n".join(tasks)).strip()).html
+    return html.speech(re.sub(r"(?m)^# Your task.*$", "", "\n\n".join(tasks)).strip())
 
 
 def _questions(awaited: AwaitedTurn, sent: Mapping[str, str], *, checked: bool) -> list[ReplyField]:

@@ -3,8 +3,9 @@ lets nothing else in."""
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
@@ -40,8 +41,8 @@ def render(report: ReportModel) -> str:
         "title": shortened(one_line(report.topic)) or "Debate",
         "document": "Debate transcript" if report.transcript_only else "Debate report",
         "description": shortened(one_line(" / ".join(report.positions.values()))),
-        "spoken": lambda turn: writer.speech(turn.text).html,
-        "gist": partial(gist, writer=writer, scales=report.judging.scales),
+        "spoken": lambda turn: writer.speech(turn.text),
+        "gist": partial(gist, quotes=quotes or (), scales=report.judging.scales),
         "excerpt": excerpt,
         "claims_of": partial(_claims_of, report),
         "links": {link.turn: link for link in report.links},
@@ -147,14 +148,16 @@ def _digest() -> str:
 
 
 MAX_LENGTH = 200
-"""Characters of a line, for as many whole sentences as fit."""
+"""Characters of a text in a line."""
 _SLACK = 80
 """Characters by which a whole text may be longer, rather than be cut for a few words."""
+_SIGNS = re.compile(r"[*`#>|]+|(?<!\w)_+|_+(?!\w)")
+"""Signs of markdown, which say nothing in a line of plain text."""
 
 
-def gist(turn: TurnReport, writer: HtmlWriter, scales: Scales) -> str:
-    """A turn in a line: how its speech begins, what its ballot says, or that it has neither. `writer` is
-    the page's, so that a speech is parsed once."""
+def gist(turn: TurnReport, scales: Scales, quotes: Sequence[str] = ()) -> str:
+    """A turn in a line: how its speech begins, what its ballot says, or that it has neither. `quotes` are the tags of
+    what was looked up."""
     if turn.declined:
         return "Declined to argue."
     if turn.is_vote:
@@ -162,7 +165,9 @@ def gist(turn: TurnReport, writer: HtmlWriter, scales: Scales) -> str:
     speech = turn.text if turn.text is not None else _argument(turn)
     if not sanitize.sanitize(speech).strip():
         return _found(turn) if turn.fields is not None else "No reply that counts."
-    return excerpt(" ".join(writer.speech(speech).paragraphs))[0]
+    for tag in quotes:
+        speech = speech.replace(f"<{tag}>", "“").replace(f"</{tag}>", "”")
+    return excerpt(one_line(_SIGNS.sub("", speech)))[0]
 
 
 def _vote(turn: TurnReport, scales: Scales) -> str:
@@ -189,19 +194,10 @@ def _argument(turn: TurnReport) -> str:
 
 
 def excerpt(text: str, maximum: int = MAX_LENGTH) -> tuple[str, int]:
-    """The beginning of a text on one line, as many whole sentences as fit, and how many words follow it. A first
-    sentence that does not fit by itself is cut between words."""
-    line, end = sanitize.one_line(text), 0
-    if len(line) <= maximum + _SLACK:
-        return line, 0
-    for sentence in wording.sentences(line):
-        if sentence.end() > maximum:
-            break
-        end = sentence.end()
-    if end:
-        return line[:end], sanitize.count_words(line[end:])
-    kept = shortened(line, maximum)
-    return kept, sanitize.count_words(line[len(kept.removesuffix("…")) :]) if kept != line else 0
+    """The beginning of a text on one line, cut between words, and how many words follow it."""
+    line = one_line(text)
+    kept = line if len(line) <= maximum + _SLACK else shortened(line, maximum)
+    return kept, sanitize.count_words(line) - sanitize.count_words(kept) if kept != line else 0
 
 
 def shortened(text: str, maximum: int = MAX_LENGTH) -> str:

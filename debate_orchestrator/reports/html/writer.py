@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote
 
 from markdown_it import MarkdownIt
@@ -29,15 +29,6 @@ def anchor(turn_id: str) -> str:
     return f"t-{re.sub(r'[^a-z0-9.-]', '-', turn_id)}"
 
 
-class HtmlSpeech(NamedTuple):
-    """A speech as a page shows it."""
-
-    html: Markup
-    paragraphs: list[str]
-    """Its paragraphs without any markup, each on one line; without its headings, tables and code. What stands between
-    the tags of a quote is in quotation marks."""
-
-
 class HtmlWriter:
     """Writes for one page, on which the turns in `places` can be linked: turn id to its round and its name there.
     `quotes` are the tags of what was looked up in the context files, found and not."""
@@ -49,17 +40,14 @@ class HtmlWriter:
         quotes: tuple[str, str] | None = None,
     ):
         self._places, self._turns, self._quotes = places, frozenset(turns), quotes
-        self._speeches: dict[str, HtmlSpeech] = {}
 
-    def speech(self, text: str) -> HtmlSpeech:
-        """A whole speech of a side. It is parsed once, however often it is asked for."""
-        if text not in self._speeches:
-            self._speeches[text] = speech(text, self._quotes)
-        return self._speeches[text]
+    def speech(self, text: str) -> Markup:
+        """A whole speech of a side."""
+        return speech(text, self._quotes)
 
     def reasons(self, text: str) -> Markup:
         """Paragraphs of a judge: nothing that a judge quotes was looked up."""
-        return speech(text).html
+        return speech(text)
 
     def prose(self, text: str) -> Markup:
         """A sentence on one line, with its emphasis, code and links."""
@@ -164,7 +152,7 @@ class HtmlWriter:
 
     def _part(self, part: FieldPart) -> Markup:
         if part.kind == "speech":
-            return self.speech(part.text).html
+            return self.speech(part.text)
         if part.kind == "quote":
             return Markup("<blockquote><p>{}</p></blockquote>").format(self.line(part.words))
         tag = "div" if part.kind == "list" else "p"
@@ -275,14 +263,13 @@ _FREE = {"text", "softbreak", "hardbreak", "inline", "fence", "code_block", "cod
 _OWN = {"heading", "table", "th", "td", "link", "quote"}
 
 
-def speech(text: str, quotes: tuple[str, str] | None = None) -> HtmlSpeech:
+def speech(text: str, quotes: tuple[str, str] | None = None) -> Markup:
     """A whole speech; `quotes` are the tags of what was looked up in the context files, found and not."""
     safe_text = sanitize.sanitize(text).strip("\n")
     tokens = _parser().parse(safe_text, {"quotes": quotes}) if _is_laid_out(safe_text) else []
-    paragraphs = _paragraphs(tokens) or [sanitize.one_line(_in_words(safe_text, quotes))]
     if not tokens or not all(map(_known, tokens)) or _drops_cells(tokens, safe_text):
-        return HtmlSpeech(Markup(f'<pre class="whole"><code>{escape(safe_text)}</code></pre>\n'), paragraphs)
-    return HtmlSpeech(Markup(_parser().renderer.render(tokens, _parser().options, {})), paragraphs)
+        return Markup(f'<pre class="whole"><code>{escape(safe_text)}</code></pre>\n')
+    return Markup(_parser().renderer.render(tokens, _parser().options, {}))
 
 
 def _known(token: Token) -> bool:
@@ -312,24 +299,6 @@ def line(text: str) -> Markup:
 def literal_html(text: str) -> Markup:
     """One line in which every character is shown as itself."""
     return escape(sanitize.one_line(text))
-
-
-def _paragraphs(tokens: Sequence[Token]) -> list[str]:
-    """The paragraphs of a speech as `HtmlSpeech` has them; empty if it has none."""
-    inline = [tokens[n + 1] for n, token in enumerate(tokens) if token.type == "paragraph_open"]
-    lines = (sanitize.one_line("".join(map(_shown, token.children or []))) for token in inline)
-    return list(filter(None, lines))
-
-
-def _shown(token: Token) -> str:
-    return {"softbreak": " ", "hardbreak": " ", "quote_open": "“", "quote_close": "”"}.get(token.type, token.content)
-
-
-def _in_words(text: str, tags: tuple[str, str] | None) -> str:
-    """A text with quotation marks for the tags of quotes."""
-    for tag in tags or ():
-        text = text.replace(f"<{tag}>", "“").replace(f"</{tag}>", "”")
-    return text
 
 
 def _quote(state: StateInline, silent: bool) -> bool:
