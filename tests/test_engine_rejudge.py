@@ -11,10 +11,10 @@ import puppets
 import pytest
 from core.folding import play
 from debates import CONCEDE, DECLINE, answers, entries, one_agent, opened_event, played, saying
-from journals import START, line, written
+from journals import written
 from speakers import Speaker, take_turns
 
-from debate_orchestrator.core import schedule, speech_rules, tally
+from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import Event, Opened, QuestionAsked, Rejected, Spoke
 from debate_orchestrator.core.fold import CurrentState, apply, fold
@@ -29,7 +29,7 @@ from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util import resources
-from debate_orchestrator.util.errors import BadFile, BadJournal, BadSettings, OutOfTurn
+from debate_orchestrator.util.errors import BadFile, BadJournal, BadSettings
 
 NEW = ("speaker",)
 
@@ -178,22 +178,6 @@ def test_panels_of_any_size(tmp_path: Path, before: int, after: int) -> None:
     assert earlier_debate is not None and len(earlier_debate.judges) == before
 
 
-def of_before(path: Path, say: puppets.Say) -> Path:
-    """The journal of a debate of one round as it was written before the rules of hearing were on record."""
-    first = opened_event(rounds=1).model_copy(update={"speech_rules": 1})
-    debate, data, before = fold([first]), [first.model_dump(mode="json")], START
-    while due := debate.due:
-        for event in [event for turn in due for event in answers(debate, turn, say)]:
-            debate = apply(debate, event)
-            data.append(event.model_dump(mode="json"))
-    del data[0]["speech_rules"]
-    with path.open("wb") as file:
-        for n, event in enumerate(data, start=1):
-            file.write(made := line(n, before, event))
-            before = json.loads(made)["hash"]
-    return path
-
-
 def test_a_journal_is_known_by_how_it_begins(tmp_path: Path) -> None:
     """Whatever a journal is called, it is judged as one, and a transcript in JSON as a transcript."""
     written(tmp_path / "talk.txt", played(rounds=1))
@@ -202,29 +186,6 @@ def test_a_journal_is_known_by_how_it_begins(tmp_path: Path) -> None:
     assert rejudge.rejudging_from_file(str(tmp_path / "talk.txt"), NEW).opened.earlier_debate is not None
     with pytest.raises(BadFile, match=r"talk\.json"):
         rejudge.rejudging_from_file(str(tmp_path / "talk.json"), NEW)
-
-
-def test_an_older_journal_keeps_its_rules(tmp_path: Path) -> None:
-    """Where a line in the middle conceded, and the tags of models were heard, they still do."""
-    said = f"<think>Hm.</think> You are right.\n\n{CONCEDE}\n\nWell argued."
-    path = of_before(tmp_path / f"old{JOURNAL}", saying(_1_opening_b=said))
-    debate, entries = fold(read(path).events), read(path).entries
-    assert (debate.complete, tally.conceded(debate), "1.verdict.judge" in debate.replies) == (True, "b", False)
-    assert (
-        "<think>Hm.</think> You are right."
-        in speech_rules.visible_speech(debate, schedule.turn(debate, "1.opening.b")).text
-    )
-    assert "conceded the debate" in markdown.render(build_report(entries))
-
-    opened = rejudge.opened_from_journal(entries, str(path), NEW)[0]
-    again = judged(tmp_path / f"new{JOURNAL}", opened, Speaker(lambda brief: None, rounds=1))
-    assert (again.complete, tally.conceded(again), again.opened.speech_rules) == (True, "b", 1)
-    assert speeches(again) == speeches(debate)
-
-    first, *rest = read(path).events
-    assert isinstance(first, Opened)
-    with pytest.raises(OutOfTurn):
-        fold([first.model_copy(update={"speech_rules": 2}), *rest])
 
 
 def test_what_weakens_the_speeches_is_told(tmp_path: Path) -> None:
@@ -273,10 +234,8 @@ def test_where_the_report_goes(tmp_path: Path) -> None:
     assert rejudge.output_path(source) == str(tmp_path / "report.judged.md")
 
     (tmp_path / f"report.judged{JOURNAL}").touch()
-    (tmp_path / "report.judged-2.md").touch()
-    (tmp_path / "report.judged-3.turns").mkdir()
-    names = (f"report{JOURNAL}", "report.md", f"report.judged{JOURNAL}", f"report.judged-2{JOURNAL}")
-    assert {rejudge.output_path(str(tmp_path / name)) for name in names} == {str(tmp_path / "report.judged-4.md")}
+    names = ("report.md", f"report.judged{JOURNAL}")
+    assert {rejudge.output_path(str(tmp_path / name)) for name in names} == {str(tmp_path / "report.judged-2.md")}
     assert rejudge.output_path("talk.md") == "talk.judged.md"
 
 

@@ -23,10 +23,9 @@ from debate_orchestrator.setup import answers
 from debate_orchestrator.setup.plain_positions import (
     plain_positions,
     positions_for_and_against,
-    worded_positions,
 )
 from debate_orchestrator.setup.questions import SetupQuestions
-from debate_orchestrator.setup.state import SetupProgress, SetupState, with_progress, without_answers
+from debate_orchestrator.setup.state import SetupProgress, SetupState, with_progress
 from debate_orchestrator.storage.journal_lines import SCHEMA
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadSettings
@@ -171,13 +170,6 @@ def test_positions_are_worded_around_the_topic(judge: str) -> None:
     assert asked.positions == {"a": "It is right that: Pizza", "b": "It is not right that: Pizza"}
 
 
-@pytest.mark.parametrize("topic", ["Is Vim better than Emacs?", "is Vim better than Emacs"])
-def test_a_question_is_one_without_its_mark_too(topic: str) -> None:
-    """Sentences around a question answer it, whether a question mark ends it or not."""
-    yes, no = worded_positions(topic, ("a", "b")).values()
-    assert (yes, no) == (f'The answer to "{topic}" is yes.', f'The answer to "{topic}" is no.')
-
-
 def test_a_question_that_is_not_yes_or_no() -> None:
     """In a rehearsal it gets filler for positions; where a person speaks, it is said how to give them."""
     given = settled(topic="Which CI should we use?", positions="auto", cast={"a": "rehearse", "b": "rehearse"})
@@ -263,29 +255,12 @@ def test_the_side_for_a_topic(row: tuple[str, str]) -> None:
     assert positions["a"] == first and positions["b"] not in ("", first)
 
 
-def test_positions_that_no_model_can_word() -> None:
-    """Without a model the refusal says why and how both positions are given."""
-    topic, hint = "Should we hire now or wait?", "`positions.a` '...' `positions.b` '...'"
-    settings = settled(topic=topic, positions="auto", cast=dict.fromkeys(("a", "b", "judge"), "host"))
-    with pytest.raises(BadSettings) as raised:
-        start.without_model(settings)
-    assert raised.value.problems == [
-        f"positions: no model of this cast can word the two sides of {topic!r}. Try: {hint}, or `positions:` in the "
-        "answers file, or `debate ask FILE`, which has an agent host word them."
-    ]
-
-
 QUESTIONS = SetupQuestions(RULES)
 GOOD = SetupState(
     given={"topic": "T", "positions": {"a": "x", "b": "y"}, "output": "o.md"},
     sources={"output": "file"},
     progress=SetupProgress(topics=("T",), topic_ok=True, positions="own", positions_ok=True),
 )
-
-
-def test_what_is_sound_stays() -> None:
-    """A draft that a conversation kept is as it was."""
-    assert QUESTIONS.checked(GOOD) == (GOOD, [])
 
 
 @pytest.mark.parametrize(
@@ -307,12 +282,6 @@ def test_what_is_of_no_kind_goes(changes: dict[str, object], gone: str) -> None:
     assert [problem.partition(":")[0] for problem in problems] == ([] if changes[gone] is None else [gone])
     assert made.progress.topic_ok == (gone != "topic")
     assert made.progress.positions_ok == (gone != "positions")
-
-
-def test_a_confirmation_needs_what_it_confirms() -> None:
-    """A confirmation of what is not there does not count."""
-    assert not QUESTIONS.checked(without_answers(GOOD, "topic"))[0].progress.topic_ok
-    assert not QUESTIONS.checked(without_answers(GOOD, "positions"))[0].progress.positions_ok
 
 
 KEYS = st.sampled_from(["topic", "positions", "output", "x"])

@@ -139,10 +139,7 @@ def opened_from_journal(
     old, digest = debate.opened, entries[-1].hash
     if debate.due:
         due = ", ".join(turn.id for turn in debate.due)
-        finish = next_command(debate, path)
-        hint = f"`{finish}` to finish it"
-        if finish.startswith("debate resume"):
-            hint += ", with another judge if no reply of this one can be used"
+        hint = f"`{next_command(debate, path)}` to finish it"
         raise BadJournal(f"{path}: this debate is not finished (due: {due}).", hint=hint)
     if old.format.judged_by:
         return _opened_from_unjudged(
@@ -152,7 +149,7 @@ def opened_from_journal(
     votes = {name: getattr(settings, name) for name in VOTE_SETTINGS if name != "quorum"}
     if len(judges) == len(old.cast.get(JUDGE, ())):
         votes["quorum"] = settings.quorum
-    problems = [*panel_problems(judges), *_strictness_problems(settings, old)]
+    problems = [*panel_problems(judges), *_strictness_problems(settings.strictness, old)]
     settings = settings.model_copy(update=_valid_votes(votes | dict(vote_settings or {}), old.format, judges, problems))
     if problems:
         raise BadSettings(problems)
@@ -198,7 +195,7 @@ def _opened_from_unjudged(debate: DebateState, **how: Any) -> OpenedAndSpeeches:
         positions=settings.positions,
         speakers={side: ", ".join(debate.cast[side]) for side in format.sides},
         speeches=tuple(_heard(debate, turn) for turn in schedule.turns_taken(debate) if turn.speaking),
-        notes=(*_weaknesses(debate), *_of_the_floor(debate)),
+        notes=tuple(_weaknesses(debate)),
     )
     opened, speeches = opened_from_transcript(transcript, judged_by=format.judged_by, **how)
     seats = opened.format.seats | {side: format.seats[side] for side in format.sides}
@@ -261,31 +258,19 @@ def _weaknesses(debate: DebateState) -> list[str]:
     return weaknesses
 
 
-def _of_the_floor(debate: DebateState) -> list[str]:
-    """That a debate had questions from the floor, which its transcript does not hold."""
-    count = len(debate.questions)
-    were = "questions were" if count != 1 else "question was"
-    return [f"In it {count} {were} put from the floor; its journal has them."] if count else []
-
-
-def _strictness_problems(settings: Settings, old: Opened) -> list[str]:
+def _strictness_problems(strictness: str, old: Opened) -> list[str]:
     """What is wrong with a strictness: the format has no such mode, or has other speeches in it."""
-    if problems := _mode_problems(settings.strictness, old.format):
+    if problems := _mode_problems(strictness, old.format):
         return problems
-    then, now = (
-        _speaking(old.format, settings.rounds, mode) for mode in (old.settings.strictness, settings.strictness)
-    )
-    if then != now:
-        return [
-            f"strictness: this format has other speeches when {settings.strictness}. Use {old.settings.strictness}."
-        ]
+    before = old.settings.strictness
+    speaking = [
+        [(slot.phase.name, slot.round) for slot in slots if set(slot.phase.seats) & set(old.format.sides)]
+        for mode in (before, strictness)
+        for slots in [slots_of(old.format, old.settings.rounds, mode, old.format.optional_phases)]
+    ]
+    if speaking[0] != speaking[1]:
+        return [f"strictness: this format has other speeches when {strictness}. Use {before}."]
     return []
-
-
-def _speaking(format: Format, rounds: int, strictness: str) -> list[tuple[str, int | None]]:
-    """The phases in which a side speaks under that strictness."""
-    slots = slots_of(format, rounds, strictness, format.optional_phases)
-    return [(slot.phase.name, slot.round) for slot in slots if set(slot.phase.seats) & set(format.sides)]
 
 
 # From a transcript
