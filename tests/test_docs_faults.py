@@ -254,16 +254,6 @@ def test_no_key(debate: Run, server: Server, monkeypatch: pytest.MonkeyPatch) ->
     assert "ANTHROPIC_API_KEY" in ran.err
 
 
-def test_a_long_wait_is_not_slept_through(debate: Run, server: Server) -> None:
-    """Where a server asks to wait longer than the patience that is left, the debate is paused at once."""
-    in_trouble(server, refused(429, headers={"retry-after": "7200"}), 1_000)
-    ran = run(debate, patience=60)
-
-    assert ran.code == 3
-    assert "7,200 s" in ran.err
-    assert len(events(BriefSent, "1.opening.b")) == 1
-
-
 def test_what_had_come_is_kept(debate: Run, server: Server) -> None:
     """Of an answer that broke off, the words and the tokens that had come are on record, and on the bill."""
     in_trouble(server, FAULTS["connection dropped in the stream"], 1)

@@ -148,18 +148,6 @@ def test_the_course_is_kept(tmp_path: Path) -> None:
     assert (later.judges, later.source, later.speakers) == (NEW, f"new{JOURNAL}", {"a": "host", "b": "host"})
 
 
-def test_a_concession_by_ballot_is_kept(tmp_path: Path) -> None:
-    """A debate that its ballots ended ends there again, and the report says why."""
-    events = played(saying(_1_verdict_judge=puppets.ballot(conceded="b")), rounds=3)
-    debate, _ = again(tmp_path, events)
-    report = markdown.render(build_report(read(tmp_path / f"new{JOURNAL}").entries))
-
-    assert debate.complete
-    assert not [turn for turn, _ in speeches(debate) if turn.startswith("2.")]
-    assert "It ended after round 1, where its judges held Researcher B to have given up." in report
-    assert tally.verdict(debate) is not None and tally.conceded(debate) is None
-
-
 def test_refusals_and_concessions_are_said_again(tmp_path: Path) -> None:
     """A refusal is a refusal again, and a concession in words ends the debate again."""
     debate, _ = again(tmp_path, played(saying(_1_opening_b=DECLINE, _1_rebuttal_a=f"Yes.\n\n{CONCEDE}"), rounds=2))

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from corpus import Deal, for_each, handfuls, hold
-from debates import CONCEDE, DECLINE, entries, hostile, played, saying
-from hostile_texts import NASTY, SAID, texts
+from corpus import for_each
+from debates import CONCEDE, DECLINE, entries, played, saying
+from hostile_texts import texts
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,13 +18,12 @@ from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import Declined, Event
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.engine.transcript_file import HOW_TO_WRITE, MAX_ROUNDS, MAX_SPEECHES, parse
-from debate_orchestrator.reports import markdown, markup
+from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.storage.journal import read as journal
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadFile
-from debate_orchestrator.util.sanitize import sanitize
 
 FOUR = [("a", 1, "One."), ("b", 1, "Two."), ("a", 2, "Three."), ("b", 2, "Four.")]
 EXAMPLES = [
@@ -223,15 +222,6 @@ def test_limits() -> None:
     assert "at most 50 rounds and 200 speeches" in errors("## Round 1\n" + "### Pro\nx\n### Con\ny\n" * MAX_SPEECHES)
 
 
-@for_each(NASTY)
-def test_hostile_text_stays_text(text: str) -> None:
-    """Whatever a quotation in a speech holds, it is part of that speech alone; what hides or controls is harmless."""
-    quoted = "\n".join(f"> {line}" for line in sanitize(text).split("\n"))
-    found = speeches(f"## Round 1\n\n### Pro\n\nHe said:\n\n{quoted}\n\nx\n\n### Con\n\ny\n")
-
-    assert found == [("a", 1, f"He said:\n\n{quoted}\n\nx"), ("b", 1, "y")]
-
-
 LINES = st.sampled_from(
     [
         "# T", "## Round 1", "### Pro", "### Con", "**A:** x", "**B:** y", "Con: z", "", "---", "text", "```", "> q",
@@ -300,32 +290,6 @@ def test_reports_come_back(texts: dict[str, str], first: str) -> None:
     before, after = read_back(played(saying(**texts), rounds=2, first=first))
 
     assert after == before
-
-
-def must_come_back(deal: Deal) -> None:
-    """A report gives back as many speeches, by the same sides, that are told the same again."""
-    before, after = read_back(played(hostile(deal, rounds=2), rounds=2))
-
-    assert [speech[:2] for speech in after] == [speech[:2] for speech in before]
-    told = [[markup.block(text).strip() for _, _, text, _ in speeches] for speeches in (before, after)]
-    assert told[0] == told[1]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("deal", handfuls(SAID))
-def test_hostile_speeches_come_back_as_speeches(deal: Deal) -> None:
-    """Whatever is said in a debate, its report gives it back as speeches."""
-    hold(must_come_back, deal)
-
-
-def test_a_report_says_what_is_left_out() -> None:
-    """A note says that the report's verdict plays no part."""
-    import puppets
-
-    events = played(saying(_1_verdict_judge=puppets.converging(rounds=2)), rounds=2)
-    found = parse(markdown.render(build_report(entries(events))), "r.md")
-
-    assert "verdict" in found.notes[0]
 
 
 def test_a_report_without_speeches_is_refused() -> None:

@@ -102,15 +102,6 @@ def test_servers_of_ones_own_are_called_for_nothing() -> None:
     assert made.short() == "5 calls, about 3 min, $0"
 
 
-def test_the_unknown_is_named_once() -> None:
-    """Calls of an unknown price are counted and named, each filler once, and add nothing to the cost."""
-    made = estimate(first(rounds=1, cast=cast("command:x", "command:x", OPUS)))
-
-    assert made.unknown == ("command:x",)
-    assert made.bill.total.unknown == 2
-    assert made.sentence().endswith("; not counted: tokens for thinking; command:x, whose price is unknown")
-
-
 def test_the_line() -> None:
     """An estimate is one line: calls, time, cost and the day of the prices."""
     made = estimate(first())
@@ -152,12 +143,3 @@ def test_a_cold_call_is_the_dearest() -> None:
     assert cost_before_call(SONNET, asked) == pytest.approx((sent * 2 * 1.25 + answered * 10) / 1e6)
     assert cost_before_call("command:x", asked) is None
     assert cost_before_call("host", asked) == 0.0
-
-
-def test_what_a_reply_must_look_like_is_sent_too() -> None:
-    """The shape of a ballot is part of the size of its brief."""
-    opened, *given = played(until="1.verdict.judge", rounds=1)
-    debate = fold([opened, *given])
-    asked = brief(debate, debate.due[0])
-
-    assert expected_tokens(asked)[0] > expected_tokens(asked.model_copy(update={"json_schema": None}))[0] + 100

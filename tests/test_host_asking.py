@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from conftest import Run, finish
 
-from debate_orchestrator.host import setup, turns_folder
+from debate_orchestrator.host import setup
 from debate_orchestrator.storage import files
 from debate_orchestrator.util.data import read_mapping
 
@@ -77,16 +77,6 @@ def test_ask_goes_on_after_a_bad_answer(debate: Run) -> None:
     assert ran.json["question"]["key"] == "topic"
 
 
-def test_ask_refuses_an_unwritable_output(debate: Run, here: Path) -> None:
-    """An output that can't be written is refused when it is answered, and asked again."""
-    (here / "file").write_text("")
-    ran = debate("ask", "setup.yaml", "output=file/report.md")
-
-    assert ran.code == 2
-    assert "output: can't write 'file/report.md'" in ran.json["complaints"][0]
-    assert "output" not in ran.json["settled"]
-
-
 def test_an_unfinished_conversation_can_not_be_opened(debate: Run) -> None:
     """`open` refuses answers whose confirmation is missing, and says which question is open."""
     moderate(ask(debate, "topic=tabs", "rounds=1", "strictness=strict", "output=o.md"), RESTATED)
@@ -106,40 +96,6 @@ def test_answers_written_by_hand_are_checked_too(debate: Run, here: Path) -> Non
     assert ran.code == 2
     assert [one.partition(":")[0] for one in ran.json["complaints"]] == ["rounds", "strictness"]
     assert ran.json["settled"] == {}
-
-
-@pytest.mark.parametrize(
-    ("given", "more"),
-    [("strictness: [[]]", ()), ("cast: [[]]", ("rapporteur=host",)), ("cast: 5", ("rapporteur=host",))],
-)
-def test_values_of_no_kind_are_asked_for_again(debate: Run, here: Path, given: str, more: tuple[str, ...]) -> None:
-    """A list of lists, or a number for a cast, in a file that a person wrote is told, and ends no conversation."""
-    progress = "setup: {topics: [x], topic_ok: true}"
-    (here / "d.yaml").write_text(f"topic: Is it so?\n{given}\n{progress}\n", encoding="utf-8")
-    code, out, err = debate("ask", "d.yaml", *more, "--json")
-    assert (code, json.loads(out)["status"]) == (2, "ask"), err
-    assert [one.partition(":")[0] for one in json.loads(out)["complaints"]] == [given.partition(":")[0]]
-
-
-def test_good_models_stay_beside_a_bad_one(debate: Run, here: Path) -> None:
-    """What is wrong with a cast is told seat by seat, all at once; the models beside it stay, and a file of which
-    something was left out is kept."""
-    cast = "{a: host, b: [[host]], judge: [host, 5, [x], human], rapporteur: [host, human], jugde: host}"
-    (here / "d.yaml").write_text(f"topic: Is it so?\ncast: {cast}\nsetup: {{topics: [x]}}\n", encoding="utf-8")
-    ran = debate("ask", "d.yaml")
-
-    assert ran.code == 2
-    assert ran.json["settled"]["cast"] == {"a": "host", "judge": ["host", "human"], "rapporteur": ["host", "human"]}
-    assert [one.partition(":")[0] for one in ran.json["complaints"]] == [
-        "cast",
-        "cast.b",
-        "cast.judge",
-        "cast.rapporteur",
-    ]
-    assert "no seat 'jugde'" in ran.json["complaints"][0] and "Did you mean 'judge'?" in ran.json["complaints"][0]
-    assert (here / "d.edited.yaml").exists()
-    opened = debate("open", "--answers", "d.edited.yaml")
-    assert (opened.code, opened.err.count("debate: cast")) == (2, 4)
 
 
 def test_a_file_that_a_person_wrote_is_confirmed_too(debate: Run, here: Path) -> None:
@@ -162,18 +118,6 @@ def test_a_file_that_a_person_wrote_is_kept(debate: Run, here: Path) -> None:
 
     assert Path("setup.edited.yaml").read_text(encoding="utf-8") == written
     assert "kept as setup.edited.yaml" in ran.err and "rounds" in ran.json["complaints"][0]
-
-
-def test_an_answer_that_is_refused_is_kept(debate: Run, here: Path) -> None:
-    """What a person changes in the conversation's file is kept where it is invalid; what ask wrote itself is not."""
-    ask(debate, "topic=tabs or spaces?")
-    there = Path("setup.yaml").read_text(encoding="utf-8")
-    ask(debate)
-    assert not Path("setup.edited.yaml").exists()
-    Path("setup.yaml").write_text(f"rounds: 99\n{there}", encoding="utf-8")
-    ask(debate)
-
-    assert Path("setup.edited.yaml").read_text(encoding="utf-8") == f"rounds: 99\n{there}"
 
 
 def test_a_key_that_is_typed_is_not_written(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,18 +195,6 @@ def test_a_second_debate_starts_afresh(debate: Run, here: Path) -> None:
     assert Path("setup.opened-1.yaml").read_text(encoding="utf-8") == before
 
 
-def test_the_default_report_is_one_that_can_be_written(debate: Run, here: Path) -> None:
-    """Where a debate has the usual name for its report, the default is another."""
-    Path("debate-report.journal.jsonl").write_text("another debate's\n")
-    moderate(ask(debate, "topic=tabs?", "rounds=1", "strictness=strict"), RESTATED)
-    ask(debate)
-    moderate(ask(debate, "topic_ok=yes", "positions=auto"), PAIR)
-    told = ask(debate)
-
-    assert told["questions"][-1]["options"][0]["label"] == "debate-report-2.md"
-    assert "Output: debate-report-2.md" in ask(debate, "positions_ok=yes", "output=default")["show"]
-
-
 def test_ready_is_said_of_what_opens(debate: Run, here: Path) -> None:
     """An output that was taken since is asked for again, and settings that can't be opened are an error."""
     confirmed(debate)
@@ -330,33 +262,6 @@ def test_a_moderators_reply_outlasts_a_full_disk(debate: Run, here: Path) -> Non
     assert taken["complaints"] == [] and taken["question"]["key"] == "topic_ok"
 
 
-def test_an_answer_outlasts_a_brief_that_can_not_be_written(debate: Run, here: Path) -> None:
-    """An answer is saved though the moderator's brief is not."""
-    with pytest.MonkeyPatch.context() as patch:
-        out_of_room(patch, ".brief.md")
-        stopped = debate("ask", "setup.yaml", "topic=tabs or spaces?")
-
-    assert stopped.code == 4 and "tabs or spaces?" in Path("setup.yaml").read_text(encoding="utf-8")
-    assert ask(debate)["status"] == "propose"
-
-
-def test_a_reply_that_can_not_be_put_away_is_not_refused(debate: Run, here: Path) -> None:
-    """Where the reply can't be moved, that is said, and nothing against the reply, which is taken."""
-    moderate(ask(debate, "topic=tabs or spaces?"), RESTATED)
-
-    def move(path: str, why: str, first: str = "") -> str:
-        if why == "taken":
-            raise OSError(errno.ENOSPC, "No space left on device")
-        return files.move_aside(path, why, first=first)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(turns_folder, "move_aside", move)
-        stopped = debate("ask", "setup.yaml")
-
-    assert stopped.code == 2 and "can't be moved aside" in stopped.err and "correct it" not in stopped.err
-    assert ask(debate)["question"]["key"] == "topic_ok"
-
-
 def test_schemas_are_printed_on_request(debate: Run) -> None:
     """The schema of a moderator's reply is in the brief, and in the output only with `--schemas`."""
     told = ask(debate, "topic=tabs or spaces?")
@@ -418,17 +323,3 @@ def test_a_strangers_answers_open_no_journal_elsewhere(
     assert told["journal"] == f"{elsewhere}/r.journal.jsonl"
     assert [path for path in opened if path.startswith(str(elsewhere))] == []
     assert "is open" not in " ".join(before.json["complaints"])
-
-
-def test_a_debate_that_was_opened_elsewhere_is_known(
-    debate: Run, here: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    """Where the user agreed to an output elsewhere, `ask` knows that its debate is open."""
-    elsewhere = tmp_path_factory.mktemp("elsewhere")
-    confirmed(debate)
-    answers = Path("setup.yaml").read_text(encoding="utf-8")
-    Path("setup.yaml").write_text(answers.replace("output: out", f"output: {elsewhere}/r.md"), encoding="utf-8")
-    assert debate("open", "--answers", "setup.yaml", "--json").code == 2
-    assert debate("open", "--answers", "setup.yaml", "--trust", "--json").code == 0
-
-    assert "the debate of these answers is open" in debate("ask", "setup.yaml", "rounds=2").json["complaints"][0]

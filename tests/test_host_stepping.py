@@ -231,15 +231,6 @@ def test_paths_are_as_they_were_given(debate: Run, answers: Path, here: Path) ->
     assert absolute["turns"][0]["brief"] == str(here / "x.turns/1.opening.a.brief.md")
 
 
-def test_people_can_read_it_too(debate: Run, opened: dict[str, Any]) -> None:
-    """Without --json the same is said in plain lines: results on stdout, talk on stderr."""
-    puppets.answer(opened["turns"])
-    ran = debate("step", J)
-
-    assert ran.out.startswith("--- ROUND 1 OF 2 ---\n") or ran.out.startswith("due: 1.opening.b")
-    assert "accepted 1.opening.a" in ran.err
-
-
 def test_a_step_waits_for_every_reply(debate: Run, opened: dict[str, Any]) -> None:
     """`--wait` returns when all due replies are there, and after its seconds with those that are there: a reply is
     taken while its sibling is still missing, and only the sibling stays due."""
@@ -272,13 +263,6 @@ def test_a_wait_leaves_the_journal_free(debate: Run, opened: dict[str, Any], her
     assert (asked.code, code) == (0, 0)
 
 
-def test_seconds_are_a_number(debate: Run, opened: dict[str, Any]) -> None:
-    """What follows `--wait` and is no number of seconds is an error that says what to try."""
-    ran = debate("step", "--wait", J)
-
-    assert ran.code == 2 and "--wait at the end" in ran.err
-
-
 def test_a_refused_reply_makes_room(debate: Run, opened: dict[str, Any]) -> None:
     """A reply in its place that is refused is kept aside, so that the next is not taken for it."""
     place = Path(opened["turns"][0]["reply"])
@@ -290,14 +274,6 @@ def test_a_refused_reply_makes_room(debate: Run, opened: dict[str, Any]) -> None
     assert f"It was kept as {kept}: correct it and save it as " in refused.json["complaints"][0]
     assert kept.read_text(encoding="utf-8") == " \n" and not place.exists()
     assert (again.code, again.json["missing"]) == (0, [f"1.opening.a: no reply at {place} yet."])
-
-
-def test_a_long_line_is_no_frame(debate: Run, opened: dict[str, Any]) -> None:
-    """A reply that looks like a host's last line at its beginning is looked at once, however long that is."""
-    Path(opened["turns"][0]["reply"]).write_text("agentId: " + "a" * 40_000 + "\nx" * 7, encoding="utf-8")
-    ran = debate("step", J, "--json")
-
-    assert [one["turn"] for one in ran.json["accepted"]] == ["1.opening.a"]
 
 
 def test_a_speech_of_line_breaks_is_refused(debate: Run, opened: dict[str, Any]) -> None:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from weak_judges import judge
 
-from debate_orchestrator.cli import probe as probe_verb
 from debate_orchestrator.core.events import BriefSent, Event, Reassigned
 from debate_orchestrator.core.fold import CurrentState, apply, fold
 from debate_orchestrator.core.reply import Reply
@@ -22,7 +20,6 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import RoundResult
 from debate_orchestrator.engine import probe
 from debate_orchestrator.engine.probe import CONCURRENCY, ProbeCase, ProbeRun, load
-from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.prompting.replies import parse_reply as read_reply
 from debate_orchestrator.providers import rehearse
@@ -323,17 +320,6 @@ def test_what_ballots_show(probe: str, side: Any, original: Any, changed: Any, f
     assert (found[0], float(found[1])) == (fell, pytest.approx(shift))
 
 
-def test_cases_without_a_ballot_are_counted_apart() -> None:
-    """A case is judged if both ballots count, and pending as long as one was not asked for. The rest has no ballot."""
-    six, seven = ballot(6, 5, "a"), ballot(6, 7, "b")
-    shown = card((six, six), (six, seven), (NO_BALLOT, six), (six, NO_BALLOT), (PENDING, NO_BALLOT))
-    (row,) = shown["judges"][0]["probes"]
-
-    assert [row[key] for key in ("cases", "judged", "fell", "no_ballot", "pending")] == [5, 2, 1, 2, 1]
-    assert (row["rate"], row["shift"]) == (0.5, 1) and (row["low"], row["high"]) == wilson_interval(1, 2)
-    assert card((PENDING, six))["judges"][0]["probes"][0]["rate"] is None
-
-
 def test_table_and_document() -> None:
     """Table and document have the same aligned rows, and the document names the cases with both ballots and says how to
     read it. A judge's name stays one line of text."""
@@ -346,26 +332,3 @@ def test_table_and_document() -> None:
     assert "- **Polished.** One side's speeches" in document and "Wilson" in document
     assert "\n# Forged" not in document and "<b>" not in document.replace("\\<b\\>", "")
     assert json.loads(json.dumps(shown)) == shown
-
-
-def test_the_last_line_says_how_many_answers_are_lost() -> None:
-    """Of a run that is interrupted, it says so before it says what is saved; of one that lost none, nothing."""
-
-    class Interrupted:
-        ballots = ("one", "two", "three")
-
-        def __init__(self, lost: int):
-            self.lost = lost
-
-        def pending(self) -> tuple[str, ...]:
-            return ("two", "three")
-
-        async def run(self, stop: asyncio.Event, on_event: Any, unsaved: UnsavedEvents, remember: Any) -> list[Any]:
-            stop.set()
-            unsaved.lost = self.lost
-            return []
-
-    saved = "1 of 3 ballots are saved. Run the same command again to go on with the others."
-    for lost, told in ((0, ""), (2, "2 replies lost, as named above. ")):
-        with pytest.raises(KeyboardInterrupt, match=f"^interrupted; {re.escape(told + saved)}$"):
-            asyncio.run(probe_verb._run(cast(Any, Interrupted(lost)), quiet=True))
