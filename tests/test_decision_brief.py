@@ -111,21 +111,6 @@ def test_the_brief_stands_before_the_verdict_and_changes_nothing_below(debate: R
     assert 'The answer above comes closer to Researcher B (Con): <a href="#h-verdict-why">' in shown
 
 
-def test_a_winner_behind_on_points_is_named_beside_the_points(debate: Run, opened: dict[str, Any]) -> None:
-    """The first screen and the markdown say the same of who won, where the points alone say something else."""
-
-    def behind(turn: dict[str, Any]) -> Any:
-        if turn["turn"] == "1.verdict.judge":
-            return puppets.ballot(5, 7, rounds=1) | {"issues": {f"I{n}": "even" for n in range(1, 9)}, "dry": False}
-        return puppets.final("a") if turn["turn"] == "final.verdict.judge" else say(turn)
-
-    told = finish(debate, opened, behind, rounds=1)
-    won = "Researcher A (Pro) was declared the winner (narrow), though behind on points."
-    first, found, _ = Path("r.html").read_text(encoding="utf-8").partition('<section id="brief"')
-    assert found and f"{won} Points: B leads by 29%" in first and "argued better (narrow)" not in first
-    assert f"**Who argued better is another question:** {won}" in Path(told["report"]).read_text(encoding="utf-8")
-
-
 def test_the_advice_is_data_and_folded_on_the_page(debate: Run, opened: dict[str, Any]) -> None:
     """The advice is due beside the issues, in no debater's or judge's brief, and in the rapporteur's."""
     assert [turn["turn"] for turn in opened["turns"]] == ["start.issues.rapporteur", "start.advice.rapporteur"]
@@ -185,33 +170,6 @@ def test_a_brief_is_sent_back_once(debate: Run, opened: dict[str, Any]) -> None:
     assert kinds.count("spoiled") == 1 and kinds[-1] == "voted"
     assert "The program found 1 problem in this brief; it was sent back for 1 of them" in _page_one()
     assert "one and the same advice" in _behind()
-
-
-def test_a_fault_that_was_never_sent_back_is_not_said_to_have_been(debate: Run, opened: dict[str, Any]) -> None:
-    """A reply without JSON does not use up the one time that a brief is sent back."""
-    told, right = opened, puppets.brief()
-    headline = {"by_case": [*right["by_case"], {"if": "otherwise", "then": "Stay.", "sure": 90}]}
-    mark = {"why": [right["why"][0] | {"mark": "not argued", "side": "a"}, *right["why"][1:]]}
-    told = until(debate, told, "final.brief.rapporteur")
-    for reply, problem in (
-        ("No JSON at all.", "no JSON object"),
-        (puppets.brief(**headline), "one and the same advice"),
-    ):
-        puppets.hand_in(told["turns"][0], reply)
-        refused = debate("step", told["journal"], "--json")
-        assert refused.code == 2 and problem in refused.json["complaints"][0]
-        told = refused.json
-    puppets.hand_in(told["turns"][0], puppets.brief(**mark))
-    told = finish(debate, debate("step", told["journal"], "--json").json, say, rounds=1)
-    text = Path("r.md").read_text(encoding="utf-8")
-    assert "Found by the program: Reason 1: it is marked not argued" in text
-    assert "sent back" not in text and "1. Point 0. Not borne out by the record" in text
-    found = build_report(read(told["journal"]).entries).decision_brief
-    assert found is not None and found.shortcomings and not found.sent_back
-    page = Path("r.html").read_text(encoding="utf-8")
-    first_screen, _, rest = page.partition('<section id="brief"')
-    assert rest and "Not borne out by the record." in first_screen and "Not argued in the debate." not in first_screen
-    assert "Reason 1: its mark" in first_screen.partition("Not checked")[2] and "why[" not in page
 
 
 def test_a_brief_written_again_is_shown_what_the_program_found(debate: Run, opened: dict[str, Any]) -> None:
@@ -378,45 +336,6 @@ def test_settings_that_no_debate_can_go_by(format: str, given: dict[str, Any], p
     """A format without these phases refuses them, and a list must be one of questions."""
     with pytest.raises(BadSettings, match=problem):
         make_settings({**ANSWERS, **given}, loader.load(format), "r.md")
-
-
-def test_a_debate_of_an_earlier_version_goes_on_without_advice(debate: Run, here: Path) -> None:
-    """A journal whose format has no advice, cut before its brief, asks for that brief in its own shape, without
-    a word of advice, takes the reply that it got then with the code, and its report is told with the old fields."""
-    shipped = Path(__file__).parent / "earlier" / "friday-deploys.journal.jsonl"
-    lines = shipped.read_text(encoding="utf-8").splitlines(keepends=True)
-    cut = next(n for n, line in enumerate(lines) if '"turn": "final.brief.rapporteur"' in line.replace('":"', '": "'))
-    Path("old.journal.jsonl").write_text("".join(lines[:cut]), encoding="utf-8")
-
-    (turn,) = debate("step", "old.journal.jsonl", "--json").json["turns"]
-    assert turn["turn"] == "final.brief.rapporteur"
-    text = Path(turn["brief"]).read_text(encoding="utf-8")
-    assert "your advice before the debate" not in text and "best_case_against" in text and "not argued (" not in text
-
-    written = {event.turn: event for event in read(str(shipped)).events if event.kind == "voted"}
-    for due in ("final.brief.rapporteur", "final.brief-check.rapporteur", "final.brief-revised.rapporteur"):
-        files = {"brief": f"old.turns/{due}.brief.md", "reply": f"old.turns/{due}.reply.json"}
-        puppets.hand_in(files, written[due].reply.text)
-        told = debate("step", "old.journal.jsonl", "--json").json
-        assert told["complaints"] == []
-    assert told["status"] == "done"
-    page = Path("old.md").read_text(encoding="utf-8").partition("## Final Verdict")[0]
-    assert "certificates" in page.casefold() and "What the Debate Changed" not in page
-
-
-def test_a_brief_without_objections_is_shown(debate: Run, opened: dict[str, Any]) -> None:
-    """A rapporteur that leaves the list of objections empty, twice, is told of it; every report is written."""
-    told = opened
-    told = until(debate, told, "final.brief.rapporteur")
-    for trust in ("Nothing.", "Nothing at all."):
-        puppets.hand_in(told["turns"][0], puppets.brief(objections=[], trust=trust))
-        stepped = debate("step", told["journal"], "--json")
-        told = stepped.json
-    finish(debate, told, say, rounds=1)
-    for name in ("r.md", "r.html", "r.json"):
-        assert debate("report", "r.journal.jsonl", "--to", name).code == 0
-    assert "objections:" not in _page_one() and "although it was sent back: Objections: it has 0 items" in _behind()
-    assert json.loads(Path("r.json").read_text(encoding="utf-8"))["brief"]["objections"] == []
 
 
 def test_a_place_in_a_brief_is_told_in_words(debate: Run, opened: dict[str, Any]) -> None:

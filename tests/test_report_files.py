@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from functools import cache
 from pathlib import Path
@@ -14,8 +13,6 @@ from conftest import hold as lay_here
 from corpus import Deal, handfuls, hold
 from debates import entries, hostile, played, told
 from hostile_texts import SAID
-from hypothesis import given
-from hypothesis import strategies as st
 from reviewers import debated
 from scripted_debates import told as any_told
 from shapes import SHAPES, without_checksum
@@ -77,23 +74,6 @@ def test_a_report_that_was_edited_is_kept(suffix: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", report_files.FILE_TYPES)
-def test_a_report_without_its_seal_is_kept(suffix: str, tmp_path: Path) -> None:
-    """A report whose checksum was removed, and a file that merely begins as one, are kept byte for byte."""
-    told, path, said = build_report(debated()), tmp_path / f"r{suffix}", list[str]()
-    report = report_files.rendered(told, suffix).encode()
-    without = report.replace(b"Made by debate-orchestrator", b"My notes:").replace(b'  "digest": "', b'  "notes": "')
-    only_begun = report_files.FILE_TYPES[suffix].begins[0] + b"\n\nEverything here is my own work.\n"
-    for theirs in (without, only_begun):
-        path.write_bytes(theirs)
-        report_files.write(told, str(path), said.append)
-
-    assert (tmp_path / f"r.edited{suffix}").read_bytes() == without
-    assert (tmp_path / f"r.edited-2{suffix}").read_bytes() == only_begun
-    assert path.read_bytes() == report
-    assert [one.endswith(f"r.edited{n}{suffix}.") for one, n in zip(said, ("", "-2"), strict=True)] == [True, True]
-
-
-@pytest.mark.parametrize("suffix", report_files.FILE_TYPES)
 def test_a_link_in_a_reports_place_is_kept(suffix: str, tmp_path: Path) -> None:
     """A link in a report's place is moved aside, and what it points to stays as it is, a real report too."""
     told, path, said = build_report(debated()), tmp_path / f"r{suffix}", list[str]()
@@ -106,16 +86,6 @@ def test_a_link_in_a_reports_place_is_kept(suffix: str, tmp_path: Path) -> None:
     assert (tmp_path / f"r.edited{suffix}").readlink() == Path("archive")
     assert not path.is_symlink() and path.read_bytes() == report_files.rendered(told, suffix).encode()
     assert len(said) == 1
-
-
-@pytest.mark.parametrize("suffix", report_files.FILE_TYPES)
-def test_a_pipe_in_a_reports_place_is_refused(suffix: str, tmp_path: Path) -> None:
-    """A pipe is not waited for, and not replaced."""
-    path = tmp_path / f"r{suffix}"
-    os.mkfifo(path)
-    with pytest.raises(BadFile, match="a pipe"):
-        report_files.write(build_report(debated()), str(path))
-    assert path.is_fifo()
 
 
 LAST_HASH = "5ea1" * 16
@@ -160,19 +130,6 @@ def test_the_checksum_is_of_the_bytes_with_zeros_in_its_place(suffix: str) -> No
     assert hashlib.sha256(data.replace(digest, b"0" * 64)).hexdigest().encode() == digest
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES)
-@given(st.data())
-def test_bytes_more_or_less_are_seen(suffix: str, data: st.DataObject) -> None:
-    """Nothing can be put in or taken out unseen, at the end neither."""
-    file = whole(suffix)
-    at = data.draw(st.integers(0, len(file)) | st.just(len(file)))
-    more = data.draw(st.binary(min_size=1, max_size=30))
-    less = data.draw(st.integers(1, 30))
-    for changed in (file[:at] + more + file[at:], file[: max(0, at - less)] + file[at:]):
-        found = report_files.read_checksum(changed, suffix)
-        assert changed == file or not (found and found.fits)
-
-
 def must_have_its_own_checksum(deal: Deal) -> None:
     """The checksum of a report in which each speech ends with a forged one is the report's own."""
     sentence, hand = report_files.checksum_sentence(told(rounds=1)), deal.hand()
@@ -187,12 +144,6 @@ def must_have_its_own_checksum(deal: Deal) -> None:
 def test_a_speech_forges_no_checksum(deal: Deal) -> None:
     """Zeros, and checksums that a speaker writes, are speech: the report's own stands after them and fits."""
     hold(must_have_its_own_checksum, deal)
-
-
-def test_other_files_have_none() -> None:
-    """Other files have no checksum."""
-    for other in [b"", b"# Debate Report\n\nold\n", b"{}\n", b"\x00\xff\n"]:
-        assert all(report_files.read_checksum(other, suffix) is None for suffix in SUFFIXES)
 
 
 def test_a_transcript_is_read_back_without_its_checksum() -> None:

@@ -7,9 +7,7 @@ from typing import Any
 
 import puppets
 import pytest
-from core.folding import record
 from corpus import Deal, handfuls, hold
-from counting import calls
 from debates import CONCEDE, DECLINE, answers, entries, hostile, played, saying
 from hostile_texts import NASTY, SAID
 
@@ -28,7 +26,6 @@ FINAL = (
     "It came down to one point. A made it. B did not answer it.",
     "Dissent record: 1 disputed claim, 1 unresolved.",
 )
-PERSISTED = "Both researchers maintained convergence despite intervention — consensus finding protocol applies."
 
 
 def said(events: list[Event]) -> list[str]:
@@ -58,14 +55,6 @@ def test_an_intervention_is_announced_before_its_turn() -> None:
     ]
 
 
-def test_convergence_after_an_intervention_is_announced() -> None:
-    """Convergence after an intervention is flagged, and not answered again."""
-    made = said(played(saying(_1_verdict_judge=puppets.converging(), _2_verdict_judge=puppets.converging())))
-
-    assert made.count(PERSISTED) == 1
-    assert made.count("[ANTI-CONVERGENCE INTERVENTION - ROUND 2]") == 0
-
-
 @pytest.mark.parametrize(
     ("line", "told"), [(DECLINE, "Researcher B declined to argue"), (CONCEDE, "Researcher B conceded the debate")]
 )
@@ -75,13 +64,6 @@ def test_refusals_and_concessions_are_announced(line: str, told: str) -> None:
 
     assert [one for one in made if one.startswith(told)] == [f"{told} (1.challenge.b)."]
     assert ("--- ROUND 2 OF 3 ---" in made) == (line == DECLINE)
-
-
-def test_an_absent_judge_is_announced() -> None:
-    """A round without a ballot that counts has no scores."""
-    made = said(played(saying(_1_verdict_judge="none"), rounds=1))
-
-    assert made[:2] == ["--- ROUND 1 OF 1 ---", "Round 1: no ballot counts."]
 
 
 def test_every_judge_of_a_panel_is_heard() -> None:
@@ -113,27 +95,6 @@ def test_what_is_announced_line_by_line_is_what_is_announced_at_once(judges: int
     events = played(saying(**say, _2_opening_a=DECLINE, _3_rebuttal_a=CONCEDE), judges=judges)
 
     assert line_by_line(events) == said(events)
-
-
-def test_the_verdict_follows_an_early_end_whole() -> None:
-    """A round whose banner was shown, and that an early end takes away, takes no line of the verdict with it."""
-    events = [*played(until="2.constructive.a"), EndedEarly()]
-    debate = fold(events)
-    while due := debate.due:
-        for event in [event for turn in due for event in answers(debate, turn, None)]:
-            debate = apply(debate, event)
-            events.append(event)
-
-    banner = "--- ROUND 2 OF 3 ---"
-    assert line_by_line(events) == ["--- ROUND 1 OF 3 ---", *SCORES, banner, *said(events)[3:]]
-    assert "[JUDGE - FINAL VERDICT]" in said(events)[3:] and banner not in said(events)
-
-
-def test_the_work_of_announcing_grows_with_the_debate() -> None:
-    """Of four times the rounds, with an announcement after each event, four times the calls are made."""
-    short, long = record(12), record(48)
-
-    assert calls(lambda: line_by_line(long)) < 6.5 * calls(lambda: line_by_line(short))
 
 
 def must_be_lines(deal: Deal) -> None:
@@ -208,19 +169,6 @@ def test_a_question_stands_above_the_turn_that_heard_it() -> None:
     assert above.rstrip().endswith("#### Challenge — Researcher A")
     assert below.lstrip().startswith("[R1 - ROUND 1 - CHALLENGE]")
     assert "1 question was put from the floor." in report
-
-
-def test_reviewers_read_what_the_sides_were_asked() -> None:
-    """What reviewers read has a question under the heading of the side that answers it, and none of the judges'."""
-    before = played(until="1.challenge.a")
-    asked = [QuestionAsked(question=WHY, to=("a", "judge")), QuestionAsked(question="Is # A *ahead*?", to=("judge",))]
-    made = build_report(entries([*before, *asked, *played()[len(before) :]]))
-    to_review = markdown.render_for_review(made)
-    above, below = to_review.split(f"*From the floor:* {WHY}\n\n")
-
-    assert above.endswith("### Challenge — Researcher A\n\n")
-    assert below.startswith("This is what a says in 1.challenge.a.")
-    assert "ahead" in markdown.render(made) and "ahead" not in to_review
 
 
 def test_a_question_that_was_not_heard_is_told() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,15 +12,14 @@ from hostile_texts import NASTY
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
-from scripted_debates import FETCHED, Cast, check, checks, events, evidence, label, refusal, report, section, told
+from scripted_debates import FETCHED, Cast, check, checks, events, label, refusal, report, section, told
 
 from debate_orchestrator.core.events import Spoke
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import FoundPage
-from debate_orchestrator.engine import rejudge
 from debate_orchestrator.reports import markdown, markup
 from debate_orchestrator.reports.citations import evidence as evidence_of
-from debate_orchestrator.reports.citations import is_after, looked_up_by, summary
+from debate_orchestrator.reports.citations import is_after, summary
 from debate_orchestrator.reports.markdown import MarkdownWriter
 from debate_orchestrator.reports.markup import address, link
 from debate_orchestrator.reports.model import build_report
@@ -121,13 +119,6 @@ def test_how_much_was_verified_and_by_whom(clerk: str, script: dict[str, object]
     assert "No source that the debaters cite was looked up: this format has no seat for that." not in made.provenance
 
 
-def test_who_will_look() -> None:
-    """Before anything was looked up, no citation has a result."""
-    debate = fold(events("claim", until="1.check.clerk", cast=FETCHED))
-
-    assert looked_up_by(debate) == "it has not been looked up yet"
-
-
 FOUND = check(
     "1.argument.a",
     "near match",
@@ -203,13 +194,6 @@ def test_nothing_was_cited() -> None:
     assert "Nothing was cited to be looked up." in report("claim", script, cast=FETCHED)
 
 
-def test_an_address_that_is_no_page() -> None:
-    """An address that may not be linked is shown, and leads nowhere."""
-    made = evidence_text({"1.argument.a": evidence(url="https://user@example.org/|x")})
-
-    assert "| https\\://user@example.org/\\|x |" in made
-
-
 def page(n: int = 1, quote: str = "it is so") -> FoundPage:
     return FoundPage(url=f"https://example.org/{n}", title=f"Page {n}", quote=quote)
 
@@ -230,18 +214,6 @@ def test_what_is_cited_is_told() -> None:
         "Pages cited from a search: [Page 1](https://example.org/1) (example.org), "
         "[Page 3](https://example.org/3) (example.org); 2 more were found."
     )
-
-
-def test_what_is_not_cited_is_counted() -> None:
-    """Where a search brought pages and none is cited, that is told; where there was no search, nothing is."""
-    assert cited_pages([page(quote="")]) == "Pages found by a search, none of them cited: 1."
-    assert cited_pages([]) == ""
-
-
-def test_a_long_list_is_cut() -> None:
-    """No more than twenty pages are listed, and the rest are counted."""
-    assert cited_pages([page(n) for n in range(30)]).endswith("; 10 more were found.")
-    assert cited_pages([page(n) for n in range(21)]).endswith("; 1 more was found.")
 
 
 NO_LINKS = [
@@ -313,14 +285,6 @@ def test_an_address_shows_all_of_itself() -> None:
     assert address("- x") == "\\- x"
 
 
-@given(st.text() | st.sampled_from(NASTY))
-def test_no_address_leads_elsewhere(text: str) -> None:
-    """Whatever stands in place of an address forges nothing, alone or after a host."""
-    for made in (address(text), address(f"https://example.org/{text}")):
-        assert reading.forged(made) == []
-        assert all(one.startswith(("https://", "http://")) for one in links(made))
-
-
 OPUS, SONNET, GPT = "anthropic:claude-opus-5-5", "anthropic:claude-sonnet-5-5", "openai:gpt-6"
 
 
@@ -351,20 +315,10 @@ def test_the_same_vendor() -> None:
     )
 
 
-def test_every_judge_of_a_panel() -> None:
-    """Each judge is looked at by itself."""
-    assert warned(OPUS, "ollama:qwen3", GPT, OPUS) == (f"Judge 2 is the same model as Researcher A: {OPUS}.",)
-
-
 @pytest.mark.parametrize("who", ["host", "replay:x.jsonl", "human", "rehearse"])
 def test_unknown_kinship(who: str) -> None:
     """Where a cast does not tell who speaks, nothing is said."""
     assert warned(who, who, who) == ()
-
-
-def test_stand_ins_are_whom_they_stand_in_for() -> None:
-    """A rehearsal warns of what the real debate would be."""
-    assert warned(f"rehearse:{OPUS}", GPT, f"rehearse:{OPUS}") == (f"Judge is the same model as Researcher A: {OPUS}.",)
 
 
 def test_a_program_shows_no_arguments() -> None:
@@ -372,15 +326,3 @@ def test_a_program_shows_no_arguments() -> None:
     one = "command:/opt/bin/ask --key secret"
 
     assert warned(one, GPT, one) == ("Judge is the same program as Researcher A: command:ask.",)
-
-
-def test_a_debate_that_was_held_before() -> None:
-    """Where a debate is judged again, its judges are held against those who spoke in it then."""
-    old = played(rounds=1, cast=cast(SONNET, GPT, "host"))
-    opened, _ = rejudge.opened_from_journal(entries(old), "old.journal.jsonl", (OPUS,))
-    made = told("adversarial", cast={"a": ("replay:x",), "b": ("replay:x",), "judge": (OPUS,)})
-    debate = fold(events("adversarial", cast=cast("replay:x", "replay:x", OPUS)))
-    debate = replace(debate, opened=debate.opened.model_copy(update={"earlier_debate": opened.earlier_debate}))
-
-    assert made.judging.conflicts == ()
-    assert conflicts_of_interest(debate) == ("Judge is a model of the same vendor as Researcher A: anthropic.",)

@@ -10,11 +10,9 @@ import puppets
 import pytest
 import reading
 import scripted_debates
-from corpus import Deal, dealt_by_chance, handfuls, hold
+from corpus import Deal, handfuls, hold
 from debates import hostile, saying
-from hostile_texts import NASTY, SAID, heard, texts
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hostile_texts import SAID
 from scripted_debates import section
 
 from debate_orchestrator.core.costs import CostLine, Costs
@@ -140,18 +138,6 @@ def test_what_differs_is_said_at_the_top() -> None:
     assert text.index("The topics differ") < text.index("## Runs")
 
 
-def test_claims_and_questions_are_told_by_run() -> None:
-    """Each run's disputed claims, with how they ended, and its open questions stand one after the other."""
-    made = compared(
-        debated("1", dissenting("Tabs save bytes.", "Who measures?")), debated("2", dissenting("Editors agree."))
-    )
-    text = markdown.render_comparison(made)
-
-    assert [(claim.run, claim.text) for claim in made.dissent] == [(1, "Tabs save bytes."), (2, "Editors agree.")]
-    assert "- Run 1 (unresolved): Tabs save bytes.\n- Run 2 (unresolved): Editors agree." in text
-    assert section(text, "Unresolved Questions").strip().startswith("- Run 1: Who measures?")
-
-
 def test_costs_stand_beside_each_other() -> None:
     """What each run's calls cost is told, and unknown stays unknown."""
     paid = Costs(lines=(CostLine(seat="a", phase="opening", calls=3, cost=0.5),))
@@ -179,11 +165,6 @@ def test_any_two_formats_can_stand_side_by_side(one: str, other: str) -> None:
     assert made.model_dump(mode="json")["winners"]
 
 
-def test_without_judges_no_side_has_won() -> None:
-    """A bare conversation is told as one without a judge."""
-    assert compared(debated("1"), kind("2", "conversation")).verdicts.rows[1][1] == "not judged"
-
-
 @cache
 def usual() -> list[tuple[int, str]]:
     """The headings of a comparison in which no text is hostile."""
@@ -205,11 +186,3 @@ def must_be_whole(topic: str, deal: Deal) -> None:
 def test_hostile_words_leave_the_comparison_whole(deal: Deal) -> None:
     """Whatever claims, questions and reasons hold, the headings are the usual ones and nothing runs."""
     hold(partial(must_be_whole, "Is it so?"), deal)
-
-
-@pytest.mark.slow
-@settings(max_examples=20)
-@given(st.sampled_from(NASTY) | texts, dealt_by_chance(texts.filter(heard)))
-def test_hostile_topics_leave_the_comparison_whole(topic: str, deal: Deal) -> None:
-    """Nor does any topic change that."""
-    must_be_whole(topic, deal)

@@ -5,15 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-import reading
 from debates import saying
 from debates import told as adversarial
 from journals import EARLIER
 from puppets import ballot, dissent, final
 from scripted_debates import entries, events, label, rules, told
 
-from debate_orchestrator.core.events import Opened, StructuredReplyGiven
-from debate_orchestrator.core.format import Format
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.html import page
 from debate_orchestrator.reports.model import ReportModel, build_report
@@ -61,21 +58,6 @@ def earlier(name: str) -> ReportModel:
 def test_the_answer_is_about_the_world(story: ReportModel, said: str) -> None:
     """The position that won is the answer. Where A argues for the motion as it stands it is yes or no."""
     assert answer(story) == (said or story.positions["a"])
-
-
-@pytest.mark.parametrize(
-    ("topic", "a", "b"),
-    [
-        ("Rust is better than Go", "Go is better than Rust.", "Rust is better than Go."),
-        ("We should vote for the treaty", "We should vote against the treaty.", "We should vote for the treaty."),
-        ("Rust or Go for the gateway", "Go", "Rust"),
-    ],
-)
-def test_words_in_common_make_no_yes(topic: str, a: str, b: str) -> None:
-    """Positions that share their words with the motion may deny it: the position itself is shown."""
-    for winner, position in (("a", a), ("b", b)):
-        script = saying(_final_verdict_judge=final(winner))
-        assert answer(adversarial(script, rounds=1, topic=topic, positions=(a, b))) == position
 
 
 @pytest.mark.parametrize(
@@ -160,28 +142,3 @@ def test_a_debate_can_be_told_wherever_it_stopped(format: str) -> None:
     for end in range(1, len(happened) + 1):
         report = build_report(happened[:end])
         assert markdown.render(report) and page.render(report)
-
-
-def test_two_texts_of_a_reply_on_one_line_run_nothing() -> None:
-    """A backtick left open in the first would end the code of the second where that begins."""
-    first, second = "The cost of a ` sign", "so `<script>document.title='x'</script>` it is"
-    made = []
-    for entry in read(EARLIER / f"friday-deploys{JOURNAL}").entries:
-        event = entry.event
-        if isinstance(event, Opened):
-            format = event.format.model_dump(mode="json")
-            format["shapes"]["ballot"]["issues"] |= {"kind": "text", "of": []}
-            event = event.model_copy(update={"format": Format.model_validate(format)})
-        elif isinstance(event, StructuredReplyGiven) and "not_argued" in event.data:
-            event = event.model_copy(
-                update={"data": event.data | {"not_argued": [{"issue": first, "points_to": second}]}}
-            )
-        elif isinstance(event, StructuredReplyGiven) and "dry" in event.data:
-            event = event.model_copy(
-                update={"data": event.data | {"issues": dict.fromkeys(event.data["issues"], second) | {"I1": first}}}
-            )
-        made.append(entry._replace(event=event))
-    report = markdown.render(build_report(made))
-    lines = [line for line in report.split("\n") if "The cost of a" in line and "it is" in line]
-    assert len(lines) == 2
-    assert [reading.forged(line) for line in lines] == [[], []]

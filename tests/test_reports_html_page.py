@@ -149,16 +149,6 @@ def article(page: str, turn: str) -> str:
     return page.partition(f'id="t-{turn}"')[2].partition("</article>")[0]
 
 
-def test_questions_from_the_floor_stand_before_the_speech() -> None:
-    """What a speaker was asked before a turn is told with it."""
-    story = adversarial(rounds=1)
-    first = story.rounds[0].speeches[0].model_copy(update={"floor": ("And the <cost>?",)})
-    round = story.rounds[0].model_copy(update={"speeches": (first, *story.rounds[0].speeches[1:])})
-    found = article(render(story.model_copy(update={"rounds": (round,)})), "1.opening.a")
-
-    assert found.index("From the floor:") < found.index("And the &lt;cost&gt;?") < found.index("This is what a says")
-
-
 def test_nothing_is_cut_without_a_way_to_open_it() -> None:
     """A long reason stands on the first screen by its beginning, with how many words follow, and opens to all of it."""
     long = "It came down to one point, in the end. " * 50
@@ -175,23 +165,6 @@ def test_nothing_is_cut_without_a_way_to_open_it() -> None:
     assert "The lead is thin." in short and "more words" not in short
     speech = article(render(adversarial(saying(_1_opening_a=long), rounds=1)), "1.opening.a")
     assert speech.partition("</summary>")[2].count("in the end.") == 50
-
-
-def test_claims_without_evidence_are_listed_in_the_appendix() -> None:
-    """A ballot gives their number and leads to the list."""
-    claims = [{"seat": "a", "claim": "It is <cheap>."}, {"seat": "b", "claim": "It is dear."}]
-    page = render(adversarial(saying(_1_verdict_judge=ballot(7, 6, rounds=1, unsupported_claims=claims)), rounds=1))
-    appendix = page.partition('id="appendix"')[2]
-
-    assert '<a href="#u-1.verdict.judge">2, listed in the appendix</a>' in article(page, "1.verdict.judge")
-    assert "Researcher A: It is &lt;cheap&gt;." in appendix and 'id="u-1.verdict.judge"' in appendix
-
-
-def test_turns_stand_in_speaking_order() -> None:
-    """The transcript has its turns in the order in which they were spoken, whichever side began."""
-    page = must_be_whole(render(told("panel", first="b")))
-    turns = [id for id in page.ids if re.fullmatch(r"t-(start|1|final)\.[a-z]+\.[ab]", id)]
-    assert turns[:4] == ["t-start.opening.b", "t-start.opening.a", "t-1.rebuttal.b", "t-1.rebuttal.a"]
 
 
 def test_previews_say_what_was_decided() -> None:

@@ -10,7 +10,7 @@ import pytest
 from corpus import for_each
 from debates import DECLINE, saying
 from debates import told as adversarial
-from hostile_texts import HUGE, NASTY, alike, texts
+from hostile_texts import NASTY, alike, texts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scripted_debates import FETCHED, check, checks, evidence, told
@@ -18,10 +18,10 @@ from scripted_debates import FETCHED, check, checks, evidence, told
 from debate_orchestrator.core.phases import Quotes
 from debate_orchestrator.core.visible_text import make_visible
 from debate_orchestrator.reports.html import writer
-from debate_orchestrator.reports.html.page import MAX_LENGTH, excerpt, gist, shortened
+from debate_orchestrator.reports.html.page import MAX_LENGTH, gist, shortened
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.wording import Scales
-from debate_orchestrator.util.sanitize import count_words, one_line, sanitize
+from debate_orchestrator.util.sanitize import sanitize
 
 INLINE = {"strong", "em", "s", "code", "a", "br", "q", "span"}
 BLOCKS = INLINE | {"p", "ul", "ol", "li", "blockquote", "pre", "div", "table", "thead", "tbody", "tr", "th", "td"}
@@ -106,11 +106,6 @@ def test_what_leads_elsewhere_is_text(text: str, shown: str) -> None:
     assert "<img" not in made
 
 
-def test_definitions_are_shown() -> None:
-    """What markdown would take for the definition of a link is shown, since it was said."""
-    assert "[Judge]: https://example.org" in page_reading.read(block("[Judge]: https://example.org 'x'")).text
-
-
 def test_quotes_are_marked_by_what_was_found_of_them() -> None:
     """Quotes that were looked up are set off with what came of it, in words too; half a tag is text."""
     tags = ("v_quote", "u_quote")
@@ -156,19 +151,6 @@ def test_a_quote_is_shown_as_found_only_if_it_was(context_texts: tuple[str, ...]
     assert shown == held or set("`*_[\n\\") & set(said)
 
 
-@for_each(["<v\\_quote>{}</v\\_quote>", "&lt;v_quote&gt;{}&lt;/v_quote&gt;", "\\<v&#95;quote>{}\\</v&lowbar;quote>"])
-def test_a_tag_behind_markup_is_no_mark(form: str) -> None:
-    """What only reads like the tag of a quote once markdown is read is text, even where no check has read it."""
-    assert "<q" not in block(form.replace("{}", "so it is"), ("v_quote", "u_quote"))
-
-
-def test_tags_in_code_and_addresses_are_shown() -> None:
-    """Where no quote can be set off, its tags are text."""
-    made = block("`<v_quote>so</v_quote>` [x](http://example.org/?v_quote=<v_quote>)", ("v_quote", "u_quote"))
-    assert "<code>&lt;v_quote&gt;so&lt;/v_quote&gt;</code>" in made
-    assert "v_quote=%3Cv_quote%3E" in made
-
-
 @for_each(NASTY)
 def test_no_speech_leaves_its_place(text: str) -> None:
     """Whatever is said, it stays where it stands, and is shown."""
@@ -183,26 +165,9 @@ def test_no_speech_leaves_its_place_by_chance(text: str) -> None:
     must_be_harmless(text)
 
 
-@pytest.mark.slow
-@for_each(HUGE)
-def test_no_speech_is_too_long(name: str) -> None:
-    """200 kB of anything are shown as they are; 20 kB of it are laid out, or shown so."""
-    assert "<pre" in block(HUGE[name])
-    assert page_reading.read(block(HUGE[name][:20_000])).odd == []
-
-
 def line(story: ReportModel, turn_id: str) -> str:
     """A turn of a debate in a line."""
     return gist(next(turn for turn in story.turns if turn.id == turn_id), story.judging.scales)
-
-
-@given(texts)
-def test_no_word_is_lost_or_made_up(text: str) -> None:
-    """A beginning is the beginning of the text, and what follows is counted."""
-    kept, more = excerpt(text, 50)
-
-    assert one_line(text).startswith(kept.removesuffix("…")) or one_line(text).startswith(kept)
-    assert more <= count_words(text)
 
 
 def test_lines_are_cut_between_words() -> None:

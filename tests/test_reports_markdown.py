@@ -207,17 +207,6 @@ def test_a_panel() -> None:
     assert seed.endswith("\n\n**Judge 1:** Measure the cost.\n\n**Judge 2:** Measure the cost.\n")
 
 
-def test_no_ballot_that_counts() -> None:
-    """Where the judge is absent to the end, the report says that there is no verdict, and why."""
-    say = saying(_1_verdict_judge="none", _final_verdict_judge="none", _final_dissent_judge="none")
-    made = report(say, rounds=1)
-
-    assert "**Winner:** not decided, since no final ballot counts  \n" in made
-    assert "*Judge cast no ballot that counts.*" in made
-    assert "**Rounds Completed:** 0 / 1" in made
-    assert made.count("None on record.") == 3
-
-
 def test_a_winner_who_is_behind() -> None:
     """A declared winner who is behind on points stands, narrowly, beside the points, and the report says so."""
     made = report(saying(_final_verdict_judge=puppets.final("b", strength="decisive")), rounds=1)
@@ -227,22 +216,6 @@ def test_a_winner_who_is_behind() -> None:
     assert "The declared winner is behind on points: the declaration and the scores disagree, and both stand." in made
     assert "The judge's own word for the strength differs from what the scores give." in made
     assert "| **Total** | **7** | **6** | **B** |" in made
-
-
-@pytest.mark.parametrize(
-    ("points", "winner", "strength", "remark"),
-    [
-        ((7, 7), "a", "narrow", "The totals are equal: the declaration alone decides."),
-        ((7, 6), "tie", "none", "A tie was declared although the totals differ; both stand."),
-    ],
-)
-def test_equal_totals_and_ties(points: tuple[float, float], winner: str, strength: str, remark: str) -> None:
-    """A win on equal totals is narrow, a tie has no strength, and either is remarked upon where it is odd."""
-    say = saying(_1_verdict_judge=puppets.ballot(*points, rounds=1), _final_verdict_judge=puppets.final(winner))
-    made = report(say, rounds=1)
-
-    assert f"**Winner:** {'A' if winner == 'a' else 'Tie'}  \n**Strength:** {strength}  \n" in made
-    assert remark in made
 
 
 def test_links_lead_to_their_turns() -> None:
@@ -328,12 +301,3 @@ def test_every_speech_is_in_the_transcript() -> None:
         *("Round 2", "Speech", "Speech", "Vote"),
         *("After the Last Round", "Farewell", "Farewell"),
     ]
-
-
-def test_a_ballot_shows_the_fields_it_has() -> None:
-    """A ballot of scores and a winner is shown as that, without empty lines for what it was not asked."""
-    made = render(build_report(entries()))
-
-    assert "- **Round winner:** A\n" in made
-    assert [word for word in ("Strongest", "Feedback", "Convergence", "None on record.:") if f"**{word}" in made] == []
-    assert reading.tables(made)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 import reading
-from corpus import Deal, deals, dealt_by_chance, for_each, handfuls, hold
+from corpus import Deal, deals, for_each, handfuls, hold
 from debates import hostile, opened_event, report, told
-from hostile_texts import HUGE, NASTY, SAID, alike, heard, texts
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hostile_texts import HUGE, NASTY, SAID
 
 from debate_orchestrator.reports import markdown, markup
 from debate_orchestrator.reports.model import ReportModel
@@ -138,10 +136,10 @@ scores every round, steps in when the sides converge, and ends with a verdict an
 
 Words of each side; what is longer may look stronger than it is:
 
-| Round | Researcher A, words | Researcher B, words | Researcher A, score | Researcher B, score |
-| --- | --- | --- | --- | --- |
-| 1 | 11 | 11 | 7 | 6 |
-| **Total** | 11 | 11 | 7 | 6 |
+| Round | Researcher A, words | Researcher B, words |
+| --- | --- | --- |
+| 1 | 11 | 11 |
+| **Total** | 11 | 11 |
 """
 
 
@@ -179,9 +177,8 @@ def own_tables(story: ReportModel) -> list[list[list[str]]]:
     summary.append(["Total", str(7 * rounds), str(6 * rounds), "A"])
     dissent = [["#", "Disputed Claim", "Status"], ["C1", "", "Unresolved"]]
     names = ("Researcher A", "Researcher B")
-    words = [["Round", *(f"{name}, words" for name in names), *(f"{name}, score" for name in names)]]
-    words += [[str(n), "", "", "7", "6"] for n in range(1, rounds + 1)]
-    words.append(["Total", "", "", str(7 * rounds), str(6 * rounds)])
+    words = [["Round", *(f"{name}, words" for name in names)]]
+    words += [[place, "", ""] for place in (*map(str, range(1, rounds + 1)), "Total")]
     return [*transcript, summary, dissent, words]
 
 
@@ -217,17 +214,6 @@ def test_no_speech_forges_a_report(deal: Deal) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=12)
-@given(
-    dealt_by_chance((texts | st.sampled_from(NASTY).flatmap(alike)).filter(heard)),
-    st.sampled_from(["strict", "lenient"]),
-)
-def test_no_speech_forges_a_report_by_chance(deal: Deal, strictness: str) -> None:
-    """Nor does any text that is put together from what markdown takes for structure."""
-    must_be_genuine(deal, strictness=strictness)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["hash", "equals", "quote", "backtick", "pipe"])
 def test_no_speech_buries_a_report(name: str) -> None:
     """Speeches as long as an opening may be leave the structure as it was."""
@@ -255,14 +241,6 @@ def must_be_literal(deal: Deal) -> None:
 def test_topic_and_positions_are_literal(deal: Deal) -> None:
     """Topic and positions are shown character for character, each on its own line."""
     hold(must_be_literal, deal)
-
-
-@pytest.mark.slow
-@given(dealt_by_chance(texts, 3))
-@settings(max_examples=40)
-def test_any_topic_and_positions_are_literal(deal: Deal) -> None:
-    """So are those that are put together from what markdown takes for structure."""
-    must_be_literal(deal)
 
 
 def test_templates_in_speech_are_text() -> None:

@@ -8,8 +8,7 @@ import pytest
 import reading
 from core.folding import DECLINE, declined
 from corpus import Deal, handfuls, hold
-from hostile_texts import SAID, heard, texts
-from hypothesis import given, settings
+from hostile_texts import SAID
 from scripted_debates import events, report, told
 
 from debate_orchestrator.core import schedule, speech_rules
@@ -151,19 +150,3 @@ def must_be_genuine(deal: Deal) -> None:
 def test_a_speech_can_not_forge_a_transcript(deal: Deal) -> None:
     """Whatever is said and whatever it is about, the transcript and its speeches are what they were."""
     hold(must_be_genuine, deal)
-
-
-@settings(max_examples=40)
-@given(texts.filter(heard))
-def test_any_speech_comes_back(text: str) -> None:
-    """So does any text made of structure by chance: as one speech."""
-    _, transcript = read_back({"2.argument.b": text})
-
-    assert [(speech.side, speech.round) for speech in transcript.speeches] == [("a", 1), ("b", 1), ("a", 2), ("b", 2)]
-
-
-def test_a_transcript_of_another_tool() -> None:
-    """Under the same title other headings are read as in any document."""
-    simple = "# Debate Transcript\n\n**Topic:** T\n\n## Round 1\n\n### Alice (Pro)\n\nx\n\n### Bob (Con)\n\ny\n"
-
-    assert [speech.text for speech in parse(simple, "x.md").speeches] == ["x", "y"]

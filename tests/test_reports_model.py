@@ -7,17 +7,17 @@ from typing import Any
 import puppets
 import pytest
 import scripted_debates
-from debates import DECLINE, NONCE, entries, one_agent, played, report, saying, told
+from debates import DECLINE, NONCE, entries, one_agent, played, saying, told
 
-from debate_orchestrator.core.costs import CostLine, Costs
-from debate_orchestrator.core.events import Event, Noted, Reassigned, Spoke, StructuredReplyGiven
+from debate_orchestrator.core.costs import CostLine
+from debate_orchestrator.core.events import Event, Noted, Spoke, StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import Usage
 from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.reports.html import page
-from debate_orchestrator.reports.model import ReportModel, build_report, summary_line
-from debate_orchestrator.reports.provenance import cost_report, costs_report
+from debate_orchestrator.reports.model import build_report, summary_line
+from debate_orchestrator.reports.provenance import cost_report
 from debate_orchestrator.reports.sections import cost_table, money
 
 
@@ -40,13 +40,6 @@ def test_the_closing_line_is_one_line() -> None:
     assert summary_line(told(saying(_final_verdict_judge=none), rounds=1), "r").endswith(
         "Key unresolved question: none"
     )
-
-
-def test_questions_of_a_panel_stand_once() -> None:
-    """The questions of all final ballots are told in order, each once."""
-    say = saying(_final_verdict_judge_2=puppets.final(unresolved_questions=["Who maintains it?", "When?"]))
-
-    assert told(say, rounds=1, judges=2).questions == ("What does it cost in year two?", "Who maintains it?", "When?")
 
 
 def test_convergence_after_an_intervention_has_its_sentence() -> None:
@@ -121,14 +114,6 @@ def test_a_rehearsal_says_so_first() -> None:
     ]
 
 
-def test_a_rehearsal_in_part() -> None:
-    """Where a model was called too, the seats that were rehearsed are named."""
-    one = told(rounds=1, cast={"a": (REAL,), "b": (REAL,), "judge": (REAL, STAND_IN)})
-
-    assert one.provenance[0] == "Rehearsed in part: stand-ins spoke for Judge 2."
-    assert one.run.rehearsed and summary_line(one, "r.md").startswith("Debate rehearsed in part. Report")
-
-
 @pytest.mark.parametrize("side", ["human", STAND_IN])
 def test_a_debate_that_only_stand_ins_judged_has_no_winner(side: str) -> None:
     """No matter who argues: where stand-ins alone judged, every form of the report says that there is no winner."""
@@ -140,17 +125,6 @@ def test_a_debate_that_only_stand_ins_judged_has_no_winner(side: str) -> None:
     assert not any(
         word in text for text in texts for word in ("prevailed", "argued better", "leads by", "neither leads")
     )
-
-
-def test_who_gave_the_final_ballots_counts() -> None:
-    """A stand-in's final ballot decides nothing, also where a model has the judge's seat when the debate ends."""
-    speakers = {"a": (REAL,), "b": (REAL,)}
-    rehearsed, real = [played(rounds=1, cast={**speakers, "judge": (who,)}) for who in (STAND_IN, REAL)]
-    report = build_report(entries([real[0], *rehearsed[1:]]))
-
-    assert report.verdict is not None and report.judges == (REAL,)
-    assert "**Winner:** none, since only stand-ins judged" in markdown.render(report)
-    assert not build_report(entries(real)).stand_ins_judged
 
 
 def test_refusals_degrade() -> None:
@@ -176,34 +150,6 @@ def test_a_change_of_cast_is_told() -> None:
 
     assert "Reassigned on the way: Researcher A was x, then y." in said
     assert not any("Researcher B was" in one for one in said)
-
-
-def test_a_rehearsal_that_became_real_stays_one() -> None:
-    """A debate in which stand-ins spoke is told as rehearsed in part, no matter who spoke in the end."""
-    first, *rest = played(rounds=1, cast=ALL)
-    changes = [Reassigned(seat=seat, who=tuple(REAL for _ in who)) for seat, who in ALL.items()]
-    events = [first, rest[0], *changes, *rest[1:]]
-    one = build_report(entries(events))
-
-    assert one.provenance[0] == ("Rehearsed in part: stand-ins spoke for Researcher A, Researcher B, Judge 1, Judge 2.")
-    assert announcements(fold(events))[0] == announcements(fold(events[:2]))[0]
-
-
-def test_what_was_not_to_be_had_is_told_once() -> None:
-    """What a provider could not do is told once for each seat."""
-    events = [
-        event.model_copy(
-            update={"reply": event.reply.model_copy(update={"unsupported": ("search", "structured output")})}
-        )
-        if isinstance(event, Spoke) and event.turn.endswith(".a")
-        else event
-        for event in played(rounds=2)
-    ]
-    said = build_report(entries(events)).provenance
-
-    assert [one for one in said if one.startswith("Not available")] == [
-        "Not available from the provider of Researcher A: search, structured output."
-    ]
 
 
 @pytest.mark.parametrize(
@@ -234,13 +180,6 @@ def test_sources_that_were_not_checked() -> None:
     assert said not in scripted_debates.told("claim").provenance
 
 
-def test_a_seat_that_takes_no_turn() -> None:
-    """Who is cast is told of the seats that take a turn."""
-    cast = {"a": ("one",), "judge": ("two",)}
-
-    assert "Debater A: one; Judge: two." in scripted_debates.told("question-consultancy", cast=cast).provenance
-
-
 SECTION = "## Calls and Cost"
 USAGE = Usage(uncached_input=1000, cached=20, cache_write_5m=300, cache_write_1h=40, output=5)
 
@@ -266,12 +205,6 @@ def costs_told(events: list[Event]) -> str:
     return markdown.render(build_report(entries(events)))
 
 
-def billed(*lines: CostLine, **changes: Any) -> ReportModel:
-    """A story with that bill."""
-    costs = costs_report(Costs(lines=lines))
-    return build_report(entries(played(rounds=1))).model_copy(update={"costs": costs, **changes})
-
-
 def test_it_is_told() -> None:
     """A row for each seat and phase, their sum, and what the prices are."""
     _, section = costs_told(paid()).split(f"\n\n{SECTION}\n")
@@ -286,13 +219,6 @@ def test_it_is_told() -> None:
         "| **Total** | | 5 | 5,000 | 100 | 1,700 | 25 | $1.2500 |\n"
         "\n*Prices are those known when each answer was given.*\n"
     )
-
-
-def test_it_is_last() -> None:
-    """What the calls cost follows the report, which is otherwise the same."""
-    made, same = costs_told(paid()), report(rounds=1)
-
-    assert made.split(f"\n---\n\n{SECTION}\n")[0].rstrip("\n") == same.rstrip("\n")
 
 
 def test_the_unknown_is_told() -> None:
@@ -320,34 +246,6 @@ def test_the_unknown_is_told() -> None:
 def test_money(line: dict[str, Any], said: str) -> None:
     """What is known is told to four places, with the number of calls beside it that have no known price."""
     assert money(cost_report(CostLine(seat="a", phase="opening", **line), None, None)) == said
-
-
-def test_searches_have_a_column_where_there_were_any() -> None:
-    """Searches of the web are told where there were any."""
-    usage = USAGE.model_copy(update={"searches": 3})
-    made = cost_table(billed(CostLine(seat="a", phase="opening", calls=1, usage=usage)))
-
-    assert made is not None
-    assert made.heads[-2:] == ("Searches", "Cost")
-    assert (made.rows[0][-2], made.total[-2]) == ("3", "3")
-    assert {len(row) for row in (made.heads, *made.rows, made.total)} == {9}
-
-
-def test_the_moderator_has_a_row() -> None:
-    """What was asked for before the debate is told under its own seat."""
-    made = cost_table(billed(CostLine(seat="moderator", phase="setup", calls=1, cost=0.5)))
-
-    assert made is not None
-    assert made.rows[0][:2] == ("Moderator", "setup")
-
-
-def test_a_rehearsal_says_why_it_is_free() -> None:
-    """A rehearsal's costs of nothing are explained."""
-    run = build_report(entries(played(rounds=1))).run.model_copy(update={"rehearsed": True})
-    made = cost_table(billed(CostLine(seat="a", phase="opening", calls=1), run=run))
-
-    assert made is not None
-    assert made.notes[-1] == "A stand-in calls no model and costs nothing."
 
 
 @pytest.mark.parametrize(

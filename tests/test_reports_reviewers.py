@@ -7,9 +7,8 @@ from functools import cache
 import page_reading
 import pytest
 import reading
-from corpus import Deal, dealt_by_chance, handfuls, hold
-from hostile_texts import NASTY, alike, texts
-from hypothesis import given, settings
+from corpus import Deal, handfuls, hold
+from hostile_texts import NASTY
 from reviewers import KINDS, debated, filled, gathered, kind, paper
 from scripted_debates import section
 
@@ -114,16 +113,6 @@ def test_a_debate_without_judges_has_nothing_to_agree_with() -> None:
     assert "no panel has decided" in found.agreement[0]
 
 
-def test_panels_of_labels_are_agreed_with_by_label() -> None:
-    """Where judges give labels, agreeing is giving the same label."""
-    made = kind("claim")
-    asked = paper(made)
-    found = build_report(made, gathered(asked, filled(asked), filled(asked, "bob", side="b"))).reviewers
-
-    assert found is not None and found.winners == {"supported": 1, "contradicted": 1}
-    assert "1 of 2 reviewers agrees with the panel on supported" in found.agreement[0]
-
-
 @cache
 def usual() -> list[tuple[int, str]]:
     """The headings of a report that a harmless reviewer reviewed."""
@@ -157,14 +146,6 @@ def must_be_whole(deal: Deal) -> None:
 def test_hostile_reviewers_leave_the_report_whole(deal: Deal) -> None:
     """Whatever a name, a reason or a file's name holds, the report has its headings and tables and no others."""
     hold(must_be_whole, deal)
-
-
-@pytest.mark.slow
-@settings(max_examples=20)
-@given(dealt_by_chance(texts))
-def test_reviewers_by_chance_leave_the_report_whole(deal: Deal) -> None:
-    """Nor does any text that is put together from what markdown takes for structure."""
-    must_be_whole(deal)
 
 
 def test_the_debate_to_review_tells_no_votes() -> None:
@@ -206,16 +187,3 @@ def test_reviewers_have_their_section() -> None:
     for said in ("ada", "It answered the other.", "1 of 1 reviewer agrees with the panel on A", "x.yaml: no ballot."):
         assert said in found.text
     assert ("h2", "Reviewers") not in page_reading.read(render(build_report(MADE))).outline
-
-
-@pytest.mark.slow
-@settings(max_examples=25)
-@given(alike("ada"), alike("so"))
-def test_words_of_reviewers_build_nothing(name: str, why: str) -> None:
-    """Whatever a reviewer is called and says, the page has the headings, addresses and landmarks that it has else."""
-    ballot = gathered(ASKED, filled(ASKED), left_out=(why,))
-    counted = ballot.counted[0].model_copy(update={"reviewer": name, "why": why})
-    found = page_reading.read(render(build_report(MADE, ballot.model_copy(update={"counted": (counted,)}))))
-
-    plain = page("ada", "so")
-    assert (found.outline, found.ids, found.landmarks) == (plain.outline, plain.ids, plain.landmarks)

@@ -10,18 +10,15 @@ from core.folding import absent
 from corpus import for_each
 from debates import report as adversarial
 from debates import saying
-from hostile_texts import SAID, texts
-from hypothesis import given
+from hostile_texts import SAID
 from puppets import ballot, final
 from scripted_debates import evidence, report, rules, scored, section
 
 from debate_orchestrator.core.shape import Field, Shape
-from debate_orchestrator.reports import markup
 from debate_orchestrator.reports.markdown import MarkdownWriter
 from debate_orchestrator.reports.rich_text import FieldText
 
 PASSAGE = "The sky was green that morning, the captain wrote."
-SCORES = dict.fromkeys(rules("panel").rubric.criteria, 7)
 
 
 def judged(name: Any, script: Any = None, **how: Any) -> str:
@@ -46,15 +43,6 @@ def test_a_panel_tells_every_vote() -> None:
         ["Argument quality", "6", "6"],
         ["Use of evidence", "6", "6"],
     ]
-
-
-def test_a_quorum_is_told() -> None:
-    """How many votes count, and how many must, is said of every panel."""
-    script = {"final.verdict.judge-1": scored(8, 6), "final.verdict.judge-3": absent("final.verdict.judge-3")}
-    made = judged("panel", script, panel=3, quorum=2)
-
-    assert "\n\nVotes that count: 2 of 3; at least 2 must, for anything to be decided.\n" in made
-    assert "| Judge 3 | no ballot that counts | absent |" in made
 
 
 def test_a_mirrored_vote_is_told_twice() -> None:
@@ -92,13 +80,6 @@ def test_before_and_after() -> None:
         ["Judge 2", "absent", "A (50%)"],
     ]
     assert "\n\nVotes gained by the debate: Debater A +1, Debater B -1.\n" in made
-
-
-def test_the_swing_may_decide() -> None:
-    """Where the format decides by it, the swing says so."""
-    swing = rules("question", decided_by="swing", mirror=False)
-
-    assert " In this format that decides." in judged(swing, blind=True)
 
 
 def test_the_means_of_what_is_scored_at_the_end() -> None:
@@ -151,11 +132,6 @@ def test_what_judges_saw() -> None:
     )
 
 
-def test_nothing_to_say() -> None:
-    """A debate in which nothing was said has no such section."""
-    assert "## How It Was Judged" not in report("adversarial", until="1.opening.a")
-
-
 SEATS = {"a": "Debater A", "b": "Debater B", "judge": "Judge"}
 FIELDS = FieldText(SEATS)
 PEN = MarkdownWriter(lambda turn: f"[{turn}](#{turn.replace('.', '-')})")
@@ -192,13 +168,6 @@ def test_a_speech_in_fields() -> None:
         "**Evidence:** [https\\://example.org/so](https://example.org/so)\n\n> It is so.\n\n"
         "**Context:** A page on it.\n\nIt **follows**.\n\nAnd so it is."
     )
-
-
-def test_a_heading_and_its_text() -> None:
-    """Of a record of two texts the first is set as the heading of the second."""
-    case: Shape = {"if": Field(kind="text"), "then": Field(kind="text")}
-
-    assert PEN.line(FIELDS.row(case, {"if": "You are few", "then": "Wait."})) == "You are few: Wait."
 
 
 def test_a_judges_fields() -> None:
@@ -239,14 +208,6 @@ def test_a_judges_fields() -> None:
     ]
 
 
-def test_records_within_records() -> None:
-    """A record or a list inside a row is told in the row."""
-    shape: Shape = {"who": Field(kind="record", fields=ROW), "all": Field(kind="list"), "why": Field(kind="text")}
-    value = {"who": {"seat": "a", "fault": "revised answer"}, "all": ["x", "y"], "why": "so"}
-
-    assert PEN.line(FIELDS.row(shape, value)) == "Seat: a; Fault: revised answer; x, y; so"
-
-
 def stays(text: str) -> None:
     """Whatever is in the fields, a block stays in its place, and rows are as many items as there are."""
     block = PEN.block(FIELDS.block(EVIDENCE, evidence(quote=text, context=text, argument=text, url=text)))
@@ -267,10 +228,3 @@ def stays(text: str) -> None:
 def test_no_text_leaves_its_field(text: str) -> None:
     """A hostile text in any field forges nothing and begins no item."""
     stays(text)
-
-
-@given(texts.filter(str.strip))
-def test_no_text_leaves_its_field_by_chance(text: str) -> None:
-    """Nor does any text made of what markdown takes for structure."""
-    if markup.prose(text):
-        stays(text)

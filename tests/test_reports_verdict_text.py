@@ -7,13 +7,10 @@ from typing import Any
 import pytest
 import reading
 from core.folding import absent
-from scripted_debates import label, report, rules, scored, section, told
+from scripted_debates import label, report, scored, section, told
 
 from debate_orchestrator.core.verdict import ParsedBallot, Vote
-from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.model import summary_line
-
-SCORES = rules("panel").rubric.criteria
 
 
 def verdict(name: Any, script: Any = None, **how: Any) -> str:
@@ -87,18 +84,6 @@ def test_a_panel_that_declares_nothing() -> None:
     assert "Rounds won" not in made
 
 
-def test_no_round_that_counts() -> None:
-    """Where no round was scored, no rounds are counted, and the report says that the final ballot stands alone."""
-    none = {"1.verdict.judge": absent("1.verdict.judge")}
-    made = verdict("adversarial", none, rounds=1)
-
-    assert "**Overall Scores:** none, since no round was scored\n" in made
-    assert "**Researcher A prevailed**, arguing: " in made
-    assert " It was decided on the final ballot alone, since no round was scored.\n" in made
-    assert "Rounds won" not in made
-    assert "differs from what the scores give" not in made
-
-
 @pytest.mark.parametrize(
     ("script", "panel", "quorum", "why"),
     [
@@ -126,15 +111,6 @@ def test_no_decision(script: Any, panel: int, quorum: int, why: str) -> None:
     assert made.startswith(f"**Winner:** no decision\n\n**Nothing was decided.** {why}\n")
 
 
-def test_no_swing() -> None:
-    """Where the swing decides, and no judge voted before, nothing is decided."""
-    swing = rules("question", decided_by="swing", mirror=False)
-
-    assert "**Nothing was decided.** No vote before the debate counts, so that nothing can have been gained by it." in (
-        verdict(swing)
-    )
-
-
 def test_sections_that_a_format_has_no_shape_for() -> None:
     """A report has the sections that its format can fill, and no others."""
     always = ["Final Verdict", "Debate Transcript"]
@@ -153,21 +129,6 @@ def test_sections_that_a_format_has_no_shape_for() -> None:
         == titles("transcript")[2:6]
         == ["Per-Round Score Summary", "Dissent Record", "Key Unresolved Questions", "Recommended Follow-Up"]
     )
-
-
-def test_the_summary_of_labels() -> None:
-    """Rounds that are labelled are summed up with label and score."""
-    script = {"1.verdict.judge": label("misleading", 4), "2.verdict.judge": label("needs more evidence")}
-    made = section(report("claim", script, rounds=3, each_round=True), "Per-Round Score Summary")
-
-    assert reading.tables(made) == [
-        [
-            ["Round", "Label", "Score"],
-            ["1", "misleading", "4 / 10"],
-            ["2", "needs more evidence", "none"],
-            ["Final", "supported", "0 / 10"],
-        ]
-    ]
 
 
 @pytest.mark.parametrize(
@@ -205,10 +166,6 @@ def test_the_summary_line(name: str, script: Any, how: dict[str, Any], said: str
     assert summary_line(told(name, script, **how), "r.md") == f"Debate complete. Report written to r.md. {said}"
 
 
-def names(seat: str) -> str:
-    return seat.replace("-", " ").capitalize()
-
-
 def vote(winner: str, mirrored: str | None = None, *, judge: str = "judge-1", **said: str) -> Vote:
     """A judge's vote; mirrored where a second winner is given."""
     other = None if mirrored is None else ParsedBallot(winner=mirrored)
@@ -223,23 +180,3 @@ def vote(winner: str, mirrored: str | None = None, *, judge: str = "judge-1", **
 
 def missing(judge: str = "judge-2") -> Vote:
     return Vote(judge=judge, turn="x", original=None)
-
-
-def test_what_a_vote_counts_as() -> None:
-    """A vote counts for what it is for, unless it is missing, changed or an abstention."""
-    assert wording.vote_line(vote("a")) == "A"
-    assert wording.vote_line(vote("tie", label="misleading")) == "misleading"
-    assert wording.vote_line(vote("a", "b")) == "an abstention, since it changed"
-    assert wording.vote_line(vote("no decision")) == "an abstention"
-    assert wording.vote_line(missing()) == "absent"
-
-
-def test_every_label_counts() -> None:
-    """A label that stands for no side is a vote all the same; only who gives none is missing."""
-    open_one = vote("no decision", label="needs more evidence")
-    panel = [open_one, vote("a", judge="judge-2", label="supported"), missing("judge-3")]
-
-    assert wording.shortfall(panel, 2, names) == ""
-    assert wording.shortfall(panel, 3, names) == (
-        "2 of 3 votes count, and 3 are needed: Judge 3 cast no ballot that counts."
-    )

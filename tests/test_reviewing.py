@@ -15,13 +15,12 @@ from hypothesis import strategies as st
 from reviewers import DIGEST, KINDS, debated, filled, kind, paper
 from waiting import ended
 
-from debate_orchestrator.cli.ballot import form_text, hint
+from debate_orchestrator.cli.ballot import form_text
 from debate_orchestrator.reports import reviews
 from debate_orchestrator.reports.reviews import MAX_NAME_LENGTH, review_texts
 from debate_orchestrator.util import data
 from debate_orchestrator.util.data import parse_mapping_with_lines, read_mapping
 from debate_orchestrator.util.errors import BadFile
-from debate_orchestrator.util.sanitize import one_line
 
 MADE = debated(rounds=2)
 ASKED = paper(MADE)
@@ -47,13 +46,6 @@ def test_it_asks_what_judges_vote_on() -> None:
     assert list(ASKED.final) == ["winner"]
     assert list(paper(kind("panel")).final) == ["scores"]
     assert list(paper(kind("claim")).final) == ["label", "score"]
-
-
-def test_rounds_that_were_not_held_are_not_asked_about() -> None:
-    """Where a side concedes in round 1 of 3, there is a single round to score."""
-    script = {"1.opening.b": "I CONCEDE THE DEBATE."}
-
-    assert set(paper(kind("adversarial", script=script, rounds=3)).rounds) <= {1}
 
 
 def test_all_complaints_come_at_once() -> None:
@@ -101,23 +93,6 @@ def test_scores_are_added_up_as_judges_are() -> None:
     assert scored.ballot(filled(scored, side="b")).final.winner == "b"
 
 
-def test_keys_may_be_words() -> None:
-    """A round may be written as a number or as a word, and votes that were not cast may be left out."""
-    made = filled(ASKED)
-    made["rounds"] = {str(n): part for n, part in made["rounds"].items()}
-    del made["before"], made["after"]
-
-    assert ASKED.problems(made) == []
-    assert ASKED.ballot(made).before is None
-
-
-def test_names_are_shown_on_one_line() -> None:
-    """What stands for a reviewer is the name on one line."""
-    made = filled(ASKED, " Ada   Lovelace ")
-
-    assert ASKED.ballot(made).reviewer == one_line(" Ada   Lovelace ") == "Ada Lovelace"
-
-
 def test_a_ballot_is_filed_and_found(tmp_path: Path) -> None:
     """What is filed counts, by the name of its file; a draft does not."""
     folder = str(tmp_path / "r.ballots")
@@ -163,16 +138,6 @@ def test_every_bad_file_is_told_whole(tmp_path: Path) -> None:
     assert not [one for one in found.left_out if str(tmp_path) in one]
 
 
-def test_one_reviewer_has_one_ballot(tmp_path: Path) -> None:
-    """A copy of a ballot under another file's name does not count twice."""
-    path = Path(reviews.file_ballot(str(tmp_path), filled(ASKED, "ada")))
-    (tmp_path / "copy.yaml").write_bytes(path.read_bytes())
-    found = reviews.gather_reviews(str(tmp_path), MADE)
-
-    assert len(found.counted) == 1
-    assert found.left_out[0].startswith("copy.yaml: the ballot of 'ada' must be called ada.yaml.")
-
-
 def test_a_ballot_is_never_overwritten(tmp_path: Path) -> None:
     """Who has voted can't be made to have voted otherwise; a draft may be, and is gone once the ballot is filed."""
     reviews.keep_draft(str(tmp_path), filled(ASKED, "ada"))
@@ -185,15 +150,6 @@ def test_a_ballot_is_never_overwritten(tmp_path: Path) -> None:
         reviews.file_ballot(str(tmp_path), filled(ASKED, "ada", side="b"))
     assert path.read_bytes() == before
     assert [one.name for one in tmp_path.iterdir()] == ["ada.yaml"]
-
-
-def test_a_draft_belongs_to_its_debate(tmp_path: Path) -> None:
-    """A draft on another state of the debate is not gone on with."""
-    reviews.keep_draft(str(tmp_path), filled(ASKED, "ada", journal="e" * 64))
-
-    with pytest.raises(BadFile, match="a draft on another state"):
-        reviews.read_draft(str(tmp_path), "ada", DIGEST)
-    assert reviews.read_draft(str(tmp_path), "bob", DIGEST) == {}
 
 
 @given(st.sampled_from(NASTY) | texts | st.text())
@@ -241,15 +197,6 @@ def test_a_form_filled_in_will_do() -> None:
     assert asked.ballot(value).final.winner == "b"
 
 
-def test_it_has_what_is_needed() -> None:
-    """Topic, positions, criteria with their scale, and the digest stand on it."""
-    text = form_text(paper(debated(rounds=2)), DIGEST, "r.journal.jsonl", "2026-02-04")
-
-    for part in ("Tabs are better than spaces.", "Indent with tabs.", "Indent with spaces.", DIGEST, "1 to 10"):
-        assert part in text
-    assert "directness_of_rebuttals, 1 to 10: Does the challenge" in text
-
-
 SHORT = paper(debated(rounds=1))
 
 
@@ -261,14 +208,6 @@ def test_hostile_topics_stay_comments(text: str) -> None:
 
     assert set(value) == set(filled(SHORT))
     assert value["journal"] == DIGEST
-
-
-def test_hints_say_what_fits() -> None:
-    """A hint names the choices, or the scale."""
-    asked = paper(kind("claim"))
-
-    assert hint(asked.final["score"], asked).startswith("0 to 10: ")
-    assert hint(asked.final["label"], asked).startswith("supported, contradicted, misleading or needs more evidence")
 
 
 def test_every_question_is_worded() -> None:
