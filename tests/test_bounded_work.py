@@ -34,16 +34,6 @@ def test_the_work_of_markup_grows_with_the_text(shown: Callable[[str], object], 
     assert more < 5 * some + 1_000
 
 
-def test_a_page_parses_so_much_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Speeches that come after the characters that one page parses are shown as they were written."""
-    monkeypatch.setattr(writer, "_MAX_PARSED", 5_000)
-    made = writer.HtmlWriter({}, [])
-    shown = [made.speech(f"**{n}** " + "word " * 380).html for n in range(5)]
-
-    assert ['<pre class="whole">' in html for html in shown] == [False, False, True, True, True]
-    assert "<strong>0</strong> word" in shown[0] and "<code>**4** word" in shown[4]
-
-
 def test_yaml_of_many_values_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """So many values and keys are read, and no more."""
     monkeypatch.setattr(yaml, "MAX_NODES", 1_000)
