@@ -105,17 +105,14 @@ def test_a_ballot_is_filed_and_found(tmp_path: Path) -> None:
     assert found.left_out == ()
 
 
-@pytest.mark.parametrize(
-    ("digest", "said"),
-    [("e" * 64, "a ballot on an earlier state of this debate"), ("f" * 64, "a ballot on another journal")],
-)
-def test_ballots_on_something_else_are_told(tmp_path: Path, digest: str, said: str) -> None:
+@pytest.mark.parametrize("digest", ["e" * 64, "f" * 64])
+def test_ballots_on_something_else_are_told(tmp_path: Path, digest: str) -> None:
     """A ballot of another journal, or of this one before its last line, is not counted, and that is said."""
     (tmp_path / "ada.yaml").write_text(data.to_yaml(filled(ASKED, journal=digest)), encoding="utf-8")
     found = reviews.gather_reviews(str(tmp_path), MADE)
 
     assert found.counted == ()
-    assert len(found.left_out) == 1 and found.left_out[0].startswith(f"ada.yaml: journal: this is {said};")
+    assert len(found.left_out) == 1 and found.left_out[0].startswith("ada.yaml: journal: this is a ballot on another")
 
 
 def test_every_bad_file_is_told_whole(tmp_path: Path) -> None:

@@ -240,19 +240,7 @@ def _voted(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
     """The announcements of the votes in a slot; none before all are cast."""
     if turn.round is not None:
         return _round(debate, turn.round)
-    return _decided(debate) if turn.after_rounds else _pre_debate_votes(debate)
-
-
-def _pre_debate_votes(debate: DebateState) -> Iterator[Announcement]:
-    """The votes before the first word."""
-    votes, scales = tally.pre_debate_votes(debate), wording.scales(debate.format)
-    held = []
-    for vote in votes:
-        ballot = wording.ballot_line(vote.original, scales) if vote.original else "no ballot that counts"
-        held.append(f"{debate.format.name_of(vote.judge)}: {ballot}")
-    if held:
-        yield Announcement("votes", f"Before the first word: {'; '.join(held)}")
-    yield from _flipped(debate, votes)
+    return _decided(debate) if turn.after_rounds else _flipped(debate, tally.pre_debate_votes(debate))
 
 
 def _round(debate: DebateState, n: int) -> Iterator[Announcement]:
@@ -295,10 +283,10 @@ def _flipped(debate: DebateState, votes: Sequence[Vote]) -> Iterator[Announcemen
     for vote in votes:
         if vote.stable or vote.absent:
             continue
-        first, last = (wording.winner_word(parsed_ballot.winner) for parsed_ballot in vote.parsed_ballots)
-        labels = [parsed_ballot.label for parsed_ballot in vote.parsed_ballots if parsed_ballot.label]
-        pair = " and ".join(map(one_line, labels)) if len(set(labels)) > 1 else f"{first} and {last}"
-        text = f"{debate.format.name_of(vote.judge)} changed when the sides were exchanged ({pair}): no vote."
+        first, last = (one_line(wording.winner_word(wording.named_by(ballot))) for ballot in vote.parsed_ballots)
+        text = (
+            f"{debate.format.name_of(vote.judge)} changed when the sides were exchanged ({first} and {last}): no vote."
+        )
         yield Announcement("votes", text, "warning", vote.turn)
 
 

@@ -12,7 +12,6 @@ from debate_orchestrator.core import rapporteur, speech_rules, tally
 from debate_orchestrator.core.phases import DECISION_BRIEF
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports.parts import Part
-from debate_orchestrator.reports.wording import sentences
 from debate_orchestrator.util.sanitize import one_line
 
 MARKED: dict[str, str] = {
@@ -34,8 +33,10 @@ _PART_NAMES = {
     "do_next": "Step",
 }
 """What one item of a list of a decision brief is called."""
-_ENDS_IN_WORD = re.compile(r"[^.!?…。！？\s\"”’')\]*_`][\"”’')\]*_`]*$")
-"""A text that no full stop or other sign ends, inside quotation marks or brackets or before them."""
+_ENDED = re.compile(r"[.!?…。！？][\"”’')\]*_`]*$")
+"""The end of a text that a sign ends, inside quotation marks or brackets or before them."""
+_SENTENCE = re.compile(r".+?(?<!\be\.g)(?<!\bi\.e)[.!?…][\"”’')\]]*(?=\s+[\"“‘'(\[]*[^\W\d_a-z]|$)")
+"""The first sentence of a text on one line."""
 
 
 class IssueReport(Part):
@@ -275,8 +276,8 @@ def _judges_for(debate: DebateState) -> tuple[int, int] | None:
 def lead(text: str) -> tuple[str, str]:
     """The first sentence of a text, and the rest of it."""
     line = one_line(text)
-    first = next(sentences(line), None)
-    return (first[0], line[first.end() :].strip()) if first else ("", "")
+    first = _SENTENCE.match(line)
+    return (first[0], line[first.end() :].strip()) if first else (line, "")
 
 
 def heading(text: str) -> str:
@@ -287,7 +288,7 @@ def heading(text: str) -> str:
 def full_stop(text: str) -> str:
     """The text with a full stop after its last word, unless a sign ends it."""
     text = text.rstrip()
-    return f"{text}." if text and _ENDS_IN_WORD.search(text) else text
+    return f"{text}." if text and not _ENDED.search(text) else text
 
 
 def recommendation_line(decision_brief: DecisionBriefReport) -> str:

@@ -143,13 +143,14 @@ def _of_vote(vote: Vote | None) -> ParsedBallot | None:
     """What a judge's vote counts as."""
     if vote is None or vote.absent:
         return None
-    shares = [
-        parsed_ballot.probability
-        for parsed_ballot in vote.parsed_ballots
-        if vote.stable and parsed_ballot.probability is not None
-    ]
-    likely = mean(shares) if shares else None
-    return ParsedBallot(winner=vote.winner, scores=vote.scores, label=vote.label, score=vote.score, probability=likely)
+    likely = [ballot.probability for ballot in vote.parsed_ballots if vote.stable and ballot.probability is not None]
+    return ParsedBallot(
+        winner=vote.winner,
+        scores=vote.scores,
+        label=vote.label,
+        score=vote.score,
+        probability=mean(likely) if likely else None,
+    )
 
 
 def _reviewer(ballot: Review) -> _Rater:

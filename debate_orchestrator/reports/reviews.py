@@ -346,10 +346,9 @@ def checked_review(value: Mapping[str, Any], where: str, form: ReviewForm, entri
     digest = value.get("journal")
     problems = form.problems(value, f"{where}: ")
     if isinstance(digest, str) and digest.strip() and digest != entries[-1].hash:
-        earlier = any(entry.hash == digest for entry in entries)
-        cast_on = "an earlier state of this debate" if earlier else "another journal"
         problem = (
-            f"{where}: journal: this is a ballot on {cast_on}; this journal's digest is {entries[-1].hash[:16]}..."
+            f"{where}: journal: this is a ballot on another journal or an earlier state of this one, whose digest is "
+            f"{entries[-1].hash[:16]}..."
         )
         problems.append(with_hint(problem, "`debate ballot JOURNAL --form`, and cast it again"))
     if problems:

@@ -3,7 +3,6 @@ that continue it."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -21,10 +20,6 @@ from debate_orchestrator.util.numbers import decimals, percent, plural
 from debate_orchestrator.util.sanitize import count_words, one_line
 
 SCORES, LABEL, SCORE, PROBABILITY = "scores", "label", "score", "probability"
-_SENTENCE = re.compile(
-    r"\S.*?(?:(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\s\d)(?<!^\d)[.!?…][\"”’')\]]*"
-    r"(?=\s+(?:\d+\.\s|[\"“‘'(\[]*[^\W\d_a-z]))|$)"
-)
 
 
 class Scales(FrozenModel):
@@ -263,11 +258,6 @@ def unheard(debate: DebateState) -> Iterator[str]:
 def names(debate: DebateState, seats: tuple[str, ...]) -> str:
     """`Researcher A and Judge`."""
     return and_joined([debate.format.name_of(seat) for seat in seats])
-
-
-def sentences(line: str) -> Iterator[re.Match[str]]:
-    """The sentences of a text on one line. An abbreviation, or the number of an item, ends none."""
-    return _SENTENCE.finditer(line)
 
 
 # What to do next
