@@ -149,7 +149,7 @@ def test_a_debate_with_people(here: Path) -> None:
     assert said("1.opening.a") == "Tabs are for everybody, and so they are."
     assert not Path("r.drafts").exists()
     report = " ".join(Path("r.md").read_text(encoding="utf-8").split())
-    assert "A person argued as Researcher A. A person judged as Judge." in report
+    assert "Researcher A: human;" in report and "Judge: human" in report
     assert "Traceback" not in shown
     assert debate().complete
 
