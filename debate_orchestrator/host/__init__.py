@@ -1,5 +1,3 @@
 """A debate run by an agent host: the engine writes briefs as files, the host's agents answer them, and the engine
 takes the replies that are there.
-
-`turns_folder` is the folder between the two, `setup` the setup conversation, `step` the debate.
 """

@@ -123,9 +123,8 @@ def _begun(path: str, agreed: Callable[[tuple[Risk, ...]], bool], *, fresh: bool
 def _open_debate(state: SetupState, agreed: Callable[[tuple[Risk, ...]], bool]) -> str | None:
     """The journal of the debate that was opened with these answers; None if there is none. One elsewhere is not looked
     for unless the user agreed to that output: the file may be a stranger's."""
-    if not (state.progress.topic_ok and state.progress.positions_ok and isinstance(state.given.get("output"), str)):
-        return None
-    if not _may_look(state, agreed):
+    confirmed = state.progress.topic_ok and state.progress.positions_ok
+    if not (confirmed and isinstance(state.given.get("output"), str) and _may_look(state, agreed)):
         return None
     try:
         journal = DebateFiles.named_by(state.given["output"]).journal
