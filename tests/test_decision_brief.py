@@ -18,7 +18,6 @@ from debate_orchestrator.reports import markdown
 from debate_orchestrator.reports.model import build_report, summary_line
 from debate_orchestrator.setup.answers import make_settings
 from debate_orchestrator.storage.journal import read
-from debate_orchestrator.util.errors import BadSettings
 from debate_orchestrator.web.guard import LinkedDebate
 
 RULES: Format = loader.load("adversarial")
@@ -308,34 +307,6 @@ def test_who_the_rapporteur_is(given: dict[str, Any], expected: str | None) -> N
     settings = make_settings({**ANSWERS, **given}, RULES, "r.md")
     assert settings.cast.get("rapporteur", (None,)) == (expected,)
     assert expected or not (settings.issues or settings.brief)
-
-
-def test_a_debate_of_people_and_stand_ins_says_what_it_leaves_out(debate: Run, here: Path) -> None:
-    """It has no list and no brief, and says once which flag adds them; a list of the user's own stays."""
-    named = ("--a=host", "--b=rehearse", "--judge=rehearse", "--rapporteur=rehearse")
-    Path("a.json").write_text(json.dumps({**ANSWERS, "issues": QUESTIONS}), encoding="utf-8")
-    opened = debate("open", "--answers", "a.json", *named, "--output=r.md", "--json").json
-    notes = [line for line in opened["show"] if "would come from a stand-in" in line]
-    assert len(notes) == 1 and notes[0].startswith("There is no decision brief: it would come from a stand-in.")
-    assert opened["turns"][0]["turn"] == "1.opening.a"
-    assert "I2. Who is on call at night?" in Path(opened["turns"][0]["brief"]).read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(
-    ("format", "given", "problem"),
-    [
-        ("panel", {"issues": True}, "no such phase"),
-        ("panel", {"brief": True}, "no such phase"),
-        ("panel", {"until_dry": True}, "do not say"),
-        ("adversarial", {"issues": []}, "there are 0"),
-        ("adversarial", {"issues": [""]}, "issues.1"),
-        ("adversarial", {"issues": "many"}, "true, false or a list"),
-    ],
-)
-def test_settings_that_no_debate_can_go_by(format: str, given: dict[str, Any], problem: str) -> None:
-    """A format without these phases refuses them, and a list must be one of questions."""
-    with pytest.raises(BadSettings, match=problem):
-        make_settings({**ANSWERS, **given}, loader.load(format), "r.md")
 
 
 def test_a_place_in_a_brief_is_told_in_words(debate: Run, opened: dict[str, Any]) -> None:

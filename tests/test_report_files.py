@@ -14,11 +14,9 @@ from corpus import Deal, handfuls, hold
 from debates import entries, hostile, played, told
 from hostile_texts import SAID
 from reviewers import debated
-from scripted_debates import told as any_told
-from shapes import SHAPES, without_checksum
+from shapes import SHAPES
 
 from debate_orchestrator import __version__, render
-from debate_orchestrator.engine.transcript_file import parse
 from debate_orchestrator.reports import report_files
 from debate_orchestrator.reports.model import ReportModel, build_report
 from debate_orchestrator.reports.report_files import FILE_TYPES, SENTENCE, ReportFileType
@@ -144,14 +142,6 @@ def must_have_its_own_checksum(deal: Deal) -> None:
 def test_a_speech_forges_no_checksum(deal: Deal) -> None:
     """Zeros, and checksums that a speaker writes, are speech: the report's own stands after them and fits."""
     hold(must_have_its_own_checksum, deal)
-
-
-def test_a_transcript_is_read_back_without_its_checksum() -> None:
-    """The checksum is no speech: a transcript gives back the same speeches with and without it."""
-    for name in ("conversation", "adversarial"):
-        data = made(any_told(name, rounds=2), ".md")
-        bare = without_checksum(data)
-        assert data != bare and parse(data.decode(), "talk.md") == parse(bare.decode(), "talk.md")
 
 
 FORM = ReportFileType(

@@ -13,7 +13,6 @@ from hostile_texts import NASTY, SAID
 
 from debate_orchestrator.core.events import EndedEarly, Event, QuestionAsked
 from debate_orchestrator.core.fold import apply, fold
-from debate_orchestrator.engine.transcript_file import parse
 from debate_orchestrator.reports import markdown, wording
 from debate_orchestrator.reports.announcements import Announcer, announcements
 from debate_orchestrator.reports.html import page
@@ -213,13 +212,3 @@ def must_stay_a_question(deal: Deal) -> None:
 def test_a_question_can_not_forge_anything(deal: Deal) -> None:
     """Whatever questions hold, the report has the headings and the tags that it has with plain ones."""
     hold(must_stay_a_question, deal)
-
-
-def test_a_report_with_a_question_is_read_back() -> None:
-    """The speeches of a report that tells a question are those it has without: the question is no speaker's words."""
-    before = played(until="1.challenge.a")
-    plain = markdown.render(build_report(entries(played())))
-    asked = markdown.render(
-        build_report(entries([*before, QuestionAsked(question=WHY, to=("a",)), *played()[len(before) :]]))
-    )
-    assert parse(asked, "x").speeches == parse(plain, "x").speeches

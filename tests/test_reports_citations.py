@@ -21,7 +21,7 @@ from debate_orchestrator.reports import markdown, markup
 from debate_orchestrator.reports.citations import evidence as evidence_of
 from debate_orchestrator.reports.citations import is_after, summary
 from debate_orchestrator.reports.markdown import MarkdownWriter
-from debate_orchestrator.reports.markup import address, link
+from debate_orchestrator.reports.markup import link
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.reports.parts import Citation, SourceRating
 from debate_orchestrator.reports.provenance import conflicts_of_interest
@@ -186,14 +186,6 @@ def test_what_the_clerk_says_stands_in_its_turn() -> None:
     )
 
 
-def test_nothing_was_cited() -> None:
-    """Where both sides declined there is nothing to look up, and that is said."""
-    script = {"1.argument.a": refusal("No."), "1.argument.b": refusal("No.")}
-
-    assert evidence_text(script) == "Nothing was cited."
-    assert "Nothing was cited to be looked up." in report("claim", script, cast=FETCHED)
-
-
 def page(n: int = 1, quote: str = "it is so") -> FoundPage:
     return FoundPage(url=f"https://example.org/{n}", title=f"Page {n}", quote=quote)
 
@@ -276,13 +268,6 @@ def test_they_stand_under_their_speech() -> None:
         "And this is **why**.\n\n*Here a limit of length cut the speech short.*\n\n"
         "Pages cited from a search: [Page 1](https://example.org/1) (example.org).\n\n#### Opening"
     ) in markdown.render(build_report(entries(events)))
-
-
-def test_an_address_shows_all_of_itself() -> None:
-    """An address that stands for itself is a link with its own words; what is no page of the web is text."""
-    assert address("https://example.org/a_b?c=d") == "[https\\://example.org/a\\_b?c=d](https://example.org/a_b?c=d)"
-    assert address("ftp://example.org/x") == "ftp\\://example.org/x"
-    assert address("- x") == "\\- x"
 
 
 OPUS, SONNET, GPT = "anthropic:claude-opus-5-5", "anthropic:claude-sonnet-5-5", "openai:gpt-6"

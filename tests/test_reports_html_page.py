@@ -10,14 +10,13 @@ from typing import Any
 
 import page_reading
 import pytest
-from debates import CONCEDE, DECLINE, entries, played, saying
+from debates import CONCEDE, DECLINE, saying
 from debates import told as adversarial
 from puppets import ballot, dissent, final
 from scripted_debates import FETCHED, check, checks, told
 
-from debate_orchestrator.core.events import Opened
 from debate_orchestrator.reports.html.page import render
-from debate_orchestrator.reports.model import ReportModel, build_report
+from debate_orchestrator.reports.model import ReportModel
 
 FORMATS: dict[str, dict[str, Any]] = {
     "adversarial": {},
@@ -186,15 +185,3 @@ def test_the_ledger_and_the_appendix() -> None:
     assert "0" * 64 in page.text
     assert "debate replay X.journal.jsonl" in page.text
     assert "formats/adversarial/opening.md.j2" in page_reading.read(render(adversarial(rounds=1))).text
-
-
-def test_what_opened_a_debate_can_say_no_more_than_that() -> None:
-    """A version and names of templates that are a stranger's reach the page as one line of plain text."""
-    first, *rest = played(rounds=1)
-    assert isinstance(first, Opened)
-    odd = "1\x1b[2J\u202e\n<b>"
-    made = first.model_copy(update={"version": odd, "prompts": {odd: odd}})
-    text = render(build_report(entries([made, *rest])))
-
-    assert not set("\x1b\u202e") & set(text)
-    assert "<b>" not in text

@@ -18,7 +18,7 @@ from scripted_debates import FETCHED, check, checks, evidence, told
 from debate_orchestrator.core.phases import Quotes
 from debate_orchestrator.core.visible_text import make_visible
 from debate_orchestrator.reports.html import writer
-from debate_orchestrator.reports.html.page import MAX_LENGTH, gist, shortened
+from debate_orchestrator.reports.html.page import MAX_LENGTH, gist
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.wording import Scales
 from debate_orchestrator.util.sanitize import sanitize
@@ -69,14 +69,6 @@ def test_a_speech_keeps_its_shape() -> None:
         '<ol start="3">\n<li>c</li>\n</ol>\n<blockquote>\n<p>d</p>\n</blockquote>\n<pre><code>e\n</code></pre>\n'
         '<p><a href="https://example.org/g" rel="nofollow noopener noreferrer" title="h">f</a></p>\n'
     )
-
-
-def test_a_table_has_no_style() -> None:
-    """A table keeps its cells; how they are set is the page's business, and no attribute's."""
-    made = block("| a | b |\n|:-:|--:|\n| 1 | 2 |")
-
-    assert "style" not in made
-    assert made.count("<td>") == 2 and made.count('<th scope="col">') == 2
 
 
 def test_headings_are_none() -> None:
@@ -168,13 +160,6 @@ def test_no_speech_leaves_its_place_by_chance(text: str) -> None:
 def line(story: ReportModel, turn_id: str) -> str:
     """A turn of a debate in a line."""
     return gist(next(turn for turn in story.turns if turn.id == turn_id), story.judging.scales)
-
-
-def test_lines_are_cut_between_words() -> None:
-    """What is too long ends with a whole word; a word that is too long is cut."""
-    assert shortened("word " * 60) == ("word " * 40).strip() + "…"
-    assert shortened("w" * 500) == "w" * MAX_LENGTH + "…"
-    assert shortened("short") == "short"
 
 
 @pytest.mark.parametrize(

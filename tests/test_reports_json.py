@@ -114,19 +114,6 @@ def test_numbers_are_not_rounded_and_the_undecided_is_null() -> None:
     assert [(one["completed"], one["winner"]) for one in paused["rounds"]] == [(True, "a"), (False, None)]
 
 
-def test_a_vote_that_changes_in_the_mirror_is_an_abstention() -> None:
-    """Both its ballots are valid and neither is counted; their scores still are."""
-    data = read(SHAPES["mirrored panel that changes"]())
-    vote = next(vote for vote in data["votes"] if vote["judge"] == "judge-2")
-    counted = {turn["id"]: turn["counted"] for turn in data["turns"] if turn["kind"] == "ballot"}
-
-    assert vote["turns"] == ["final.verdict.judge-2", "final.verdict.judge-2.mirrored"]
-    assert (vote["place"], vote["absent"], vote["stable"], vote["counts_as"]) == ("final", False, False, "no decision")
-    assert (vote["straight"]["winner"], vote["mirrored"]["winner"]) == ("b", "tie") and vote["scores"]
-    assert not counted[vote["turns"][0]] and not counted[vote["turns"][1]]
-    assert (data["judging"]["mirrored"], data["judging"]["changed"], data["judging"]["quorum"]) == (3, 1, 2)
-
-
 def test_evidence_recorded_debates_and_reviewers_are_told() -> None:
     """A page that was kept has its hash; a second judging names the first; ballots that don't count say why."""
     row = check("1.argument.a", archived="so.html", digest="1" * 64)

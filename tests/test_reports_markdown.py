@@ -126,20 +126,6 @@ def test_a_complete_debate(strictness: str) -> None:
     assert made.partition(JUDGED)[0].endswith("\n\n## Recommended Follow-Up\n\nMeasure the cost.\n")
 
 
-def test_one_round() -> None:
-    """A quick verdict has no challenge and no rebuttal, and its ballot no points for them."""
-    made = report(rounds=1)
-    rows = ("1 | 7 | 6 | A", "**Total** | **7** | **6** | **A**")
-    top = head(rounds=1, of=1, scores="Researcher A: 7 | Researcher B: 6")
-
-    assert outline(made) == top + spoken(1, "Opening Statement") + judged(1) + tail(*rows)
-    assert reading.tables(made)[0] == [
-        ["Criterion", "Researcher A", "Researcher B"],
-        ["Argument quality", "7", "6"],
-        ["Use of evidence", "7", "6"],
-    ]
-
-
 def test_an_intervention() -> None:
     """An intervention and its forced turn stand after the verdict they answer."""
     made = report(saying(_1_verdict_judge=puppets.converging()), rounds=2)

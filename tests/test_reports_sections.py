@@ -65,23 +65,6 @@ def test_a_mirrored_vote_is_told_twice() -> None:
     assert "1 of 2 votes changed when the sides were exchanged." in made
 
 
-def test_before_and_after() -> None:
-    """What each judge held before the first word stands beside what it held after the last."""
-    script = {
-        "start.blind.judge-1": {"winner": "b", "probability": 0.6},
-        "start.blind.judge-2": absent("start.blind.judge-2"),
-        "final.verdict.judge-1": {"winner": "a", "probability": 0.9},
-    }
-    made = judged("question", script, panel=2, blind=True)
-
-    assert reading.tables(made)[1] == [
-        ["Judge", "Before the debate", "After it"],
-        ["Judge 1", "B (60%)", "A (90%)"],
-        ["Judge 2", "absent", "A (50%)"],
-    ]
-    assert "\n\nVotes gained by the debate: Debater A +1, Debater B -1.\n" in made
-
-
 def test_the_means_of_what_is_scored_at_the_end() -> None:
     """Scores that are given once are told by criterion and side, with what each criterion asks."""
     made = judged("panel", {"final.verdict.judge": scored(8, 6)})
@@ -89,16 +72,6 @@ def test_the_means_of_what_is_scored_at_the_end() -> None:
     assert ["Perceived factuality", "8", "6"] in reading.tables(made)[0]
     assert "\n- **Perceived factuality:** How well grounded do its claims appear" in made
     assert "no one has established the truth of anything." in made
-
-
-def test_weights_are_told_where_they_differ() -> None:
-    """Criteria that count differently say how much they count."""
-    data = rules("panel").model_dump()
-    data["rubric"]["criteria"]["clarity"]["weight"] = 2.5
-    made = judged(rules("panel", rubric=data["rubric"]), {"final.verdict.judge": scored(8, 6)})
-
-    assert reading.tables(made)[0][0] == ["Criterion", "Weight", "Debater A", "Debater B"]
-    assert ["Clarity", "2.5", "8", "6"] in reading.tables(made)[0]
 
 
 def test_what_the_engine_saw() -> None:

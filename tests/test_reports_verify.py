@@ -18,7 +18,7 @@ from shapes import CLAIM, REHEARSED
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.reports import report_files
 from debate_orchestrator.reports.model import build_report
-from debate_orchestrator.reports.report_files import Verification, integrity, reports_beside, verify
+from debate_orchestrator.reports.report_files import Verification, reports_beside, verify
 from debate_orchestrator.reports.report_files import read_reports as files_of
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.journal_lines import Entry
@@ -139,17 +139,6 @@ def test_a_forged_report_is_told(
 
 
 @pytest.mark.parametrize("suffix", report_files.FILE_TYPES)
-def test_another_version_that_tells_it_the_same(suffix: str, short: list[Entry]) -> None:
-    """A report that another version made is compared all the same, but for the version's number."""
-    data = report_files.by_version(report(short, suffix), suffix, "0.0.9")
-    found = told(data, short, suffix)
-
-    assert (found.state, found.rerendered, found.ok) == ("unchanged", "same", True)
-    assert found.data["version"] == "0.0.9" and data != report(short, suffix)
-    assert "to the byte" not in found.text and "the same but for the version, which was 0.0.9" in found.text
-
-
-@pytest.mark.parametrize("suffix", report_files.FILE_TYPES)
 def test_another_version_that_tells_it_otherwise(suffix: str, short: list[Entry]) -> None:
     """If the versions render a journal differently, it is not well: a changed report may name any version."""
     data = report(short, suffix).replace(b"Researcher", b"Debater")
@@ -192,12 +181,3 @@ def test_files_that_are_no_report_are_refused_at_once(tmp_path: Path) -> None:
 
     assert len(caught.value.problems) == 3
     assert f"ends in {report_files.suffixes()}" in caught.value.problems[0]
-
-
-def test_what_a_report_tells_alone(short: list[Entry]) -> None:
-    """Where the journal can't be read, a report still tells whether its own bytes were changed."""
-    data = report(short)
-
-    assert integrity("r.md", data).startswith("unchanged since it was written, from a journal of 6 lines")
-    assert integrity("r.md", data.replace(b"narrow", b"decisive")) == "changed after it was written."
-    assert integrity("r.md", b"# Debate Report") == "has no checksum that can be read."
