@@ -210,7 +210,9 @@ def test_each_tournament_has_numbers_and_a_queue_of_its_own(
             begun = len(server.requests)
             server.problem = lambda request, n, last=begun + refused: {"status": 429} if n < last else None
             write_spec(1, tag=tag)
-            numbers.append(debate("tournament", "run", "spec.yaml", "--to", tag, "--cluster", url, "--json").json)
+            ended = debate("tournament", "run", "spec.yaml", "--to", tag, "--cluster", url, "--json")
+            assert ended.code == 0, ended.err
+            numbers.append(ended.json)
         until(lambda: not postgres_server.query(database, "SELECT id FROM procrastinate_workers"), "no queue is left")
 
     keys = ("complete", "calls", "failed_calls", "workers")
