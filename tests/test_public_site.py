@@ -201,13 +201,15 @@ def test_a_slow_topic_check_holds_nothing(here: Path, monkeypatch: pytest.Monkey
 def test_debates_wait_for_their_turn(here: Path) -> None:
     """With one debate at once, the next one waits, says how many are before it, starts by itself, and one more than
     may wait is refused with when to try again."""
-    speaker = speaking(here, "time.sleep(0.5); print('A reason is given here, and another one.')")
+    wait = f"import os\nwhile not os.path.exists({str(here / 'go')!r}): time.sleep(0.05)"
+    speaker = speaking(here, f"{wait}\nprint('A reason is given here, and another one.')")
     with visiting_public(rules(offers={"slow": spoken_by(speaker)}, at_once=1, queue=2)) as visitor:
         first, second, third = (visitor.started() for _ in range(3))
         assert "your debate is next" in visitor.text(second)
         assert "1 debate before this one" in visitor.text(third)
         full = visitor.start()
         assert full.status_code == 503 and "2 debates wait already" in plain(full.text) and full.headers["retry-after"]
+        (here / "go").touch()
         for path in (first, second):
             visitor.until(path, "Complete")
 
