@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import local_http
 import pytest
+import started
 from core.folding import debated
 
 from debate_orchestrator.core.fold import CurrentState
@@ -38,7 +39,7 @@ def made(kind: str) -> BatchApi:
 
 async def asked(provider: BatchApi, request: Callable[[BatchApi], Any]) -> Any:
     """What comes of a request about batches."""
-    return await asyncio.wait_for(request(provider), 20)
+    return await asyncio.wait_for(request(provider), started.PATIENCE)
 
 
 @contextmanager
