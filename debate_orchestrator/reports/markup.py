@@ -45,15 +45,20 @@ _NOTE_SIGNS = rf"[*_](?:{DECLINED_NOTE}|{CUT_NOTE}|{ADDED_NOTE})[*_] *$"
 _BEGINNING = rf"#|:::|{_RULE_SIGNS}|{_NOTE_SIGNS}"
 _LINE_BEGINS = re.compile(rf"^({_CONTAINERS})(?={_BEGINNING})")
 """The beginning of a line that would be a heading, a block of another markup, a rule, or a note of the report's own."""
+_PLAIN = r"[A-Za-z0-9/.:?=&%#~+,@_-]"
+_ADDRESS = rf"(?:https?://|mailto:){_PLAIN}*(?:\({_PLAIN}*\){_PLAIN}*)*"
+"""An address that may be linked. It holds nothing that could end it, or the attribute it becomes."""
 _STRUCTURE = re.compile(
-    r"<(?=[A-Za-z/!?])(?!https?://[^\s<>]*>)"  # HTML, comments, and links to odd places
+    rf"<(?=[A-Za-z/!?])(?!{_ADDRESS}>)"  # HTML, comments, and links to odd places
     r"|!(?=\[)|\[(?=!)"  # images, and GitHub's alerts
     r"|\](?=:)"  # definitions of links, notes and abbreviations
-    r"|\](?=\()(?!\(\s*<?(?:https?://|mailto:))"  # links to odd places
-    r"|\$(?!\d)",  # formulas
+    rf"|\](?=\()(?!\({_ADDRESS}\))"  # links to odd places
+    r"|\\(?=[A-Za-z(\[])"  # TeX
+    r"|\$",  # formulas
     re.IGNORECASE,
 )
 """The first of two characters that would begin something that a speech can't have."""
+_SPAN_OR_DOLLAR = re.compile(r"`+[^`]*`+|\$")
 _FENCE = re.compile(r"( *)(`{3,}|~{3,}) *([\w.+#-]*) *")
 _FENCE_RUN = re.compile(r"`{3,}|~{3,}")
 _FENCE_AMID = re.compile(rf"^({_CONTAINERS})(?=```|~~~)")
@@ -67,6 +72,12 @@ def with_tables(parser: MarkdownIt) -> MarkdownIt:
     """A parser without tables, made to find them where no other block begins, as GitHub does."""
     parser.block.ruler.before("paragraph", "last_table", table, {"alt": ["paragraph", "reference"]})
     return parser
+
+
+def _apart(text: str) -> str:
+    """A text in which nothing begins. A brace, with which attributes begin, belongs neither to what stands before it
+    nor to what follows."""
+    return _STRUCTURE.sub(rf"\g<0>{_APART}", text).replace("{", f"{_APART}{{{_APART}")
 
 
 def block(text: str) -> str:
@@ -83,7 +94,7 @@ def block(text: str) -> str:
         end = _code_end(lines, at)
         shown += _code(lines[at:end]) if end > at else [_prose_line(lines[at])]
         at = max(end, at + 1)
-    return _STRUCTURE.sub(rf"\g<0>{_APART}", "\n".join(shown).strip("\n"))
+    return _apart("\n".join(shown).strip("\n"))
 
 
 def _code_end(lines: list[str], start: int) -> int:
@@ -126,13 +137,14 @@ def _prose_line(line: str) -> str:
     """A line outside of code, with what it could begin, or turn the line before it into, shown as text."""
     if not line.strip():
         return ""  # some readers see no end of a paragraph in blanks
+    line = _SPAN_OR_DOLLAR.sub(lambda found: "\\$" if found[0] == "$" else found[0], line)
     return _LINE_BEGINS.sub(r"\1\\", _FENCE_AMID.sub(rf"\1{_APART}", line), count=1)
 
 
 def as_code(text: str) -> str:
     """`text` in a code fence longer than any run of backticks in it."""
     fence = _fence_around(text)
-    return _STRUCTURE.sub(rf"\g<0>{_APART}", f"{fence}text\n{text}\n{fence}")
+    return _apart(f"{fence}text\n{text}\n{fence}")
 
 
 def sanitized(markdown: str) -> str:
@@ -156,11 +168,11 @@ def unescaped(markdown: str) -> str:
             code = fence[2]
         elif fence and fence[2] == code and not fence[3]:
             code = ""
-        lines.append(line if code or fence else _STARTED.sub(r"\1", line))
+        lines.append(line if code or fence else _STARTED.sub(r"\1", line).replace("\\$", "$"))
     return "\n".join(lines)
 
 
-_PUNCTUATION = re.compile(r"[\\`*_\[\]<>|~&#]|:(?=//)|(?<=www)\.|\$(?!\d)", re.IGNORECASE)
+_PUNCTUATION = re.compile(r"[\\`*_\[\]<>|~&#]|:(?=//)|(?<=www)\.|\$(?!\d)|\{", re.IGNORECASE)
 _OPENING = re.compile(r"^(\d*)([-+*](?=\s|$)|[-#>+=.)]|:::|\*?\[(?=.*\]:))")
 
 
@@ -199,15 +211,13 @@ def escaped(text: str) -> str:
 
 def unliteral(markdown: str) -> str:
     """The line that `literal` made this of."""
-    return re.sub(r"\\([\\`*_\[\]<>|~&#$:.])|&lt;", lambda found: found[1] or "<", markdown)
+    return re.sub(r"\\([\\`*_\[\]<>|~&#${:.])|&lt;", lambda found: found[1] or "<", markdown)
 
 
-_ADDRESS = r"[^\s()<>`\\\"']"
 _KEPT = re.compile(
     r"(?P<code>(?<!`)(?P<marks>`+)(?!`)[^`]+(?P=marks)(?!`))"
     r"|~~[^~`\[\]<>\\]+~~"
-    rf"|(?P<link>\[[^\[\]`<>\\]+\]\((?:https?://|mailto:){_ADDRESS}*(?:\({_ADDRESS}*\){_ADDRESS}*)*\)"
-    r"|<https?://[^\s<>`\\]*>)",
+    rf"|(?P<link>\[[^\[\]`<>\\{{}}$]+\]\({_ADDRESS}\)|<{_ADDRESS}>)",
     re.IGNORECASE,
 )
 """What a line keeps beside its emphasis: code, struck words and links that begin and end in it."""
@@ -224,11 +234,7 @@ def inline(text: str) -> str:
     return f"\\{whole}" if whole.startswith("(") else whole  # the text before it may end in a bracket
 
 
-def _apart(code: str) -> str:
-    return _STRUCTURE.sub(rf"\g<0>{_APART}", code)
-
-
-_REACHING = re.compile(r"[\\`]|<(?=[A-Za-z/!?])|\](?=\()|!(?=\[|\Z)|~~+|:(?=//)|(?<=www)\.|\$(?!\d)", re.IGNORECASE)
+_REACHING = re.compile(r"[\\`]|<(?=[A-Za-z/!?])|\](?=\()|!(?=\[|\Z)|~~+|:(?=//)|(?<=www)\.|[${]", re.IGNORECASE)
 """What begins code, HTML, a link, an image, struck words, an address or a formula, which texts beside it could end."""
 
 
