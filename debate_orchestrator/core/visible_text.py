@@ -87,7 +87,7 @@ def cut_to_length(text: str, maximum: int | None) -> tuple[str, int]:
 
 def _plain(text: str, quotes: Quotes) -> str:
     """The text with every tag of a quote as the plain one, in one spelling: no speaker may say that it was found."""
-    return _tags(quotes).sub(lambda found: f"<{found['slash']}{quotes.tag}>", text)
+    return _tags(quotes).sub(lambda found: f"<{found['slash'] or ''}{quotes.tag}>", text)
 
 
 @lru_cache(maxsize=16)
@@ -95,7 +95,8 @@ def _tags(quotes: Quotes) -> re.Pattern[str]:
     """What finds the tags of quotes: the plain ones, and in more spellings those that only checking sets."""
     checked = "|".join(r"[\W_]*".join(re.findall(r"[^\W_]+", name)) for name in (quotes.verified, quotes.unverified))
     return re.compile(
-        rf"(?:\\*[<＜]|&lt;?)[\s\\]*(?P<slash>/?)[\s\\]*"
+        # No two parts may take the same spaces or backslashes: a flood of them would be tried in every division.
+        rf"(?:(?<!\\)\\*[<＜]|&lt;?)[\s\\]*(?:(?P<slash>/)[\s\\]*)?"
         rf"(?:(?:{checked})\b(?:[^<>]{{0,200}}?(?:>|＞|&gt;?))?|{quotes.tag}(?:\s[^<>]{{0,200}})?>)",
         re.IGNORECASE,
     )
