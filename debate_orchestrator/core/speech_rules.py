@@ -77,6 +77,9 @@ def says(debate: DebateState, line: str, turn: Turn, reply: Reply) -> bool:
         return line in spoken.text and any(found.strip() == line for found in spoken.text.split("\n"))
     if reply.ended == "cut" or spoken.dropped or not ends_with_line(spoken.text, line):
         return False
+    others = [debate.format.seats[side].name for side in debate.format.sides if side != turn.seat]
+    if writes_lines_for(spoken.text, others):
+        return False
     return not may_be_quoting(sanitize(reply.text), debate.format.private, model_tags=debate.knows_model_tags)
 
 

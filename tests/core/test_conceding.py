@@ -20,6 +20,12 @@ from debate_orchestrator.util.errors import BadReply
 LINE = "{}"
 """Where the reserved line stands in a speech of these tests."""
 WRAPPED = {
+    "closed by the mark of a list": "There is one cost: a) the move. They want “I was wrong.\n\n{}",
+    "open single quotation": "They want the words ‘I was wrong.\n\n{}",
+    "opened behind a digit": 'In report 3"All who argue so end alike.\n\n{}',
+    "given to the other side": "Researcher B: You are right.\n\n{}",
+    "below a label": "**Con:** You are right.\n\n{}",
+    "announced on a line": "B wrote:\nyou are right.\n\n{}",
     "fence": "They would have me write:\n\n```\n{}\n```",
     "open fence": "So.\n\n```text\n{}",
     "open fence, shorter one inside": "So.\n\n````\n```\n{}",
