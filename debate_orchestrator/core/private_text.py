@@ -5,9 +5,9 @@ A format may name a tag of its own and tell its speakers so. That tag is private
 Models also have tags of their own (`<think>`, `[THINK]`, `<|channel|>analysis`, ...), which a speech may mention:
 
 - A tag in a code fence, or in a code span or quotation that closes on its line, is a mention. So is one in a sentence.
-- A token (`<|...|>`) counts anywhere else, and another tag at the beginning of a line, after a sentence, or, where it
-  closes, at the end of a line.
-- A closing tag without an opening one makes all the text before it private: some templates open the working themselves.
+- A token (`<|...|>`) that opens counts anywhere else, and another tag at the beginning of a line or after a sentence.
+- A closing tag or token without an opening one makes all the text before it private: some templates open the working
+  themselves. It counts as the first thing on its line and at the end of a line of words; anywhere else it is a mention.
 - An open tag makes the rest of the text private: leaving out too much is safer than showing too much.
 """
 
@@ -57,13 +57,14 @@ _WAITING = re.compile(rf"(?s:.?)(?:\r|{JOINER}){{1,50}}\Z")
 """What may be half of a line break, or hide in a tag, depending on what follows."""
 _LOOK = 4
 """Characters after a tag that tell whether it stands in a sentence."""
-_LINE = 300
+_LINE = 2_000
 """Characters of a line that tell whether a tag stands at its beginning, in code or in a quotation."""
 _BEGINS = re.compile(r"(?:</?\w{1,20}>|[\W_])*+(?:\d{1,9}[.)]\s+)?(?:[\w ]{1,40}\W?:\W*+)?\Z")
 """A line so far that holds nothing, or markup, or a label such as `assistant:`."""
 _SENTENCE_ENDS = re.compile(r"[.!?…。！？]\W{0,4}\Z")
-_LINE_ENDS = re.compile(r"[^\w\n.,;:!?<]*(?:\n|\Z)")
-_GOES_ON = re.compile(r"\s{1,3}[^\W\d_A-Z]|[,;:.!?)/|]")
+_LINE_ENDS = re.compile(r"[ \t]{0,3}(?:\n|\Z)")
+_SPEECH = re.compile(r"(?![ \t]*>).*\w")
+"""A line with words that is no block quote."""
 _QUOTED_AFTER = re.compile(r"[`\"'”’»]")
 _OWN_WORDS = re.compile(r"^(?![ \t]*>).*\w", re.MULTILINE)
 """A line that is not a quotation."""
@@ -151,11 +152,13 @@ class PrivateFilter:
         """Whether a tag that models use is meant as one here."""
         line, after = self._line, tag.string[tag.end() : tag.end() + _LOOK]
         quoted = line.count("`") % 2 or line.count('"') % 2 or line.count("“") > line.count("”")
-        if (self._fences and self._fence) or (quoted and _QUOTED_AFTER.match(after)):
+        if self._fences and self._fence:
             return False
-        if kind in _TOKENS or _BEGINS.match(line) or (closes and (_LINE_ENDS.match(after) or after[:1].isalnum())):
-            return True
-        return bool(_SENTENCE_ENDS.search(line)) and not (closes and _GOES_ON.match(after))
+        if closes:
+            return not line.strip() or bool(not quoted and _LINE_ENDS.match(after) and _SPEECH.match(line))
+        if quoted and _QUOTED_AFTER.match(after):
+            return False
+        return bool(kind in _TOKENS or _BEGINS.match(line) or _SENTENCE_ENDS.search(line[-6:]))
 
     def _take_text(self, text: str) -> str:
         """Notes text that is not a tag; what of it is for others."""

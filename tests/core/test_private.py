@@ -76,14 +76,11 @@ FORMS = [
     ("So. {0}SECRET{1} And so.", "So. And so."), ("**So.** {0}SECRET\n\nSECRET{1}\n\nAnd so.", "**So.** And so."),
     ("So!{0}SECRET{1}And so.", "So! And so."),
     ("The \"27\" screen is 5'10\". {0}SECRET", "The \"27\" screen is 5'10\"."), ("It is 3. {0}SECRET", "It is 3."),
-    ("SECRET. {1} So.", "So."), ("{0}SECRET", ""), ("{0}SECRET\n```\n", ""), ("So.\n\n{0}SECRET", "So."),
+    ("{0}SECRET", ""), ("{0}SECRET\n```\n", ""), ("So.\n\n{0}SECRET", "So."),
     ("So.\n{0}\nSECRET", "So."), ("{0}{1}So.", "So."), ("{0}\n\n{1}\n\nSo.", "So."), ("{1}So.", "So."),
     ("我们需要SECRET考虑\n{1}你好。", "你好。"), ("надо SECRET подумать\n{1}Привет.", "Привет."),
-    ("SECRET\n{1}Ömer sagt.", "Ömer sagt."), ("SECRET\n{1}so it is.", "so it is."), ("SECRET{1}So.", "So."),
+    ("SECRET\n{1}Ömer sagt.", "Ömer sagt."), ("SECRET\n{1}so it is.", "so it is."), ("SECRET {1}\n So.", "So."),
     ("SECRET\n{1}- One thing.", "- One thing."), ("SECRET\n{1}— so.", "— so."),
-
-
-
     ("# Opening\n{0}we SECRET{1}\nSo.", "# Opening So."),
     ("开场白\n{0}我们SECRET{1}\nSo.", "开场白 So."), ("So,\n{0} so SECRET{1}\nSo.", "So, So."),
     ("So.\n> {0}\n> SECRET\n> {1}\nSo.", "So. > So."), ("So.\n- {0}SECRET{1}\nSo.", "So. - So."),
@@ -139,6 +136,24 @@ def test_a_mark_that_is_mentioned_hides_nothing(left: str, right: str) -> None:
         text = f"It is so.\n\n{mention.format(left, right)}"
         assert heard(text) == text, mention
         assert heard(f"{left}Hm.{right}{text}") == text, mention
+
+
+QUOTED_ENDS = (
+    'Researcher A wrote: "{1} and so the tax fails." That is no argument.',
+    'Researcher A wrote:\n\n"{1} and so the tax fails."', "> {1} and so the tax fails.\n\nThat is no argument.",
+    "> and so {1}\nThat is no argument.", "Researcher A: {1} and so.", "`{1}` it wrote.", "- {1}\n- And so.",
+    "It wrote {1} in the middle.", "So it says. {1} So it is.", "So{1}So.", "“And so {1}\nit fails”, it wrote.",
+    f"{'So it is. ' * 60}It wrote \"and so {{1}}\nit fails.\"",
+)  # fmt: skip
+"""A closing tag that is no line's first word and no line's end, or stands in a quotation."""
+
+
+@for_each(READ.values())
+def test_a_quoted_closing_tag_hides_nothing(row: tuple[str, str]) -> None:
+    """To quote the end of another's working, a tag or a token, hides nothing of the own speech."""
+    for form in QUOTED_ENDS:
+        text = f"The tax works.\n\n{form.format(*row)}"
+        assert heard(text) == text, form
 
 
 PLAIN = "So it is and is not (x) [1] 5 < 6 * `code` “so”, a/b <b>so</b> [so](https://x.y) – that"
