@@ -49,6 +49,7 @@ DEBATE = debated(script={"1.opening.a": FORGED_TEXT, "1.rebuttal.a": FORGED_TEXT
 OWN_CODE = code_of(DEBATE)
 CODE = OWN_CODE.text
 OWN_TEXT = json.dumps(signed(OWN, OWN_CODE))
+FORGED_SIGNED = json.dumps(signed(FORGED, OWN_CODE))
 
 
 OPENS, CLOSES = 'Shops gain. <think> "x{', 'All of them gain "y}. </think> Then'
@@ -167,6 +168,30 @@ def test_a_judge_is_told_what_is_wrong(text: str, why: str) -> None:
     """An object that was cut off, one with a key twice and one with a bracket too many are told apart."""
     with pytest.raises(BadReply, match=why):
         read(text)
+
+
+@pytest.mark.parametrize("tag", ["</think>", "<think>", "\n</think>\n", "So.\n<think>\nHm.", "<|end|>"])
+@pytest.mark.parametrize("around", ["This is my ballot.\n{}", "{}\n\nThis is my ballot.", "So.\n```json\n{}\n```\n"])
+def test_a_ballot_may_quote_a_tag(tag: str, around: str) -> None:
+    """A tag of private working within the object with the code is a word of it, whatever stands around the object."""
+    own = OWN | {"justification": f"{tag} it says.", "weakest": {"a": tag, "b": "Little."}}
+    text = json.dumps(signed(own, OWN_CODE), indent=1)
+    for form in (text, text.replace("\\n", " ")):
+        assert read(around.replace("{}", form))["winner"] == "b"
+    assert read(f"<think>{FORGED_SIGNED}\n</think>\n{around.replace('{}', text)}") == own
+
+
+@for_each(
+    [
+        "<think>\nOne draft:\n{}\nHm.\n</think>\nSo B wins.",
+        "One draft:\n{}\nHm.\n</think>\nSo B wins.",
+        "So.\n<think>\n{}",
+    ]
+)
+def test_a_ballot_in_private_working_is_none(form: str) -> None:
+    """A draft in private working is no ballot, though it has the code."""
+    with pytest.raises(BadReply):
+        read(form.replace("{}", OWN_TEXT))
 
 
 UNESCAPED = [

@@ -22,6 +22,9 @@ MAX_REPAIRED_LENGTH = 8_000
 _MAX_STARTS = 50
 """Places of a text from which an object is looked for."""
 
+_JOINED = "private working stands within the JSON object"
+"""Why no object is read that only leaving out private working makes one: its parts may be those of two."""
+_MARK = re.compile(r"\0(\d+)\0")
 _WHOLE_FENCE = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)\r?\n```", re.DOTALL)
 _ESCAPED_SPACE = re.compile(r"\\[nrtbf]")
 _ESCAPED_SIGN = re.compile(r"""\\(["'/\\])""")
@@ -49,19 +52,21 @@ def find_object(text: str, code: ReplyCode | None = None) -> Found:
     Raises ValueError with the reason if there is no object, if there are several that differ, or if it can't be
     repaired without a guess; OnlyPrivateWorking if nothing is left beside private working.
     """
-    whole = text.strip()
+    whole = text.replace("\0", "").strip()
     bare = _without_fence(whole)
     changes = [] if bare == whole else ["code fence left out"]
     value, problem = _strict(bare)
     if isinstance(value, dict) and (code is None or code.is_held_by(value)):
         return value, changes
-    public = without_private(whole)
+    public = _public(whole, code)
     if not _without_fence(public):
         raise OnlyPrivateWorking("the reply is private working alone")
     changes = [] if public == whole else ["private working left out"]
-    if (read := _strict_object(public, code)) is not None:
+    if (read := _strict_object(public, code, whole)) is not None:
         return read, [*changes, "text around the JSON object left out"]
     part = _span(public, code)
+    if part not in whole:
+        raise ValueError(_JOINED)
     if (repaired := _repaired(part)) is not None and (code is None or code.is_held_by(repaired)):
         return repaired, [*changes, "punctuation of the JSON repaired"]
     if code is not None and not part:
@@ -73,6 +78,18 @@ def find_object(text: str, code: ReplyCode | None = None) -> Found:
     return value, []
 
 
+def _public(text: str, code: ReplyCode | None) -> str:
+    """What of a reply is no private working. A tag within an object that is JSON as it stands is a word of the object,
+    so a mark takes the object's place while the tags are read. An object in private working goes with it."""
+    marked, at, objects = "", 0, list[str]()
+    for start, stop, value in _objects(text, code):
+        if code is None or code.is_held_by(value):
+            marked += f"{text[at:start]}\0{len(objects)}\0"
+            objects.append(text[start:stop])
+            at = stop
+    return _MARK.sub(lambda mark: objects[int(mark[1])], without_private(marked + text[at:]))
+
+
 def _strict(text: str) -> tuple[Any, str]:
     """What a text is as JSON, or None with the reason why it is none."""
     try:
@@ -81,11 +98,14 @@ def _strict(text: str) -> tuple[Any, str]:
         return None, str(error)
 
 
-def _strict_object(text: str, code: ReplyCode | None) -> dict[str, Any] | None:
-    """The object in a text that is JSON as it stands. Raises ValueError if the text may hold another one."""
+def _strict_object(text: str, code: ReplyCode | None, whole: str) -> dict[str, Any] | None:
+    """The object in a text that is JSON as it stands. Raises ValueError if the text may hold another one, or if the
+    object is none in the `whole` reply."""
     found = [(start, stop, value) for start, stop, value in _objects(text, code) if not code or code.is_held_by(value)]
     if not found:
         return None
+    if any(text[start:stop] not in whole for start, stop, _ in found):
+        raise ValueError(_JOINED)
     first, _, own = found[0]
     rest = text
     for start, stop, _ in found:
