@@ -47,8 +47,22 @@ def earlier(name: str) -> ReportModel:
             adversarial(
                 saying(_final_verdict_judge=final("b")), rounds=1, topic=MOTION, positions=(MOTION, "Buy a broker.")
             ),
-            "No, narrowly. Buy a broker.",
+            "Buy a broker.",
         ),
+        (
+            adversarial(
+                saying(_final_verdict_judge=final("b")),
+                rounds=1,
+                topic="Should we move?",
+                positions=("We should move.", "We should move, but only next year."),
+            ),
+            "We should move, but only next year.",
+        ),
+        (
+            adversarial(saying(_2_challenge_b="I CONCEDE THE DEBATE."), rounds=2),
+            "Researcher B conceded the whole position after 1 judged round.",
+        ),
+        (adversarial(saying(_final_verdict_judge=final("consensus")), rounds=1), "the middle"),
         (adversarial(rounds=1, topic=MOTION, positions=(MOTION.replace("use", "not use"), "Use it.")), ""),
         (told("claim", {"final.verdict.judge": label("misleading", 4)}), "The claim is judged: misleading."),
         (told("question", {"final.verdict.judge": {"winner": "b"}}, mirror=False), "No."),
@@ -61,21 +75,33 @@ def test_the_answer_is_about_the_world(story: ReportModel, said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("topic", "a"),
+    ("topic", "a", "b"),
     [
-        ("the queue is  fast", "The queue is fast."),
-        ("Should we move?", "We should move."),
-        ("Should we move or not?", "We should move."),
-        ("Pineapple belongs on pizza", "It is right that: Pineapple belongs on pizza"),
-        ("Is Vim better than Emacs?", 'The answer to "Is Vim better than Emacs?" is yes.'),
+        ("the queue is  fast", "The queue is fast.", "The queue is not fast."),
+        ("Should we move?", "We should move.", "We should not move."),
+        ("Should we move or not?", "We should move.", "We should not move"),
+        ("Should the old town move?", "The old town should move.", "The old town should not move."),
+        ("Standing lowers the risk.", "Standing lowers the risk.", "Standing does not lower the risk."),
+        (
+            "Pineapple belongs on pizza",
+            "It is right that: Pineapple belongs on pizza",
+            "It is not right that: Pineapple belongs on pizza",
+        ),
+        (
+            "Is Vim better than Emacs?",
+            'The answer to "Is Vim better than Emacs?" is yes.',
+            'The answer to "Is Vim better than Emacs?" is no.',
+        ),
     ],
 )
-def test_the_motion_and_positions_made_of_it_are_a_yes(topic: str, a: str) -> None:
-    """Case, blanks and the last full stop do not count, and what the program itself makes of a topic affirms it."""
+def test_the_motion_and_positions_made_of_it_are_a_yes(topic: str, a: str, b: str) -> None:
+    """Case, blanks and the last full stop do not count, and what the program itself makes of a topic affirms it. Its
+    exact opposite is a no, and nothing else is."""
     lost = saying(_final_verdict_judge=final("b"))
 
-    assert answer(adversarial(rounds=1, topic=topic, positions=(a, "Otherwise."))) == "Yes, narrowly."
-    assert answer(adversarial(lost, rounds=1, topic=topic, positions=(a, "Otherwise."))) == "No, narrowly. Otherwise."
+    assert answer(adversarial(rounds=1, topic=topic, positions=(a, b))) == "Yes, narrowly."
+    assert answer(adversarial(lost, rounds=1, topic=topic, positions=(a, b))) == f"No, narrowly. {b}"
+    assert answer(adversarial(lost, rounds=1, topic=topic, positions=(a, "Otherwise."))) == "Otherwise."
 
 
 def test_how_firm_it_is() -> None:

@@ -15,7 +15,7 @@ from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import DisputedClaim, TurnReport, VerdictReport
 from debate_orchestrator.reports.rich_text import Phrase, PhraseTable, citing, joined, literal, phrase, prose, strong
 from debate_orchestrator.reports.wording import winner_word
-from debate_orchestrator.setup.plain_positions import affirms
+from debate_orchestrator.setup.plain_positions import affirms, denies
 from debate_orchestrator.util.numbers import decimals, percent, plural
 
 _REMARKS: dict[VerdictRemark, str] = {
@@ -364,8 +364,8 @@ def first_screen(report: ReportModel) -> FirstScreen:
 
 
 def answer(report: ReportModel) -> Phrase:
-    """What the debate comes to, as a sentence about the world. Where A alone argues for the motion as it stands,
-    `Yes` or `No` leads, and the motion is not repeated."""
+    """What the debate comes to, as a sentence about the world. Where A alone argues for the motion as it stands, `Yes`
+    leads, and the motion is not repeated; `No` leads where the other position is the opposite of the motion."""
     verdict = report.verdict
     if verdict is None:
         return phrase("No final ballot counts." if report.status == "complete" else "Not decided yet.")
@@ -374,10 +374,12 @@ def answer(report: ReportModel) -> Phrase:
     if verdict.winner in report.positions:
         position = report.positions[verdict.winner].strip()
         affirming = [side for side, held in report.positions.items() if affirms(report.topic, held)]
+        firmly = ", narrowly." if verdict.strength == "narrow" else "."
         if affirming != list(report.positions)[:1]:
             return literal(position)
-        firmly = ", narrowly." if verdict.strength == "narrow" else "."
-        return phrase(f"Yes{firmly}") if verdict.winner in affirming else phrase(f"No{firmly} ", literal(position))
+        if verdict.winner in affirming:
+            return phrase(f"Yes{firmly}")
+        return phrase(f"No{firmly} ", literal(position)) if denies(report.topic, position) else literal(position)
     if report.judging.labelled and verdict.label:
         return phrase("The claim is judged: ", literal(verdict.label), ".")
     if verdict.winner == TIE:
@@ -385,6 +387,8 @@ def answer(report: ReportModel) -> Phrase:
     if verdict.winner == CONSENSUS:
         agreed = [(turn.fields or {}).get("converged_on") for turn in _finals(report)]
         found = next((text for text in agreed if isinstance(text, str) and text.strip()), "")
+        if report.conceded:
+            return phrase(f"{_concession(report)}. " if found else f"{_concession(report)}.", literal(found))
         return literal(found) if found else phrase("Both sides ended in agreement.")
     return phrase("No decision.")
 

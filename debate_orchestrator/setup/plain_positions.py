@@ -90,6 +90,21 @@ def affirms(topic: str, position: str) -> bool:
     return stated or (pair is not None and own == _plain_words(pair[0]))
 
 
+def denies(topic: str, position: str) -> bool:
+    """Whether a position surely says no to a topic: it is the opposite that is made here, or what affirms the topic
+    with a "not" in it, as in "It does not rain"."""
+    pair, said = _for_and_against(topic), " ".join(_plain_words(position))
+    if pair is not None and said == " ".join(_plain_words(pair[1])):
+        return True
+    without = said.replace(" does not ", " ", 1)
+    if without != said and not one_line(topic).endswith(_QUESTION_MARKS):
+        # "It rains" has an s that "It does not rain" lacks.
+        one, other = ([word.removesuffix("s") for word in _plain_words(text)] for text in (without, topic))
+        return one == other
+    without = said.replace(" not ", " ", 1)
+    return without != said and affirms(topic, without)
+
+
 def _plain_words(text: str) -> list[str]:
     return one_line(text).lower().rstrip(" .!?。？؟").split()
 
