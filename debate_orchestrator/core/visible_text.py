@@ -7,8 +7,8 @@ Private working     what stands in the format's tag, if it has one, and in tags 
 Length              what comes after the most words of the phase is not heard; a quote that is cut in two ends there.
 Quotes              `<quote>...</quote>` becomes `<v_quote>` where a context file holds it, else `<u_quote>`.
                     Such tags that a speaker writes are taken for plain quotes, and looked up like them.
-                    Compared without case, punctuation and space; a quote of a few words proves nothing, and is
-                    unverified. So are those after the first 200 of a speech.
+                    Compared without case, punctuation and space, but 5.2 is one word; a quote of a few words proves
+                    nothing, and is unverified. So are those after the first 200 of a speech.
 """
 
 from __future__ import annotations
@@ -22,12 +22,15 @@ from itertools import islice
 from debate_orchestrator.core.phases import Phase, Quotes
 from debate_orchestrator.core.private_text import without_private
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.util.sanitize import normalized, sanitize
+from debate_orchestrator.util.sanitize import normalized, part_small_figures, sanitize
 
 MAX_QUOTES = 200
 """Quotes of one text that are looked up; those after them are heard as unverified."""
 _WORD = re.compile(r"\S+")
 _APOSTROPHES = re.compile(r"(?<=\w)['\u2018\u2019\u02bc\u02b9\u2032`\u00b4\uff07](?=\w)")
+_IN_FIGURES = ".,^\u2044"
+"""What belongs to a word where it stands between two digits: 5.2, 7,000,000, 10^2 and the halves of a fraction."""
+_NOT_IN_FIGURES = re.compile(rf"(?<!\d)[{_IN_FIGURES}]|[.,\u2044](?!\d)")
 
 
 class Quote(FrozenModel):
@@ -138,20 +141,24 @@ def _in(quote: str, within: str, least_words: int) -> bool:
 
 
 def normalize(text: str) -> str:
-    """A text as quotes are compared: words of letters and digits in small letters, one space between them."""
+    """A text as quotes are compared: words of letters and digits in small letters, one space between them.
+
+    A figure is one word with its decimal signs and groups, and with what is raised behind it."""
     # An apostrophe within a word belongs to it, however it is written; a hyphen parts words, as a space does.
-    folded = normalized(_APOSTROPHES.sub("", sanitize(text))).casefold()
-    words = normalized(folded).translate(_LETTERS).split()
+    folded = normalized(part_small_figures(_APOSTROPHES.sub("", sanitize(text)))).casefold()
+    words = _NOT_IN_FIGURES.sub(" ", normalized(folded).translate(_LETTERS)).split()
     return " ".join(word for word in words if any(map(str.isalnum, word)))
 
 
 class _Letters(dict[int, str]):
     """Maps a character to what it counts for when quotes are compared. Letters, digits and their combining marks stay.
-    Characters that are hidden, or that only choose between two looks, are dropped. All others separate words."""
+    So do the signs within figures. Characters that are hidden, or that only choose between two looks, are dropped. All
+    others separate words."""
 
     def __missing__(self, code: int) -> str:
         kind, looks = unicodedata.category(chr(code)), 0xFE00 <= code <= 0xFE0F
-        self[code] = letter = "" if kind == "Cf" or looks else chr(code) if kind[0] in "LMN" else " "
+        stays = kind[0] in "LMN" or chr(code) in _IN_FIGURES
+        self[code] = letter = "" if kind == "Cf" or looks else chr(code) if stays else " "
         return letter
 
 

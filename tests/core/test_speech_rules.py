@@ -130,6 +130,25 @@ def test_what_the_material_does_not_say_is_not() -> None:
         assert quotes(f"He said <quote>{quote}</quote>.") == [False], quote
 
 
+@pytest.mark.parametrize(
+    ("quote", "document"),
+    [
+        ("our sales grew by 5", "Our sales grew by 5.2 million."),
+        ("5 mg is safe for all", "A dose of 0.5 mg is safe for all."),
+        ("we made a profit of 7", "We made a profit of -7,000,000 euros."),
+        ("a distance of 102 km", "A distance of 10² km."),
+        ("a distance of 10 2 km", "A distance of 10² km."),
+        ("it has a weight of 10", "It has a weight of 10⁻⁶ g."),
+        ("a lead of 51 2 points", "A lead of 5½ points."),
+        ("2 points is a lot", "Yet 5½ points is a lot."),
+    ],
+)
+def test_a_part_of_a_figure_is_none(quote: str, document: str) -> None:
+    """A figure is one word with its decimals, its groups and what is raised behind it."""
+    assert quotes(f"<quote>{quote}</quote>", context_texts=(document,)) == [False]
+    assert quotes(f"<quote>{document}</quote>", context_texts=(document,)) == [True]
+
+
 def test_how_few_words_prove_something() -> None:
     """The format says how many words a quote must have; an empty one proves nothing whatever it says."""
     text = "<quote>brown</quote> <quote>quick brown fox</quote> <quote> ... </quote>"
