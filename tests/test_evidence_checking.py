@@ -58,6 +58,15 @@ def test_a_quote_that_is_nearly_there(site: Site) -> None:
     assert found.similarity is not None and 0.9 <= found.similarity < 1
 
 
+def test_a_page_that_repeats_its_address(site: Site) -> None:
+    """A search page that repeats what it was asked, also before a redirect, verifies nothing."""
+    asked = "/?q=" + QUOTE.replace(" ", "+")
+    site.says[asked] = answer(f"<p>No results for {QUOTE}.</p>")
+    assert checked(site, path=asked).state == "near match"
+    site.says[asked] = moved("/")
+    assert checked(site, path=asked).state == "near match"
+
+
 def test_a_short_quote_is_not_even_fetched(site: Site) -> None:
     """A quote that could stand anywhere is not looked for, and the page is not asked for."""
     found = checked(site, "the sea rose")

@@ -232,7 +232,8 @@ def test_what_makes_a_difference() -> None:
 NOT_AT_THE_END = [
     "0", ".5", ",000", " 000", "’000", "·5", "٫5", ":3", "/6", " / 6", "½", "²", "^2", "e6", "%", " %", "‰", "°C", " €",
     "k", " million", " percent", " per cent", " dozen", "万", "±3", " ± 3", "-7", " - 7", "–7",
-    " × 10⁶", " 100", "th",
+    " × 10⁶", " 100", "th", " crores", " mln", " (million)", ", 000", "‱", "\nmillion", " apples",
+    ". 000",
 ]  # fmt: skip
 NOT_AT_THE_BEGINNING = [
     "1",
@@ -253,6 +254,12 @@ NOT_AT_THE_BEGINNING = [
     "3 × ",
     "10^",
     "1 ",
+    "− ",
+    "0. ",
+    "⁻",
+    "minus ",
+    "minus\n",
+    "0. \n",
 ]
 
 
@@ -268,11 +275,43 @@ def test_a_quote_ends_with_whole_figures() -> None:
 
 
 @pytest.mark.parametrize(
-    "behind", ["", ".", " apples", ", sales fell", ". 7 left", " in May", ".[3] So", " — the town"]
+    "behind", ["", ".", ". Sales fell", "; sales fell", "!\nsales", "\nSales fell", "?", ".[3] So"]
 )
 def test_a_figure_may_end_a_quote(behind: str) -> None:
     """A figure that is whole may be the end of a quote."""
     assert state("it was seen that the town grew by 5", f"It was seen that the town grew by 5{behind}") == "verified"
+
+
+def test_a_year_and_a_plain_word_may_stand_beside() -> None:
+    """A year may be followed by a word, and a figure may follow a word or begin a line or a sentence."""
+    assert (
+        state("it was seen that the town grew in 2019", "It was seen that the town grew in 2019 by a third")
+        == "verified"
+    )
+    assert state("it was seen that the town grew in 2019", "It was seen that the town grew in 2019 (5") == "near match"
+    for before in ("", "Only ", "There. ", "There\n"):
+        page = f"{before}5 are from the town on the other bank"
+        assert state("5 are from the town on the other bank", page) == "verified", before
+
+
+def test_a_raised_sign_belongs_to_its_figure() -> None:
+    """A raised minus makes a figure another one within a quote, too."""
+    assert state("the town grew by 5 in the last years", "The town grew by ⁻5 in the last years") == "not found"
+
+
+def test_an_address_that_holds_the_quote_proves_nothing() -> None:
+    """A page may repeat what its address asks for; what stands behind `#` is not sent."""
+    quote = "people hardly notice what happens elsewhere"
+    for words in (quote.replace(" ", "+"), quote.replace(" ", "%20"), quote.replace(" ", "%2520"), quote.title()):
+        found = compare(quote, f"No results for {quote}", ("", f"https://x.example/?q={words}&n=1"))
+        assert found.state == "near match" and "the address holds it too" in found.why, words
+    latin = compare(
+        "größer als je zuvor war sie",
+        "Größer als je zuvor war sie",
+        ("http://x.example/gr%F6%DFer-als-je-zuvor-war-sie",),
+    )
+    assert latin.state == "near match"
+    assert compare(quote, TEXT, (f"https://x.example/a#:~:text={quote}",)).state == "verified"
 
 
 def test_a_doubtful_end_or_part_is_shown() -> None:

@@ -4,6 +4,7 @@
 | --- | --- |
 | the quote stands in the page's text, word for word | verified |
 | a passage comes close to it, with the same figures | near match |
+| the page holds the quote, and so does its address | near match |
 | nothing comes close, or other figures stand there | not found |
 | the quote is too short, or too long, to be looked for | not found, and nothing is fetched |
 | an address of a kind, host, port or network that is refused (`addresses`), there or after a redirect | blocked |
@@ -90,7 +91,7 @@ async def _compared(url: str, quote: str, page: Fetched, folder: Path | None, fe
         return _checked(url, "not checked", "it is a PDF, which is not read here", None, **known)
     try:
         async with fetcher.reading_slots:
-            found = await reader.read_page(page, quote)
+            found = await reader.read_page(page, quote, url)
     except NotFetched as error:
         return _checked(url, error.state, error.why, None, **known)
     if folder:

@@ -6,7 +6,7 @@ figure is one word with its signs, separators and percent sign, so that "rose by
 - verified: the words of the quote stand in the text in a row. An ellipsis divides a quote into parts, which must stand
   in this order.
 - a near match: a passage shares `NEAR` of its characters with the quote, and has the same figures; or all is there, but
-  a part is too short to count, or a figure at an end of it may go on ("5" of "5 million").
+  a part is too short to count, a figure at an end of it may go on ("5" of "5 million"), or the address holds it too.
 - not found: no passage is that like it, or the closest one has other figures. A changed figure is the forgery that
   matters, so it is never a match.
 
@@ -23,9 +23,10 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
+from urllib.parse import unquote_plus
 
 from debate_orchestrator.evidence.states import State
-from debate_orchestrator.util.sanitize import normalized
+from debate_orchestrator.util.sanitize import normalized, part_small_figures
 
 NEAR = 0.9
 WORDS = 4
@@ -38,9 +39,6 @@ _ELLIPSIS = re.compile(r"[\[(]\s*(?:\.\s?){2,}[\])]|\.(?:\s?\.){2,}(?!(?<=\d\.{3
 """What leaves words out; "5...7" is a range."""
 _UNSEEN = re.compile("[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufe00-\ufe0f]")
 _REFERENCE_MARK = re.compile(r"\[(?:\d{1,3}|[a-z]|note \d{1,3}|citation needed)\]", re.IGNORECASE)
-_SMALL = "\u00b2\u00b3\u00b9\u2070-\u209c\u00bc-\u00be\u2150-\u215f\u2189\u2460-\u24ff"
-"""Raised and lowered figures, fractions, and figures in circles."""
-_BESIDE_SMALL = re.compile(rf"(?<=\d)(?=[{_SMALL}])|(?<=[{_SMALL}])(?=\d)")
 _ALONE = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 """Scripts that set no spaces between words: each of their characters is taken for a word."""
 _DASHES = "\u2010-\u2015\u2212-"
@@ -54,11 +52,17 @@ _FIGURE = (
 """A number with all that makes it another one; "20th" and "5kWh" are one too."""
 _WORD = re.compile(rf"{_FIGURE}|[{_ALONE}]|[^\W_{_ALONE}]+")
 _PLAIN_SIGNS = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-") | {"\u2044": "/"})
-_SCALES = {
-    "bn", "billion", "crore", "dozen", "hundred", "k", "lakh", "m", "million", "mn", "per", "percent", "thousand",
-    "trillion",
-}  # fmt: skip
-"""Words behind a number that make it another one."""
+_YEAR = re.compile(r"1[5-9]\d\d|2[01]\d\d")
+_END = re.compile(r"[^\S\n]*(?:\n\s*|\Z)|[.!?;](?:\s+(?![\s\d])|\Z)")
+"""Where a line, a sentence or a clause ends, right behind a figure."""
+_WORD_BEHIND = re.compile(rf",? [^\W\d_{_ALONE}]")
+_BEGIN = re.compile(
+    rf"(?:(?<![\d\s{_DASHES}])(?<!\d[.,])(?<!minus)[^\S\n]*\n\s*"  # a line
+    r"|(?<!\d)[.!?;]\s+"  # a sentence
+    r"|(?<!\w)(?!minus )[^\W\d_]+ )\Z",  # a word
+    re.IGNORECASE,
+)
+"""Where a line or a sentence begins, or a word ends with its blank, right before a figure."""
 
 
 class Match(NamedTuple):
@@ -75,7 +79,7 @@ class Words:
     """The words and figures of a text, and where they stand in it."""
 
     def __init__(self, text: str):
-        spaced = _BESIDE_SMALL.sub("^", _REFERENCE_MARK.sub(" ", _UNSEEN.sub("", text)))
+        spaced = part_small_figures(_REFERENCE_MARK.sub(" ", _UNSEEN.sub("", text)))
         self.source = normalized(spaced)
         found = list(_WORD.finditer(self.source))
         self.spans = [word.span() for word in found]
@@ -120,16 +124,28 @@ class Words:
 
     def may_go_on(self, first: int, last: int) -> bool:
         """Whether a figure at an end of these words may be a part of a longer one, as "5" in "5 million"."""
-        return self._goes_on(last - 1, last, last) or self._goes_on(first, first, first - 1)
+        return not (self._begins(first) and self._ends(last - 1))
 
-    def _goes_on(self, figure: int, gap: int, beside: int) -> bool:
-        if not (self.figures(figure, figure + 1) and 0 <= beside < len(self)):
+    def _begins(self, word: int) -> bool:
+        """Whether a word is no figure, or a figure that nothing before it makes another one."""
+        start = self.spans[word][0]
+        before = self.source[max(0, start - 50) : start]
+        begins_text = start <= 50 and not before.strip()
+        return not self.figures(word, word + 1) or begins_text or _BEGIN.search(before) is not None
+
+    def _ends(self, word: int) -> bool:
+        """Whether a word is no figure, or a figure that nothing behind it makes another one."""
+        if not self.figures(word, word + 1):
+            return True
+        end = self.spans[word][1]
+        if _YEAR.fullmatch(self.words[word]) and _WORD_BEHIND.match(self.source, end):
+            return True
+        ended = _END.match(self.source, end)
+        if ended is None:
             return False
-        between = self.source[self.spans[gap - 1][1] : self.spans[gap][0]]
-        goes_on = self.figures(beside, beside + 1) or (
-            self.words[beside] in _SCALES if beside > figure else self.words[beside] == "minus"
-        )
-        return bool(goes_on) and not between.strip(" \n-\u2013\u2014")
+        following = self.source[ended.end() : ended.end() + 1]
+        # A line that was only wrapped goes on in small letters, or with a sign or a figure.
+        return "\n" not in ended[0] or not following or following.isupper() or self.source[end] in ".!?;"
 
 
 def why_unusable(quote: str) -> str:
@@ -146,20 +162,38 @@ def _parts(quote: str) -> list[Words]:
     return [part for part in map(Words, _ELLIPSIS.split(quote)) if len(part)]
 
 
-def compare(quote: str, text: str) -> Match:
-    """How far a text holds `quote`."""
+def compare(quote: str, text: str, addresses: Sequence[str] = ()) -> Match:
+    """How far a text, which came from `addresses`, holds `quote`."""
     if why := why_unusable(quote):
         return Match("not found", None, "", why)
     page, parts = Words(text), _parts(quote)
     if not len(page):
         return Match("not found", None, "", "the page shows no text without running its scripts")
-    return _exact(parts, page) or _closest(parts, page)
+    doubt = ""
+    if not all(part.is_enough for part in parts):
+        doubt = "one of its parts is too short to count"
+    elif any(_holds(address, part) for address in addresses for part in parts):
+        doubt = "the address holds it too, so that the page may only repeat what it was asked"
+    return _exact(parts, page, doubt) or _closest(parts, page)
 
 
-def _exact(parts: Sequence[Words], page: Words) -> Match | None:
-    """The match where all parts stand in the page in order; None where one does not."""
+def _holds(address: str, part: Words) -> bool:
+    """Whether the words stand in a row in what a server sees of an address, whatever parts them there."""
+    sent, letters = address.partition("#")[0], _letters(part)
+    for encoding in ("utf-8", "latin-1"):
+        once = unquote_plus(sent, encoding)
+        if any(letters in _letters(Words(text)) for text in (once, unquote_plus(once, encoding))):
+            return True
+    return False
+
+
+def _letters(words: Words) -> str:
+    return "".join(filter(str.isalnum, words.text))
+
+
+def _exact(parts: Sequence[Words], page: Words, doubt: str) -> Match | None:
+    """The match where all parts stand in the page in order; None where one does not. With a doubt it is a near one."""
     places: list[tuple[int, int]] = []
-    doubt = "" if all(part.is_enough for part in parts) else "one of its parts is too short to count"
     for part in parts:
         first = start = page.find(part, places[-1][1] if places else 0)
         while start >= 0 and page.may_go_on(start, start + len(part)):

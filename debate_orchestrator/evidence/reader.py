@@ -35,9 +35,12 @@ class PageReading(FrozenModel):
     """The text that stands on the page."""
 
 
-async def read_page(page: Fetched, quote: str) -> PageReading:
-    """Looks for a quote in a page, in a worker process. Raises Unreadable if the process fails or times out."""
-    task = json.dumps({"kind": page.kind, "charset": page.charset, "quote": quote}).encode()
+async def read_page(page: Fetched, quote: str, asked: str = "") -> PageReading:
+    """Looks for a quote in a page, in a worker process. `asked` is the address that redirects began at. Raises
+    Unreadable if the process fails or times out."""
+    addresses = (asked, page.url)
+    told = {"kind": page.kind, "charset": page.charset, "quote": quote, "addresses": addresses}
+    task = json.dumps(told).encode()
     reader = await asyncio.create_subprocess_exec(
         *confine.command("debate_orchestrator.evidence.reader_process"),
         stdin=asyncio.subprocess.PIPE,

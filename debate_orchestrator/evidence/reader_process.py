@@ -38,7 +38,8 @@ def main() -> None:
     except Unreadable as error:
         print(json.dumps({"unreadable": error.why}), flush=True)
         sys.exit(1)
-    print(json.dumps(match.compare(task["quote"], page.text)._asdict() | page._asdict()), flush=True)
+    found = match.compare(task["quote"], page.text, task["addresses"])
+    print(json.dumps(found._asdict() | page._asdict()), flush=True)
 
 
 if __name__ == "__main__":
