@@ -27,7 +27,7 @@ from debate_orchestrator.providers.call_errors import (
     retry_after,
     with_partial,
 )
-from debate_orchestrator.providers.limits import LIMITS
+from debate_orchestrator.providers.limits import LIMITS, OverLimit
 from debate_orchestrator.providers.servers import key_name, server
 from debate_orchestrator.util.errors import Paused, ProviderFailed, TransientError
 from debate_orchestrator.util.redact import redact
@@ -167,6 +167,48 @@ def test_an_error_is_read_for_a_few_seconds(leaping: asyncio.Runner) -> None:
 
     text, seconds = leaping.run(read())
     assert text.strip() == b"No." and seconds == pytest.approx(5.0)
+
+
+def body_of(*pieces: bytes, events: bool) -> bytes:
+    """What a reader gets of a body that comes in these pieces."""
+
+    class Given(httpx2.AsyncByteStream):
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            for piece in pieces:
+                yield piece
+
+    async def read() -> bytes:
+        return b"".join([piece async for piece in LimitedBody(Given(), LIMITS, whole=True, events=events)])
+
+    return asyncio.run(read())
+
+
+def test_a_long_list_of_results_is_no_event() -> None:
+    """Lines of results are bounded one by one; a stream of events has an end to each of them."""
+    lines = [b'{"custom_id": "x"}\n' * 40_000] * 8
+    assert sum(map(len, lines)) > LIMITS.event and body_of(*lines, events=False) == b"".join(lines)
+    with pytest.raises(OverLimit, match="an event of more than"):
+        body_of(*lines, events=True)
+    with pytest.raises(OverLimit, match="a line of more than"):
+        body_of(b"x" * LIMITS.event, b"x", events=False)
+
+
+def test_ends_of_lines_are_counted_as_the_sdk_finds_them() -> None:
+    """Whatever ends its lines, and wherever the pieces are cut, an event has its lines counted, and comes with line
+    feeds alone."""
+    event = b"event: ping\r\ndata: {}\r\n\r\n"
+    assert body_of(*(event[n : n + 1] for n in range(len(event))), events=True) == b"event: ping\ndata: {}\n\n"
+    assert body_of(b"data: 1\r", b"\rdata: 2\r", b"\r", events=True) == b"data: 1\n\ndata: 2\n\n"
+    assert body_of(*[b": x\n\r\n"] * 2_000, events=True).count(b"\n\n") == 2_000
+    with pytest.raises(OverLimit, match="an event of more than 1,000 lines"):
+        body_of(*[b"data: x\r\n"] * 2_000, events=True)
+
+
+def test_a_key_that_a_limit_cuts_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error of a server that is cut in the middle of a key loses what there is of it."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789-abcdefghijk")
+    said = call_errors.quote(" " * (LIMITS.error - 15) + "sk-0123456789-abcdefghijk tail")
+    assert "0123" not in said
 
 
 @pytest.mark.parametrize(

@@ -192,7 +192,7 @@ class _Speakers:
 
 # Markdown
 
-_HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t]*#*")
+_HEADING = re.compile(r"(#{1,6})[ \t]+(.*)")
 _FENCE = re.compile(r"(`{3,}(?=[^`]*$)|~{3,})")
 _FIELD = re.compile(r"(?:\*\*)?([^*:]{1,80}):(?:\*\*)?\s+(\S.*)")
 _TOPIC = re.compile(r"topic|motion|resolution|question", re.IGNORECASE)
@@ -235,7 +235,7 @@ def _outside_code(lines: list[str], problems: list[str]) -> Iterator[int]:
 def _headings(lines: list[str], problems: list[str]) -> list[tuple[int, int, str]]:
     """Line, level and text of each heading."""
     found = ((number, _HEADING.fullmatch(lines[number])) for number in _outside_code(lines, problems))
-    return [(number, len(heading[1]), heading[2]) for number, heading in found if heading]
+    return [(number, len(heading[1]), heading[2].rstrip("#").rstrip()) for number, heading in found if heading]
 
 
 def _sections(lines: list[str], headings: list[tuple[int, int, str]], deepest: int) -> list[_Section]:

@@ -25,6 +25,8 @@ LISTED = 20
 """Batches of one page of a list, as vendors give it where no number is asked for."""
 MAX_ID_LENGTH = 200
 """Characters of the id of a batch or a file: those of vendors have about 40."""
+_MAX_RECORDS = 20_000
+"""Lists and objects of one answer about batches, of which each costs time to check."""
 _QUOTED = 80
 """Characters that are shown of an answer that has not the documented shape."""
 MAX_LISTED = 5_000
@@ -91,6 +93,8 @@ class Page(Shape, Generic[_Batch]):
 def read(name: str, shape: type[_Shape], data: bytes) -> _Shape:
     """The answer of the server of the model `name`. TransientError if it has another shape."""
     text = data.decode("utf-8-sig", "replace")
+    if len(text) > LIMITS.event or text.count("[") + text.count("{") > _MAX_RECORDS:
+        raise call_errors.broken(name, "an answer about batches that is larger than any list of them")
     try:
         return shape.model_validate(strict_json(clean(text)))
     except ValueError:

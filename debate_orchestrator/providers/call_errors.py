@@ -17,7 +17,7 @@ from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.providers import servers
 from debate_orchestrator.providers.limits import LIMITS, ProviderLimits
 from debate_orchestrator.util.errors import ExternalError, Paused, ProviderFailed, TransientError
-from debate_orchestrator.util.redact import redact
+from debate_orchestrator.util.redact import redact, redactor
 from debate_orchestrator.util.sanitize import one_line
 
 TRIES = 2
@@ -41,7 +41,8 @@ def quote(text: object, longest: int = _QUOTED, *, end: bool = False) -> str:
     """Text of a server or a program as it may stand in an error: one line, its beginning or its `end`. It is redacted
     before it is shortened."""
     said = str(text)
-    said = said if end else said[: LIMITS.error]
+    if not end and len(said) >= LIMITS.error // 2:  # it may have been cut, in the middle of a key
+        said = redactor().cut(said[: LIMITS.error])
     line = one_line(redact(said).encode("utf-8", "replace").decode())
     if len(line) <= longest:
         return line

@@ -98,16 +98,22 @@ def _looks_random(value: str) -> bool:
     )
 
 
+_IN_HTML = {ord(char): f"\\u{ord(char):04x}" for char in "<>&+'"}
+_JSON_ESCAPES: tuple[dict[int, str], ...] = ({}, {ord("/"): "\\/"}, _IN_HTML, {ord("/"): "\\/", **_IN_HTML})
+"""What writers of JSON escape beyond what they must: PHP's, Go's, and those that write into pages."""
+
+
 def forms(secret: str) -> set[str]:
     """Every form in which a secret is looked for. Of base64 these are the characters that depend on the secret alone,
     at each of the three places where it may begin in what was encoded."""
     found = {secret, quote_plus(secret)}
     for text in {secret, _bare(secret)}:
         raw = text.encode("utf-8", "surrogateescape")
-        quoted = {quote(raw), quote(raw, safe="")}
+        quoted = {quote(raw), quote(raw, safe=""), quote(raw, safe="!*'()"), quote_plus(raw)}  # as browsers do it too
         found |= {text, raw.hex(), raw.hex().upper(), *quoted}
         found |= {re.sub("%..", lambda escape: escape[0].lower(), text) for text in quoted}
-        found |= {json.dumps(text, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
+        escaped = {json.dumps(text, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
+        found |= {form.translate(escapes) for form in escaped for escapes in _JSON_ESCAPES}
         for before in range(3):
             whole = base64.b64encode(b"\0" * before + raw).decode()
             inner = whole[-(-8 * before // 6) : 8 * (before + len(raw)) // 6]
@@ -149,7 +155,7 @@ class Redactor:
 
     def _begun(self, text: str) -> int:
         """Where the longest end of a text begins that the next piece may make a secret; its length if there is none."""
-        tail = _bare(text[-4 * self._longest :])
+        tail = _bare(text[-max(4 * self._longest, min(40 * self._longest, 50_000)) :])  # gaps may be wide
         for start in range(max(0, len(tail) - self._longest), len(tail)):
             if tail[start] in self._first and self._next_form(tail[start:]):
                 at, left = len(text), len(tail) - start
