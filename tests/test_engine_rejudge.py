@@ -181,7 +181,7 @@ def test_what_weakens_the_speeches_is_told(tmp_path: Path) -> None:
     _, _ = again(tmp_path, one_agent(played(rounds=1)))
     told = markdown.render(build_report(read(tmp_path / f"new{JOURNAL}").entries))
 
-    assert "In it one agent wore all hats" in told
+    assert "In it one agent played both sides and the judge" in told
     assert "the speeches are those on record" in told
 
 

@@ -198,13 +198,13 @@ def test_standard_input(debate: Run, opened: dict[str, Any], monkeypatch: pytest
 
 
 def test_one_agent_is_put_on_record(debate: Run, opened: dict[str, Any]) -> None:
-    """`--one-agent` is recorded once, and the report says that one agent wore all hats."""
+    """`--one-agent` is recorded once, and the report says that one agent played both sides and the judge."""
     debate("step", J, "--one-agent")
     debate("step", J, "--one-agent")
     finish(debate, debate("step", J, "--json").json, rounds=2)
 
     assert Path(J).read_text(encoding="utf-8").count('"note":"one agent"') == 1
-    assert "Degraded: one agent wore all hats" in Path("report.md").read_text(encoding="utf-8")
+    assert "Degraded: one agent played both sides and the judge" in Path("report.md").read_text(encoding="utf-8")
 
 
 def test_a_line_that_does_not_count_is_told(debate: Run, opened: dict[str, Any]) -> None:

@@ -29,7 +29,7 @@ from debate_orchestrator.providers.provider import BatchApi
 from debate_orchestrator.util.errors import BadReply
 
 TEXTS = ("strongest", "weakest", "feedback")
-NO_CODE = "no JSON object in the reply has the code"
+NO_CODE = "the reply has no JSON object with the code"
 
 
 def ballot(winner: str, a: int, b: int, words: str) -> dict[str, Any]:
@@ -158,7 +158,7 @@ def test_what_is_in_doubt_is_asked_again(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        (OWN_TEXT[: OWN_TEXT.index("end_code") - 2], "has the code of this turn twice"),
+        (OWN_TEXT[: OWN_TEXT.index("end_code") - 2], "with the code of this turn at both ends"),
         (OWN_TEXT.replace('"winner":', '"winner": "b", "winner":'), "'winner' appears twice"),
         (OWN_TEXT.replace('"convergence": {', '"convergence": [{'), "Expecting ',' delimiter"),
     ],

@@ -73,7 +73,7 @@ def test_what_was_noted_is_told_once() -> None:
     events += [Noted(note="prompts changed", detail="shared/turn.md.j2"), Noted(note="one agent")]
     said = build_report(entries(events)).provenance
 
-    assert said[1] == "Degraded: one agent wore all hats, so the two sides are not independent."
+    assert said[1] == "Degraded: one agent played both sides and the judge, so the two sides are not independent."
     assert said[-1] == ("The prompts changed on the way, with a newer version of this program.")
     assert len(set(said)) == len(said)
 

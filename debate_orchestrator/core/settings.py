@@ -63,8 +63,6 @@ class Setting:
     """What it is about, where judging a debate again may change it: how judges vote, or how models are called."""
     keeps_source: bool = False
     """Whether the journal says where its value came from."""
-    in_estimate: bool = False
-    """Whether the expected calls and cost depend on it."""
 
 
 _Switch = Annotated[bool, Strict()]
@@ -86,7 +84,7 @@ class Settings(FrozenModel):
         ),
     ] = {}
     """Side to the position it argues; empty if they are to be derived."""
-    insist: Annotated[_Switch, Setting(in_estimate=True)] = False
+    insist: Annotated[_Switch, Setting()] = False
     """Whether the user wants more rounds than usual: up to the `insist` of its format's `rounds`."""
     rounds: Annotated[
         int,
@@ -96,7 +94,6 @@ class Settings(FrozenModel):
             lambda format: f"a whole number from 1 to {format.rounds.maximum}" if format.rounds.maximum > 1 else "1",
             format_default=lambda format: format.rounds.default,
             keeps_source=True,
-            in_estimate=True,
         ),
     ]
     strictness: Annotated[
@@ -105,7 +102,6 @@ class Settings(FrozenModel):
             lambda format: " or ".join(format.rubric.strictness),
             format_default=lambda format: tuple(format.rubric.strictness)[-1],
             keeps_source=True,
-            in_estimate=True,
         ),
     ]
     output: Annotated[str, FREE_TEXT, Setting("a name for a file or a folder", keeps_source=True)] = "debate-report.md"
@@ -117,10 +113,10 @@ class Settings(FrozenModel):
         ),
     ]
     feedback: Annotated[_Switch, Setting()] = True
-    context: Annotated[tuple[str, ...], FREE_TEXT, Setting("a list of files", in_estimate=True)] = ()
+    context: Annotated[tuple[str, ...], FREE_TEXT, Setting("a list of files")] = ()
     cast: Annotated[
         dict[str, tuple[str, ...]],
-        Setting(lambda format: f"a mapping of {', '.join((*format.seats, MODERATOR))} to models", in_estimate=True),
+        Setting(lambda format: f"a mapping of {', '.join((*format.seats, MODERATOR))} to models"),
     ] = {}
     """Seat to its models; more than one judge makes a panel."""
     max_cost: Annotated[
@@ -128,7 +124,7 @@ class Settings(FrozenModel):
         Field(ge=0, le=MAX_COST, strict=True),
         Setting("an amount in US dollars above 0, or null for no cap", rejudge_group="calls"),
     ] = None
-    search: Annotated[_Switch, Setting(in_estimate=True)] = False
+    search: Annotated[_Switch, Setting()] = False
     retry_for: Annotated[
         float,
         Strict(),
@@ -136,11 +132,9 @@ class Settings(FrozenModel):
         Setting("a number of seconds from 1 to 86,400", limits=(1, 86_400), rejudge_group="calls"),
     ] = 600.0
     """Seconds that a turn's calls may be silent, throttled or retried before the debate is paused."""
-    share_cache: Annotated[_Switch, Setting(rejudge_group="calls", in_estimate=True)] = False
+    share_cache: Annotated[_Switch, Setting(rejudge_group="calls")] = False
     """Whether calls that share a cached beginning wait until the first of them has begun to answer."""
-    mirror: Annotated[
-        _Switch, Setting(format_default=lambda format: format.mirror, rejudge_group="votes", in_estimate=True)
-    ] = False
+    mirror: Annotated[_Switch, Setting(format_default=lambda format: format.mirror, rejudge_group="votes")] = False
     quorum: Annotated[
         int,
         Strict(),
@@ -149,17 +143,16 @@ class Settings(FrozenModel):
             "a whole number from 1 to the size of the panel",
             format_default=lambda format: None,
             rejudge_group="votes",
-            in_estimate=True,
         ),
     ] = 1
     blind: Annotated[
         _Switch,
-        Setting(format_default=lambda format: format.decided_by == "swing", rejudge_group="votes", in_estimate=True),
+        Setting(format_default=lambda format: format.decided_by == "swing", rejudge_group="votes"),
     ] = False
-    each_round: Annotated[
-        _Switch, Setting(format_default=lambda format: format.each_round, rejudge_group="votes", in_estimate=True)
-    ] = False
-    until_dry: Annotated[_Switch, Setting(in_estimate=True)] = False
+    each_round: Annotated[_Switch, Setting(format_default=lambda format: format.each_round, rejudge_group="votes")] = (
+        False
+    )
+    until_dry: Annotated[_Switch, Setting()] = False
     """Whether the debate ends after a round in which most judges find no new ground: `dry` in their ballots,
     `tally.finds_no_new_ground` in code."""
     issues: Annotated[
@@ -168,13 +161,10 @@ class Settings(FrozenModel):
         Setting(
             "true, false or a list of questions",
             format_default=lambda format: ISSUES in format.optional_phases,
-            in_estimate=True,
         ),
     ] = False
     """Whether the rapporteur draws it up; or the questions, the weightiest first."""
-    brief: Annotated[
-        _Switch, Setting(format_default=lambda format: DECISION_BRIEF in format.optional_phases, in_estimate=True)
-    ] = False
+    brief: Annotated[_Switch, Setting(format_default=lambda format: DECISION_BRIEF in format.optional_phases)] = False
     """Whether the rapporteur writes the decision brief, page one of the report. Elsewhere a brief is a prompt."""
     one_agent: Annotated[_Switch, Setting()] = False
     sources: dict[str, Source] = {}
@@ -241,7 +231,6 @@ DECLARED: dict[str, Setting] = {
 SETTINGS_WITH_SOURCE = tuple(name for name, declared in DECLARED.items() if declared.keeps_source)
 VOTE_SETTINGS = tuple(name for name, declared in DECLARED.items() if declared.rejudge_group == "votes")
 CALL_SETTINGS = tuple(name for name, declared in DECLARED.items() if declared.rejudge_group == "calls")
-ESTIMATED = tuple(name for name, declared in DECLARED.items() if declared.in_estimate)
 
 
 def default_of(name: str, format: Format) -> Any:

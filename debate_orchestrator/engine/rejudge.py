@@ -248,7 +248,7 @@ def _weaknesses(debate: DebateState) -> list[str]:
     """What weakens the speeches of a debate, in sentences."""
     weaknesses = []
     if any(note.note == "one agent" for note in debate.notes):
-        weaknesses.append("In it one agent wore all hats, so the two sides were not independent.")
+        weaknesses.append("In it one agent played both sides and the judge, so the two sides were not independent.")
     specs_by_side = {side: (*debate.opened.cast[side], *debate.cast[side]) for side in debate.format.sides}
     played = [side for side in specs_by_side if any(model_spec.is_stand_in(spec) for spec in specs_by_side[side])]
     if played:

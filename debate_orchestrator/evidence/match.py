@@ -44,7 +44,7 @@ _ALONE = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u304
 _DASHES = "\u2010-\u2015\u2212-"
 _CURRENCY = "$\u00a3\u00a5\u20a0-\u20bf"
 _FIGURE = (
-    rf"(?:(?:(?<!\w)[{_DASHES}]|[+\u00b1<>\u2264\u2265~\u2248{_CURRENCY}]) ?(?<![{_DASHES}] ))*"  # signs before it
+    rf"(?:(?:(?<!\w)[{_DASHES}]|[+\u00b1<>\u2264\u2265~\u2248{_CURRENCY}]) ?(?<![{_DASHES}] )){{0,3}}"  # signs before
     r"(?:(?<![\w.,])[.,])?(?:\d{1,3}(?: \d{3})+(?!\d)|\d+)"
     rf"(?:(?:[.,:'\u2019\u00b7\u066b\u066cx{_DASHES}]|e[-+]?| ?[\u00d7\u00b1*/\u2044] ?|\^)[{_DASHES}]?\d+)*"
     rf"(?: ?[%\u2030\u00b0]| ?[{_CURRENCY}](?! ?\d)|[\u767e\u5343\u4e07\u842c\u5104\u4ebf\u5146]|[^\W\d_{_ALONE}]+)?"

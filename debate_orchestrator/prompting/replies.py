@@ -178,7 +178,9 @@ def _found(where: str, text: str, code: ReplyCode | None) -> Found:
     except OnlyPrivateWorking:
         raise _only_private_working(where) from None
     except NoCode:
-        raise BadReply(f"{where}: no JSON object in the reply has the code of this turn twice.", hint=hint) from None
+        raise BadReply(
+            f"{where}: the reply has no JSON object with the code of this turn at both ends.", hint=hint
+        ) from None
     except ValueError as error:
         problem = f"{where}: the reply is not JSON ({error}): {short_repr(text.strip(), 40)}."
         raise BadReply(problem, hint=f"{hint}; escape the quotation marks inside texts") from None

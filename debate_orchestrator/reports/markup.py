@@ -234,7 +234,7 @@ def inline(text: str) -> str:
     return f"\\{whole}" if whole.startswith("(") else whole  # the text before it may end in a bracket
 
 
-_REACHING = re.compile(r"[\\`]|<(?=[A-Za-z/!?])|\](?=\()|!(?=\[|\Z)|~~+|:(?=//)|(?<=www)\.|[${]", re.IGNORECASE)
+_REACHING = re.compile(r"[\\`]|<(?=[A-Za-z/!?])|\](?=\()|!(?=\[|\Z)|~~+|:(?=//)|(?<=www)\.|\$(?!\d)|\{", re.IGNORECASE)
 """What begins code, HTML, a link, an image, struck words, an address or a formula, which texts beside it could end."""
 
 

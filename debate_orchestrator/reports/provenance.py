@@ -61,7 +61,9 @@ def _weaknesses(debate: DebateState) -> Iterator[Note]:
         yield _info("complete", "Complete.")
     yield from _earlier_debate(debate)
     if one_agent(debate):
-        yield _warning("degraded", "Degraded: one agent wore all hats, so the two sides are not independent.")
+        yield _warning(
+            "degraded", "Degraded: one agent played both sides and the judge, so the two sides are not independent."
+        )
     unjudged = [str(n) for n in range(1, debate.opened.settings.rounds + 1) if tally.unjudged(debate, n)]
     if unjudged:
         yield _warning("degraded", f"Degraded: no ballot counts for round {', '.join(unjudged)}.")

@@ -22,10 +22,6 @@ _TASK = "run_debate"
 _BATCH = 1_000
 """Jobs that are queued by one statement."""
 
-_QUEUED = (
-    "SELECT args ->> 'debate' FROM procrastinate_jobs WHERE queue_name = %(queue)s AND status IN ('todo', 'doing')"
-)
-
 RunDebate = Callable[[int, str, str], Awaitable[None]]
 """Runs a debate: the worker id, the tournament, the debate. Raises Requeue if it has to be run later."""
 
