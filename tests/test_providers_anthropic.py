@@ -128,6 +128,16 @@ def test_search(server: Server) -> None:
     assert "cited_text" not in json.dumps(resent)
 
 
+def test_what_came_before_a_pause_is_kept(server: Server) -> None:
+    """Where the request that goes on with a paused answer fails, the error brings what was answered and paid for."""
+    server.problem = lambda request, n: {"text": "First. ", "stop": "pause_turn"} if n == 0 else {"status": 529}
+    with pytest.raises(TransientError) as raised:
+        ask("anthropic:m", search=True)
+
+    partial = raised.value.partial
+    assert partial is not None and partial.text == "First. " and partial.usage.output > 0
+
+
 def test_a_server_without_search(server: Server) -> None:
     """A server that knows no search is asked at once without it, and what was lacking is on record."""
     refusal = {"status": 400, "message": "tools.0: web_search is not supported"}

@@ -409,6 +409,10 @@ class MessagesReply(api.ApiReply):
             return "a stream that ended in the middle" if self.begun else "no answer in it"
         return "an answer that does not say how it ended" if self.stop_reason is None else None
 
+    def partial(self, spec: str) -> Reply | None:
+        """What has come: of an answer that paused in a search, what came before the pause was paid for too."""
+        return self.reply(spec) if self.begun or self._before is not None else None
+
     @property
     def text(self) -> str:
         spoken = "".join(
