@@ -19,7 +19,7 @@ from debate_orchestrator.core.reply import FoundPage, Reply, Usage
 from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.providers.anthropic import MessagesReply as Answer
 from debate_orchestrator.providers.casting import make_provider
-from debate_orchestrator.util.errors import ProviderFailed
+from debate_orchestrator.util.errors import ProviderFailed, TransientError
 
 SETUP = (*STATED, "--output=r.md")
 KEY = "sk-test-0123456789abcdef"
