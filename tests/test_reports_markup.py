@@ -216,7 +216,7 @@ AS_THEY_ARE = (
 @for_each(AS_THEY_ARE)
 def test_harmless_speech_is_left_as_it_is(text: str) -> None:
     """Emphasis, code, lists, tables, quotations and links come out as they were written."""
-    assert markup.block(text).replace("\u2060", "").replace("\\$", "$") == text
+    assert markup.block(text).replace("\u2060", "") == text
 
 
 ESCAPED = {  # a bar stands for a character that is not seen
@@ -229,7 +229,7 @@ ESCAPED = {  # a bar stands for a character that is not seen
     "![x](https://example.org/x.png)": "!¦[x](https://example.org/x.png)",
     "https://example.org": "https://example.org",
     "www.example.org": "www.example.org",
-    "$$\n$x$ or $5": "\\$¦\\$¦\n\\$¦x\\$¦ or \\$¦5",
+    "$$\n$x$ or $5": "$¦$\n$x$ or $5",
     "::: x": "\\::: x",
     "*[a]: x": "*[a]¦: x",
     "a\n=-": "a\n\\=-",

@@ -53,12 +53,10 @@ _STRUCTURE = re.compile(
     r"|!(?=\[)|\[(?=!)"  # images, and GitHub's alerts
     r"|\](?=:)"  # definitions of links, notes and abbreviations
     rf"|\](?=\()(?!\({_ADDRESS}\))"  # links to odd places
-    r"|\\(?=[A-Za-z(\[])"  # TeX
-    r"|\$",  # formulas
+    r"|\\(?=[A-Za-z(\[])|\$(?=\$)",  # TeX, without which a formula says nothing but its letters
     re.IGNORECASE,
 )
 """The first of two characters that would begin something that a speech can't have."""
-_SPAN_OR_DOLLAR = re.compile(r"`+[^`]*`+|\$")
 _FENCE = re.compile(r"( *)(`{3,}|~{3,}) *([\w.+#-]*) *")
 _FENCE_RUN = re.compile(r"`{3,}|~{3,}")
 _FENCE_AMID = re.compile(rf"^({_CONTAINERS})(?=```|~~~)")
@@ -137,7 +135,6 @@ def _prose_line(line: str) -> str:
     """A line outside of code, with what it could begin, or turn the line before it into, shown as text."""
     if not line.strip():
         return ""  # some readers see no end of a paragraph in blanks
-    line = _SPAN_OR_DOLLAR.sub(lambda found: "\\$" if found[0] == "$" else found[0], line)
     return _LINE_BEGINS.sub(r"\1\\", _FENCE_AMID.sub(rf"\1{_APART}", line), count=1)
 
 
@@ -168,7 +165,7 @@ def unescaped(markdown: str) -> str:
             code = fence[2]
         elif fence and fence[2] == code and not fence[3]:
             code = ""
-        lines.append(line if code or fence else _STARTED.sub(r"\1", line).replace("\\$", "$"))
+        lines.append(line if code or fence else _STARTED.sub(r"\1", line))
     return "\n".join(lines)
 
 
