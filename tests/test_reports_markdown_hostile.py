@@ -248,7 +248,7 @@ def test_templates_in_speech_are_text() -> None:
     text = "{{ 7*7 }} {% if x %} {round} {nonce} %(topic)s ${x}"
     made = report(hostile(text, rounds=1), topic=text, rounds=1)
 
-    assert made.count("{{ 7\\*7 }} {% if x %} {round} {nonce} %(topic)s \\${x}") == 1
-    shown = made.replace("\\$", "$").replace("\u2060", "")
+    assert made.count("\\{\\{ 7\\*7 }} \\{% if x %} \\{round} \\{nonce} %(topic)s \\$\\{x}") == 1
+    shown = made.replace("\\$", "$").replace("\\{", "{").replace("\u2060", "")
     assert shown.count("{{ 7*7 }} {% if x %} {round} {nonce} %(topic)s ${x}") == 19
     assert opened_event(topic=text).settings.topic == text

@@ -4,6 +4,7 @@ its viewers what happens."""
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import Callable, Coroutine, Iterable
 from functools import partial
 from typing import Any
@@ -262,7 +263,7 @@ class Forms:
     async def begin(self, form_key: str, begin: Callable[[], Coroutine[Any, Any, str]], *form: object) -> str:
         """Calls `begin` and returns its result; that of the earlier call if the same `form_key` and `form` came before,
         unless it failed; with an empty key, of none. `begin` goes on where the request is given up."""
-        key = repr((form_key or object(), form))
+        key = repr((form_key or secrets.token_hex(16), form))
         task = self._begun.get(key)
         if task is None:
             task = self._begun[key] = asyncio.ensure_future(begin())
