@@ -94,10 +94,10 @@ def test_a_person_is_reached(here: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         person = person_here(PEOPLE, "r.drafts")
         JournalWriter.create("r.journal.jsonl", opened_event(cast=PEOPLE)).close()
         with continue_debate("r.journal.jsonl", ignore) as debate:
-            providers = seat_providers(debate, person_input=person)
+            providers = seat_providers(debate, turn_taker=person)
 
     assert person is not None
-    assert {human.person_input for human in providers.values()} == {person}
+    assert {human.turn_taker for human in providers.values()} == {person}
     assert person_here({"a": ("host",), "judge": ("rehearse",)}, "r.drafts") is None
 
 

@@ -212,7 +212,7 @@ def held(here: Path, person: StandIn) -> DebateState:
         current = CurrentState(debate)
         seats = casting.make_providers(current)
         [human] = {id(one): one for one in seats.values()}.values()
-        human.person_input = person
+        human.turn_taker = person
         try:
             asyncio.run(take_turns(journal, current, seats))
         except Paused:

@@ -51,9 +51,9 @@ class Controls:
     call; the debate can then continue, or be left as it is: everything is in the journal either way."""
 
     def __init__(
-        self, opened: OpenDebate, live: Live | None, on_event: OnEvent, person_input: TerminalPeople | None = None
+        self, opened: OpenDebate, live: Live | None, on_event: OnEvent, turn_taker: TerminalPeople | None = None
     ):
-        self._open, self._live, self._person_input = opened, live, person_input
+        self._open, self._live, self._turn_taker = opened, live, turn_taker
         self._message: Callable[[str], None] = live.message if live else print_status
         self._on_event = on_event
         self.stop, self._resumed = asyncio.Event(), asyncio.Event()
@@ -85,8 +85,8 @@ class Controls:
     def begin(self, session: TerminalControl | None) -> None:
         """Takes keys from a session with the terminal, if there is one, and lets the person be asked in it."""
         self._session, self._reads_keys = session, session is not None and session.reads_keys
-        if self._person_input is not None:
-            self._on_event = self._person_input.begin_watching(self.quit, session, self._on_event)
+        if self._turn_taker is not None:
+            self._on_event = self._turn_taker.begin_watching(self.quit, session, self._on_event)
         self.show_status()
         self._offer_issues(shown=False)
 
@@ -229,8 +229,8 @@ class Controls:
         self.user_quit = True
         self.stop.set()
         self._resumed.set()
-        if self._person_input is not None:
-            self._person_input.quit()
+        if self._turn_taker is not None:
+            self._turn_taker.quit()
         if not self._paused and self._live is None:
             self._message(STOPPING)
         self.show_status()
@@ -238,7 +238,7 @@ class Controls:
     def interrupt(self) -> None:
         """Handles Ctrl-C: quits, and gives up what waits for room on the disk; a second one cancels the calls under
         way. While a person's editor is open, Ctrl-C is for the editor."""
-        if self._person_input is not None and self._person_input.elsewhere:
+        if self._turn_taker is not None and self._turn_taker.elsewhere:
             return
         self.unsaved.give_up()
         if self.user_quit and self._task is not None:
@@ -252,8 +252,8 @@ class Controls:
         self.user_quit = True
         self.stop.set()
         self._resumed.set()
-        if self._person_input is not None:
-            self._person_input.quit()
+        if self._turn_taker is not None:
+            self._turn_taker.quit()
         if self._task is not None:
             asyncio.get_running_loop().call_later(_CANCELLED_AFTER, self._task.cancel)
 
@@ -331,12 +331,12 @@ def watch(debate: DebateState, stream: TextIO, *, money: bool = True) -> Screen 
 
 @asynccontextmanager
 async def controlled(
-    opened: OpenDebate, screen: Screen | None, on_event: OnEvent, person_input: TerminalPeople | None
+    opened: OpenDebate, screen: Screen | None, on_event: OnEvent, turn_taker: TerminalPeople | None
 ) -> AsyncIterator[Controls]:
     """The keys and interrupts of a debate, for as long as the block drives it. The first interrupt waits for the
     replies under way, since they are paid for; the second one, SIGTERM or SIGHUP leaves them. Raises Interrupted if
     work is left then."""
-    controls = Controls(opened, None if screen is None else screen.live, on_event, person_input)
+    controls = Controls(opened, None if screen is None else screen.live, on_event, turn_taker)
     holding: AbstractAsyncContextManager[TerminalControl | None] = (
         nullcontext() if screen is None else screen.session(controls.press)
     )

@@ -118,11 +118,11 @@ async def _drive(opened: OpenDebate, arguments: argparse.Namespace) -> None:
         on_event = ProgressLines(debate)
     rehearses = any(map(model_spec.is_stand_in, model_spec.specs_of(debate.cast)))
     folder = TurnsFolder(files.turns, screen.live.message if screen else print_status)
-    person_input = person_here(debate.cast, files.drafts)
-    async with controlled(opened, screen, on_event, person_input) as controls:
+    turn_taker = person_here(debate.cast, files.drafts)
+    async with controlled(opened, screen, on_event, turn_taker) as controls:
         await drive(
             opened,
-            seat_providers(opened, flags.permitted(arguments), person_input, controls.on_event),
+            seat_providers(opened, flags.permitted(arguments), turn_taker, controls.on_event),
             on_event=controls.on_event,
             on_text=on_text,
             on_brief=BriefFiles(folder) if rehearses else None,

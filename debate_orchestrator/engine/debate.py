@@ -21,7 +21,7 @@ from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.engine.start import changed_prompts
 from debate_orchestrator.engine.turn import OnBrief, OnEvent, OnText, TurnRunner, record_event
 from debate_orchestrator.providers import casting
-from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions, PersonInput, Provider
+from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions, Provider, TurnTaker
 from debate_orchestrator.reports import report_files
 from debate_orchestrator.reports.model import ReportModel, report_of
 from debate_orchestrator.reports.wording import next_command
@@ -193,17 +193,17 @@ def record_alone(journal: str, make: Callable[[DebateState], Event]) -> DebateSt
 def seat_providers(
     opened: OpenDebate,
     permissions: Permissions = NO_PERMISSIONS,
-    person_input: PersonInput | None = None,
+    turn_taker: TurnTaker | None = None,
     on_event: OnEvent | None = None,
 ) -> dict[str, Provider]:
     """The providers of a debate that goes on, by seat: none for seats of an agent host, and none at all where no turn
-    is due. `person_input` takes the turns of human seats. Prompts that are not those of its last turns are noted in the
+    is due. `turn_taker` takes the turns of human seats. Prompts that are not those of its last turns are noted in the
     journal. BadSettings if the cast can't be used."""
     if not opened.state.due:
         return {}
     providers = casting.make_providers(opened.current, opened.files.evidence, permissions)
     for provider in providers.values():
-        provider.person_input = person_input
+        provider.turn_taker = turn_taker
     if (note := changed_prompts(opened.state)) is not None:
         opened.record(note, on_event)
     return providers

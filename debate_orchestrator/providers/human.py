@@ -27,10 +27,10 @@ class Human(Provider):
 
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         """What the person says. ProviderFailed if there is no terminal to ask at, Paused if the person leaves."""
-        if self.person_input is None:
+        if self.turn_taker is None:
             raise ProviderFailed(f"{brief.turn} is a person's turn, and there is no terminal to ask at. {_AS_FILES}")
-        async with self._terminal if self.person_input.one_at_a_time else nullcontext():
-            text = await self.person_input.reply(
+        async with self._terminal if self.turn_taker.one_at_a_time else nullcontext():
+            text = await self.turn_taker.reply(
                 self._current.state, schedule.turn(self._current.state, brief.turn), brief
             )
         on_text(text)
@@ -38,8 +38,8 @@ class Human(Provider):
 
     async def close(self) -> None:
         """Removes the drafts of turns that are on record."""
-        if self.person_input is not None:
-            self.person_input.tidy(self._current.state)
+        if self.turn_taker is not None:
+            self.turn_taker.tidy(self._current.state)
 
 
 def problem(spec: str) -> str | None:

@@ -39,7 +39,7 @@ class Provider:
     """The spec from the cast; it is written beside every reply."""
     caches = False
     """Whether calls with the same beginning get cheaper once the first of them has begun to answer."""
-    person_input: PersonInput | None = None
+    turn_taker: TurnTaker | None = None
     """Who takes the turns of a human seat; None until the terminal or the browser provides one."""
     pages_folder: str | None = None
     """The folder for pages that are fetched; None keeps nothing."""
@@ -69,7 +69,7 @@ class Provider:
         return False
 
 
-class PersonInput(Protocol):
+class TurnTaker(Protocol):
     """A person who takes turns."""
 
     one_at_a_time: bool

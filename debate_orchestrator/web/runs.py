@@ -96,7 +96,7 @@ class Run:
         self, path: str, explain: Explain, tell: Tell, require_consent: RequireConsent, alone: asyncio.Lock
     ) -> None:
         """`alone` is held while an event is written to the journal without a run, and while it is opened."""
-        self.path, self.person_input, self.viewers = path, BrowserPeople(), Viewers()
+        self.path, self.turn_taker, self.viewers = path, BrowserPeople(), Viewers()
         self.problems: list[str] = []
         self.failure: Exception | None = None
         """Why it ended before its debate was complete, unless it was paused on purpose."""
@@ -127,13 +127,13 @@ class Run:
     def pause(self) -> None:
         """Starts no further call; the replies under way are awaited, since they are paid for."""
         self._stop.set()
-        self.person_input.pause()
+        self.turn_taker.pause()
         self._tell_status()
 
     def pause_for_shutdown(self) -> None:
         """Does as `pause`, because the server shuts down."""
         self._shutting_down = True
-        self.person_input.viewers.close()
+        self.turn_taker.viewers.close()
         self.pause()
 
     def record(self, event: Event) -> None:
@@ -173,7 +173,7 @@ class Run:
             if not self._shutting_down:
                 self.viewers.broadcast("over", {})
             self.viewers.close()
-            self.person_input.end()
+            self.turn_taker.end()
 
     async def _work(self) -> None:
         """Takes every turn that can be taken from here, and writes the report when none is left."""
@@ -187,7 +187,7 @@ class Run:
                 must_be_callable(open_debate.state.cast, people=True)
             await drive(
                 open_debate,
-                seat_providers(open_debate, person_input=self.person_input, on_event=self._on_event),
+                seat_providers(open_debate, turn_taker=self.turn_taker, on_event=self._on_event),
                 on_event=self._on_event,
                 on_text=self._on_text,
                 stop=self._stop,
@@ -219,7 +219,7 @@ class Run:
         for turn in [turn for turn in self._writing if turn in debate.replies]:
             del self._writing[turn]
         self.blocks.take(debate)
-        self.person_input.notify(debate)
+        self.turn_taker.notify(debate)
         self._tell_status()
 
     def _on_text(self, turn: Turn, piece: str) -> None:

@@ -70,7 +70,7 @@ class Seats:
     async def seat(self, request: Request) -> Response:
         """What a person in a seat sees: the turn that waits for them, or that none does."""
         _, debate, run = await self._debate(request)
-        awaited = run.person_input.awaited_turn(request.path_params["seat"]) if run else None
+        awaited = run.turn_taker.awaited_turn(request.path_params["seat"]) if run else None
         visit = Visit(request, debate, run, awaited)
         if request.method != "POST":
             return await self._page(visit, {}, [])
@@ -82,7 +82,7 @@ class Seats:
             raise HTTPException(413, problem)
         if awaited is None or run is None or sent.get("turn") != awaited.turn.id or awaited.reply.done():
             return await self._late(visit, sent)
-        return await self._take(visit, run.person_input, awaited, sent)
+        return await self._take(visit, run.turn_taker, awaited, sent)
 
     async def _late(self, visit: Visit, sent: Mapping[str, str]) -> Response:
         """The answer to a reply for which no turn waits: the same as before where it was taken just now."""
@@ -91,7 +91,7 @@ class Seats:
         return await self._page(visit, {}, [NOT_WAITING], late=_written(sent))
 
     async def _take(
-        self, visit: Visit, person_input: BrowserPeople, awaited: AwaitedTurn, sent: Mapping[str, str]
+        self, visit: Visit, turn_taker: BrowserPeople, awaited: AwaitedTurn, sent: Mapping[str, str]
     ) -> Response:
         """Takes a reply, or shows the form again with its problems and remarks."""
         speech = awaited.debate.shape(awaited.turn) is None
@@ -167,7 +167,7 @@ class Seats:
         """Says when the page of the seat has changed. While the debate is paused the stream ends at once, and the
         browser looks again after some seconds."""
         _, _, run = await self._debate(request)
-        viewers = run.person_input.viewers if run else None
+        viewers = run.turn_taker.viewers if run else None
         return event_stream(viewers, lambda: [AGAIN, message("here", {})])
 
     async def report(self, request: Request) -> Response:
