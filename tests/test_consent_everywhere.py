@@ -60,8 +60,15 @@ def stranger(debate: Run, seat: str, cast: tuple[str, ...], *, held: bool) -> No
         journal.append(Reassigned(seat=seat.rsplit(maxsplit=1)[-1], who=cast))
 
 
-@pytest.mark.parametrize("held", [False, True], ids=["at the start", "before the verdict"])
-@pytest.mark.parametrize("seat", CASTS)
+QUICK = (("a", False), ("second judge", True))
+CASES = [
+    pytest.param(seat, held, marks=[] if (seat, held) in QUICK else pytest.mark.slow, id=f"{seat}-{held}")
+    for seat in CASTS
+    for held in (False, True)
+]
+
+
+@pytest.mark.parametrize(("seat", "held"), CASES)
 def test_no_verb_runs_a_program_unasked(
     debate: Run, monkeypatch: pytest.MonkeyPatch, here: Path, seat: str, held: bool
 ) -> None:
@@ -170,8 +177,9 @@ def dear_files(debate: Run) -> None:
             journal.append(Reassigned(seat=seat, who=(MODEL,)))
 
 
-@pytest.mark.parametrize("flags", ["", "--json"])
-@pytest.mark.parametrize("verb", PAYS)
+@pytest.mark.parametrize(
+    ("verb", "flags"), [(PAYS[0], "--json"), (PAYS[1], ""), (PAYS[2], ""), (PAYS[3], "--json"), (PAYS[4], "")]
+)
 def test_what_it_takes_is_told_before_the_first_call(
     debate: Run, server: Server, capfd: pytest.CaptureFixture[str], verb: str, flags: str
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from io import StringIO
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -45,11 +46,20 @@ def begins_a_line(shown: str) -> bool:
     return any(line.lstrip().startswith(FORGED) for line in shown.splitlines())
 
 
-@pytest.mark.parametrize("key", [*KEYS, "no key", "a's name"])
-@pytest.mark.parametrize("verb", ["run --answers a.yaml", "open --answers a.yaml", "ask a.yaml", "ask a.yaml topic=T"])
-def test_each_key_of_an_answers_file(debate: Run, here: Path, key: str, verb: str) -> None:
+READS_ANSWERS = [
+    "open --answers a.yaml",
+    *(
+        pytest.param(verb, marks=pytest.mark.slow)
+        for verb in ("run --answers a.yaml", "ask a.yaml", "ask a.yaml topic=T")
+    ),
+]
+
+
+@pytest.mark.parametrize("verb", READS_ANSWERS)
+def test_each_key_of_an_answers_file(debate: Run, here: Path, verb: str) -> None:
     """Each value, and each key that is none, is told within a line, whether it is taken or refused."""
-    for value in (forging("x"), [forging("x")], {forging("x"): forging("y")}):
+    values = (forging("x"), [forging("x")], {forging("x"): forging("y")})
+    for key, value in product([*KEYS, "no key", "a's name"], values):
         name = forging("x") if key == "no key" else key
         held = ANSWERS | {name: value}
         if key == "a's name":
@@ -99,7 +109,13 @@ def _other_cast(opened: Opened) -> Opened:
     return opened.with_settings(cast={seat: (forging("rehearse:replay:q"),) for seat in opened.cast})
 
 
-@pytest.mark.parametrize("changed", [_other_settings, _other_context, _other_format, _other_cast])
+CHANGES = [
+    _other_settings,
+    *(pytest.param(one, marks=pytest.mark.slow) for one in (_other_context, _other_format, _other_cast)),
+]
+
+
+@pytest.mark.parametrize("changed", CHANGES)
 @pytest.mark.parametrize(
     "held",
     [pytest.param(0, marks=pytest.mark.slow), pytest.param(4, marks=pytest.mark.slow), None],
