@@ -85,6 +85,7 @@ def check_told() -> None:
     assert GOOD.partition(".")[0] in {debate.id for debate in read_rows("held").debates}
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 2**32), name=st.sampled_from(changed_formats.SHIPPED), changes=st.integers(1, 3))
 def test_a_debate_by_a_changed_format(seed: int, name: str, changes: int) -> None:
     """Whatever is changed in a shipped format, a debate that is held by it is told, or refused in a sentence."""
@@ -96,6 +97,7 @@ def test_a_debate_by_a_changed_format(seed: int, name: str, changes: int) -> Non
         check_told()
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 2**32), journal=st.sampled_from(SHIPPED))
 @settings(max_examples=settings().max_examples // 2)
 def test_a_shipped_journal_with_another_format(seed: int, journal: Path) -> None:
@@ -152,6 +154,7 @@ def test_a_public_site_starts_beside_a_journal_that_can_not_be_told(here: Path) 
         assert "until the owner of this site has looked at it" in visitor.get("/d/changed").text
 
 
+@pytest.mark.slow
 def test_an_event_out_of_turn_ends_no_tournament(here: Path, debate: Run, few_draws: None) -> None:
     """A journal with right hashes and an event in the wrong place is a damaged debate of its tournament, by its name;
     the others are run, rated and told."""

@@ -39,22 +39,12 @@ _SUFFIXES = {"key", "md", "json", "jsonl", "yaml", "html", "csv", "py", "txt"}
 """What follows the dot in names of files, which may begin like a module."""
 _PATH = re.compile(r"`((?:[\w-]+/)+[\w.-]+\.(?:py|ya?ml|md|j2))`")
 _MEMBER = re.compile(r"`([a-z_]+)\.(\w+)(?:\([^`]*\))?`")
-_SEE = re.compile(r"\(see `(\w+)`\)")
 
 
 @cache
 def nodes(path: Path) -> list[ast.AST]:
     """What a module is made of, read once for all that look at it."""
     return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
-
-
-def docstrings(path: Path) -> str:
-    """All docstrings of a module, of attributes too."""
-    return "\n".join(
-        node.value.value
-        for node in nodes(path)
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-    )
 
 
 def defined(path: Path) -> set[str]:
@@ -100,13 +90,6 @@ def test_what_pages_mention_is_there(members: dict[str, set[str]]) -> None:
     """Paths and names in backticks on a page lead to files of the project and names of the package."""
     found = {page.name: missing(page.read_text(encoding="utf-8"), members) for page in PAGES}
     assert {page: absent for page, absent in found.items() if absent} == {}
-
-
-def test_what_docstrings_mention_is_there(names: dict[Path, set[str]], members: dict[str, set[str]]) -> None:
-    """Docstrings keep to the same, and what one says to see is defined in its own module."""
-    for path in SOURCES:
-        text = docstrings(path)
-        assert missing(text, members) | (set(_SEE.findall(text)) - names[path] - set(members)) == set(), path
 
 
 def test_the_glossary_is_short() -> None:

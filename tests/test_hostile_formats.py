@@ -182,6 +182,7 @@ each_format = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.slow
 @each_format
 def test_no_word_of_a_format_is_live(name: str, here: Path, debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A format with hostile words in the place of any of its own is refused, or shows them as words."""

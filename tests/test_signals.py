@@ -23,6 +23,7 @@ from debate_orchestrator.storage.journal import read
 
 J = "r.journal.jsonl"
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+EACH_SIGNAL = (signal.SIGTERM, *(pytest.param(one, marks=pytest.mark.slow) for one in (signal.SIGINT, signal.SIGHUP)))
 TALK = ("--topic=T", "--format=conversation", "--a=anthropic:m", "--b=anthropic:m", "--output=r.md")
 OPEN = ("open", *TALK, "--position-a=It is so.", "--position-b=It is not so.")
 HOSTED = ("open", "--topic=Tabs", "--a=host", "--b=host", "--judge=anthropic:m", "--no-issues", "--output=r.md")
@@ -91,7 +92,7 @@ def test_a_signal_between_two_callbacks_of_the_loop() -> None:
     assert (ran.stdout, ran.stderr, ran.returncode) == ("interrupted True\n", "", 0)
 
 
-@pytest.mark.parametrize("sign", SIGNALS)
+@pytest.mark.parametrize("sign", EACH_SIGNAL)
 def test_a_signal_before_a_verb_begins(sign: signal.Signals) -> None:
     """A signal that comes while the program is still being loaded ends it with the exit code of an interrupt."""
     command = [sys.executable, "-c", AT_AN_IMPORT, str(int(sign))]
@@ -128,7 +129,7 @@ def test_an_interrupted_wait_says_what_is_saved(here: Path, debate: Run, monkeyp
     assert ran.code == 130 and "interrupted; every reply that was accepted is saved." in ran.err
 
 
-@pytest.mark.parametrize("sign", SIGNALS)
+@pytest.mark.parametrize("sign", EACH_SIGNAL)
 def test_paid_positions_are_kept(
     sign: signal.Signals, server: Server, debate: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
