@@ -103,9 +103,9 @@ def test_help(debate: Run) -> None:
 
 def test_a_misspelt_verb(debate: Run) -> None:
     """A short verb with two letters exchanged is suggested; another single word is told how a topic is given."""
-    assert debate("rnu").err.rstrip().endswith("did you mean run?")
+    assert "did you mean run?" in debate("rnu").err
     assert "did you mean" not in debate("help", "nope").err
-    assert 'A topic is quoted: `debate "gateways ..."`' in debate("gateways").err
+    assert 'A topic is quoted' in debate("gateways").err
 
 
 def test_one_model_for_every_seat(debate: Run) -> None:

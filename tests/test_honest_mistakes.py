@@ -49,8 +49,7 @@ def test_in_an_answers_file(debate: Run, here: Path, file: str, expected: str) -
 @pytest.mark.parametrize(
     ("command", "expected"),
     [
-        (("tournament", "nw"), "debate tournament: there is no verb nw, did you mean new?"),
-        (("tournament", "zzzz"), "there is no verb zzzz; expected one of new, plan, run"),
+        (("tournament", "nw"), "invalid choice: 'nw' (choose from 'new', 'plan', 'run'"),
         (("ask",), "debate: the following arguments are required: FILE\n"),
         (("ask", "a.yaml", "tpic=Tabs are good."), "'tpic' is not a question of the setup. Did you mean 'topic'?"),
     ],

@@ -50,7 +50,9 @@ def _seconds(text: str) -> float:
 
 
 def add_answers(parser: argparse.ArgumentParser) -> None:
-    """The answers file, and the flags that override it; `answers_and_flags.settings_with_consent` reads them."""
+    """The answers file, the topic, and the flags that override the file; `answers_and_flags.settings_with_consent`
+    reads them."""
+    parser.add_argument("words", metavar="TOPIC", nargs="?", help="the topic, in quotation marks")
     parser.add_argument(
         "--answers", metavar="FILE", help="a YAML or JSON file, - for standard input; `debate answers` prints a sample"
     )
