@@ -39,7 +39,7 @@ FORMS = [
     KEY.encode().hex(), KEY.encode().hex().upper(),
     *(base64.b64encode(f"{user}{KEY}".encode()).decode() for user in ("", "u:", "me:", "you:")),
     *(base64.urlsafe_b64encode(f"{user}{KEY}".encode()).decode() for user in ("", "u:", "me:", "you:")),
-    json.dumps(KEY).replace("/", "\\/"), json.dumps(KEY).replace("+", "\\u002b").replace("&", "\\u0026"),
+    json.dumps(KEY).replace("/", "\\/"),
     quote(KEY, safe="!*'()"), (" " * 12).join("".join(KEY.split())),
     f"sk-Ab\u200b{KEY[5:]}", "\n".join("".join(KEY.split())), f"{KEY[:9]}\n  {KEY[9:]}",
 ]  # fmt: skip

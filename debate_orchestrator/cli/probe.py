@@ -119,11 +119,7 @@ def _list(cases: Sequence[ProbeCase], *, as_json: bool) -> int:
 def _checked(arguments: argparse.Namespace) -> tuple[list[str], int, float | None]:
     """The judges, the number of repeats and the cap. BadSettings with everything that is wrong."""
     judges, times, max_cost = list(dict.fromkeys(arguments.judge or ())), arguments.times or "1", None
-    reachable = tuple(
-        judge
-        for judge in judges
-        if model_spec.kind(judge) not in (model_spec.HOST, model_spec.REPLAY, model_spec.HUMAN)
-    )
+    reachable = tuple(judge for judge in judges if model_spec.speaker(judge) not in ("host", "recording", "person"))
     problems = [
         f"--judge {model_spec.kind(judge)} can't be probed, since that takes dozens of calls. Name a model, or a "
         'program such as "command:claude -p". To have one debate judged, use `debate judge JOURNAL`.'

@@ -25,8 +25,6 @@ _FIELD, _END_FIELD = "code", "end_code"
 _LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
 """No vowels, so that a code is no word, and no digits, so that it is no number."""
 _LENGTH = 6
-_NO_CODE = (model_spec.REHEARSE, model_spec.HUMAN, model_spec.FETCH, model_spec.OFFLINE)
-"""Specs whose replies need no code: stand-ins, people, who fill in forms, and clerks of the program itself."""
 
 
 class ReplyCode(FrozenModel):
@@ -79,8 +77,9 @@ def code_for(debate: DebateState, turn: Turn, by: str, secret: Callable[[], byte
 
 
 def needs_code(by: str) -> bool:
-    """Whether structured replies of that spec have to hold a code."""
-    return model_spec.kind(by) not in _NO_CODE
+    """Whether structured replies of that spec have to hold a code. Stand-ins and clerks are parts of this program, and
+    people fill in forms."""
+    return model_spec.speaker(by) not in ("stand-in", "person", "clerk")
 
 
 def _text(debate: DebateState, turn: Turn, secret: bytes) -> str:

@@ -48,8 +48,6 @@ _MAX_LISTED_MODELS = 3
 """Models of one server of the user's own that are choices."""
 _Problem = tuple[int, str]
 """The HTTP status of a look-up that failed, or 0; and why."""
-_WHOLE_SPECS = (model_spec.HUMAN, model_spec.HOST, model_spec.REHEARSE)
-"""Specs that are a kind alone."""
 
 
 class Available(FrozenModel):
@@ -264,7 +262,7 @@ def _get_in_time(url: str, headers: dict[str, str]) -> tuple[Any, _Problem | Non
 def corrected_spec(spec: str) -> str:
     """What to write in place of a spec of no known kind: its kind spelt right, or the vendor's model of that name."""
     kind, name = model_spec.kind(spec), model_spec.rest(spec)
-    known = registry.ENTRIES if name else _WHOLE_SPECS
+    known = [entry.kind for entry in ENTRIES.values() if name or entry.example == entry.kind]
     if near := difflib.get_close_matches(kind, known, 1, 0.75):
         return f"{near[0]}:{name}" if name else near[0]
     if near_model := _near("anthropic", spec):

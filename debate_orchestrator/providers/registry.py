@@ -1,8 +1,9 @@
 """The registry of providers: one entry for each kind.
 
 To add an API, write one module with `problem(spec)` and `provider(spec, current, permissions)`, and add one
-`ProviderEntry` to `_ENTRIES`. One that calls no API is also listed in `util.model_spec`. An agent host is not a
-provider: it calls us, and its turns stay due until `debate step` takes the replies.
+`ProviderEntry` to `_ENTRIES`. A kind that calls no server of models also needs a line in `util.model_spec._SPEAKERS`.
+An agent host has an entry without a module: nothing is called, and its turns stay due until `debate step` takes the
+replies.
 """
 
 from __future__ import annotations
@@ -50,8 +51,9 @@ class Api(NamedTuple):
     thinking_elsewhere: int = 8_000
     """The same for models of another server, which is likely to be smaller and slower."""
     prices: Literal["own", "vendor/model", "free", "none"] = "own"
-    """Which prices apply: those of the vendor named like the kind, those of the vendor that the model's name begins
-    with, none as long as the server is the user's own (`pricing.free`), or unknown ones."""
+    """Where in the price table a model is looked up: `own`, under this kind; `vendor/model`, under the vendor that its
+    name begins with. With `free` it costs nothing on the user's own machine; else, and with `none`, its price is
+    unknown."""
 
 
 class ProviderEntry(NamedTuple):

@@ -187,7 +187,7 @@ def _rehearsal(debate: DebateState) -> str:
 def rehearsed_in_part(debate: DebateState, *casts: Mapping[str, tuple[str, ...]]) -> bool:
     """Whether people, agents, models or programs speak beside stand-ins in these casts."""
     specs = {spec for cast in casts for spec in _specs(debate, cast).values()}
-    others = any(model_spec.is_called(spec) or spec in (model_spec.HUMAN, model_spec.HOST) for spec in specs)
+    others = any(model_spec.speaker(spec) in ("model", "program", "person", "host") for spec in specs)
     return others and any(map(model_spec.is_stand_in, specs))
 
 
@@ -311,11 +311,11 @@ def earlier_debate_report(earlier_debate: EarlierDebate) -> EarlierDebateReport:
     return EarlierDebateReport(**{**told, "rounds": tuple(rounds)})
 
 
-_KINDS: dict[str, RunKind] = {
-    model_spec.HOST: "host",
-    model_spec.HUMAN: "people",
-    model_spec.REPLAY: "replayed",
-    model_spec.REHEARSE: "rehearsed",
+_KINDS: dict[model_spec.Speaker, RunKind] = {
+    "host": "host",
+    "person": "people",
+    "recording": "replayed",
+    "stand-in": "rehearsed",
 }
 
 
@@ -326,7 +326,7 @@ def _kind(debate: DebateState) -> RunKind:
     seats = [seat for seat in debate.active_seats if (seat == JUDGE if again else seat != CLERK)]
     specs = {spec for cast in (debate.opened.cast, debate.cast) for seat in seats for spec in cast.get(seat, ())}
     specs |= {debate.reply(turn).by for turn in schedule.turns_taken(debate) if turn.role in seats}
-    kinds = {_KINDS.get(model_spec.kind(spec), "called") for spec in specs}
+    kinds = {_KINDS.get(model_spec.speaker(spec), "called") for spec in specs}
     return kinds.pop() if len(kinds) == 1 else "mixed"
 
 
@@ -356,9 +356,8 @@ def _answered(reply: Reply) -> str | None:
 
 def _known(names: Iterable[str]) -> frozenset[str]:
     """The models and programs among these names; hosts, recordings and people do not tell which model answers."""
-    unknown = (model_spec.HOST, model_spec.REPLAY, model_spec.HUMAN)
     real = (model_spec.unrehearsed(name) for name in names)
-    return frozenset(name for name in real if model_spec.kind(name) not in unknown)
+    return frozenset(name for name in real if model_spec.speaker(name) not in ("host", "recording", "person"))
 
 
 def _vendors(names: Iterable[str]) -> set[str]:

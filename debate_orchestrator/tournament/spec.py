@@ -212,7 +212,7 @@ def _problems_of(model: Mapping[str, str]) -> list[str]:
     problems = []
     if name not in (spec, model_spec.unrehearsed(spec)) and not _NAME.fullmatch(name):
         problems.append(f"{short_repr(name)} {_NO_NAME}.")
-    if model_spec.kind(spec) in (model_spec.HOST, model_spec.HUMAN, model_spec.FETCH, model_spec.OFFLINE):
+    if model_spec.speaker(spec) in ("host", "person", "clerk"):
         return [*problems, f"{short_repr(spec)} can't take part, since a tournament calls its models."]
     problem = casting.spec_problem(spec, "a")
     return [*problems, problem] if problem else problems

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 HOST, REPLAY, REHEARSE, COMMAND, HUMAN = "host", "replay", "rehearse", "command", "human"
@@ -13,7 +13,13 @@ FETCH, OFFLINE = "fetch", "offline"
 MAX_COMMAND_LENGTH = 500
 """Characters that a program's command line may have, so that the person who is asked about it can read it."""
 
-_NOT_CALLED = (HOST, REPLAY, REHEARSE, HUMAN, FETCH, OFFLINE)
+Speaker = Literal["model", "program", "host", "person", "recording", "stand-in", "clerk"]
+"""What takes the turns of a seat. A clerk only looks up pages."""
+_SPEAKERS: dict[str, Speaker] = {
+    COMMAND: "program", HOST: "host", HUMAN: "person", REPLAY: "recording", REHEARSE: "stand-in",
+    FETCH: "clerk", OFFLINE: "clerk",
+}  # fmt: skip
+"""Kind of spec to its speaker. Every other kind is a server of models."""
 _RESELLERS = ("openrouter", "ollama")
 """Kinds that serve the models of many vendors. `vendor` says how each names the vendor of a model."""
 
@@ -28,9 +34,14 @@ def rest(spec: str) -> str:
     return spec.partition(":")[2]
 
 
+def speaker(spec: str) -> Speaker:
+    """What takes the turns of a seat with this spec."""
+    return _SPEAKERS.get(kind(spec), "model")
+
+
 def is_called(spec: str) -> bool:
     """Whether a model or a program is called, which may cost money."""
-    return kind(spec) not in _NOT_CALLED
+    return speaker(spec) in ("model", "program")
 
 
 def specs_of(cast: Mapping[str, Any]) -> list[str]:

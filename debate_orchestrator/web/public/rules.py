@@ -22,7 +22,6 @@ from debate_orchestrator.util.errors import BadSettings, DebateError, short_repr
 _OWN = ("topic", "positions", "output", "context", "cast", "sources", "format", "rounds", "insist", "max_cost")
 """Settings that an offer has a key of its own for, or that are the visitor's."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
-_PEOPLE = (model_spec.HUMAN, model_spec.HOST)
 _MAX_COUNT = 1_000_000
 Count = Annotated[int, Field(strict=True, ge=1, le=_MAX_COUNT)]
 Dollars = Annotated[float, Field(strict=True, gt=0, le=_MAX_COUNT)]
@@ -146,7 +145,9 @@ def _offer(name: str, content: Mapping[str, Any], problems: list[str]) -> Offer 
         return None
     answers["cast"] = {seat: list(specs) for seat, specs in tried.cast.items()}
     offer_problems = _money(tried, free=fields.free)
-    if people := sorted({spec for spec in model_spec.specs_of(tried.cast) if model_spec.kind(spec) in _PEOPLE}):
+    if people := sorted(
+        {spec for spec in model_spec.specs_of(tried.cast) if model_spec.speaker(spec) in ("person", "host")}
+    ):
         offer_problems.append(f"cast: {' and '.join(people)} can't take a seat in a public debate.")
     problems += [f"offers.{name}.{problem}" for problem in offer_problems]
     return Offer.model_construct(**{**dict(fields), "name": name, "about": fields.about or name, "answers": answers})
