@@ -105,7 +105,7 @@ def test_a_misspelt_verb(debate: Run) -> None:
     """A short verb with two letters exchanged is suggested; another single word is told how a topic is given."""
     assert "did you mean run?" in debate("rnu").err
     assert "did you mean" not in debate("help", "nope").err
-    assert 'A topic is quoted' in debate("gateways").err
+    assert "A topic is quoted" in debate("gateways").err
 
 
 def test_one_model_for_every_seat(debate: Run) -> None:

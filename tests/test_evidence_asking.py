@@ -66,18 +66,6 @@ def test_a_body_is_read_however_it_comes(site: Site, said: bytes) -> None:
     assert run(site.fetcher().fetch(site.url("/"))).body == BODY
 
 
-def test_an_old_server_ends_by_hanging_up(site: Site) -> None:
-    """An answer without a length ends with its connection."""
-
-    def say(line: socket.socket) -> None:
-        line.sendall(b"HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n" + BODY)
-        line.shutdown(socket.SHUT_RDWR)
-
-    site.says["/"] = say
-
-    assert run(site.fetcher().fetch(site.url("/"))).body == BODY
-
-
 BROKEN = "the answer broke off, or is not HTTP"
 
 
@@ -122,12 +110,11 @@ CHUNKS = HTML + b"Transfer-Encoding: chunked\r\n\r\n"
         answer(b"x" * 300_001),
         endless(HTML + b"\r\n", b"x" * 10_000),
         endless(CHUNKS, b"3e8\r\n" + b"x" * 1000 + b"\r\n"),
-        endless(CHUNKS, b"1;" + b"note=" * 200 + b"\r\nx\r\n"),
         packed(b"\0" * 5_000_000),
         chunked(gzip.compress(b"\0" * 5_000_000), more="Content-Encoding: gzip\r\n"),
         packed(b"x" * 300_001),
     ],
-    ids=["large", "endless", "chunks", "notes", "bomb", "bomb in chunks", "just too large"],
+    ids=["large", "endless", "chunks", "bomb", "bomb in chunks", "just too large"],
 )
 def test_no_more_is_read_than_is_allowed(site: Site, say: bytes | Callable[[socket.socket], None]) -> None:
     """An answer that is too large, has no end or unpacks to too much is given up while it comes."""
@@ -150,7 +137,7 @@ def test_a_bomb_is_never_unpacked(site: Site) -> None:
 @pytest.mark.parametrize(
     ("start", "piece"),
     [
-        (b"", b"H"),
+        (b"HTTP/1.1 200 ", b"H"),
         (HTML, b"X: y\r\n"),
         (HTML + b"\r\n", b"x"),
         (CHUNKS, b"1\r\nx\r\n"),

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from corpus import for_each
 from evidence_site import ARTICLE, HERE, NAME, Names, Site, answer, here, moved, run
 from hypothesis import given
 from hypothesis import strategies as st
@@ -34,14 +33,14 @@ NOT_PUBLIC = "the host resolves to an address that is not public"
 def test_one_private_answer_is_enough(answers: Sequence[str]) -> None:
     """A name with any address that is not public is refused, though others of its addresses are."""
     with pytest.raises(Blocked, match=NOT_PUBLIC):
-        run(connection.resolve(PAGE, Names(answers), public))
+        run(connection.resolve(NAME, Names(answers), public))
 
 
 @pytest.mark.parametrize("answers", [[], ["nonsense"], ["127.1"]])
 def test_an_answer_that_is_none(answers: Sequence[str]) -> None:
     """A name without addresses, or with what is no address, leads nowhere."""
     with pytest.raises(Unreachable, match="the host has no address"):
-        run(connection.resolve(PAGE, Names(answers), public))
+        run(connection.resolve(NAME, Names(answers), public))
 
 
 def test_a_second_answer_is_checked_too(site: Site) -> None:
@@ -86,27 +85,6 @@ def test_a_port_without_a_listener() -> None:
     fetcher = Fetcher(resolver=Names(), allowed=here, ports=frozenset({port}))
     with pytest.raises(Unreachable, match="the host does not answer"):
         run(fetcher.fetch(f"http://{NAME}:{port}/"))
-
-
-def test_tls_names_the_host_that_is_meant() -> None:
-    """With https the server is told the host's name, though the socket goes to a number."""
-    heard: list[bytes] = []
-    with socket.create_server((HERE, 0)) as listening:
-        port = listening.getsockname()[1]
-
-        def listen() -> None:
-            line, _ = listening.accept()
-            heard.append(line.recv(4096))
-            line.close()
-
-        hearing = threading.Thread(target=listen, daemon=True)
-        hearing.start()
-        fetcher = Fetcher(resolver=Names(), allowed=here, ports=frozenset({port}))
-        with pytest.raises(Unreachable):
-            run(fetcher.fetch(f"https://{NAME}:{port}/"))
-        hearing.join(5)
-
-    assert NAME.encode() in heard[0]
 
 
 def test_certificates_and_names_are_checked() -> None:
@@ -252,15 +230,6 @@ def test_a_redirect_leads_on(location: str, leads: str) -> None:
     assert str(addresses.follow(parse("https://example.com/a/"), location)) == leads
 
 
-@for_each(
-    ["//127.0.0.1/", "http://10.0.0.1/", "file:///etc/passwd", "javascript:x", "//u@x.com", "\\\\localhost", "//[x"]
-)
-def test_a_redirect_is_refused_as_an_address_is(location: str) -> None:
-    """Where a redirect leads is looked at like an address that was given."""
-    with pytest.raises(Blocked):
-        addresses.follow(parse("https://example.com/"), location)
-
-
 @given(
     st.one_of(st.text(), st.text().map("http://{}".format), st.from_regex(r"https?://[^/]{1,20}/.*", fullmatch=True))
 )
@@ -282,9 +251,3 @@ def test_what_python_calls_private_is_refused(ip: ipaddress.IPv4Address) -> None
     """No address is let through that Python's own tables take for private, reserved or multicast."""
     if ip.is_private or ip.is_reserved or ip.is_multicast or ip.is_loopback or ip.is_link_local or ip.is_unspecified:
         assert not addresses.public(ip)
-
-
-@for_each(["8.8.8.8", "1.1.1.1", "93.184.216.34", "2606:4700::1111", "2a00:1450:4001::200e"])
-def test_public_addresses_are_let_through(ip: str) -> None:
-    """An address that the public can reach is no private one."""
-    assert public(ipaddress.ip_address(ip))

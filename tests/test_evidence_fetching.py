@@ -11,7 +11,7 @@ import pytest
 from corpus import for_each
 from evidence_site import ARTICLE, HERE, NAME, Names, Site, answer, given_up, moved, run
 
-from debate_orchestrator.evidence.fetch import MAX_REQUESTS, MAX_ROBOTS_SIZE, Fetched, Fetcher, RobotsRules
+from debate_orchestrator.evidence.fetch import MAX_ROBOTS_SIZE, Fetched, Fetcher, RobotsRules
 from debate_orchestrator.evidence.states import Blocked, NotFetched
 
 
@@ -184,23 +184,6 @@ def test_a_host_that_hangs_is_unreachable(robots_after: float) -> None:
     assert ended.trouble.at.endswith("/") and ended.seconds == pytest.approx(0.6)
 
 
-def test_a_resolver_that_hangs_is_given_up() -> None:
-    """The time holds for looking up a name, too."""
-
-    async def never(host: str) -> list[str]:
-        await asyncio.sleep(60)
-        return []
-
-    ended = given_up({}, seconds=0.3, resolver=never)
-
-    assert (ended.trouble.why, ended.seconds) == ("timed out after 0.3 s", pytest.approx(0.3))
-
-
-def slowly(line: socket.socket) -> None:
-    time.sleep(0.3)
-    line.sendall(answer(ARTICLE))
-
-
 def test_one_at_a_time_of_a_host(site: Site) -> None:
     """Of one host one thing is asked at a time, and waiting in line takes none of a page's own time."""
     fetcher = site.fetcher(seconds=2.0)
@@ -223,32 +206,6 @@ def test_one_at_a_time_of_a_host(site: Site) -> None:
 
     assert len(run(visits())) == 4
     assert overlaps == [False] * 4
-
-
-def test_a_few_at_a_time_in_all(site: Site) -> None:
-    """Of many hosts only a few are asked at a time."""
-    fetcher = site.fetcher()
-    site.says["/slow"] = slowly
-
-    async def visits() -> None:
-        await asyncio.gather(*(fetcher.fetch(site.url("/slow", f"host{place}.example.org")) for place in range(12)))
-
-    run(visits())
-    # The site may notice the end of a request after the next one has begun; without a limit it would count 12.
-    assert 1 < site.most_at_once < 2 * MAX_REQUESTS
-
-
-def test_hosts_that_lead_to_each_other_do_not_wait_for_each_other(site: Site) -> None:
-    """Two pages that redirect to each other's hosts, robots.txt and all, are both fetched."""
-    one, other = site.url("", "one.example.org"), site.url("", "other.example.org")
-    site.says["/one"], site.says["/other"] = moved(f"{other}/"), moved(f"{one}/")
-    site.says["/robots.txt"] = moved(f"{other}/rules")
-    fetcher = site.fetcher()
-
-    async def visits() -> list[Fetched]:
-        return await asyncio.gather(fetcher.fetch(f"{one}/one"), fetcher.fetch(f"{other}/other"))
-
-    assert {page.url for page in run(visits())} == {f"{one}/", f"{other}/"}
 
 
 GROUPS = """
@@ -303,17 +260,3 @@ def test_a_redirect_into_a_network_is_refused(site: Site, to: str, why: str) -> 
 
     assert "it is redirected to " in refusal.value.why and why in refusal.value.why
     assert refusal.value.at == site.url("/")
-
-
-def test_all_are_meant_where_none_is_named() -> None:
-    """Without a group of its name this program keeps to what is said to all programs."""
-    rules = RobotsRules(
-        "User-agent: *\nDisallow: /everybody\n\nUser-agent: x\nDisallow: /\n\nUser-agent: *\nDisallow: /too"
-    )
-
-    assert [rules.allow(target) for target in ("/", "/everybody/x", "/too")] == [True, False, False]
-
-
-def test_a_path_may_begin_with_two_slashes() -> None:
-    """The first part of such a path is not taken for a host."""
-    assert not RobotsRules("User-agent: *\nDisallow: //h").allow("//h/a")

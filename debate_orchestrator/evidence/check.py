@@ -37,7 +37,7 @@ from debate_orchestrator.util import coroutines, sanitize
 from debate_orchestrator.util.errors import BadFile, BadSettings
 from debate_orchestrator.util.sanitize import one_line
 
-_NEEDED = ("rapidfuzz", "lxml", "h11", "idna", "certifi", "protego")
+_NEEDED = ("rapidfuzz", "lxml", "idna", "certifi", "protego")
 _SUFFIXES: dict[Kind, str] = {"html": ".html.txt", "plain": ".plain.txt", "pdf": ".pdf"}
 
 
@@ -65,7 +65,7 @@ class Checked(FrozenModel):
 
 def libraries_missing() -> bool:
     """Whether libraries that checking needs are not installed."""
-    return not all(map(_installed, _NEEDED))
+    return any(find_spec(name) is None for name in _NEEDED)
 
 
 async def check(url: str, quote: str, folder: Path | None, fetcher: Fetcher) -> Checked:
@@ -86,22 +86,22 @@ async def check(url: str, quote: str, folder: Path | None, fetcher: Fetcher) -> 
 
 async def _compared(url: str, quote: str, page: Fetched, folder: Path | None, fetcher: Fetcher) -> Checked:
     archived = await asyncio.to_thread(keep, folder, page.body, page.kind) if folder else ""
-    known = {"final_url": page.url, "digest": digest(page.body), "archived": archived}
+    fields = {"final_url": page.url, "digest": digest(page.body), "archived": archived}
     if page.kind == "pdf":
-        return _checked(url, "not checked", "it is a PDF, which is not read here", None, **known)
+        return _checked(url, "not checked", "it is a PDF, which is not read here", None, **fields)
     try:
         async with fetcher.reading_slots:
-            found = await reader.read_page(page, quote, url)
+            reading = await reader.read_page(page, quote, url)
     except NotFetched as error:
-        return _checked(url, error.state, error.why, None, **known)
+        return _checked(url, error.state, error.why, None, **fields)
     if folder:
-        await asyncio.to_thread(keep_text, folder, archived, found.text)
-    known |= {"title": found.title, "date": found.date, "passage": found.passage}
-    return _checked(url, found.state, found.why, found.similarity, **known)
+        await asyncio.to_thread(keep_text, folder, archived, reading.text)
+    fields |= {"title": reading.title, "date": reading.date, "passage": reading.passage}
+    return _checked(url, reading.state, reading.why, reading.similarity, **fields)
 
 
-def _checked(url: str, state: State, why: str, similarity: float | None = None, **known: str) -> Checked:
-    return Checked(url=sanitize.one_line(url), state=state, why=why, similarity=similarity, **known)
+def _checked(url: str, state: State, why: str, similarity: float | None = None, **fields: str) -> Checked:
+    return Checked(url=sanitize.one_line(url), state=state, why=why, similarity=similarity, **fields)
 
 
 def digest(body: bytes) -> str:
@@ -123,13 +123,6 @@ def keep(folder: Path, body: bytes, kind: Kind) -> str:
 def keep_text(folder: Path, name: str, text: str) -> None:
     """Writes a page's text beside the file `name` that holds its bytes. Raises BadFile if it can't be written."""
     write_atomic(folder / f"{name.partition('.')[0]}.txt", text, ours=lambda _: False)
-
-
-def _installed(name: str) -> bool:
-    try:
-        return find_spec(name) is not None
-    except ValueError:
-        return False
 
 
 def save_page_text(address: str) -> str:

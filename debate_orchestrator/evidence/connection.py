@@ -1,7 +1,7 @@
-"""One HTTP request over a connection to an IP address that was checked.
+"""One HTTP request to a host whose IP addresses were checked.
 
-A name is resolved once, every address in the answer is checked, and the socket is opened to one of them by number. So a
-name server can't give a public address to the check and a private one to the connection (DNS rebinding).
+A name is resolved once, every address in the answer is checked, and the socket is opened to one of them. So a name
+server can't give a public address to the check and a private one to the connection (DNS rebinding).
 """
 
 from __future__ import annotations
@@ -12,42 +12,42 @@ import ssl
 import zlib
 from collections.abc import Awaitable, Callable, Sequence
 from ipaddress import ip_address
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
+from yarl import URL
 
 from debate_orchestrator import __version__
-from debate_orchestrator.evidence.addresses import IP, Address, Allowed, literal
+from debate_orchestrator.evidence.addresses import IP, Address, Allowed
 from debate_orchestrator.evidence.states import Blocked, Unreachable
 
 Resolver = Callable[[str], Awaitable[Sequence[str]]]
 """A host name to its IP addresses, as text. Raises OSError if it has none."""
-Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 NAME = "debate-orchestrator"
 """The name by which a robots.txt addresses this program."""
-AGENT = f"{NAME}/{__version__}"
-_TRIED = 4
-"""The most addresses of one host that are tried, one after the other."""
-_SECONDS = 4.0
-"""Seconds that each of them but the last has to answer."""
-_HEAD = 64 * 1024
-"""Bytes that the headers of a response may have."""
+_HEADERS = {
+    "User-Agent": f"{NAME}/{__version__}",
+    "Accept-Encoding": "gzip, identity;q=0.5",
+    "Connection": "close",
+}
 
 
 class Answer(NamedTuple):
     """What a server answered."""
 
     status: int
-    headers: dict[str, str]
-    """By name in lower case; the first of several with one name."""
+    content_type: str
+    location: str
     body: bytes
     """Decompressed; read only where the status is 200."""
 
 
 async def system(host: str) -> Sequence[str]:
     """The addresses that the system's resolver gives."""
-    loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(info[4][0]) for info in found))
+    infos = await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(info[4][0]) for info in infos))
 
 
 def trust() -> ssl.SSLContext:
@@ -59,117 +59,97 @@ def trust() -> ssl.SSLContext:
     return context
 
 
-async def resolve(address: Address, resolver: Resolver, allowed: Allowed) -> list[IP]:
-    """The IP addresses of a host, all of which are allowed.
+async def resolve(host: str, resolver: Resolver, allowed: Allowed) -> list[IP]:
+    """The IP addresses of a host name, all of which are allowed.
 
     Raises Blocked if one is not: a name with both public and private addresses is refused altogether. Raises
     Unreachable if it has none.
     """
-    ip = literal(address.host)
     try:
-        found = [ip] if ip is not None else [ip_address(text) for text in await resolver(address.host)]
+        ips = [ip_address(text) for text in await resolver(host)]
     except (OSError, ValueError):  # UnicodeError among them
-        found = []
-    if not found:
+        ips = []
+    if not ips:
         raise Unreachable("the host has no address")
-    if not all(map(allowed, found)):
+    if not all(map(allowed, ips)):
         raise Blocked("the host resolves to an address that is not public")
-    return found
+    return ips
 
 
-async def connect(address: Address, resolver: Resolver, allowed: Allowed, tls: ssl.SSLContext | None) -> Streams:
-    """A connection to one of the host's checked addresses. With `tls` the certificate must be valid for the host's
-    name, though the socket goes to a number."""
-    found = (await resolve(address, resolver, allowed))[:_TRIED]
-    for place, ip in enumerate(found):
-        try:
-            async with asyncio.timeout(_SECONDS if place < len(found) - 1 else None):
-                name = address.host if tls else None
-                return await asyncio.open_connection(str(ip), address.port, ssl=tls, server_hostname=name)
-        except ssl.SSLCertVerificationError:
-            raise Unreachable("the host's certificate is not trusted") from None
-        except OSError:  # TimeoutError and ssl.SSLError among them
-            continue
-    raise Unreachable("the host does not answer")
+class _CheckedResolver(AbstractResolver):
+    """Gives the HTTP client checked addresses alone."""
 
+    def __init__(self, resolver: Resolver, allowed: Allowed):
+        self._resolver, self._allowed = resolver, allowed
 
-async def get(address: Address, accept: str, largest: int, streams: Streams) -> Answer:
-    """The answer to a GET of `address`. Closes the streams.
-
-    Raises Unreachable if what comes is not HTTP, breaks off, is packed in a way that was not asked for, or has a body
-    of more than `largest` bytes.
-    """
-    import h11
-
-    try:
-        return await _Exchange(streams, largest).ask(address, accept)
-    except h11.RemoteProtocolError:
-        raise Unreachable("the answer broke off, or is not HTTP") from None
-    except OSError:
-        raise Unreachable("the connection broke") from None
-    finally:
-        streams[1].transport.abort()
-
-
-class _Exchange:
-    """One request and its answer."""
-
-    def __init__(self, streams: Streams, largest: int):
-        import h11
-
-        self._h11: Any = h11
-        self._reader, self._writer = streams
-        self._protocol = h11.Connection(h11.CLIENT, max_incomplete_event_size=_HEAD)
-        self._largest = largest
-        self._too_large = Unreachable(f"it is larger than {largest / 1e6:g} MB")
-        self._received = 0
-
-    async def ask(self, address: Address, accept: str) -> Answer:
-        headers = [
-            ("Host", address.authority),
-            ("User-Agent", AGENT),
-            ("Accept", accept),
-            ("Accept-Encoding", "gzip, identity;q=0.5"),
-            ("Connection", "close"),
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        return [
+            ResolveResult(
+                hostname=host,
+                host=str(ip),
+                port=port,
+                family=socket.AF_INET6 if ip.version == 6 else socket.AF_INET,
+                proto=0,
+                flags=socket.AI_NUMERICHOST,
+            )
+            for ip in await resolve(host, self._resolver, self._allowed)
         ]
-        request = self._h11.Request(method="GET", target=address.target, headers=headers)
-        for event in (request, self._h11.EndOfMessage()):
-            self._writer.write(self._protocol.send(event) or b"")
-        await self._writer.drain()
-        while isinstance(response := await self._next(), self._h11.InformationalResponse):
-            pass
-        answered: dict[str, str] = {}
-        for name, value in response.headers:
-            answered.setdefault(name.decode("latin-1").lower(), value.decode("utf-8", "replace"))
-        body = await self._body(answered.get("content-encoding", "")) if response.status_code == 200 else b""
-        return Answer(response.status_code, answered, body)
 
-    async def _body(self, packing: str) -> bytes:
-        """The whole body, decompressed. Never holds more than the largest allowed, however much it would unpack to."""
-        packing = packing.strip().lower()
-        if packing not in ("", "identity", "gzip", "x-gzip"):
-            raise Unreachable("it came in a compression that was not asked for")
-        unpack = zlib.decompressobj(16 + zlib.MAX_WBITS) if packing.endswith("gzip") else None
-        body = bytearray()
-        while isinstance(event := await self._next(), self._h11.Data):
+    async def close(self) -> None: ...
+
+
+async def get(
+    address: Address, accept: str, largest: int, *, resolver: Resolver, allowed: Allowed, tls: ssl.SSLContext
+) -> Answer:
+    """The answer to a GET of `address`, whose host must be checked if it is an IP address.
+
+    Raises Blocked as `resolve`, and Unreachable if no server answers, or what comes is not HTTP, breaks off, is packed
+    in a way that was not asked for, or has a body of more than `largest` bytes.
+    """
+    connector = aiohttp.TCPConnector(
+        resolver=_CheckedResolver(resolver, allowed), use_dns_cache=False, force_close=True, ssl=tls
+    )
+    session = aiohttp.ClientSession(
+        connector=connector,
+        cookie_jar=aiohttp.DummyCookieJar(),
+        auto_decompress=False,
+        headers=_HEADERS | {"Accept": accept},
+        timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
+    )
+    try:
+        async with session, session.get(URL(str(address), encoded=True), allow_redirects=False) as response:
+            headers = response.headers
+            body = await _body(response, largest) if response.status == 200 else b""
+            return Answer(response.status, headers.get("Content-Type", ""), headers.get("Location", ""), body)
+    except aiohttp.ClientConnectorCertificateError:
+        raise Unreachable("the host's certificate is not trusted") from None
+    except aiohttp.ClientConnectorError:
+        raise Unreachable("the host does not answer") from None
+    except (aiohttp.ClientError, OSError, ValueError):
+        raise Unreachable("the answer broke off, or is not HTTP") from None
+
+
+async def _body(response: aiohttp.ClientResponse, largest: int) -> bytes:
+    """The whole body, decompressed."""
+    packing = response.headers.get("Content-Encoding", "").strip().lower()
+    if packing not in ("", "identity", "gzip", "x-gzip"):
+        raise Unreachable("it came in a compression that was not asked for")
+    body = bytearray()
+    async for piece in response.content.iter_any():
+        body += piece
+        if len(body) > largest:
+            break
+    else:
+        if packing.endswith("gzip") and body:
+            unpack = zlib.decompressobj(16 + zlib.MAX_WBITS)
             try:
-                body += unpack.decompress(bytes(event.data), self._largest + 1 - len(body)) if unpack else event.data
+                body = bytearray(unpack.decompress(bytes(body), largest + 1))
             except zlib.error:
                 raise Unreachable("its compressed data is damaged") from None
-            if len(body) > self._largest:
-                raise self._too_large
-            if unpack and unpack.eof:  # what follows is not part of the body
-                break
-        if unpack and body and not unpack.eof:
-            raise Unreachable("the answer broke off, or is not HTTP")
-        return bytes(body)
-
-    async def _next(self) -> Any:
-        """The next event of the protocol."""
-        while (event := self._protocol.next_event()) is self._h11.NEED_DATA:
-            data = await self._reader.read(_HEAD)
-            self._received += len(data)
-            if self._received > 2 * self._largest + _HEAD:  # headers of chunks among it
-                raise self._too_large
-            self._protocol.receive_data(data)
-        return event
+            if not unpack.eof and len(body) <= largest:
+                raise Unreachable("the answer broke off, or is not HTTP")
+    if len(body) > largest:
+        raise Unreachable(f"it is larger than {largest / 1e6:g} MB")
+    return bytes(body)

@@ -96,7 +96,7 @@ class Fetcher:
                 raise Unreachable(f"timed out after {self._seconds:g} s", str(address)) from None
         if answer.status != 200:
             raise Unreachable(_status_text(answer.status), str(final))
-        name, _, rest = answer.headers.get("content-type", "").partition(";")
+        name, _, rest = answer.content_type.partition(";")
         kind = _KINDS.get(name.strip().lower())
         if kind is None:
             raise Unreachable(f"it is {_type_text(name)}, not text", str(final))
@@ -111,16 +111,15 @@ class Fetcher:
             for _ in range(REDIRECTS + 1):
                 if obey_robots:
                     await self._check_robots(address)
-                tls = self._context if address.scheme == "https" else None
-                streams = await connection.connect(address, self._resolver, self._allowed, tls)
-                answer = await connection.get(address, accept, largest, streams)
-                location = answer.headers.get("location")
-                if answer.status not in _MOVED or not location:
+                answer = await connection.get(
+                    address, accept, largest, resolver=self._resolver, allowed=self._allowed, tls=self._context
+                )
+                if answer.status not in _MOVED or not answer.location:
                     return address, answer
                 try:
-                    address = addresses.follow(address, location, self._ports, self._allowed)
+                    address = addresses.follow(address, answer.location, self._ports, self._allowed)
                 except Blocked as error:
-                    to = sanitize.safe_url(location)
+                    to = sanitize.safe_url(answer.location)
                     raise Blocked(f"it is redirected to {to}, which is refused: {error.why}") from None
             raise Unreachable(f"it is redirected more than {REDIRECTS} times")
         except NotFetched as error:

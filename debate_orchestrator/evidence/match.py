@@ -52,17 +52,13 @@ _FIGURE = (
 """A number with all that makes it another one; "20th" and "5kWh" are one too."""
 _WORD = re.compile(rf"{_FIGURE}|[{_ALONE}]|[^\W_{_ALONE}]+")
 _PLAIN_SIGNS = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-") | {"\u2044": "/"})
+_END = re.compile(r"\s*\Z|[.!?;](?:\s+(?![\s\d])|\Z)")
+"""What ends the text or a sentence, right behind a figure."""
 _YEAR = re.compile(r"1[5-9]\d\d|2[01]\d\d")
-_END = re.compile(r"[^\S\n]*(?:\n\s*|\Z)|[.!?;](?:\s+(?![\s\d])|\Z)")
-"""Where a line, a sentence or a clause ends, right behind a figure."""
 _WORD_BEHIND = re.compile(rf",? [^\W\d_{_ALONE}]")
-_BEGIN = re.compile(
-    rf"(?:(?<![\d\s{_DASHES}])(?<!\d[.,])(?<!minus)[^\S\n]*\n\s*"  # a line
-    r"|(?<!\d)[.!?;]\s+"  # a sentence
-    r"|(?<!\w)(?!minus )[^\W\d_]+ )\Z",  # a word
-    re.IGNORECASE,
-)
-"""Where a line or a sentence begins, or a word ends with its blank, right before a figure."""
+"""What may stand behind a year."""
+_BEGIN = re.compile(r"(?:\A|(?<!\d)[.!?;])\s*\Z")
+"""What begins the text or a sentence, right before a figure."""
 
 
 class Match(NamedTuple):
@@ -81,9 +77,9 @@ class Words:
     def __init__(self, text: str):
         spaced = part_small_figures(_REFERENCE_MARK.sub(" ", _UNSEEN.sub("", text)))
         self.source = normalized(spaced)
-        found = list(_WORD.finditer(self.source))
-        self.spans = [word.span() for word in found]
-        self.words = [word[0].replace(" ", "").translate(_PLAIN_SIGNS).casefold() for word in found]
+        matches = list(_WORD.finditer(self.source))
+        self.spans = [match.span() for match in matches]
+        self.words = [match[0].replace(" ", "").translate(_PLAIN_SIGNS).casefold() for match in matches]
         self.text = "".join(f" {word}" for word in self.words) + " "
         """The words, with blanks around each."""
         self.starts: list[int] = []
@@ -122,30 +118,13 @@ class Words:
     def figures(self, first: int, last: int) -> list[str]:
         return [word for word in self.words[first:last] if any(char.isdigit() for char in word)]
 
-    def may_go_on(self, first: int, last: int) -> bool:
-        """Whether a figure at an end of these words may be a part of a longer one, as "5" in "5 million"."""
-        return not (self._begins(first) and self._ends(last - 1))
-
-    def _begins(self, word: int) -> bool:
-        """Whether a word is no figure, or a figure that nothing before it makes another one."""
-        start = self.spans[word][0]
-        before = self.source[max(0, start - 50) : start]
-        begins_text = start <= 50 and not before.strip()
-        return not self.figures(word, word + 1) or begins_text or _BEGIN.search(before) is not None
-
-    def _ends(self, word: int) -> bool:
-        """Whether a word is no figure, or a figure that nothing behind it makes another one."""
-        if not self.figures(word, word + 1):
-            return True
-        end = self.spans[word][1]
-        if _YEAR.fullmatch(self.words[word]) and _WORD_BEHIND.match(self.source, end):
-            return True
-        ended = _END.match(self.source, end)
-        if ended is None:
-            return False
-        following = self.source[ended.end() : ended.end() + 1]
-        # A line that was only wrapped goes on in small letters, or with a sign or a figure.
-        return "\n" not in ended[0] or not following or following.isupper() or self.source[end] in ".!?;"
+    def ends_whole(self, first: int, last: int) -> bool:
+        """Whether no figure at an end of these words may be a part of a longer one, as "5" in "5 million"."""
+        start, end = self.spans[first][0], self.spans[last - 1][1]
+        begins = not self.figures(first, first + 1) or _BEGIN.search(self.source[max(0, start - 50) : start])
+        ends = not self.figures(last - 1, last) or _END.match(self.source, end)
+        is_year = _YEAR.fullmatch(self.words[last - 1]) and _WORD_BEHIND.match(self.source, end)
+        return bool(begins and (ends or is_year))
 
 
 def why_unusable(quote: str) -> str:
@@ -179,12 +158,7 @@ def compare(quote: str, text: str, addresses: Sequence[str] = ()) -> Match:
 
 def _holds(address: str, part: Words) -> bool:
     """Whether the words stand in a row in what a server sees of an address, whatever parts them there."""
-    sent, letters = address.partition("#")[0], _letters(part)
-    for encoding in ("utf-8", "latin-1"):
-        once = unquote_plus(sent, encoding)
-        if any(letters in _letters(Words(text)) for text in (once, unquote_plus(once, encoding))):
-            return True
-    return False
+    return _letters(part) in _letters(Words(unquote_plus(address.partition("#")[0])))
 
 
 def _letters(words: Words) -> str:
@@ -195,15 +169,14 @@ def _exact(parts: Sequence[Words], page: Words, doubt: str) -> Match | None:
     """The match where all parts stand in the page in order; None where one does not. With a doubt it is a near one."""
     places: list[tuple[int, int]] = []
     for part in parts:
-        first = start = page.find(part, places[-1][1] if places else 0)
-        while start >= 0 and page.may_go_on(start, start + len(part)):
-            start = page.find(part, start + 1)
-        if start < 0:  # nowhere without a doubt
-            start = first
-            doubt = doubt or "a figure at an end of the quote may be part of a longer one"
-        if start < 0:
+        first = place = page.find(part, places[-1][1] if places else 0)
+        if first < 0:
             return None
-        places.append((start, start + len(part)))
+        while place >= 0 and not page.ends_whole(place, place + len(part)):
+            place = page.find(part, place + 1)
+        if place < 0:
+            place, doubt = first, doubt or "a figure at an end of the quote may be part of a longer one"
+        places.append((place, place + len(part)))
     if not doubt:
         across = f", in {len(parts)} parts with something left out between them" if len(parts) > 1 else ""
         return Match("verified", 1.0, "", f"the page holds the quote word for word{across}")
@@ -220,8 +193,8 @@ def _closest(parts: Sequence[Words], page: Words) -> Match:
         minimum = min(minimum, likeness)
         quoted, there = part.figures(0, len(part)), page.figures(first, last)
         if quoted != there:
-            told = [", ".join(figure[:20] for figure in figures[:6]) or "none" for figures in (there, quoted)]
-            differing = differing or f"{told[0]} where the quote has {told[1]}"
+            names = [", ".join(figure[:20] for figure in figures[:6]) or "none" for figures in (there, quoted)]
+            differing = differing or f"{names[0]} where the quote has {names[1]}"
         places.append((first, last))
         begin = last
     if minimum < NEAR:

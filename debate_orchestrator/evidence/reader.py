@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError
 
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.evidence.fetch import Fetched
-from debate_orchestrator.evidence.states import EXTRA, Unreadable
+from debate_orchestrator.evidence.states import Unreadable
 from debate_orchestrator.util import confine, sanitize
 from debate_orchestrator.util.redact import truncate
 
@@ -38,9 +38,7 @@ class PageReading(FrozenModel):
 async def read_page(page: Fetched, quote: str, asked: str = "") -> PageReading:
     """Looks for a quote in a page, in a worker process. `asked` is the address that redirects began at. Raises
     Unreadable if the process fails or times out."""
-    addresses = (asked, page.url)
-    told = {"kind": page.kind, "charset": page.charset, "quote": quote, "addresses": addresses}
-    task = json.dumps(told).encode()
+    task = {"kind": page.kind, "charset": page.charset, "quote": quote, "addresses": (asked, page.url)}
     reader = await asyncio.create_subprocess_exec(
         *confine.command("debate_orchestrator.evidence.reader_process"),
         stdin=asyncio.subprocess.PIPE,
@@ -52,7 +50,7 @@ async def read_page(page: Fetched, quote: str, asked: str = "") -> PageReading:
     )
     try:
         async with asyncio.timeout(SECONDS):
-            out, _ = await reader.communicate(task + b"\n" + page.body)
+            out, _ = await reader.communicate(json.dumps(task).encode() + b"\n" + page.body)
     except TimeoutError:
         raise Unreadable(f"it could not be read within {SECONDS:g} s", page.url) from None
     finally:
@@ -67,13 +65,9 @@ async def read_page(page: Fetched, quote: str, asked: str = "") -> PageReading:
 def _why(out: bytes) -> str:
     """Why the process has failed: what it printed instead of a result, if it still could."""
     try:
-        told = json.loads(out)
-    except ValueError:
+        return _line(str(json.loads(out)["unreadable"]), _LINE)
+    except (ValueError, KeyError, TypeError):
         return "it is too large for the page reader"
-    if "broken" in told:
-        broken = _line(str(told["broken"]), _LINE).rstrip(".")
-        return f"the libraries that read pages can't be loaded: {broken}. Try: {EXTRA}"
-    return _line(str(told["unreadable"]), _LINE)
 
 
 def _checked(out: bytes, url: str) -> PageReading:

@@ -11,7 +11,7 @@ import json
 import sys
 
 from debate_orchestrator.evidence import match, pages
-from debate_orchestrator.evidence.states import Unreadable
+from debate_orchestrator.evidence.states import EXTRA, Unreadable
 from debate_orchestrator.util import confine
 
 CPU = 20
@@ -26,7 +26,9 @@ def main() -> None:
         import lxml.html  # type: ignore[import-untyped]  # noqa: F401 - all is loaded before the doors are shut
         from rapidfuzz import fuzz  # noqa: F401
     except Exception as error:  # a broken installation breaks in its own way
-        print(json.dumps({"broken": f"{type(error).__name__}: {error}"}), flush=True)
+        reason = f"{type(error).__name__}: {error}".rstrip(".")
+        problem = f"the libraries that read pages can't be loaded: {reason}. Try: {EXTRA}"
+        print(json.dumps({"unreadable": problem}), flush=True)
         sys.exit(1)
 
     confine.confine(MEMORY, cpu=CPU, reads=True)
