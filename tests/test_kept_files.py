@@ -14,7 +14,7 @@ from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.reports import reviews
 from debate_orchestrator.setup import kept_answers as saving
 from debate_orchestrator.setup import state
-from debate_orchestrator.setup.kept_answers import KeptAnswers, RecentAnswers
+from debate_orchestrator.setup.kept_answers import KeptAnswers
 from debate_orchestrator.setup.state import SetupProgress, SetupState
 from debate_orchestrator.terminal.drafts import Drafts
 from debate_orchestrator.util.data import read_mapping
@@ -252,48 +252,3 @@ class TestMoved:
 
         assert saving.new_file().moved(DRAFT, "report.md") == "report-2.answers.yaml"
         assert Path("report.answers.yaml").read_text() == "topic: mine\n"
-
-
-class TestLately:
-    def test_answers_are_remembered(self) -> None:
-        """The latest answer of a kind is the last, and none appears twice."""
-        for answer in ("one", "two", "one", "  "):
-            RecentAnswers().add("topic", answer)
-
-        assert RecentAnswers().of("topic") == ("two", "one")
-        assert RecentAnswers().of("seat") == ()
-
-    def test_only_so_many(self) -> None:
-        """Of each kind the latest fifty are kept."""
-        lately = RecentAnswers()
-        for n in range(60):
-            lately.add("topic", str(n))
-
-        assert lately.of("topic") == tuple(map(str, range(10, 60)))
-
-    @pytest.mark.parametrize("text", ["", "[]", "{", '{"topic": 3}', '{"topic": [3, "x\\ud800"]}', "\udcff"])
-    def test_a_file_that_is_no_memory(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-        """Whatever lies there, nothing breaks, and it is written anew."""
-        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-        RecentAnswers().add("topic", "x")
-        path = next(tmp_path.rglob("*.json"))
-        path.write_bytes(text.encode("utf-8", "surrogateescape"))
-
-        assert set(RecentAnswers().of("topic")) <= {"x"}
-        RecentAnswers().add("topic", "y")
-        assert RecentAnswers().of("topic")[-1] == "y"
-
-    def test_no_place_to_remember(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Where nothing can be written, nothing is remembered, and nothing breaks."""
-        (tmp_path / "file").write_text("")
-        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
-        RecentAnswers().add("topic", "x")
-
-        assert RecentAnswers().of("topic") == ()
-
-    def test_a_key_is_not_kept(self, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """A key that was typed into an answer is not written down with it."""
-        monkeypatch.setenv("DEBATE_KEY_OTHER", "gsk-a1B2c3D4e5F6g7H8")
-        RecentAnswers().add("topic", "Is gsk-a1B2c3D4e5F6g7H8 good?")
-
-        assert RecentAnswers().of("topic") == ("Is [key] good?",)

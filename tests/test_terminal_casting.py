@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from persons import BACK, BEST, CTRL_C, NO_MODELS, TOPIC, Held, hold
+from persons import BACK, BEST, NO_MODELS, TOPIC, Held, hold
 
 from debate_orchestrator.providers.discovery import Available, FoundModels
 
@@ -101,11 +101,3 @@ def test_a_host_and_a_person_share_no_debate(here: Path) -> None:
     assert held.text.count("a is human and judge is host, which can't be in one debate") == 1
     assert held.state.given["cast"]["judge"] == "human"
     assert "a is host" in held_by(TOPIC, "seats", "host", "human", found=FULL).text
-
-
-def test_a_person_keeps_their_seat_in_a_rehearsal(here: Path) -> None:
-    """Stand-ins take the seats of models and of a host, as with `run --rehearse`."""
-    Path("mine.yaml").write_text("topic: Tabs?\ncast: {a: 'ollama:llama3', b: human, judge: host}\n")
-    held = hold(CTRL_C, file="mine.yaml", rehearse=True)
-
-    assert held.state.given["cast"] == {"a": "rehearse:ollama:llama3", "b": "human", "judge": "rehearse:host"}

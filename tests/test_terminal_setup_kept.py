@@ -15,7 +15,6 @@ from persons import (
     GIVEN,
     NO_MODELS,
     SETUP,
-    UP,
     coming,
     hold,
     no_check,
@@ -45,12 +44,6 @@ class TestLeaving:
         assert held.ended == "later"
         assert "`debate --answers .debate-setup.yaml`" in held.conversation.kept.leaving()
         assert hold("", "yes", goes_on=True).ended == "confirmed"
-
-    def test_a_half_typed_answer_comes_back(self, here: Path) -> None:
-        """What was typed and not sent is among the earlier answers the next time."""
-        hold("A long and winding thou" + CTRL_C)
-
-        assert hold(UP + "ght").state.progress.topics == ("A long and winding thought",)
 
 
 class TestFiles:

@@ -58,7 +58,7 @@ def _converse(arguments: argparse.Namespace) -> int:
     def check(state: SetupState) -> DebateFiles:
         settings = conversation.settings()
         files = DebateFiles.of_output(settings.output)
-        if arguments.rehearse or model_spec.is_rehearsal(state.given["cast"]):
+        if conversation.rehearses:
             settings = rehearsed(settings, people=at_terminal(sys.stderr))
             files = free_files(files.with_suffix(".rehearsed"))
         check_settings(settings, files, people=at_terminal(sys.stderr), permissions=permissions)
@@ -81,7 +81,7 @@ def _converse(arguments: argparse.Namespace) -> int:
         _tell_kept(conversation.kept, rehearse=arguments.rehearse)
         return 0 if isinstance(error, Postponed) else 130
     before = conversation.kept.path
-    rehearse = arguments.rehearse or model_spec.is_rehearsal(conversation.state.given["cast"])
+    rehearse = conversation.rehearses
     kept = _real_answers(conversation.state) if rehearse else conversation.state
     path = conversation.kept.moved(kept, DebateFiles.of_output(settings.output).report)
     consent.remember_answers(path, conversation.state.given, before, conversation.calls())

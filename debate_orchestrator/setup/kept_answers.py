@@ -1,31 +1,21 @@
 """Where the answers of a setup conversation are kept: in a file after every answer, and in the end beside the report.
 
-The file is the one that `debate ask` keeps, so that either continues what the other began. `RecentAnswers` remembers
-earlier answers for the arrow keys."""
+The file is the one that `debate ask` keeps, so that either continues what the other began."""
 
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
-from pydantic import TypeAdapter
-
 from debate_orchestrator.setup.state import SetupState, load, save
-from debate_orchestrator.storage.files import write_atomic
-from debate_orchestrator.storage.paths import state_folder
 from debate_orchestrator.util.data import read_mapping
 from debate_orchestrator.util.errors import DebateError
-from debate_orchestrator.util.redact import redact_values
 
 _STEM, _SUFFIX = ".debate-setup", ".yaml"
 ANSWERS = ".answers.yaml"
-_MAX_REMEMBERED = 50
-"""Answers of one kind that are remembered."""
 
 
 class KeptAnswers:
@@ -129,44 +119,3 @@ def _age(path: Path) -> float:
         return -path.stat().st_mtime
     except OSError:
         return 0.0
-
-
-_ANSWERS = TypeAdapter(dict[str, list[str]])
-"""Kind of question to its answers, oldest first."""
-
-
-def _is_ours(there: bytes) -> bool:
-    """Whether `RecentAnswers` may have written a file with these bytes."""
-    try:
-        return bool(_ANSWERS.validate_json(there))
-    except ValueError:
-        return False
-
-
-class RecentAnswers:
-    """What was answered lately, by kind of question, in a file of this user's. It is a convenience: where it can't
-    be read or written, nothing is remembered."""
-
-    def __init__(self) -> None:
-        folder = state_folder()
-        self._path = folder / "answered-lately.json" if folder else None
-        self._known: dict[str, list[str]] = {}
-        if self._path is not None:
-            with suppress(OSError, ValueError):
-                self._known = _ANSWERS.validate_json(self._path.read_bytes())
-
-    def of(self, kind: str) -> tuple[str, ...]:
-        """Answers of that kind, oldest first."""
-        return tuple(self._known.get(kind, ()))
-
-    def add(self, kind: str, answer: str) -> None:
-        """Remembers an answer as the latest of its kind."""
-        if not (answer := answer.strip()):
-            return
-        others = [earlier for earlier in self._known.get(kind, []) if earlier != answer]
-        self._known[kind] = [*others, answer][-_MAX_REMEMBERED:]
-        if self._path is None:
-            return
-        with suppress(DebateError, OSError):
-            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            write_atomic(self._path, json.dumps(redact_values(self._known), indent=1), ours=_is_ours)

@@ -11,7 +11,6 @@ from functools import cache
 from typing import Any
 
 from debate_orchestrator.core.fold import CurrentState, fold
-from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, JUDGE, RAPPORTEUR
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.settings import MAX_JUDGES, MODERATOR, Settings
@@ -23,19 +22,17 @@ from debate_orchestrator.providers.discovery import FoundModels
 from debate_orchestrator.providers.provider import Provider
 from debate_orchestrator.setup import risks
 from debate_orchestrator.setup.answers import filled, format_of, host_problem, make_settings, seats_needed
-from debate_orchestrator.setup.kept_answers import KeptAnswers, RecentAnswers
+from debate_orchestrator.setup.kept_answers import KeptAnswers
 from debate_orchestrator.setup.questions import SetupQuestions
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.setup.state import (
     QuestionText,
     SetupState,
     is_whole,
-    with_answers,
     with_progress,
-    without_answers,
 )
 from debate_orchestrator.storage.paths import REPORT, DebateFiles
-from debate_orchestrator.terminal.prompt import Prompter, Question, Quit, unknown_choice
+from debate_orchestrator.terminal.prompt import Prompter, Question, unknown_choice
 from debate_orchestrator.util import coroutines, model_spec, resources
 from debate_orchestrator.util.errors import BadSettings, DebateError
 from debate_orchestrator.util.numbers import plural
@@ -55,11 +52,6 @@ Check = Callable[[SetupState], DebateFiles]
 
 Cast = dict[str, Any]
 """Seat to who fills it, or to a list of judges, as an answers file has it."""
-
-
-def rehearsal_cast(models: FoundModels, format: Format) -> Cast:
-    """A cast that rehearses."""
-    return filled(format, lambda seat: model_spec.stand_in(models.default_if_keyed[seat]))
 
 
 def is_free(cast: Mapping[str, Any]) -> bool:
@@ -121,24 +113,18 @@ class SetupBase:
     ):
         """`setup_questions` makes the questions of a named format, or of the default one. `models_future` gives the
         models that can be called from here. With `rehearse` no model is called, not even in the setup."""
-        self.words, self.prompter, self.recent = _texts(), prompter, RecentAnswers()
+        self.words, self.prompter = _texts(), prompter
         self._make_questions, self._models_future, self.check = setup_questions, models_future, check
         self.rehearse, self._moderates = rehearse, not rehearse
         self.wanted: set[str] = set()
         """The models that the person named here or agreed to."""
         self.agree_to_calls: AgreeToCalls = _agreed_to_nothing
-        self.stated_cast: Any = None
-        """The cast of the file, as it stands there."""
         self.take_up(KeptAnswers("", own=True), SetupState())
 
     @property
-    def state(self) -> SetupState:
-        """The answers so far. In a rehearsal, stand-ins have every seat but people's, whatever named a model."""
-        return self._state
-
-    @state.setter
-    def state(self, state: SetupState) -> None:
-        self._state = rehearsed(state) if self.rehearse else state
+    def rehearses(self) -> bool:
+        """Whether stand-ins take the seats of models."""
+        return self.rehearse or model_spec.is_rehearsal(self.state.given.get(_CAST, {}))
 
     def take_up(self, kept: KeptAnswers, state: SetupState) -> list[str]:
         """Continues from a state. Returns what was wrong in it and is asked for again. Raises BadSettings, with every
@@ -163,16 +149,9 @@ class SetupBase:
         if not (self.state.progress.topics or self.state.given or self.kept.saved):
             return
         before = self.kept.lost
-        self.kept.keep(self._unrehearsed())
+        self.kept.keep(self.state)
         if self.kept.lost and not before:
             self.prompter.tell(self.words.said["unsaved"].format(why=self.kept.lost))
-
-    def _unrehearsed(self) -> SetupState:
-        """The answers as they are kept: a rehearsal has no cast of its own, so that of the file stays."""
-        if not self.rehearse:
-            return self.state
-        state = without_answers(self.state, _CAST)
-        return state if self.stated_cast is None else with_answers(state, "file", cast=self.stated_cast)
 
     def has_rapporteur(self) -> bool:
         """Whether the debate has a rapporteur, who draws up the list of issues or writes the decision brief."""
@@ -183,17 +162,9 @@ class SetupBase:
     # Putting one question
 
     def put(self, kind: str, question: Question) -> str:
-        """The answer to a question. `kind` is what such answers are remembered under. Raises Back or Quit."""
-        meaning = (self.words.meaning.get(kind, ""), self.words.said["keys"])
-        question = question._replace(
-            recent=question.recent or self.recent.of(kind), explanation=tuple(filter(None, meaning)), back=True
-        )
-        try:
-            return self.prompter.ask_now(question)
-        except Quit as quitting:
-            if not question.choices:
-                self.recent.add(kind, quitting.typed)
-            raise
+        """The answer to a question. `kind` names what `?` says of it. Raises Back or Quit."""
+        meaning = tuple(filter(None, (self.words.meaning.get(kind, ""), self.words.said["keys"])))
+        return self.prompter.ask_now(question._replace(explanation=meaning, back=True))
 
     def choice(self, name: str, default: str, **values: str) -> str:
         """Which of its choices answers a question of setup_terminal.yaml."""
@@ -284,9 +255,9 @@ class SetupBase:
     def outlook(self) -> str:
         """What the debate is expected to take, in a sentence; empty where that is not known."""
         cast = self.state.given[_CAST]
-        if is_free(cast) and not model_spec.is_rehearsal(cast):
+        if is_free(cast) and not self.rehearses:
             return self.words.said["free"]
-        key = "rehearses" if model_spec.is_rehearsal(cast) else "takes"
+        key = "rehearses" if self.rehearses else "takes"
         try:
             return self.words.said[key].format(estimate=estimate(start.make_opened(self.settings())).sentence())
         except DebateError:  # these answers can't be used; `check` says why
@@ -308,19 +279,6 @@ def moderating_model(given: Mapping[str, Any]) -> str | None:
         spec for spec in named if model_spec.is_called(spec) and not casting.cast_problems({MODERATOR: (spec,)})
     )
     return next(callable_, None)
-
-
-def rehearsed(state: SetupState) -> SetupState:
-    """The state with a stand-in in every seat of its cast that a model has."""
-
-    def replaced(who: Any) -> Any:
-        if isinstance(who, list):
-            return [replaced(spec) for spec in who]
-        return model_spec.stand_in(who) if isinstance(who, str) and who != model_spec.HUMAN else who
-
-    cast = state.given.get(_CAST)
-    cast = {seat: replaced(who) for seat, who in cast.items()} if isinstance(cast, dict) else replaced(cast)
-    return state if cast is None else state.model_copy(update={"given": state.given | {_CAST: cast}})
 
 
 EXAMPLES = {"vendor": "anthropic:MODEL", "local": "ollama:MODEL", "key": "ANTHROPIC_API_KEY", "program": "claude"}
@@ -377,7 +335,8 @@ class CastQuestions:
             usual = filled(format, lambda seat: found.default[seat])
             offered.append(("usual", in_words(usual), usual))
         offered += [(who, about, filled(format, lambda seat, who=who: who)) for who, about in found.ready()]  # type: ignore[misc]
-        return [*offered, (model_spec.REHEARSE, "", rehearsal_cast(found, format)), ("seats", "", None)]
+        rehearsal = filled(format, lambda seat: model_spec.stand_in(found.default_if_keyed[seat]))
+        return [*offered, (model_spec.REHEARSE, "", rehearsal), ("seats", "", None)]
 
     def _for_all(self, typed: str) -> Cast:
         """A cast of one alone."""
@@ -465,7 +424,6 @@ class CastQuestions:
                 who = model_spec.stand_in(best) if rehearses else self._checked(seat, answer)
                 if problem := host_problem({**before, seat: [*before.get(seat, ()), who]}):
                     raise BadSettings(problem)
-                session.recent.add("seat", who)
                 session.wanted.add(who)
                 return who
             except BadSettings as error:

@@ -13,7 +13,7 @@ from typing import Any
 
 from debate_orchestrator.core.settings import MODERATOR, Settings
 from debate_orchestrator.engine import rejudge
-from debate_orchestrator.setup.answers import rapporteur_note, seats_needed, typed
+from debate_orchestrator.setup.answers import filled, rapporteur_note, seats_needed, typed
 from debate_orchestrator.setup.kept_answers import KeptAnswers, from_file, new_file, newest_unfinished
 from debate_orchestrator.setup.plain_positions import worded_positions
 from debate_orchestrator.setup.risks import Risk, risk_lines
@@ -25,8 +25,6 @@ from debate_orchestrator.terminal.setup_base import (
     SetupBase,
     in_words,
     paid_calls,
-    rehearsal_cast,
-    rehearsed,
     stated_cast,
 )
 from debate_orchestrator.util import model_spec, resources
@@ -71,8 +69,6 @@ class SetupConversation(SetupBase):
         self.prompter.tell(self.words.said["welcome"])
         fresh = (new_file(), SetupState())
         kept, state = from_file(path) if path else (None if topic else self._unfinished(agreed)) or fresh
-        self.stated_cast = state.given.get(_CAST)
-        stated = rehearsed(state) if self.rehearse else state
         if format_name:
             state = with_answers(state, "flag", format=format_name)
         if moderator:
@@ -80,7 +76,9 @@ class SetupConversation(SetupBase):
             state = with_answers(state, "flag", cast={**(cast if isinstance(cast, dict) else {}), MODERATOR: moderator})
             self.wanted.add(moderator)
         source = path or kept.path
-        agree(source, stated.given, format_name, ())
+        # No model of the file is called in a rehearsal.
+        used = {key: value for key, value in state.given.items() if not (key == _CAST and self.rehearse)}
+        agree(source, used, format_name, ())
         self.agree_to_calls = partial(agree, source, {}, None)
         wrong = self.take_up(kept, state)
         given = {key: value for key, value in self.state.given.items() if key not in ("insist", _FORMAT)}
@@ -207,20 +205,15 @@ class SetupConversation(SetupBase):
 
     def _worded(self) -> dict[str, str]:
         """The positions on the topic that are made without a model; empty where the person has to word them."""
-        topic, cast = str(self.state.given.get("topic", "")), self.state.given.get(_CAST, {})
-        rehearsal = self.rehearse or model_spec.is_rehearsal(cast)
-        return worded_positions(topic, self.setup_questions.format.sides, rehearsal=rehearsal)
+        topic = str(self.state.given.get("topic", ""))
+        return worded_positions(topic, self.setup_questions.format.sides, rehearsal=self.rehearses)
 
     def _step(self, key: str) -> None:
         """Puts a question, or has a moderator's work done."""
         if key.startswith("setup."):
             self.moderate()
         elif key == _CAST:
-            format = self.setup_questions.format
-            standing = self.state.given.get(_CAST, {})
-            cast = rehearsal_cast(self.found(), format) if self.rehearse else CastQuestions(self).choose()
-            stays = {seat: who for seat, who in standing.items() if self.rehearse or seat == MODERATOR}
-            self.state = with_answers(self.state, "user", cast={**cast, **stays})
+            self._choose_cast()
         elif key == _CHANGE:
             raise _Change(self._which())
         elif key == _CONTEXT:
@@ -229,6 +222,17 @@ class SetupConversation(SetupBase):
             self._reformat()
         else:
             self._ask(key)
+
+    def _choose_cast(self) -> None:
+        """Asks who fills the seats; a rehearsal takes the models that the debate would have by default."""
+        standing = self.state.given.get(_CAST, {})
+        if self.rehearse:
+            best = self.found().default_if_keyed
+            cast = filled(self.setup_questions.format, lambda seat: best[seat]) | standing
+        else:
+            cast = CastQuestions(self).choose()
+            cast |= {MODERATOR: standing[MODERATOR]} if MODERATOR in standing else {}
+        self.state = with_answers(self.state, "user", cast=cast)
 
     def _ask(self, key: str) -> None:
         """Puts a question of the setup and takes its answer. Raises BadSettings or BadFile."""
@@ -262,12 +266,8 @@ class SetupConversation(SetupBase):
             default=standing or str(ask.default or "") or next(iter(choices), ""),
             now=one_line(standing) if edited else "",
             path=key == "output",
-            recent=self._earlier(_kind(key), standing) if free else (),
+            recent=_earlier(standing) if free else (),
         )
-
-    def _earlier(self, kind: str, standing: str) -> tuple[str, ...]:
-        """Earlier answers for the arrow keys, the one that stands as the last."""
-        return (*self.recent.of(kind), one_line(standing)) if standing else ()
 
     def _take(self, key: str, answer: str) -> None:
         """Takes an answer as it was typed."""
@@ -281,8 +281,6 @@ class SetupConversation(SetupBase):
         self.state = after
         if key == "insist" and "rounds" not in after.given:
             raise _Change("rounds")  # its default would be taken otherwise
-        if key in ("topic", "position_a", "position_b", "output") and not default:
-            self.recent.add(_kind(key), answer)
 
     def _make_folder(self, output: str) -> None:
         """Makes the folder of the output. Raises BadFile if nothing can be written there or something is there."""
@@ -313,8 +311,7 @@ class SetupConversation(SetupBase):
         wording = self.words.questions[_CONTEXT]
         standing = ", ".join(self.state.given.get(_CONTEXT) or [])
         help = self.words.said["kept"] if standing else wording.help
-        earlier = self._earlier(_CONTEXT, standing)
-        question = Question(wording.text, (help,), default=standing or "none", path=True, recent=earlier)
+        question = Question(wording.text, (help,), default=standing or "none", path=True, recent=_earlier(standing))
         answer = self.put(_CONTEXT, question)
         named = [part.strip() for part in answer.split(",") if part.strip()] if answer.lower() != "none" else []
         paths = [self._page(name) if name.startswith(("http://", "https://")) else name for name in named]
@@ -395,8 +392,13 @@ class SetupConversation(SetupBase):
         return {"positions": "positions_ok"}.get(key, key)
 
 
+def _earlier(standing: str) -> tuple[str, ...]:
+    """The answer that stands, for the arrow keys."""
+    return (one_line(standing),) if standing else ()
+
+
 def _kind(key: str) -> str:
-    """What answers to a question are remembered under."""
+    """The name under which a question is explained."""
     return "position" if key.startswith("position_") else key
 
 
