@@ -19,7 +19,7 @@ from debate_orchestrator.terminal.live import Live
 
 _SENT = re.compile(r"\x1b\[(\??)(\d*(?:;\d+)*)([A-Za-z])|\r|\n|[^\x1b\r\n]+|\x1b")
 _BEGUN = re.compile(r"\x1b(?:\[\??[\d;]*)?\Z")
-_KNOWN = {"m", "A", "J", "G", "h", "l"}
+_KNOWN = {"m", "A", "J", "h", "l"}
 
 
 class FakeTerminal(io.StringIO):
@@ -64,8 +64,6 @@ class FakeTerminal(io.StringIO):
         top = max(0, len(self.lines) - self.rows)
         if order == "A":
             self.at = max(top, self.at - int(number or 1))
-        elif order == "G":
-            self.column = int(number) - 1
         elif order == "J":
             del self.lines[self.at + 1 :]
             self.lines[self.at] = _cut(self.lines[self.at], self.column)
@@ -103,6 +101,8 @@ class FakeTerminal(io.StringIO):
 
 def _cut(line: str, cells: int) -> str:
     """The first cells of a line."""
+    if line.isascii():
+        return line[:cells]
     kept = ""
     for grapheme in iter_graphemes(line):
         if wcswidth(kept + grapheme) > cells:

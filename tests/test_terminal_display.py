@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.text import Text
 
-from debate_orchestrator.terminal.display import SIDES, Display, Row, packed
+from debate_orchestrator.terminal.display import SIDES, Display, packed
 from debate_orchestrator.util.terminal_text import chosen, moves, wrapped
 
 
-def row(text: str, style: str = "") -> Row:
-    return (Text(text, style),)
+def row(text: str, style: str = "") -> Text:
+    return Text(text, style)
 
 
 def held(terminal: FakeTerminal, **environment: str) -> Display:
@@ -64,17 +64,12 @@ def test_the_scroll_back_is_whole(steps: list[tuple[int, int, int, int]]) -> Non
 
 
 def test_text_that_is_wider_than_measured_shifts_nothing() -> None:
-    """An open row that the terminal shows too wide is cut there; a column begins in its place all the same."""
+    """An open row that the terminal shows too wide is cut there."""
     terminal = FakeTerminal(10, 6)
     display = held(terminal)
     for n in range(3):
         display.paint([row(f"done {n}")], [row("much too wide for it"), row("status")])
     assert terminal.text.splitlines() == ["done 0", "done 1", "done 2", "much too w", "status"]
-
-    wide = FakeTerminal()
-    held(wide).paint([(Text("left".ljust(10)), Text("| "), Text("right"))], [])
-    assert wide.text == "left      | right"
-    assert "\x1b[11G| " in wide.raw
 
 
 @pytest.mark.parametrize(("environment", "codes"), [({}, {"1;36", "0"}), ({"NO_COLOR": "1"}, {"1", "0"})])
@@ -132,9 +127,9 @@ def test_a_terminal_that_is_closed() -> None:
 @given(st.lists(st.text("ab 日é👍", min_size=1), max_size=9), st.integers(2, 120))
 def test_parts_are_packed_into_rows(parts: list[str], width: int) -> None:
     """However narrow the terminal, no row is wider; rows break between parts where a part fits."""
-    assert all(cell_len(cell.plain) <= width for cells in packed(parts, width) for cell in cells)
+    assert all(cell_len(row.plain) <= width for row in packed(parts, width))
     rows = packed(["Round 1 of 3", "Challenge", "12 s", "stopping when the answers are in"], 26)
-    assert [cells[0].plain.rstrip() for cells in rows] == [
+    assert [row.plain.rstrip() for row in rows] == [
         "Round 1 of 3 · Challenge",
         "12 s",
         "stopping when the answers",

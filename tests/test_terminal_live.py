@@ -13,6 +13,7 @@ import pytest
 from corpus import Deal, dealt_by_chance
 from fake_terminal import Shown, whole
 from hypothesis import given, settings
+from rich.text import Text
 
 from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.events import (
@@ -28,7 +29,7 @@ from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.reports.announcements import announcements
 from debate_orchestrator.terminal import live
-from debate_orchestrator.terminal.display import SIDES, Row
+from debate_orchestrator.terminal.display import SIDES
 
 
 @pytest.mark.parametrize("columns", [40, 80, 160])
@@ -281,8 +282,8 @@ def judged(ballot: dict[str, Any]) -> tuple[DebateState, StructuredReplyGiven]:
     return debate, voted
 
 
-def texts(rows: list[Row]) -> list[str]:
-    return ["".join(cell.plain for cell in row) for row in rows]
+def texts(rows: list[Text]) -> list[str]:
+    return [row.plain for row in rows]
 
 
 def test_a_ballot() -> None:
@@ -294,7 +295,7 @@ def test_a_ballot() -> None:
         "  Argument quality 8 | 6.5; Use of evidence 8 | 6.5; Directness of rebuttals 8 |",
         "  6.5",
     ]
-    assert [row[0].spans[0].style for row in rows[:2]] == list(SIDES)
+    assert [row.spans[0].style for row in rows[:2]] == list(SIDES)
 
 
 def test_totals() -> None:

@@ -20,9 +20,6 @@ from rich.text import Text
 
 from debate_orchestrator.util.sanitize import sanitize
 
-Row = tuple[Text, ...]
-"""One row: a text, or the cells of its columns, each padded to its column's width."""
-
 SIDES = ("bold cyan", "bold yellow")
 """The styles of the sides, in the order of the format: colours that a terminal's theme keeps readable."""
 JUDGE, ALARM = "bold magenta", "bold red"
@@ -44,13 +41,13 @@ def wrap(text: Text, width: int) -> list[Text]:
     return [row for row in rows if row.plain.strip()] or [Text()]
 
 
-def paragraph(text: str, width: int, style: str = "", *, indent: int = 0) -> list[Row]:
+def paragraph(text: str, width: int, style: str = "", *, indent: int = 0) -> list[Text]:
     """A whole text as rows, with control characters made visible."""
     lines = [row for line in sanitize(text).split("\n") for row in wrap(Text(line, style), width - indent)]
-    return [(Text.assemble(" " * indent, row),) for row in lines]
+    return [Text.assemble(" " * indent, row) for row in lines]
 
 
-def packed(parts: Sequence[str], width: int, style: str = "") -> list[Row]:
+def packed(parts: Sequence[str], width: int, style: str = "") -> list[Text]:
     """The parts, joined by dots, in as few rows as possible; a part wider than a row is wrapped."""
     lines: list[str] = []
     for part in parts:
@@ -72,8 +69,8 @@ class Display:
         self._encoding = stream.encoding or "utf-8"
         self._draws = self._encoding.lower().replace("-", "").startswith("utf")
         self._held = self._gone = False
-        self._open: list[Row] = []
-        self._waiting: list[Row] = []
+        self._open: list[Text] = []
+        self._waiting: list[Text] = []
         """Finished rows that came while the terminal was released."""
 
     def size(self) -> tuple[int, int]:
@@ -100,7 +97,7 @@ class Display:
         """Drops the rows that wait."""
         self._waiting = []
 
-    def paint(self, finished: Sequence[Row], still_open: Sequence[Row]) -> None:
+    def paint(self, finished: Sequence[Text], still_open: Sequence[Text]) -> None:
         """Prints the finished rows, and below them the open ones in place of those before."""
         self._waiting += finished
         if not self._held:
@@ -109,21 +106,12 @@ class Display:
         if not rows and list(still_open) == self._open:
             return
         self._open = list(still_open)
-        sent = [_BEGIN, _CLEAR, *(f"{self._drawn(row)}\r\n" for row in rows)]
+        sent = [_BEGIN, _CLEAR, *(f"{self._styled(row)}\r\n" for row in rows)]
         if still_open:
             # Not wrapped, so that text which this terminal shows wider than it was measured shifts nothing.
             up = f"\x1b[{len(still_open) - 1}A" if len(still_open) > 1 else ""
-            sent += [_NO_WRAP, "\r\n".join(map(self._drawn, still_open)), f"{_WRAP}\r{up}"]
+            sent += [_NO_WRAP, "\r\n".join(map(self._styled, still_open)), f"{_WRAP}\r{up}"]
         self._write("".join([*sent, _END]))
-
-    def _drawn(self, row: Row) -> str:
-        drawn, column = "", 0
-        for cell in row:
-            if column:  # columns begin in their place, however wide the cells before them came out
-                drawn += f"\x1b[{column + 1}G"
-            drawn += self._styled(cell)
-            column += cell_len(cell.plain)
-        return drawn
 
     def _styled(self, text: Text) -> str:
         safe = sanitize(text.plain).replace("\n", " ")

@@ -21,7 +21,7 @@ from debate_orchestrator.core.verdict import Verdict, read_ballot
 from debate_orchestrator.providers import registry
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.announcements import Announcement, Announcer
-from debate_orchestrator.terminal.display import ALARM, JUDGE, SIDES, Display, Row, packed, paragraph
+from debate_orchestrator.terminal.display import ALARM, JUDGE, SIDES, Display, packed, paragraph
 from debate_orchestrator.terminal.speeches import INDENT, SpeechView, StageView, has_columns
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.numbers import decimals, plural
@@ -48,9 +48,9 @@ class Live:
         since a judge of a panel watches."""
         self._debate, self._display, self._now, self._money = debate, display, now, money
         self._ballots_hidden = ballots_hidden and not debate.complete
-        self._hidden_rows: list[Row] = []
+        self._hidden_rows: list[Text] = []
         self._began = now()
-        self._rows: list[Row] = []
+        self._rows: list[Text] = []
         """Finished, and not printed yet."""
         self._after_blank = False
         self._stage: StageView | None = None
@@ -123,7 +123,7 @@ class Live:
         """Brings the terminal up to date."""
         height = self._display.size()[1] - 1
         below = [] if closing else self._status()[:height]
-        still_open: list[Row] = []
+        still_open: list[Text] = []
         if self._stage is not None:
             finished, still_open = self._stage.rows(self._width, height - len(below))
             self._put(finished, gap=False)
@@ -140,7 +140,7 @@ class Live:
         """Columns of a row: the last one is left empty, since terminals disagree on what follows a full row."""
         return max(2, self._display.size()[0] - 1)
 
-    def _status(self) -> list[Row]:
+    def _status(self) -> list[Text]:
         """Where the debate stands, who writes and for how long, what it has cost, and what the keys do."""
         now, width = self._now(), self._width
         stage = self._debate.stages[-1]
@@ -286,14 +286,14 @@ class Live:
         rows = paragraph(text, min(self._width, MAX_WIDTH), style, indent=indent)
         self._put(rows, gap=gap, of_ballots=of_ballots)
 
-    def _put(self, rows: Sequence[Row], *, gap: bool = True, of_ballots: bool = False) -> None:
+    def _put(self, rows: Sequence[Text], *, gap: bool = True, of_ballots: bool = False) -> None:
         """Adds finished rows; with `gap`, after an empty one. Rows `of_ballots` are held back as long as
         ballots are hidden."""
         if of_ballots and self._ballots_hidden:
-            self._hidden_rows += [*([()] if gap else []), *rows]
+            self._hidden_rows += [*([Text()] if gap else []), *rows]
             return
         if gap and not self._after_blank:
-            self._rows.append(())
+            self._rows.append(Text())
             self._after_blank = True
         self._rows += rows
         if rows:
@@ -335,7 +335,7 @@ def _side_style(debate: DebateState, side: str) -> str:
     return SIDES[debate.format.sides.index(side) % len(SIDES)]
 
 
-def ballot_rows(debate: DebateState, event: events.StructuredReplyGiven, width: int) -> list[Row]:
+def ballot_rows(debate: DebateState, event: events.StructuredReplyGiven, width: int) -> list[Text]:
     """A ballot with scores: each side's bar, and each criterion for both sides. A mirrored ballot is shown in the
     terms of the sides as they are."""
     format, turn = debate.format, schedule.turn(debate, event.turn)
@@ -352,25 +352,25 @@ def ballot_rows(debate: DebateState, event: events.StructuredReplyGiven, width: 
     ]
 
 
-def totals_rows(debate: DebateState, verdict: Verdict, width: int) -> list[Row]:
+def totals_rows(debate: DebateState, verdict: Verdict, width: int) -> list[Text]:
     """The points of the whole debate as bars; no rows where nothing was scored."""
     scored = sum(bool(result.scores) for result in tally.scored(debate))
     most = scored * Fraction(str(debate.format.rubric.most))
     return _bars(debate, verdict.totals, most, width) if scored else []
 
 
-def _bars(debate: DebateState, points: Mapping[str, Fraction], most: Fraction, width: int) -> list[Row]:
+def _bars(debate: DebateState, points: Mapping[str, Fraction], most: Fraction, width: int) -> list[Text]:
     names = {side: one_line(debate.format.name_of(side)) for side in points}
     indent = INDENT if width >= 40 else 0
     room = width - indent - _NUMBER
     longest = max(1, min(max(map(cell_len, names.values())), room // 2))
     length = max(1, min(_MAX_BAR, room - longest - 1))
-    rows: list[Row] = []
+    rows: list[Text] = []
     for side, value in points.items():
         name = Text(names[side])
         name.truncate(longest, overflow="ellipsis", pad=True)
         drawn = (bar(value / most, length), _side_style(debate, side))
-        rows.append((Text.assemble(" " * indent, name, " ", drawn, (f" {decimals(value)}", "bold")),))
+        rows.append(Text.assemble(" " * indent, name, " ", drawn, (f" {decimals(value)}", "bold")))
     return rows
 
 
