@@ -68,7 +68,7 @@ def forged(markdown: str, reader: str = READERS[0]) -> list[str]:
     tokens, known = _parsed(markdown, reader)
     found = []
     for token in every(tokens):
-        if token.type in FORGING:
+        if token.type in FORGING and not (token.type == "hr" and token.level):
             found.append(f"{token.type} {token.content}")
         if token.type == "link_open" and not str(token.attrs["href"]).lower().startswith(LINKED):
             found.append(f"link to {token.attrs['href']}")

@@ -52,7 +52,7 @@ PLACES = {
         "reports/markdown.py",
         "prompting/templates.py",
     ),
-    "markdown_it": ("reports/html/writer.py", "reports/markup.py"),
+    "markdown_it": ("reports/html/writer.py",),
     "markupsafe": ("reports/html/page.py", "reports/html/writer.py", "reports/markdown.py", "tournament/report.py"),
     "numpy": ("tournament/bradley_terry.py",),
     "scipy": ("tournament/bradley_terry.py",),

@@ -24,7 +24,7 @@ def as_long(piece: str, length: int = 12_000) -> str:
     return (piece * length)[:length]
 
 
-@pytest.mark.parametrize("shown", [markup.block, markup.prose, writer.speech, writer.line])
+@pytest.mark.parametrize("shown", [markup.quote_speech, markup.prose, writer.speech, writer.line])
 @pytest.mark.parametrize("piece", ["![", "[", "[a](", "[a", "- a\n", "a|b\n-|-\n", "|a", "1. a\n\n"])
 def test_the_work_of_markup_grows_with_the_text(shown: Callable[[str], object], piece: str) -> None:
     """A speech of nothing but markup that is four times as long takes some four times the calls, in markdown and on a
@@ -57,7 +57,7 @@ TRIED: dict[str, Callable[[str], object]] = {
     "fenced": lambda text: sanitize.fence(text, "0123456789abcdef"),
     "redacted": Redactor(["a-secret-of-some-length"]),
     "structured": lambda text: replies.parse_structured("x", '{"a": 1} ' + text),
-    "markdown": markup.block,
+    "markdown": markup.quote_speech,
     "page": lambda text: writer.speech(text, ()),
     "transcript": lambda text: transcript_file.parse(f"# T\n\n### Ann (Pro)\n\n{text}\n\n### Bo (Con)\n\ny", "x"),
     "json": lambda text: transcript_file.parse(json.dumps([{"speaker": text, "side": text, "text": text}]), "x"),

@@ -288,7 +288,7 @@ def test_an_odd_transcript_is_kept_as_it_is() -> None:
     turns = ["1.speech-1.b", "1.speech-2.b", "1.speech-3.a", "2.speech-4.a", "2.speech-5.b", "2.speech-6.a"]
 
     assert speeches(debate) == list(zip(turns, ("c1", "c2", "p1", "p2", "c3", "p3"), strict=True))
-    assert "#### Argument — Researcher B\n\n[R2 - ROUND 1 - ARGUMENT]\n\nc2" in report
+    assert "#### Argument — Researcher B\n\n[R2 - ROUND 1 - ARGUMENT]\n\n> c2" in report
     assert "Researcher B spoke first." in report
 
 

@@ -17,7 +17,7 @@ from scripted_debates import FETCHED, Cast, check, checks, events, label, refusa
 from debate_orchestrator.core.events import Spoke
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import FoundPage
-from debate_orchestrator.reports import markdown, markup
+from debate_orchestrator.reports import markdown, sections
 from debate_orchestrator.reports.citations import evidence as evidence_of
 from debate_orchestrator.reports.citations import is_after, summary
 from debate_orchestrator.reports.markdown import MarkdownWriter
@@ -191,7 +191,7 @@ def page(n: int = 1, quote: str = "it is so") -> FoundPage:
 
 
 def cited_pages(found: list[FoundPage]) -> str:
-    return MarkdownWriter(str).line(markup.cited(found))
+    return MarkdownWriter(str).line(sections.cited_pages(found))
 
 
 def links(text: str) -> list[str]:

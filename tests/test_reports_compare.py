@@ -93,7 +93,7 @@ def test_a_rehearsal_has_no_winner() -> None:
 
     assert made.winners == {1: "a", 2: None, 3: None}
     assert "| 2 | only stand-ins judged |" in text and "Run 2 is rehearsed: stand-ins spoke" in text
-    assert "| 1 | A (A 7, B 6) | - | - |" in section(text, "Rounds")
+    assert r"| 1 | A (A 7, B 6) | \- | \- |" in section(text, "Rounds")
     assert made.judges is not None and {row[0] for row in made.judges.rows} == {"1"}
     assert not made.differences and "pairs of votes" not in " ".join(made.agreement)
 

@@ -123,7 +123,7 @@ def test_a_complete_debate(strictness: str) -> None:
     assert ("**Claims made without evidence:** none" in made) == (strictness == "strict")
     assert "\n\n*Complete. " in made
     assert "\n\n\n" not in made
-    assert made.partition(JUDGED)[0].endswith("\n\n## Recommended Follow-Up\n\nMeasure the cost.\n")
+    assert made.partition(JUDGED)[0].endswith("\n\n## Recommended Follow-Up\n\n> Measure the cost.\n")
 
 
 def test_an_intervention() -> None:
@@ -154,7 +154,9 @@ def test_a_refusal() -> None:
     made = report(saying(_1_opening_a=f"It would do harm.\n\n{DECLINE}"))
 
     assert outline(made) == head() + whole(1) + whole(2) + whole(3) + tail(*THREE)
-    assert "*Researcher A declined to argue. A refusal is no concession.*\n\nIt would do harm.\n\n" + DECLINE in made
+    assert (
+        "*Researcher A declined to argue. A refusal is no concession.*\n\n> It would do harm.\n>\n> " + DECLINE in made
+    )
     assert "conceded" not in made.replace("consensus is declared or conceded", "")
 
 

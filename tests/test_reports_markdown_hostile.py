@@ -41,7 +41,7 @@ No source that the debaters cite was looked up: this format has no seat for that
 
 **Researcher A prevailed narrowly**, arguing: Indent with tabs. Rounds won: Researcher A 1, Researcher B 0, tied 0.
 
-It came down to one point. A made it. B did not answer it.
+> It came down to one point. A made it. B did not answer it.
 
 **Strongest argument of the debate** (Researcher A): The argument from cost.
 
@@ -61,17 +61,17 @@ the sum of the round scores; both are rounded only to be shown, so the shown one
 
 [R1 - ROUND 1 - OPENING]
 
-This is what a says in 1.opening.a.
-
-And this is **why**.
+> This is what a says in 1.opening.a.
+>
+> And this is **why**.
 
 #### Opening Statement — Researcher B
 
 [R2 - ROUND 1 - OPENING]
 
-This is what b says in 1.opening.b.
-
-And this is **why**.
+> This is what b says in 1.opening.b.
+>
+> And this is **why**.
 
 #### Judge Verdict — Round 1
 
@@ -125,7 +125,7 @@ And this is **why**.
 
 ## Recommended Follow-Up
 
-Measure the cost.
+> Measure the cost.
 
 ---
 
@@ -170,7 +170,7 @@ def own_tables(story: ReportModel) -> list[list[list[str]]]:
     ballot = [["Criterion", "Researcher A", "Researcher B"], *([title, "7", "6"] for title in titles)]
     transcript = []
     for one in story.rounds:
-        said = [reading.tables(markup.block(speech.text or "")) for speech in one.speeches]
+        said = [reading.tables(markup.quote_speech(speech.text or "")) for speech in one.speeches]
         transcript += [*(table for held in said for table in held), ballot]
     summary = [["Round", "Researcher A Score", "Researcher B Score", "Winner"]]
     summary += [[str(n), "7", "6", "A"] for n in range(1, rounds + 1)]
@@ -197,7 +197,7 @@ def must_be_genuine(deal: Deal, rounds: int = 2, strictness: str = "strict") -> 
     assert reading.headings(made) == headings(rounds)
     assert found == own_tables(story)
     assert [one for one in reading.forged(made) if not one.startswith(("heading_open", "hr", "link to #"))] == []
-    assert sum(token.type == "hr" for token in reading.every(reading.parsed(made))) == 6
+    assert sum(token.type == "hr" and not token.level for token in reading.every(reading.parsed(made))) == 6
     assert set(reading.links_within(made)) == {
         *("opening-statement--researcher-a", "opening-statement--researcher-b"),
         *(title.lower().replace(" ", "-") for level, title in headings(rounds) if level == 2 and title != JUDGED),
@@ -221,7 +221,7 @@ def test_no_speech_buries_a_report(name: str) -> None:
     made = report(lambda turn: text if "opening" in turn["turn"] else None, rounds=1)
 
     assert reading.headings(made) == headings(1)
-    assert made.count(markup.block(text)) == 2
+    assert made.count(markup.quote_speech(text)) == 2
 
 
 def must_be_literal(deal: Deal) -> None:
@@ -248,7 +248,5 @@ def test_templates_in_speech_are_text() -> None:
     text = "{{ 7*7 }} {% if x %} {round} {nonce} %(topic)s ${x}"
     made = report(hostile(text, rounds=1), topic=text, rounds=1)
 
-    assert made.count("\\{\\{ 7\\*7 }} \\{% if x %} \\{round} \\{nonce} %(topic)s \\$\\{x}") == 1
-    shown = made.replace("\\$", "$").replace("\\{", "{").replace("\u2060", "")
-    assert shown.count("{{ 7*7 }} {% if x %} {round} {nonce} %(topic)s ${x}") == 19
+    assert reading.visible(made).replace("\u2060", "").replace("\n", "").count(text) == 20
     assert opened_event(topic=text).settings.topic == text

@@ -36,21 +36,21 @@ WHOLE = """\
 
 ### Argument — Speaker A
 
-This is 1.argument.a.
+> This is 1.argument.a.
 
 ### Argument — Speaker B
 
-This is 1.argument.b.
+> This is 1.argument.b.
 
 ## Round 2
 
 ### Argument — Speaker A
 
-This is 2.argument.a.
+> This is 2.argument.a.
 
 ### Argument — Speaker B
 
-This is 2.argument.b.
+> This is 2.argument.b.
 
 ---
 
@@ -109,7 +109,7 @@ def test_what_weakens_a_speech_is_told_and_read_back() -> None:
     heard, transcript = read_back(script)
 
     assert "*Here the limit of 600 words was reached: 50 more, which were not heard, are in the journal.*" in text
-    assert "*Speaker B declined to argue. A refusal is no concession.*\n\nI DECLINE" in text
+    assert "*Speaker B declined to argue. A refusal is no concession.*\n\n> I DECLINE" in text
     assert speeches(transcript) == heard
     found = [(speech.cut, speech.declined) for speech in transcript.speeches]
     assert found == [(True, False), (False, True), (False, False), (False, False)]
@@ -140,8 +140,8 @@ def must_be_genuine(deal: Deal) -> None:
         (1, "Debate Transcript"),
         *rounds * 6,
     ]
-    assert [(speech.side, markup.block(speech.text).strip()) for speech in parse(text, "talk.md").speeches] == [
-        (turn[-1], markup.block(text).strip()) for turn, text in script.items()
+    assert [(speech.side, markup.quote_speech(speech.text)) for speech in parse(text, "talk.md").speeches] == [
+        (turn[-1], markup.quote_speech(text)) for turn, text in script.items()
     ]
 
 

@@ -43,8 +43,8 @@ def test_reviewers_stand_beside_the_judges() -> None:
     """Panel, judges and reviewers have a row each, with rounds, winner, and votes before and after."""
     text = section(report(filled(ASKED), filled(ASKED, "bob", side="b", before="a")), "Reviewers")
 
-    assert "| The panel | verdict | A (A 7, B 6) | A (A 7, B 6) | A (narrow) | - | - |" in text
-    assert "| Judge | judge | A (A 7, B 6) | A (A 7, B 6) | A | - | - |" in text
+    assert r"| The panel | verdict | A (A 7, B 6) | A (A 7, B 6) | A (narrow) | \- | \- |" in text
+    assert r"| Judge | judge | A (A 7, B 6) | A (A 7, B 6) | A | \- | \- |" in text
     assert "| ada | reviewer | A (A 7, B 5) | A (A 7, B 5) | A | undecided | A |" in text
     assert "| bob | reviewer | B (A 5, B 7) | B (A 5, B 7) | B | A | B |" in text
 

@@ -139,7 +139,7 @@ def test_a_speech_in_fields() -> None:
 
     assert PEN.block(FIELDS.block(EVIDENCE, said)) == (
         "**Evidence:** [https\\://example.org/so](https://example.org/so)\n\n> It is so.\n\n"
-        "**Context:** A page on it.\n\nIt **follows**.\n\nAnd so it is."
+        "**Context:** A page on it.\n\n> It **follows**.\n>\n> And so it is."
     )
 
 

@@ -353,9 +353,12 @@ _OWN_END = re.compile(r"\n---\n\n\*[^\n]+\*\n*(?:\n---\n\n\*(?:Made|Sealed) by [
 """The line on how a transcript was made, and its checksum."""
 _TAG = re.compile(r"\A(?:\*From the floor:\* [^\n]*\n+)*\[[^\n]+\](?:\n+|\Z)")
 """Questions from the floor, and the line that names who spoke: `[NAME]`, or `[NAME - ROLE]`."""
-_DECLINED = re.compile(rf"\*{markup.DECLINED_NOTE}\*(?:\n+|\Z)")
-_CUT = re.compile(rf"\*{markup.CUT_NOTE}\*")
-_ADDED = re.compile(rf"\*{markup.ADDED_NOTE}\*")
+_NOTE = re.compile(
+    r"\*(?:(?P<declined>[^*]+ declined to argue\. A refusal is no concession\.)"
+    r"|(?P<cut>Here (?:a limit of length cut the speech short|the limit of [\d,]+ words was reached: [^*]+)\.)"
+    r"|It writes lines for the other side, which this format forbids\.|With this, [^*]+ conceded the debate\.)\*"
+)
+"""A line of a report about a speech, which stands outside of its quote."""
 _LEFT_ASIDE = "The report's verdict is not read. To see both verdicts side by side, use `debate judge` on its journal."
 
 
@@ -373,13 +376,13 @@ def _parse_own(text: str, kind: str) -> Transcript:
     lines = (text if report else _OWN_END.sub("", text, count=1)).split("\n")
     title, *sections = _sections(lines, _headings(lines, []), 6)
     found = [_OWN_FIELD.fullmatch(line.rstrip()) for line in title.lines]
-    fields = {field[1]: markup.unliteral(field[2]) for field in found if field}
+    fields = {field[1]: markup.unescape(field[2]) for field in found if field}
     sides = dict(zip("ab", (field for field in fields if field not in _FACTS), strict=False))
     names = {re.sub(r" \([^()]*\)$", "", field): side for side, field in sides.items()}
     heading_of = re.compile(rf"(?:.+) — ({'|'.join(map(re.escape, names)) or '(?!)'})(?: \[[^\[\]]+\])?")
     speeches, number, inside = list[TranscriptSpeech](), 1, not report
     for section in sections:
-        heading = markup.unliteral(section.heading)
+        heading = markup.unescape(section.heading)
         speaks = heading_of.fullmatch(heading) if inside else None
         if report and section.level == 2:
             inside = heading == "Debate Transcript"
@@ -401,9 +404,13 @@ def _parse_own(text: str, kind: str) -> Transcript:
 
 def _own_speech(side: str, number: int, text: str) -> TranscriptSpeech:
     """A speech without the lines that tell how it ended."""
-    declined, cut = _DECLINED.match(text), False
-    lines = text[declined.end() if declined else 0 :].split("\n")
-    while lines and (not lines[-1].strip() or _CUT.fullmatch(lines[-1]) or _ADDED.fullmatch(lines[-1])):
-        cut = bool(_CUT.fullmatch(lines.pop())) or cut
-    spoken = markup.unescaped("\n".join(lines))
-    return TranscriptSpeech(side=side, round=number, text=spoken, declined=declined is not None, cut=cut)
+    lines = [(line, _NOTE.fullmatch(line)) for line in text.split("\n")]
+    notes = [note for _, note in lines if note]
+    spoken = "\n".join(line for line, note in lines if not note).strip("\n")
+    return TranscriptSpeech(
+        side=side,
+        round=number,
+        text=markup.unquote_speech(spoken),
+        declined=any(note["declined"] for note in notes),
+        cut=any(note["cut"] for note in notes),
+    )

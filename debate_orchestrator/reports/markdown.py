@@ -103,7 +103,7 @@ def html_text(text: str) -> Markup:
 
 def markdown_text(text: str) -> Markup:
     """The same as markdown."""
-    return Markup(markup.escaped(text))
+    return Markup(markup.escape(text))
 
 
 def template_environment(
@@ -130,12 +130,10 @@ def template_environment(
 @cache
 def _environment() -> Environment:
     filters: dict[str, Callable[..., Any]] = {
-        "block": lambda text: Markup(markup.block(text)),
+        "quote_speech": lambda text: Markup(markup.quote_speech(text)),
+        "quote_line": lambda text: Markup(markup.quote_line(text)),
         "literal": lambda text: Markup(markup.literal(text)),
-        "plain": lambda text: Markup(markup.plain(text)),
         "prose": lambda text: Markup(markup.prose(text)),
-        "inline": lambda text: Markup(markup.inline(text)),
-        "cell": lambda text: Markup(markup.cell(text)),
         "decimals": decimals,
         "plain_number": lambda value: f"{value:g}",
         "winner": wording.winner_word,
@@ -234,17 +232,15 @@ class MarkdownWriter:
         match run.kind:
             case "literal":
                 return markup.literal(run.text)
-            case "plain":
-                return markup.plain(run.text)
             case "prose":
-                return (markup.cell if in_table else markup.prose)(run.text)
+                return markup.prose(run.text)
             case "turn":
                 return self._link(run.text)
             case "page":
                 return markup.address(run.text)
             case "found":
                 return markup.link(run.to, run.text)
-        own = markup.in_line(run.text)  # outside of a table a bar is a bar
+        own = markup.escape(run.text)  # outside of a table a bar is a bar
         return own if in_table else own.replace(r"\|", "|")
 
     def table(self, table: PhraseTable, rule: Sequence[str] = ()) -> Markup:
@@ -260,7 +256,7 @@ class MarkdownWriter:
 
     def _part(self, part: FieldPart) -> str:
         if part.kind == "speech":
-            return markup.block(part.text)
+            return markup.quote_speech(part.text)
         if part.kind == "quote":
             return f"> {self.line(part.words)}"
         named = f"**{markup.literal(part.title)}:**"

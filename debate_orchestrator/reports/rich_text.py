@@ -13,7 +13,7 @@ from debate_orchestrator.core.transcript_entries import as_text
 from debate_orchestrator.core.transcript_entries import title as title_of
 from debate_orchestrator.reports.parts import Part
 
-Kind = Literal["own", "literal", "plain", "prose", "turn", "page", "found"]
+Kind = Literal["own", "literal", "prose", "turn", "page", "found"]
 
 
 class TextRun(NamedTuple):
@@ -21,9 +21,9 @@ class TextRun(NamedTuple):
 
     text: str
     kind: Kind = "own"
-    """`own`: the report's. Of others: `literal` and `plain` are shown character for character, the second also at the
-    start of a line; `prose` keeps emphasis, code and links. `turn` is the id of a turn that is linked, `page` an
-    address that shows all of itself, `found` the title of a page that is linked."""
+    """`own`: the report's. Of others: `literal` is shown character for character; `prose` keeps emphasis, code and
+    links. `turn` is the id of a turn that is linked, `page` an address that shows all of itself, `found` the title of a
+    page that is linked."""
     strong: bool = False
     to: str = ""
     """The address of a page that was found; of other words, the turn that they rest on, which a page may link."""
@@ -62,11 +62,6 @@ def citing(words: Phrase, turn_id: str | None) -> Phrase:
 def literal(text: str) -> Phrase:
     """A speaker's or judge's words, character for character."""
     return _others(text, "literal")
-
-
-def plain(text: str) -> Phrase:
-    """The same at the start of a line."""
-    return _others(text, "plain")
 
 
 def prose(text: str) -> Phrase:
@@ -178,7 +173,7 @@ class FieldText:
             for side, own in value.items():
                 yield self._part(f"{title}, {self._seats.get(side, side)}", of_side, own)
         elif field.per_issue and isinstance(value, Mapping):
-            each = [joined(" ", [plain(key), self._inline(field.single, own)]) for key, own in value.items()]
+            each = [joined(" ", [literal(key), self._inline(field.single, own)]) for key, own in value.items()]
             yield FieldPart("line", title, joined(", ", each))
         else:
             yield self._part(title, field, value)
@@ -206,8 +201,8 @@ class FieldText:
     def _plain(self, field: Field, value: Any) -> Phrase:
         """A value that others follow on its line: markup left open in it must not reach into them."""
         if field.kind == "record" and isinstance(value, Mapping):
-            return plain(as_text(field.fields, value).replace("\n", "; "))
-        return plain(str(value)) if field.kind == "text" else self._inline(field, value)
+            return literal(as_text(field.fields, value).replace("\n", "; "))
+        return literal(str(value)) if field.kind == "text" else self._inline(field, value)
 
     def _inline(self, field: Field, value: Any) -> Phrase:
         """A value on a line. Of several texts all but the last are shown as they are written."""
@@ -219,14 +214,14 @@ class FieldText:
             case "number":
                 return phrase(f"{value:g}")
             case "choice":
-                return plain(str(value) if field.of else self._seats.get(str(value), str(value)))
+                return literal(str(value) if field.of else self._seats.get(str(value), str(value)))
             case "turn":
                 return turn(str(value))
             case "choices" | "turns" if isinstance(value, list):
-                as_phrase = turn if field.kind == "turns" else plain
+                as_phrase = turn if field.kind == "turns" else literal
                 return joined(", ", [as_phrase(str(item)) for item in value])
             case "record" if isinstance(value, Mapping):
                 return self.row(field.fields, value)
             case "list" if isinstance(value, list):
-                return joined(", ", [plain(str(item)) for item in value])
+                return joined(", ", [literal(str(item)) for item in value])
         return prose(str(value))

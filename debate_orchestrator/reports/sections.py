@@ -8,8 +8,9 @@ from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from debate_orchestrator.core.phases import CLERK, MIRRORED
+from debate_orchestrator.core.reply import FoundPage
 from debate_orchestrator.core.verdict import Vote, decided_votes
-from debate_orchestrator.reports import decision_brief, markup, reviewers, verdict_text, wording
+from debate_orchestrator.reports import decision_brief, reviewers, verdict_text, wording
 from debate_orchestrator.reports.citations import VERIFIED
 from debate_orchestrator.reports.decision_brief import IssueReport
 from debate_orchestrator.reports.model import ReportModel
@@ -20,6 +21,7 @@ from debate_orchestrator.reports.rich_text import (
     Phrase,
     PhraseTable,
     citing,
+    found,
     joined,
     literal,
     page,
@@ -73,7 +75,7 @@ def template_values(report: ReportModel, writer: Writer, elsewhere: frozenset[st
             fields.listed(turn.shape, turn.fields, _SHOWN_LAST | rated | elsewhere)
         ),
         "parsed_ballot": lambda turn: _parsed_ballot(report, turn),
-        "cited": lambda turn: writer.line(markup.cited(turn.pages)),
+        "cited": lambda turn: writer.line(cited_pages(turn.pages)),
     }
     if report.transcript_only:
         return values
@@ -103,8 +105,24 @@ def _structured(report: ReportModel, fields: FieldText, writer: Writer, turn: Tu
     assert turn.fields is not None
     if turn.seat != CLERK or "checks" not in turn.shape:
         return writer.block(fields.block(turn.shape, turn.fields))
-    found = clerk_lines(turn, report, fields)
-    return writer.items(found) if found else writer.note(_NOTHING)
+    lines = clerk_lines(turn, report, fields)
+    return writer.items(lines) if lines else writer.note(_NOTHING)
+
+
+_MAX_PAGES = 20
+"""Pages that are named of those that a speech cites."""
+
+
+def cited_pages(pages: Sequence[FoundPage]) -> Phrase:
+    """The pages that a speech cites, in a sentence, and how many more were found; empty if none was."""
+    by_url = {page.url: page for page in pages}
+    quoted = [page for page in by_url.values() if page.quote][:_MAX_PAGES]
+    more = len(by_url) - len(quoted)
+    if not quoted:
+        return phrase(f"Pages found by a search, none of them cited: {more}." if more else "")
+    others = f"; {more} more {'was' if more == 1 else 'were'} found" if more else ""
+    links = joined(", ", [found(page.url, page.title) for page in quoted])
+    return phrase("Pages cited from a search: ", links, f"{others}.")
 
 
 class JudgingText(NamedTuple):

@@ -16,7 +16,6 @@ from markdown_it.token import Token
 from markupsafe import Markup, escape
 
 from debate_orchestrator.reports import markup
-from debate_orchestrator.reports.markup import with_tables
 from debate_orchestrator.reports.rich_text import FieldPart, Phrase, PhraseTable, PlainTable, TextRun, literal
 from debate_orchestrator.util import sanitize
 
@@ -191,32 +190,8 @@ def _is_laid_out(text: str) -> bool:
     return len(text) <= _MAX_LENGTH and all(text.count(sign) <= n for sign, n in _MAX_SIGNS.items())
 
 
-_AS_THEY_ARE = {"paragraph", "bullet_list", "ordered_list", "list_item", "blockquote", "em", "strong", "s"}
-_AS_THEY_ARE |= {"thead", "tbody", "tr"}
-
-
 class _Renderer(RendererHTML):
-    """Writes what a speech may have, and nothing that leads, loads or styles anything else."""
-
-    def text(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        return str(escape(tokens[idx].content))
-
-    def heading_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        return '<p class="headed">'
-
-    def heading_close(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        return "</p>\n"
-
-    def hr(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        return f'<p class="ruled">{escape(tokens[idx].markup[:3])}</p>\n'
-
-    def fence(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        info = tokens[idx].info.strip()
-        named = f'<p class="code-name">{escape(info)}</p>\n' if info else ""
-        return f"{named}{_code(tokens[idx].content)}"
-
-    def code_block(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        return _code(tokens[idx].content)
+    """Writes code with its name above it, tables that scroll, and quotes that were looked up."""
 
     def table_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         return '<div class="wide" role="group" aria-label="Table" tabindex="0"><table>\n'
@@ -224,18 +199,10 @@ class _Renderer(RendererHTML):
     def table_close(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         return "</table></div>\n"
 
-    def th_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        return '<th scope="col">'
-
-    def td_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        return "<td>"
-
-    def link_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        if not tokens[idx].attrs.get("href"):
-            return "<a>"  # it leads nowhere
-        title = tokens[idx].attrs.get("title")
-        titled = f' title="{escape(str(title))}"' if title else ""
-        return f'<a href="{escape(str(tokens[idx].attrs["href"]))}" rel="{REL}"{titled}>'
+    def fence(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        info = tokens[idx].info.strip()
+        name = f'<p class="code-name">{escape(info)}</p>\n' if info else ""
+        return f"{name}<pre><code>{escape(tokens[idx].content)}</code></pre>\n"
 
     def quote_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         return f'<q class="{tokens[idx].info}">'
@@ -246,37 +213,45 @@ class _Renderer(RendererHTML):
         return f'</q><span class="looked-up {tokens[idx].info}">{sign}<span class="unseen"> {seen}</span></span>'
 
 
-def _code(text: str) -> str:
-    return f"<pre><code>{escape(text)}</code></pre>\n"
-
-
 @cache
 def _parser() -> MarkdownIt:
+    """A parser without HTML, images and definitions; rules are text."""
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _MAX_DEPTH + 8}, renderer_cls=_Renderer)
-    with_tables(parser.enable("strikethrough")).disable(["reference", "image", "html_block", "html_inline"])
+    parser.enable(["table", "strikethrough"]).disable(["reference", "image", "html_block", "html_inline", "hr"])
     parser.validateLink = lambda url: markup.host_of(url) is not None  # type: ignore[method-assign]
     parser.inline.ruler.before("autolink", "quote", _quote)
     return parser
-
-
-_FREE = {"text", "softbreak", "hardbreak", "inline", "fence", "code_block", "code_inline", "hr"}
-_OWN = {"heading", "table", "th", "td", "link", "quote"}
 
 
 def speech(text: str, quotes: tuple[str, str] | None = None) -> Markup:
     """A whole speech; `quotes` are the tags of what was looked up in the context files, found and not."""
     safe_text = sanitize.sanitize(text).strip("\n")
     tokens = _parser().parse(safe_text, {"quotes": quotes}) if _is_laid_out(safe_text) else []
-    if not tokens or not all(map(_known, tokens)) or _drops_cells(tokens, safe_text):
-        return Markup(f'<pre class="whole"><code>{escape(safe_text)}</code></pre>\n')
+    if not tokens or _is_deep(tokens) or _drops_cells(tokens, safe_text):
+        return Markup('<pre class="whole"><code>{}</code></pre>\n').format(safe_text)
+    return _render(tokens)
+
+
+def _render(tokens: Sequence[Token]) -> Markup:
+    _restyle(tokens)
     return Markup(_parser().renderer.render(tokens, _parser().options, {}))
 
 
-def _known(token: Token) -> bool:
-    """Whether a token is something that the renderer has its own way with, and not nested too deep."""
-    name, _, way = token.type.rpartition("_")
-    mine = token.type in _FREE or (way in ("open", "close") and name in _AS_THEY_ARE | _OWN)
-    return mine and token.level < _MAX_DEPTH and all(map(_known, token.children or []))
+def _restyle(tokens: Sequence[Token]) -> None:
+    """Makes paragraphs of headings, which belong to the report alone, and lets links lead out of it."""
+    for token in tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag, token.attrs = "p", {"class": "headed"} if token.nesting > 0 else {}
+        elif token.type in ("th_open", "td_open"):
+            token.attrs = {"scope": "col"} if token.tag == "th" else {}
+        elif token.type == "link_open":
+            href = token.attrs.pop("href")
+            token.attrs = {"href": href, "rel": REL, **token.attrs} if href else {}
+        _restyle(token.children or [])
+
+
+def _is_deep(tokens: Sequence[Token]) -> bool:
+    return any(token.level >= _MAX_DEPTH or _is_deep(token.children or []) for token in tokens)
 
 
 def _drops_cells(tokens: Sequence[Token], text: str) -> bool:
@@ -291,9 +266,7 @@ def line(text: str) -> Markup:
     """A sentence on one line, with its emphasis, code and links."""
     plain = sanitize.one_line(text)
     tokens = _parser().parseInline(plain) if _is_laid_out(plain) else []
-    if not tokens or not all(map(_known, tokens)):
-        return escape(plain)
-    return Markup(_parser().renderer.render(tokens, _parser().options, {}))
+    return escape(plain) if not tokens or _is_deep(tokens) else _render(tokens)
 
 
 def literal_html(text: str) -> Markup:
