@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow
 from debate_orchestrator.util.errors import BadFile, BadSettings
@@ -177,9 +177,9 @@ def _as_numbers(used: Sequence[tuple[DebateRow, BallotRow]]) -> _Votes:
         key = (model_at[str(debate.pro)], model_at[str(debate.con)], judge_at[vote.judge], _SECOND[debate.first])
         cell.append(cells.setdefault(key, len(cells)) * 3 + _OUTCOMES[str(vote.winner)])
         cluster.append(clusters.setdefault(debate.topic if by_topic else debate.id, len(clusters)))
-    columns = (np.array(column) for column in zip(*cells, strict=True))
+    pro, con, judge, second = (np.array(column) for column in zip(*cells, strict=True))
     drawn_by = "topic" if by_topic else "debate"
-    return _Votes(models, judges, *columns, np.array(cell), np.array(cluster), len(clusters), drawn_by)
+    return _Votes(models, judges, pro, con, judge, second, np.array(cell), np.array(cluster), len(clusters), drawn_by)
 
 
 def _identified(data: _Votes) -> tuple[bool, bool]:
@@ -242,12 +242,12 @@ class _Model:
         loss = (votes * log_total - (for_pro - for_con) * odds / 2 - tied * x[-1]).sum()
         slope = (for_pro - for_con - votes * (share[0] - share[1])) / 2
 
-        def added(index: Ints, size: int) -> Floats:
+        def total_slope(index: Ints, size: int) -> Any:
             return np.bincount(index, weights=slope, minlength=size)
 
-        by_judge = added(data.judge, self._judges)
+        by_judge = total_slope(data.judge, self._judges)
         effects = [self.use_side * slope.sum(), self.use_second * (slope * data.second).sum()]
-        strengths = added(data.pro, self._models) - added(data.con, self._models)
+        strengths = total_slope(data.pro, self._models) - total_slope(data.con, self._models)
         ties = (tied - votes * share[2]).sum()
         gradient = np.concatenate([strengths, by_judge - by_judge.mean(), effects, [ties]])
         total = votes.sum()
@@ -302,7 +302,7 @@ def _strengths(
     found = []
     for n, name in enumerate(data.models):
         value, low, high = figures[n]
-        others = [figures[other] for other in np.flatnonzero(groups == groups[n])]
+        others = [figures[int(other)] for other in np.flatnonzero(groups == groups[n])]
         above = sum(other.low is not None and high is not None and other.low > high for other in others)
         one_sided = votes[name] in (won[name], lost[name])
         found.append(Strength(name, value, low, high, 1 + above, numbers[int(groups[n])], votes[name], one_sided))
