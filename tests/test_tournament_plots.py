@@ -75,8 +75,8 @@ def test_plots_measure_no_long_text(monkeypatch: pytest.MonkeyPatch) -> None:
     plots.draw(all_tables(rows, ratings), names)
 
     assert len(asked) > 5 and max(map(len, strings(asked))) < 250
-    head_to_head = next(one for one in asked if "opponent" in json.dumps(one))
-    assert len({cell["model"] for cell in head_to_head["data"]["values"]}) == 2
+    head_to_head = next(one for one in asked if "model_a" in json.dumps(one["data"]))
+    assert head_to_head["data"]["values"][0]["model_a"] != head_to_head["data"]["values"][0]["model_b"]
 
 
 @pytest.mark.parametrize("name", ["pro", "judge", "topic"])
