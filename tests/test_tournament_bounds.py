@@ -54,17 +54,6 @@ def test_a_debate_has_so_many_votes(debate: Run) -> None:
     assert "the debate 'd' has more than the 200 votes that are allowed" in import_fails(debate)
 
 
-def test_missing_columns_are_told_up_to_a_number(debate: Run) -> None:
-    """Of many columns that a map names and a file lacks, the first twenty are told."""
-    write_rows([row("1", "x", "y", "pro")])
-    known = json.loads(Path("map.yaml").read_text(encoding="utf-8"))
-    scores = {f"s{n}": [f"pro{n}", f"con{n}"] for n in range(50)}
-    Path("map.yaml").write_text(json.dumps({**known, "scores": scores}), encoding="utf-8")
-
-    told = import_fails(debate)
-    assert told.count("has no column") == 20 and "more problems than these 20" in told
-
-
 def unknown_limits(many: int) -> dict[str, Any]:
     return {"limits": {f"none{n}": {"requests": 1} for n in range(many)}}
 

@@ -26,7 +26,7 @@ from debate_orchestrator.tournament.folder import SPEC, must_be_new
 from debate_orchestrator.tournament.journal_rows import IMPORTED
 from debate_orchestrator.tournament.rows import BallotRow, DebateRow, RoleUsage, Rows, Side, Winner
 from debate_orchestrator.util.data import name_of, read_mapping, read_text, strict_json
-from debate_orchestrator.util.errors import BadFile, first_few, short_repr, suggest
+from debate_orchestrator.util.errors import BadFile, short_repr, suggest
 from debate_orchestrator.util.numbers import plain_number
 from debate_orchestrator.util.sanitize import count_words, normalized
 
@@ -137,29 +137,29 @@ def _json_lines(text: str, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
         if line.strip():
             try:
                 value = strict_json(line)
+                if not isinstance(value, dict):
+                    raise ValueError("it is no object")
             except ValueError as error:
                 problem = f"{where}:{number}: not valid JSON ({error})."
                 raise BadFile(problem, hint="one JSON object on each line") from None
-            if not isinstance(value, dict):
-                raise BadFile(f"{where}:{number}: not a JSON object.", hint="one JSON object on each line")
             yield number, value
 
 
 def _csv_lines(text: str, columns: ColumnMap, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
     delimiter = max(",;\t", key=text.partition("\n")[0].count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     first = 1  # the line with which a row begins
     try:
-        header = next(reader, [])
-        missing = (name for name in columns.columns() if name not in header)
-        problems = (f"{where} has no column `{name}`. {suggest(name, header)}".rstrip() for name in missing)
-        if told := list(first_few(problems, where)):
-            raise BadFile(told)
+        header = list(reader.fieldnames or ())
+        missing = [name for name in columns.columns() if name not in header]
+        if missing:
+            raise BadFile(
+                [f"{where} has no column `{name}`. {suggest(name, header)}".rstrip() for name in missing[:20]]
+            )
         first = reader.line_num + 1
-        for cells in reader:
+        for record in reader:
             first = reader.line_num + 1
-            if cells:
-                yield reader.line_num, dict(zip(header, cells, strict=False))
+            yield reader.line_num, record
     except csv.Error as error:
         hint = 'close each quoted cell before the next begins, and write `"` in one twice'
         raise BadFile(f"{where}:{first}: not valid CSV ({error}).", hint=hint) from None
@@ -255,7 +255,6 @@ class _Collector:
         self._ballots: dict[tuple[Any, ...], BallotRow] = {}
         self._seen: dict[tuple[Any, ...], tuple[object, ...]] = {}
         """The content of each row that was taken."""
-        self._conflicts: list[str] = []
 
     def take(self, row: _JudgeRow) -> None:
         debate_id, judge = self._name(row, "debate"), self._name(row, "judge")
@@ -296,11 +295,8 @@ class _Collector:
         self._unread.setdefault(kind, []).append(case)
 
     def _name(self, row: _JudgeRow, key: str) -> str:
-        """A text or a number as text; empty for anything else."""
-        value = row.values.get(key)
-        if isinstance(value, list | dict):
-            self._note("Lists and objects in place of a name, taken as missing", f"line {row.line}")
-        text = _text(value)
+        """A text or a number as text; empty for anything else. BadFile for one that is too long."""
+        text = _text(row.values.get(key))
         rows.check_name(key, text, self._where)
         return text
 
@@ -313,8 +309,9 @@ class _Collector:
             if not text or (key in rows.SIDES and text.casefold() in _MISSING):
                 continue
             if key in rows.SIDES and debate.get(key, text) != text:
-                problem = f"debate {short_repr(debate_id)} has two models for {key}: {short_repr(debate[key])} and "
-                self._conflicts.append(f"{problem}{short_repr(text)} (line {row.line}).")
+                which = f"{short_repr(debate[key])} and {short_repr(text)} (line {row.line})"
+                problem = f"{self._where}: debate {short_repr(debate_id)} has two models for {key}: {which}."
+                raise BadFile(problem, hint="map a column to `debate` that names each debate once")
             debate[key] = min(debate.get(key, text), text) if key == "created" else debate.get(key, text)
 
     def _time(self, text: str, row: _JudgeRow) -> str:
@@ -351,10 +348,10 @@ class _Collector:
             if pro is not None and con is not None:
                 found[name] = (pro, con)
                 continue
-            unreadable = [value for value in pair if _finite(value) is None and not _is_missing(value)]
-            kind = "Scores that are no numbers" if unreadable else "Scores that are missing"
-            case = _case(unreadable[0], row.line) if unreadable else f"line {row.line}"
-            self._note(f"{kind}, whose dimension is left out of their ballot", case)
+            for value in pair:
+                if _finite(value) is None and not _is_missing(value):
+                    kind = "Scores that are no numbers, whose dimension is left out of their ballot"
+                    self._note(kind, _case(value, row.line))
         return found
 
     def _winner(
@@ -376,12 +373,8 @@ class _Collector:
         return by_scores
 
     def rows(self) -> Rows:
-        """All of it. Raises BadFile if a debate contradicts itself, or no winner at all could be read."""
+        """All of it. Raises BadFile if no winner at all could be read."""
         notes = [f"{kind}: {len(cases):,} (the first: {cases[0]})." for kind, cases in self._unread.items()]
-        if self._conflicts:
-            more = [f"There are {len(self._conflicts):,} such rows."] if len(self._conflicts) > 3 else []
-            problems = [f"{self._where}: {problem}" for problem in self._conflicts[:3]] + more
-            raise BadFile(problems, hint="map a column to `debate` that names each debate once")
         if not any(ballot.winner for ballot in self._ballots.values()):
             raise BadFile([f"{self._where}: no row has a winner that can be read.", *notes])
         ballots = rows.mark_flipped(_finals(self._ballots))
