@@ -11,17 +11,15 @@ from typing import Any, NamedTuple
 import local_http
 
 Json = dict[str, Any]
-DAY = 86_400
 JSON = {"content-type": "application/json"}
 
 
 class Kept(NamedTuple):
-    """A batch: the id of its file, those of its calls, and when it was created, and its name."""
+    """A batch: the id of its file, those of its calls, and when it was created."""
 
     file: str
     calls: tuple[str, ...]
     created: float
-    name: str = ""
 
 
 class Vendor:
@@ -30,8 +28,7 @@ class Vendor:
     def __init__(self, kind: str, faults: list[str]):
         self.kind, self.faults = kind, iter(faults)
         now = datetime.now(UTC).timestamp()
-        self.batches = {f"old{n}": Kept(f"n{n}", (f"o{n}",) * 3, now - (60 + n) * DAY) for n in range(30)}
-        self.batches["others"] = Kept("another", ("x0", "x1", "x2"), now - 60)
+        self.batches = {"others": Kept("another", ("x0", "x1", "x2"), now - 60)}
         self.paid = Counter[str]()
         self._files: list[bytes] = []
 
@@ -39,9 +36,7 @@ class Vendor:
         fault, post = next(self.faults, ""), http.method == "POST"
         if fault.startswith("refused "):
             return int(fault.removeprefix("refused ")), JSON, [b'{"error": {"message": "no"}}']
-        data = (
-            self._post(http) if post else self._get(http.path, (FAULTS | ONCE).get(fault, lambda what, told: told))
-        ).encode()
+        data = (self._post(http) if post else self._get(http.path, FAULTS.get(fault, lambda what, told: told))).encode()
         if fault.startswith("then "):
             return int(fault.removeprefix("then ")), JSON, [b'{"error": {"message": "no"}}']
         broken = {"a page": b"<html>down</html>", "nothing": b"", "cut": data[: len(data) // 2], "another": b"{}"}
@@ -61,27 +56,18 @@ class Vendor:
         calls = tuple(request["custom_id"] for request in requests)
         self.paid.update(calls)
         id = f"batch{len(self.batches)}"
-        name = asked.get("metadata", {}).get("name", "")
-        self.batches[id] = Kept(file, calls, datetime.now(UTC).timestamp(), name)
+        self.batches[id] = Kept(file, calls, datetime.now(UTC).timestamp())
         return json.dumps(self._told(id))
 
     def _get(self, path: str, altered: Callable[[str, Any], Any]) -> str:
-        path, _, query = path.partition("?")
+        path = path.partition("?")[0]
         parts = path.removeprefix("/v1").removeprefix("/messages").split("/")[1:]
         if parts[-1] in ("results", "content"):
             lines = [self._line(call) for call in self.batches[parts[1]].calls]
             return "".join(json.dumps(line) + "\n" for line in altered("results", lines))
         if len(parts) == 2:
             return json.dumps(altered("batch", self._told(parts[1])))
-        listed = altered("list", sorted(map(self._told, self.batches), key=self._created, reverse=True))
-        after = dict(pair.split("=") for pair in query.split("&"))
-        last = after.get("after") or after.get("after_id")
-        begin = [batch["id"] for batch in listed].index(last) + 1 if last else 0
-        page = {"data": listed[begin : begin + 20], "has_more": begin + 20 < len(listed)}
-        return json.dumps(altered("page", page))
-
-    def _created(self, told: Json) -> float:
-        return self.batches[told["id"]].created
+        raise AssertionError(f"nothing is asked of {path}")
 
     def _told(self, id: str) -> Json:
         kept = self.batches[id]
@@ -94,7 +80,6 @@ class Vendor:
         told = {"id": id, "created_at": int(kept.created), "status": "completed", "request_counts": counts}
         return {
             **told,
-            "metadata": {"name": kept.name},
             "input_file_id": kept.file,
             "output_file_id": id,
             "error_file_id": None,
@@ -116,13 +101,9 @@ def _foreign(line: Json) -> Json:
     return line | {"custom_id": "y" + line["custom_id"]}
 
 
-def _is_earlier(batch: Json) -> bool:
-    return not batch["id"].startswith("batch")
-
-
 def _batches(change: Callable[[Json], Json]) -> Callable[[str, Any], Any]:
     def altered(what: str, told: Any) -> Any:
-        return [change(one) for one in told] if what == "list" else change(told) if what == "batch" else told
+        return change(told) if what == "batch" else told
 
     return altered
 
@@ -132,10 +113,6 @@ def _counts(change: Callable[[int], Any]) -> Callable[[str, Any], Any]:
         return batch | {"request_counts": {name: change(count) for name, count in batch["request_counts"].items()}}
 
     return _batches(changed)
-
-
-def _page(**changed: Any) -> Callable[[str, Any], Any]:
-    return lambda what, told: told | changed if what == "page" else told
 
 
 FAULTS: dict[str, Callable[[str, Any], Any]] = {
@@ -158,21 +135,10 @@ FAULTS: dict[str, Callable[[str, Any], Any]] = {
     "counts of nothing": _counts(lambda count: 0),
     "no files": _batches(lambda batch: {name: None if name.endswith("file_id") else batch[name] for name in batch}),
     "ended early": _batches(lambda batch: batch | ({"status": "expired"} if "status" in batch else {})),
-    "no name": _batches(lambda batch: batch | {"metadata": None}),
     "no file": _batches(lambda batch: {name: batch[name] for name in batch if name != "input_file_id"}),
     "another id": _batches(lambda batch: batch | {"id": "y" + batch["id"]}),
-    "oldest first": lambda what, told: told[::-1] if what == "list" else told,
-    "an old one first": lambda what, told: [told[-1], *told[:-1]] if what == "list" else told,
-    "no end": _page(has_more=None),
-    "an empty page": _page(data=[], has_more=True),
 }  # fmt: skip
-"""What is changed, by its kind (`results`, `list`, `page` or `batch`), and what it was to what it becomes."""
-
-ONCE: dict[str, Callable[[str, Any], Any]] = {
-    "results of others": _results(lambda lines: [*map(_foreign, lines)]),
-    "a list that lags": lambda what, told: [*filter(_is_earlier, told)] if what == "list" else told,
-}
-"""The same for answers in which nothing is wrong but that they are others: two looks see through one of them."""
+"""What is changed, by its kind (`results` or `batch`), and what it was to what it becomes."""
 
 
 def faults() -> Iterator[str]:

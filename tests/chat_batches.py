@@ -18,8 +18,6 @@ class ChatBatches:
         self.say = say
         self.files: dict[str, str] = {}
         self.batches: dict[str, dict[str, Any]] = {}
-        self.lose = 0
-        """Batches that are created without an answer."""
         self.paid: list[str] = []
         self.live: list[str] = []
         """The paths of calls that were made alone."""
@@ -57,7 +55,7 @@ class ChatBatches:
         counts = {"total": len(output) + len(errors), "completed": len(output), "failed": len(errors)}
         self.batches[id] = {
             "id": id, "object": "batch", "created_at": int(time.time()), "status": "completed", "endpoint": "x",
-            "completion_window": "24h", "input_file_id": asked["input_file_id"], "metadata": asked["metadata"],
+            "completion_window": "24h", "input_file_id": asked["input_file_id"],
             "output_file_id": f"{id}-out", "error_file_id": f"{id}-errors" if errors else None,
             "request_counts": counts,
         }  # fmt: skip
@@ -69,9 +67,7 @@ class ChatBatches:
         if parts[0] == "files":
             self.asked_for_results += 1
             return self.results(self.files[parts[1]], self.asked_for_results - 1)
-        if len(parts) == 2:
-            return json.dumps(self.batches[parts[1]])
-        return json.dumps({"object": "list", "data": list(self.batches.values())[::-1], "has_more": False})
+        return json.dumps(self.batches[parts[1]])
 
 
 def _lines(values: list[dict[str, Any]]) -> str:
@@ -88,12 +84,7 @@ def serving(server: ChatBatches) -> Iterator[ChatBatches]:
             if self.path.endswith("/files"):
                 self._send(json.dumps(server.upload(data)))
             elif self.path.endswith("/batches"):
-                created = json.dumps(server.create(json.loads(data)))
-                if server.lose:
-                    server.lose -= 1
-                    self.close_connection = True
-                else:
-                    self._send(created)
+                self._send(json.dumps(server.create(json.loads(data))))
             else:
                 server.live.append(self.path)
                 self._send('{"error": {"message": "no live calls"}}', 404)

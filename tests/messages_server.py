@@ -63,12 +63,10 @@ class Server:
         """The ids of calls that batches answered: each is paid for."""
         self.batches_open = False
         """Whether batches take long: they do not end until this is False."""
-        self.endless: set[str] = set()
-        """Batches that never end."""
         self.batch_trouble: Callable[[dict[str, Any]], str] = lambda request: ""
         """A request of a batch to what becomes of it: `expired`, `errored`, `canceled`, or nothing else than usual."""
         self.creations: Callable[[int], str] = lambda n: ""
-        """How many batches were asked for before to what goes wrong: `refuse`, `lose` (created without an answer)."""
+        """How many batches were asked for before to what goes wrong: `refuse`, or nothing."""
         self.asked_to_create = 0
         self.answers_of: dict[str, list[dict[str, Any]]] = {}
         self.results: Callable[[str, int], str] = lambda text, n: text
@@ -112,15 +110,7 @@ class Server:
         id = f"msgbatch_{len(self.batches)}"
         self.batches[id] = (await http.json())["requests"]
         self.answers_of[id] = [self._batched(request) for request in self.batches[id]]
-        if trouble == "lose":
-            assert http.transport is not None
-            http.transport.abort()
         return web.json_response(self._batch(id))
-
-    async def list_batches(self, http: web.Request) -> web.StreamResponse:
-        """GET /v1/messages/batches."""
-        data = [self._batch(id) for id in reversed(self.batches)]
-        return web.json_response({"data": data, "has_more": False, "first_id": None, "last_id": None})
 
     async def get_batch(self, http: web.Request) -> web.StreamResponse:
         """GET /v1/messages/batches/{id}."""
@@ -128,7 +118,7 @@ class Server:
 
     async def batch_results(self, http: web.Request) -> web.StreamResponse:
         """GET /v1/messages/batches/{id}/results, in another order than that of the requests."""
-        assert not self.batches_open and http.match_info["id"] not in self.endless
+        assert not self.batches_open
         lines = [json.dumps(line) + "\n" for line in reversed(self.answers_of[http.match_info["id"]])]
         self.asked_for_results += 1
         text = self.results("".join(lines), self.asked_for_results - 1)
@@ -138,7 +128,7 @@ class Server:
         count, now = len(self.batches[id]), datetime.now(UTC).isoformat()
         counts = dict.fromkeys(("processing", "errored", "expired", "canceled", "succeeded"), 0)
         counts["processing" if self.batches_open else "succeeded"] = count
-        status = "in_progress" if self.batches_open or id in self.endless else "ended"
+        status = "in_progress" if self.batches_open else "ended"
         common = {"id": id, "type": "message_batch", "created_at": now, "expires_at": now}
         return {**common, "processing_status": status, "request_counts": counts, "results_url": None}
 
@@ -292,7 +282,6 @@ async def _serve(server: Server, ready: threading.Event, done: asyncio.Event) ->
     app = web.Application(client_max_size=1 << 26)
     app.router.add_post("/v1/messages", server.messages)
     app.router.add_post("/v1/messages/batches", server.create_batch)
-    app.router.add_get("/v1/messages/batches", server.list_batches)
     app.router.add_get("/v1/messages/batches/{id}", server.get_batch)
     app.router.add_get("/v1/messages/batches/{id}/results", server.batch_results)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1, handler_cancellation=True)

@@ -1,4 +1,4 @@
-"""What vendors answer about batches: only a whole answer can say that a call has no result, or there is no batch."""
+"""What vendors answer about batches: only a whole answer can say that a call has no result."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from itertools import count
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,16 +16,14 @@ import started
 from core.folding import debated
 
 from debate_orchestrator.core.fold import CurrentState
-from debate_orchestrator.providers import batch_answers
 from debate_orchestrator.providers.casting import make_provider
-from debate_orchestrator.providers.provider import BatchApi, BatchFingerprint
+from debate_orchestrator.providers.provider import BatchApi
 from debate_orchestrator.util.errors import TransientError
 
 KEY = "sk-proj-Zq8Vw3Lk9TbX2mNc7RfYh5Jd"
 
 
 KINDS = ("anthropic", "openai")
-FINGERPRINT = BatchFingerprint(0.0, "file")
 JSON = {"content-type": "application/json"}
 PAGE = b"<html>down for maintenance</html>"
 ERROR = b'{"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}'
@@ -70,26 +67,17 @@ def answering(
             {"id": f"b_{KEY}"},
             {"id": "b\n1 debate"},
             {"id": "b" * 201},
-            {"id": "b", "created_at": 10**400},
         ],
-        *[
-            {"data": {}, "has_more": False},
-            {"data": []},
-            {"data": [], "has_more": True},
-        ],
-        *[ERROR, PAGE, b"", b'{"data": [], "has_mo'],
+        *[ERROR, PAGE, b"", b'{"id": "b", "proc'],
     ],
     ids=lambda answer: str(answer)[:20],
 )
 def test_an_answer_that_is_no_batch(here: Path, monkeypatch: pytest.MonkeyPatch, kind: str, answer: Any) -> None:
-    """An answer of another form than a batch is told as an outage, after which a batch is looked for as always. An id
-    is one, too, that holds a key, which would be kept in the clear, or that is not one short line. A list is one that
-    is not whole: it does not tell that a batch was not created."""
+    """An answer of another form than a batch is told as an outage. So is an id that holds a key, which would be kept in
+    the clear, or that is not one short line."""
     body = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
     requests: list[Callable[[BatchApi], Any]] = [
-        lambda provider: provider.prepare_batch("n", {"c": {}}),
-        lambda provider: provider.create_batch("n", {"c": {}}, FINGERPRINT),
-        lambda provider: provider.find_batches("n", 1, 0, FINGERPRINT),
+        lambda provider: provider.create_batch({"c": {}}, "file"),
         lambda provider: provider.batch_ended("b"),
         lambda provider: provider.batch_results("b", {"c"}),
     ]
@@ -99,24 +87,6 @@ def test_an_answer_that_is_no_batch(here: Path, monkeypatch: pytest.MonkeyPatch,
             with pytest.raises(TransientError) as failed:
                 ask(request)
             assert KEY not in str(failed.value)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("new", [False, True], ids=["the same", "new ones"])
-def test_a_list_of_batches_that_never_ends(here: Path, monkeypatch: pytest.MonkeyPatch, kind: str, new: bool) -> None:
-    """A list whose pages come again, or that goes on with new batches, is given up without a word on whether the batch
-    was created, since it would be paid for again."""
-    monkeypatch.setattr(batch_answers, "MAX_LISTED", 50)
-    pages = count()
-
-    def page(http: local_http.Asked) -> local_http.Answer:
-        n = next(pages)
-        return 200, JSON, [list_page(kind, range(n * 20, n * 20 + 20) if new else range(20), more=True)]
-
-    why = "more than 50 batches" if new else "has a batch twice"
-    with answering(monkeypatch, kind, page) as ask, pytest.raises(TransientError, match=why):
-        ask(lambda provider: provider.find_batches("n", 4, 0, None))
-    assert next(pages) <= 4
 
 
 def batch(kind: str, id: str, size: int = 3, created: int = 2**35, **more: Any) -> dict[str, Any]:
@@ -129,29 +99,6 @@ def batch(kind: str, id: str, size: int = 3, created: int = 2**35, **more: Any) 
         told = {"created_at": created, "status": "completed", "input_file_id": f"in-{id}"}
         told |= {"metadata": {"name": id}, "output_file_id": "f"}
     return {"id": id, **told, "request_counts": counts, **more}
-
-
-def list_page(kind: str, numbers: range, *, more: bool) -> bytes:
-    """A page of a list of batches, of which each has one call more than its number."""
-    batches = [batch(kind, f"b{n}", n + 1) for n in numbers]
-    return json.dumps({"data": batches, "has_more": more, "last_id": batches[-1]["id"]}).encode()
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_batch_on_a_later_page(here: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    """The pages of a list are followed to the last. If one of them is cut, the list tells nothing."""
-    second = list_page(kind, range(2, 4), more=False)
-
-    def page(http: local_http.Asked) -> local_http.Answer:
-        return 200, JSON, [second if "after" in http.path else list_page(kind, range(2), more=True)]
-
-    with answering(monkeypatch, kind, page) as ask:
-        assert ask(lambda provider: provider.find_batches("b3", 4, 0, None)) == ["b3"]
-        assert ask(lambda provider: provider.find_batches("b4", 5, 0, None)) == []
-        for cut in (second[:-5], b"", ERROR, PAGE):
-            second = cut
-            with pytest.raises(TransientError):
-                ask(lambda provider: provider.find_batches("b4", 5, 0, None))
 
 
 def result_line(call: str, text: str) -> dict[str, Any]:
@@ -176,7 +123,6 @@ def test_results_of_another_batch(here: Path, monkeypatch: pytest.MonkeyPatch, k
 
         with pytest.raises(TransientError, match="0 of 3 results of a batch, and 5,000 others"):
             ask(request)
-        assert not ask(lambda provider: provider.holds_calls("b", {"c", "d", "e"})) or kind == "openai"
 
 
 def results_of(kind: str, http: local_http.Asked, data: bytes, **more: Any) -> local_http.Answer:
@@ -236,35 +182,10 @@ def test_results_that_are_not_whole(here: Path, monkeypatch: pytest.MonkeyPatch,
             assert ask(lambda provider: provider.batch_results("b", {"c", "d", "e"})).keys() == {"c", "d", "e"}
 
 
-def counts(total: int, completed: int, failed: int) -> dict[str, Any]:
-    return {"request_counts": {"total": total, "completed": completed, "failed": failed}}
-
-
-def test_a_batch_that_its_file_tells(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A batch of OpenAI's is the one of its file, whatever name and counts it is listed with; no other may be ours.
-    One that an earlier version planned has its name."""
-    more = {"b1": {}, "b2": {"metadata": None, "request_counts": None}, "b3": counts(0, 0, 0)}
-    data = [batch("openai", id, **told) for id, told in more.items()]
-    page = json.dumps({"data": data, "has_more": False}).encode()
-    with answering(monkeypatch, "openai", lambda http: (200, JSON, [page])) as ask:
-        for fingerprint, name, found in (
-            (BatchFingerprint(0.0, "in-b2"), "b1", ["b2"]),
-            (BatchFingerprint(0.0, "in-b4"), "b1", []),
-            (None, "b1", ["b1"]),
-            (None, "b2", []),
-        ):
-            assert (
-                ask(lambda api, name=name, fingerprint=fingerprint: api.find_batches(name, 3, 0, fingerprint)) == found
-            )
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_created_batch_that_is_another(here: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     """What is told of another batch than the one that was to be created does not say that it was created."""
     with answering(monkeypatch, kind, lambda http: (200, JSON, [json.dumps(batch(kind, "b")).encode()])) as ask:
         with pytest.raises(TransientError, match="than the one that was to be created"):
-            ask(lambda provider: provider.create_batch("n", {"c": {}}, BatchFingerprint(0.0, "in-n")))
-        assert (
-            ask(lambda provider: provider.create_batch("b", {"c": {}, "d": {}, "e": {}}, BatchFingerprint(0.0, "in-b")))
-            == "b"
-        )
+            ask(lambda provider: provider.create_batch({"c": {}}, "in-n"))
+        assert ask(lambda provider: provider.create_batch({"c": {}, "d": {}, "e": {}}, "in-b")) == "b"

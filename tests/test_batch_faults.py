@@ -22,9 +22,8 @@ from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.providers.casting import make_provider
 from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.tournament import batches as batches_module
-from debate_orchestrator.tournament.batch_file import BatchFile
 from debate_orchestrator.tournament.batches import Batches
-from debate_orchestrator.util.errors import ExternalError, ProviderFailed, ReplyPending
+from debate_orchestrator.util.errors import ExternalError, Paused, ProviderFailed, ReplyPending
 
 KINDS = ("anthropic", "openai")
 CALLS = ("c0", "c1", "c2")
@@ -33,7 +32,7 @@ CALLS = ("c0", "c1", "c2")
 async def asked(kind: str, folder: str, calls: tuple[str, ...]) -> dict[str, Reply | ExternalError]:
     """What comes of these calls in one run."""
     model, current = f"{kind}:x", CurrentState(debated())
-    run = Batches(folder, quiet=0.01, first_poll=0.01, confirm_seconds=0.01)
+    run = Batches(folder, quiet=0.01, first_poll=0.01)
     provider = make_provider(model, current)
     run.wrapped({"a": provider}, {"a": provider}, current)
     try:
@@ -43,12 +42,28 @@ async def asked(kind: str, folder: str, calls: tuple[str, ...]) -> dict[str, Rep
         await run.close()
 
 
+def confirm(folder: str, vendor: Vendor) -> None:
+    """Adds to the record what the vendor's list says of batches whose creation was not answered."""
+    path = Path(folder, "batches.jsonl")
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    answered = {line["batch"] for line in lines if "id" in line}
+    known = {line.get("id") for line in lines}
+    with path.open("a") as file:
+        for line in lines:
+            if "calls" in line and line["batch"] not in answered:
+                created = (id for id, kept in vendor.batches.items() if set(kept.calls) == set(line["calls"]))
+                id = next((id for id in created if id not in known), None)
+                file.write(json.dumps({"batch": line["batch"], "id": id}) + "\n")
+
+
 def asked_until_answered(kind: str, folder: str, vendor: Vendor, runs: int) -> dict[str, Reply | ExternalError]:
-    """What comes of all calls in the end: those that a run leaves open are asked for by the next one."""
+    """What comes of all calls in the end: those that a run leaves open are asked for by the next one, after its user
+    has looked at the vendor's list."""
     results: dict[str, Reply | ExternalError] = dict.fromkeys(CALLS, ReplyPending("not asked for yet"))
     for _ in range(runs):
-        if left := tuple(call for call, result in results.items() if isinstance(result, ReplyPending)):
+        if left := tuple(call for call, result in results.items() if isinstance(result, Paused)):
             results |= asyncio.run(asked(kind, folder, left))
+            confirm(folder, vendor)
     return results
 
 
@@ -64,17 +79,13 @@ def soon_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
 @settings(deadline=None)
 @given(
     faults=st.lists(st.sampled_from([*batch_vendor.faults()]), max_size=16),
-    once=st.sampled_from([None, *batch_vendor.ONCE]),
-    place=st.integers(0, 16),
 )
-@example(faults=["", "then 504", "refused 404"], once=None, place=0)
-@example(faults=["", "then 504", "oldest first"], once=None, place=0)
-@example(faults=["", "then 504", "another id"], once=None, place=0)
-@example(faults=["", "", "ids alone"], once=None, place=0)
-def test_no_fault_has_a_call_paid_for_twice(kind: str, faults: list[str], once: str | None, place: int) -> None:
+@example(faults=["", "then 504"])
+@example(faults=["", "", "ids alone"])
+def test_no_fault_has_a_call_paid_for_twice(kind: str, faults: list[str]) -> None:
     """Whatever a vendor answers for a while, it is sent each call once, and a call that it has answered is never said
     to have failed, since it would be made again alone. The last run has the replies."""
-    vendor = Vendor(kind, faults[:place] + [once] * (once is not None) + faults[place:])
+    vendor = Vendor(kind, faults)
     with local_http.answering(vendor.answer) as url, tempfile.TemporaryDirectory() as folder:
         os.environ[f"{kind.upper()}_BASE_URL"] = url
         results = asked_until_answered(kind, folder, vendor, runs=len(faults) + 2)
@@ -82,72 +93,40 @@ def test_no_fault_has_a_call_paid_for_twice(kind: str, faults: list[str], once: 
     for call, result in results.items():
         assert vendor.paid[call] == isinstance(result, Reply), (call, result)
         assert not isinstance(result, Reply) or result.text == call
-        assert not isinstance(result, ReplyPending)
+        assert not isinstance(result, Paused)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("refused", ["refused 401", "refused 402", "refused 403", "refused 404", "a page"])
-def test_a_list_that_is_refused_leaves_a_batch_open(here: Path, kind: str, refused: str) -> None:
-    """A batch that may have been created is looked for until a list can be read: until then its calls wait, and say
-    why. A later run takes its results."""
-    vendor = Vendor(kind, ["", "then 504", *[refused] * 100])
+@pytest.mark.parametrize("created", [True, False])
+def test_a_creation_without_an_answer_waits_for_the_user(here: Path, kind: str, created: bool) -> None:
+    """A batch that may have been created is told with when and what to do, and its calls wait. The line that the user
+    adds says which batch it is, or that there is none, and then they are put into another one."""
+    vendor = Vendor(kind, ["", "then 504"] if kind == "openai" else ["then 504"])
     with local_http.answering(vendor.answer) as url:
         os.environ[f"{kind.upper()}_BASE_URL"] = url
         for _ in range(2):
             for result in asyncio.run(asked(kind, ".", CALLS)).values():
-                assert isinstance(result, ReplyPending) and "may have been created" in str(result)
-                assert refused.removeprefix("refused ") in str(result) or "documented shape" in str(result)
-        vendor.faults = iter(())
+                assert isinstance(result, ReplyPending) and "may have been created at 20" in str(result)
+                assert '"id": "ITS ID"}' in str(result) and '"id": null}' in str(result)
+        if not created:
+            vendor.batches = {id: kept for id, kept in vendor.batches.items() if not id.startswith("batch")}
+            vendor.paid.clear()
+        confirm(".", vendor)
         assert asyncio.run(asked(kind, ".", CALLS))["c0"].text == "c0"  # type: ignore[union-attr]
     assert vendor.paid == dict.fromkeys(CALLS, 1)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_creation_that_is_refused(here: Path, kind: str) -> None:
-    """A creation that is refused, of which two whole lists show nothing, has failed for good, and a later run may
-    create another batch."""
-    vendor = Vendor(kind, ["", "refused 400"])
+@pytest.mark.parametrize(("refusal", "error"), [("refused 400", ProviderFailed), ("refused 529", Paused)])
+def test_a_creation_that_is_refused(here: Path, kind: str, refusal: str, error: type[Exception]) -> None:
+    """A creation that is refused, for good or for load, was not made, and a later run may create another batch."""
+    vendor = Vendor(kind, [*([""] if kind == "openai" else []), *[refusal] * 40])
     with local_http.answering(vendor.answer) as url:
         os.environ[f"{kind.upper()}_BASE_URL"] = url
         for result in asyncio.run(asked(kind, ".", CALLS)).values():
-            assert isinstance(result, ProviderFailed)
+            assert isinstance(result, error) and not isinstance(result, ReplyPending)
+        vendor.faults = iter(())
         assert isinstance(asyncio.run(asked(kind, ".", CALLS))["c0"], Reply)
-    assert vendor.paid == dict.fromkeys(CALLS, 1)
-
-
-class Account(Vendor):
-    """A vendor whose other batches, which are nameless and of our size, have results that can't be read."""
-
-    later = False
-    """Whether there is another one, which is created when ours is refused. Of its results the first line is whole."""
-
-    def answer(self, http: local_http.Asked) -> local_http.Answer:
-        if http.method == "GET" and http.path.endswith(("others/results", "others/content")):
-            return 404, batch_vendor.JSON, [b'{"error": {"message": "no such file"}}']
-        status, headers, pieces = super().answer(http)
-        if status == 429 and self.later:
-            self.batches["later"] = self.batches["others"]._replace(created=self.batches["others"].created + 1)
-        return status, headers, pieces
-
-    def _told(self, id: str) -> dict[str, Any]:
-        return super()._told(id) | ({"metadata": None} if self.kind == "openai" else {})
-
-    def _line(self, call: str) -> dict[str, Any]:
-        line = super()._line(call)
-        return line | ({"more": [1] * 6000} if call in ("x1", "x2") else {})
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("later", [False, True])
-def test_other_batches_of_the_account_hold_up_none(here: Path, kind: str, later: bool) -> None:
-    """Where a creation is refused, the account's other batches are not taken for ours, whatever becomes of their
-    results: those that were there before, and those whose first line of results is another's."""
-    vendor = Account(kind, ["", "refused 429"])
-    vendor.later = later
-    with local_http.answering(vendor.answer) as url:
-        os.environ[f"{kind.upper()}_BASE_URL"] = url
-        results = asked_until_answered(kind, ".", vendor, runs=3)
-    assert {call: getattr(result, "text", result) for call, result in results.items()} == {c: c for c in CALLS}
     assert vendor.paid == dict.fromkeys(CALLS, 1)
 
 
@@ -217,10 +196,9 @@ def test_an_answer_that_was_whole_once_is_kept(here: Path, kind: str, later: tup
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("named", [True, False])
-def test_what_to_do_about_a_batch_that_is_gone(here: Path, kind: str, named: bool) -> None:
+def test_what_to_do_about_a_batch_that_is_gone(here: Path, kind: str) -> None:
     """A batch without results is told with what frees its calls, which are then made again."""
-    vendor = Vendor(kind, ["", "" if named else "then 504", *["refused 404"] * 5])
+    vendor = Vendor(kind, [*([""] if kind == "openai" else []), "", *["refused 404"] * 5])
     with local_http.answering(vendor.answer) as url:
         os.environ[f"{kind.upper()}_BASE_URL"] = url
         path = Path("batches.jsonl")
@@ -232,16 +210,3 @@ def test_what_to_do_about_a_batch_that_is_gone(here: Path, kind: str, named: boo
         path.write_text("".join(kept))
         vendor.faults = iter(())
         assert isinstance(asyncio.run(asked(kind, ".", CALLS))["c0"], Reply)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_batch_that_was_never_prepared(here: Path, kind: str) -> None:
-    """A batch that was planned, and whose preparation was not answered, was not created: nothing is looked for."""
-    record = BatchFile(".")
-    record.plan(f"{kind}:x", dict.fromkeys(CALLS))
-    record.close()
-    vendor = Account(kind, [])
-    with local_http.answering(vendor.answer) as url:
-        os.environ[f"{kind.upper()}_BASE_URL"] = url
-        assert isinstance(asyncio.run(asked(kind, ".", CALLS))["c0"], Reply)
-    assert vendor.paid == dict.fromkeys(CALLS, 1)

@@ -20,7 +20,6 @@ from messages_server import Server
 from reply_codes import coded
 from started import started
 
-from debate_orchestrator.cli.tournament.progress import Progress
 from debate_orchestrator.core.costs import costs_of
 from debate_orchestrator.core.events import BriefSent, CallFailed, Event
 from debate_orchestrator.core.fold import fold
@@ -32,8 +31,7 @@ from debate_orchestrator.tournament import batches as batches_module
 from debate_orchestrator.tournament import folder
 from debate_orchestrator.tournament.batches import Batches
 from debate_orchestrator.tournament.folder import Tournament
-from debate_orchestrator.tournament.plan import ScheduledDebate
-from debate_orchestrator.tournament.run import DebateStatus, TournamentRun
+from debate_orchestrator.tournament.run import TournamentRun
 from debate_orchestrator.util.errors import BadFile
 
 CALLS = 8
@@ -41,7 +39,7 @@ CALLS = 8
 
 
 def batches(held: Tournament, **options: Any) -> Batches:
-    return Batches(held.folder, quiet=0.08, first_poll=0.02, confirm_seconds=0.05, **options)
+    return Batches(held.folder, quiet=0.08, first_poll=0.02, **options)
 
 
 def ran(held: Tournament, **options: Any) -> TournamentRun:
@@ -78,12 +76,11 @@ def calls_of(held: Tournament) -> int:
     return sum(isinstance(event, BriefSent) for events in journals(held) for event in events)
 
 
-@pytest.mark.slow
 def test_a_tournament_runs_in_waves(server: Server) -> None:
     """Every call of every debate is in a batch with those of other debates to the same model, and none is made
     alone."""
     held = contests.tournament(topics=2, rehearse=False)
-    run = contests.ran(held, batches=Batches(held.folder, quiet=0.2, first_poll=0.02, confirm_seconds=0.05))
+    run = contests.ran(held, batches=Batches(held.folder, quiet=0.2, first_poll=0.02))
     models = [{request["params"]["model"] for request in requests} for requests in server.batches.values()]
 
     assert set(statuses(run)) == {"complete"} and server.requests == []
@@ -93,6 +90,7 @@ def test_a_tournament_runs_in_waves(server: Server) -> None:
     assert len(server.batches) < len(server.batch_paid) / 2
 
 
+@pytest.mark.slow
 def test_the_cost_is_half(server: Server) -> None:
     """Replies of a batch cost exactly half of what the price list says of their tokens, in journals and standings."""
     held = contests.tournament(topics=1, rehearse=False)
@@ -136,22 +134,6 @@ def test_a_run_that_was_stopped_takes_its_batches(server: Server, cancel: bool) 
     assert sum(costs_of(fold(events)).total.unknown for events in journals(held)) == 0
 
 
-def test_calls_of_an_earlier_run_are_not_in_flight(server: Server) -> None:
-    """A run that takes the results of an earlier run's batches counts its own calls in flight alone: never fewer than
-    none, and none in the end."""
-    held = contests.tournament(topics=1, rehearse=False)
-    stopped(held, server)
-    progress, seen = Progress(), list[int]()
-
-    def on_change(scheduled: ScheduledDebate, debate_status: DebateStatus, event: Event | None) -> None:
-        progress(scheduled, debate_status, event)
-        seen.append(progress.in_flight)
-
-    ran(held, on_change=on_change)
-
-    assert min(seen) == 0 < max(seen) and seen[-1] == 0
-
-
 def test_a_plain_run_takes_earlier_batches(server: Server) -> None:
     """Without batches of its own, a run takes the results of an earlier run's and makes only the other calls."""
     held = contests.tournament(topics=1, rehearse=False)
@@ -191,6 +173,7 @@ def failures(held: Tournament) -> list[str]:
     return [event.problem for events in journals(held) for event in events if isinstance(event, CallFailed)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", PARTS, ids=["a page", "all but a line"])
 def test_results_that_come_in_part_are_asked_for_again(server: Server, part: Callable[[str], str]) -> None:
     """Where a gateway once sends a page in place of a batch's results, or not all of them, no call is made again."""
@@ -219,84 +202,13 @@ def test_results_that_never_come_whole(server: Server, monkeypatch: pytest.Monke
     assert len(server.batch_paid) == len(set(server.batch_paid)) == len(held.schedule) * CALLS == calls_of(held)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("trouble", ["refuse", "lose"])
-def test_a_batch_is_created_once(server: Server, trouble: str) -> None:
-    """A creation that was refused is tried again; one whose answer was lost is found again, and not repeated."""
+def test_a_creation_that_was_refused_is_tried_again(server: Server) -> None:
+    """A creation that the vendor refuses for load is made again a little later."""
     held = contests.tournament(topics=1, rehearse=False)
-    server.creations = lambda n: trouble if n == 0 else ""
+    server.creations = lambda n: "refuse" if n == 0 else ""
     run = ran(held)
 
     assert set(statuses(run)) == {"complete"} and server.requests == []
-    assert len(server.batch_paid) == len(set(server.batch_paid)) == len(held.schedule) * CALLS == calls_of(held)
-
-
-def test_a_batch_is_found_that_was_never_confirmed(server: Server) -> None:
-    """A process that ends between the creation of a batch and the provider's name for it leaves enough for the next
-    one to find the batch; a batch that was not created is created then."""
-    held = contests.tournament(topics=1, rehearse=False)
-    stopped(held, server)
-    path = Path(held.folder, "batches.jsonl")
-    lines = path.read_text().splitlines(keepends=True)
-    path.write_text("".join(line for line in lines if '"id"' not in line) + '{"batch": "half')
-    result = {"type": "succeeded", "message": {"content": []}}
-    size = len(server.batches.pop("msgbatch_0"))
-    others = [{"custom_id": f"of another program {n}", "result": result} for n in range(size)]
-    for answer in server.answers_of.pop("msgbatch_0"):
-        server.batch_paid.remove(answer["custom_id"])
-    server.batches["of another program"] = server.answers_of["of another program"] = others
-    run = ran(held)
-
-    assert set(statuses(run)) == {"complete"} and server.requests == []
-    assert len(server.batch_paid) == len(set(server.batch_paid)) == len(held.schedule) * CALLS == calls_of(held)
-
-
-def test_a_plain_run_creates_no_batch(server: Server) -> None:
-    """Where a batch of an earlier run was never created, a run without batches of its own makes its calls alone."""
-    held = contests.tournament(topics=1, rehearse=False)
-    stopped(held, server)
-    path = Path(held.folder, "batches.jsonl")
-    path.write_text("".join(line for line in path.read_text().splitlines(keepends=True) if '"id"' not in line))
-    for records in (server.batches, server.answers_of, server.batch_paid):
-        records.clear()
-    run = contests.ran(held, batches=batches(held, collects=False))
-    failed = [event for events in journals(held) for event in events if isinstance(event, CallFailed)]
-
-    assert set(statuses(run)) == {"complete"} and not server.batches and not server.batch_paid
-    assert len(server.requests) == len(held.schedule) * CALLS == calls_of(held) - len(failed)
-    assert failed and all("No batch of" in event.problem and not event.maybe_billed for event in failed)
-
-
-@pytest.mark.slow
-def test_an_unconfirmed_batch_is_found_by_whole_results(server: Server) -> None:
-    """Where a page comes once in place of the results by which a batch would be recognised, the batch is not taken for
-    one of another program and paid for again."""
-    held = contests.tournament(topics=1, rehearse=False)
-    stopped(held, server)
-    path = Path(held.folder, "batches.jsonl")
-    path.write_text("".join(line for line in path.read_text().splitlines(keepends=True) if '"id"' not in line))
-    server.results = lambda text, n: PARTS[0](text) if n < 3 else text
-    run = ran(held)
-
-    assert set(statuses(run)) == {"complete"} and server.requests == [] and failures(held) == []
-    assert len(server.batch_paid) == len(set(server.batch_paid)) == len(held.schedule) * CALLS == calls_of(held)
-
-
-@pytest.mark.slow
-def test_a_batch_of_others_holds_up_none(server: Server) -> None:
-    """While a batch of another program of the same size is at work, ours is found that has ended, and goes on."""
-    held = contests.tournament(topics=1, rehearse=False)
-    stopped(held, server)
-    path = Path(held.folder, "batches.jsonl")
-    path.write_text("".join(line for line in path.read_text().splitlines(keepends=True) if '"id"' not in line))
-    sizes = {len(requests) for requests in server.batches.values()}
-    for size in sizes:
-        others = [{"custom_id": f"of another program {n}"} for n in range(size)]
-        server.batches[f"of others {size}"] = server.answers_of[f"of others {size}"] = others
-        server.endless.add(f"of others {size}")
-    run = ran(held)
-
-    assert set(statuses(run)) == {"complete"}
     assert len(server.batch_paid) == len(set(server.batch_paid)) == len(held.schedule) * CALLS == calls_of(held)
 
 
@@ -386,10 +298,8 @@ def chat_reply(body: dict[str, Any]) -> str:
 
 
 def test_openai_takes_batches(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tournament of OpenAI's models runs in batches at half the price; one whose creation was not confirmed is found
-    by its name."""
+    """A tournament of OpenAI's models runs in batches at half the price."""
     with chat_batches.serving(ChatBatches(chat_reply)) as server:
-        server.lose = 1
         held = openai_tournament(monkeypatch, server)
         run = ran(held)
     replies = [event.reply for events in journals(held) for event in events if getattr(event, "reply", None)]
@@ -397,21 +307,6 @@ def test_openai_takes_batches(here: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert set(statuses(run)) == {"complete"} and server.live == []
     assert len(server.paid) == len(set(server.paid)) == len(replies) == calls_of(held)
     assert {reply.cost for reply in replies} == {(1000 * 2 + 100 * 8) / 1e6 / 2}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("part", PARTS, ids=["a page", "all but a line"])
-def test_files_of_openai_that_come_in_part(
-    here: Path, monkeypatch: pytest.MonkeyPatch, part: Callable[[str], str]
-) -> None:
-    """Where a gateway once sends a page in place of a file of results, or not all of it, no call is made again."""
-    with chat_batches.serving(ChatBatches(chat_reply)) as server:
-        server.results = lambda text, n: part(text) if n < 2 else text
-        held = openai_tournament(monkeypatch, server)
-        run = ran(held)
-
-    assert set(statuses(run)) == {"complete"} and server.live == [] and failures(held) == []
-    assert len(server.paid) == len(set(server.paid)) == calls_of(held)
 
 
 def test_calls_that_expire_at_openai(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

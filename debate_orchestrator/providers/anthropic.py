@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 from urllib.parse import quote
 
-from pydantic import AwareDatetime, Field, model_validator
+from pydantic import model_validator
 
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.reply import FoundPage, Reply, Usage
@@ -16,7 +16,7 @@ from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import api, batch_answers, call_errors, limits, pricing, profiles, servers
 from debate_orchestrator.providers.caching import CachePlan, cache_plans, placed_breakpoints
 from debate_orchestrator.providers.options import Option, UnsupportedOptions
-from debate_orchestrator.providers.provider import BatchFingerprint, OnPiece, Permissions
+from debate_orchestrator.providers.provider import OnPiece, Permissions
 from debate_orchestrator.util.data import strict_json
 from debate_orchestrator.util.errors import ExternalError, ProviderFailed, TransientError
 
@@ -78,46 +78,16 @@ class Messages(api.ApiModel):
     def batch_body(self, brief: Brief) -> dict[str, Any]:
         return UnsupportedOptions().request(self._request(brief), options_of(brief, self.name))
 
-    async def prepare_batch(self, name: str, bodies: Mapping[str, dict[str, Any]]) -> BatchFingerprint:
-        """Looks at the newest batches: those that are there already can't be the one that is to be created. Their
-        times are of the vendor's clock, so the one of this machine may be wrong."""
-        page = batch_answers.read(self.name, _Page, await self._list({"limit": batch_answers.LISTED}))
-        after = max((batch.created for batch in page.data), default=0.0)
-        return BatchFingerprint(after, earlier=tuple(batch.id for batch in page.data))
+    async def upload_batch(self, bodies: Mapping[str, dict[str, Any]]) -> str:
+        return ""
 
-    async def create_batch(self, name: str, bodies: Mapping[str, dict[str, Any]], fingerprint: BatchFingerprint) -> str:
+    async def create_batch(self, bodies: Mapping[str, dict[str, Any]], file: str) -> str:
         requests = [{"custom_id": call, "params": body} for call, body in bodies.items()]
         data = await self.about_batches("post", _BATCHES, body={"requests": requests})
         batch = batch_answers.read(self.name, _Batch, data)
         if batch.request_counts.total != len(bodies):
             raise call_errors.broken(self.name, "a batch of another size than the one that was to be created")
         return batch.id
-
-    async def find_batches(self, name: str, size: int, since: float, fingerprint: BatchFingerprint | None) -> list[str]:
-        """As `BatchApi` says. The API keeps no name of a batch, so size and time have to do. Of a batch that is
-        archived there are no results."""
-        earlier = fingerprint.earlier if fingerprint else ()
-        listed = batch_answers.listed_batches(self.name, _Page, self._list, "after_id", since)
-        return [
-            batch.id
-            async for batch in listed
-            if batch.created >= since
-            and batch.id not in earlier
-            and batch.request_counts.total == size
-            and batch.archived_at is None
-        ]
-
-    async def _list(self, query: dict[str, Any]) -> bytes:
-        return await self.about_batches("get", _BATCHES, options={"params": dict(query)})
-
-    async def holds_calls(self, batch: str, calls: Collection[str]) -> bool | None:
-        """As `BatchApi` says. The first line of the results tells, so nothing behind it has to be as our own
-        results are."""
-        if not await self.batch_ended(batch):
-            return None
-        data = await self.about_batches("get", f"{_BATCHES}/{quote(batch, safe='')}/results")
-        first = data.lstrip().partition(b"\n")[0]
-        return batch_answers.read(self.name, batch_answers.ResultLine, first).custom_id in calls
 
     async def batch_ended(self, batch: str) -> bool:
         data = await self.about_batches("get", f"{_BATCHES}/{quote(batch, safe='')}")
@@ -181,9 +151,7 @@ class _Counts(batch_answers.Shape):
         return self.processing + self.succeeded + self.errored + self.canceled + self.expired
 
 
-class _Batch(batch_answers.VendorBatch):
-    created_at: Annotated[AwareDatetime, Field(strict=False)]
-    archived_at: str | None = None
+class _Batch(batch_answers.HasId):
     processing_status: Literal["in_progress", "canceling", "ended"]
     request_counts: _Counts
 
@@ -192,13 +160,6 @@ class _Batch(batch_answers.VendorBatch):
         if not self.request_counts.total or (self.processing_status == "ended" and self.request_counts.processing):
             raise ValueError("counts that can't be right")
         return self
-
-    @property
-    def created(self) -> float:
-        return self.created_at.timestamp()
-
-
-_Page = batch_answers.Page[_Batch]
 
 
 class _Result(batch_answers.Shape):

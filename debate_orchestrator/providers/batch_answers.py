@@ -1,17 +1,17 @@
-"""What a vendor says of batches, read strictly: their lists, and their results.
+"""What a vendor says of batches and their results, read strictly.
 
 A gateway may answer with a page or an error of its own, with a part of the answer or with another one, and the status
-may be 200. What has not the documented shape says nothing: neither that a batch is not there, nor that a call has no
-result, since the call would be made and paid for again.
+may be 200. What has not the documented shape does not say that a call has no result, since the call would be made and
+paid for again.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
-from typing import Annotated, Any, Generic, TypeVar
+from collections.abc import Callable, Collection, Mapping
+from typing import Annotated, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.providers import call_errors
@@ -21,16 +21,12 @@ from debate_orchestrator.util.data import strict_json
 from debate_orchestrator.util.errors import TransientError
 from debate_orchestrator.util.redact import redact
 
-LISTED = 20
-"""Batches of one page of a list, as vendors give it where no number is asked for."""
 MAX_ID_LENGTH = 200
 """Characters of the id of a batch or a file: those of vendors have about 40."""
 _MAX_RECORDS = 20_000
 """Lists and objects of one answer about batches, of which each costs time to check."""
 _QUOTED = 80
 """Characters that are shown of an answer that has not the documented shape."""
-MAX_LISTED = 5_000
-"""Batches of all pages of a list that are looked at."""
 
 
 def _usable(id: str) -> str:
@@ -57,15 +53,6 @@ class HasId(Shape):
     id: Id
 
 
-class VendorBatch(HasId):
-    """A batch as its vendor tells of it."""
-
-    @property
-    def created(self) -> float:
-        """When it was created, in seconds since the epoch."""
-        raise NotImplementedError
-
-
 class ResultLine(Shape):
     """A line of results."""
 
@@ -73,21 +60,8 @@ class ResultLine(Shape):
 
 
 _Shape = TypeVar("_Shape", bound=Shape)
-_Batch = TypeVar("_Batch", bound=VendorBatch)
+_Batch = TypeVar("_Batch", bound=HasId)
 _Line = TypeVar("_Line", bound=ResultLine)
-
-
-class Page(Shape, Generic[_Batch]):
-    """A page of a list of batches."""
-
-    data: list[_Batch]
-    has_more: bool
-
-    @model_validator(mode="after")
-    def _leads_on(self) -> Page[_Batch]:
-        if self.has_more and not self.data:
-            raise ValueError("a page that does not lead to the next")
-        return self
 
 
 def read(name: str, shape: type[_Shape], data: bytes) -> _Shape:
@@ -108,30 +82,6 @@ def read_batch(name: str, shape: type[_Batch], data: bytes, id: str) -> _Batch:
     if batch.id != id:
         raise call_errors.broken(name, "another batch than the one that was asked for")
     return batch
-
-
-async def listed_batches(
-    name: str, page: type[Page[_Batch]], fetch: Callable[[dict[str, Any]], Awaitable[bytes]], cursor: str, since: float
-) -> AsyncIterator[_Batch]:
-    """The batches of a list, whose pages are fetched as they are needed with parameters of the address, among them the
-    `cursor`, which is the last id of the page before. Both vendors list the newest first, so pages behind one that is
-    all before `since` are left out. TransientError if a page has another shape, does not lead on or repeats a batch,
-    and after `MAX_LISTED`: only a whole list tells that a batch was not created."""
-    seen: set[str] = set()
-    query: dict[str, Any] = {"limit": LISTED}
-    while True:
-        answer = read(name, page, await fetch(query))
-        for batch in answer.data:
-            if batch.id in seen:
-                raise call_errors.broken(name, "a list that has a batch twice")
-            if len(seen) == MAX_LISTED:
-                problem = f"{name} lists more than {MAX_LISTED:,} batches, and no more are looked at."
-                raise TransientError(problem, tries=1)
-            seen.add(batch.id)
-            yield batch
-        if not answer.has_more or all(batch.created < since for batch in answer.data):
-            return
-        query[cursor] = answer.data[-1].id
 
 
 async def result_lines(name: str, data: bytes, shape: type[_Line]) -> dict[str, _Line]:

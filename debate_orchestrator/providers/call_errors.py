@@ -61,7 +61,10 @@ def http_error(who: str, status: int, message: str, headers: Mapping[str, str], 
         return ProviderFailed(f"{who}: the transcript does not fit its context: {reason}. {hint}")
     if status in (408, 409, 425, 429) or status >= 500 or status == 200:
         return TransientError(
-            f"{who} gave no answer: {reason}.", after=retry_after(headers), maybe_billed=status == 200
+            f"{who} gave no answer: {reason}.",
+            after=retry_after(headers),
+            maybe_billed=status == 200,
+            refused=status in (425, 429, 503, 529),
         )
     if status in (401, 403):
         names = " or ".join(servers.key_names(who)) or "the environment (`debate models` names the variable)"
@@ -85,9 +88,9 @@ def oversized(who: str, what: str, partial: Reply | None = None) -> TransientErr
 def unreachable(who: str, what: str, *, reached: bool) -> TransientError:
     """The error for a server that is not there. One that never answered is not waited for long."""
     if reached:
-        return TransientError(f"{who} can't be reached: {what}.")
+        return TransientError(f"{who} can't be reached: {what}.", refused=True)
     hint = "Try: check that it runs and that its address is right."
-    return TransientError(f"{who} can't be reached: {what}. {hint}", retry_for=_UNREACHED)
+    return TransientError(f"{who} can't be reached: {what}. {hint}", retry_for=_UNREACHED, refused=True)
 
 
 def with_partial(error: ExternalError, partial: Reply | None) -> ExternalError:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping
 from importlib.util import find_spec
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 from urllib.parse import quote
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import api, batch_answers, call_errors, limits, servers
 from debate_orchestrator.providers.options import Option, UnsupportedOptions
-from debate_orchestrator.providers.provider import BatchFingerprint, OnPiece
+from debate_orchestrator.providers.provider import OnPiece
 from debate_orchestrator.util.errors import ExternalError, ProviderFailed, TransientError
 
 _STRUCTURED, _SEARCH, _LIMIT, _USAGE = "structured output", "search", "limit of tokens", "usage"
@@ -55,43 +55,24 @@ class Completions(api.ApiModel):
         options = [option for option in self._options(brief) if option.name != _USAGE]  # it is for streams
         return UnsupportedOptions().request({"model": self.server.model}, options)
 
-    async def prepare_batch(self, name: str, bodies: Mapping[str, dict[str, Any]]) -> BatchFingerprint:
-        """Uploads the file of the calls, whose id the batch will have."""
+    async def upload_batch(self, bodies: Mapping[str, dict[str, Any]]) -> str:
         lines = [
             json.dumps({"custom_id": call, "method": "POST", "url": _ENDPOINT, "body": body}) + "\n"
             for call, body in bodies.items()
         ]
 
-        file = {"file": (f"{name}.jsonl", "".join(lines).encode())}
+        file = {"file": ("calls.jsonl", "".join(lines).encode())}
         form: dict[str, Any] = {"body": {"purpose": "batch"}, "files": file, "options": {"headers": _FORM}}
         data = await self.about_batches("post", "/files", **form)
-        uploaded = batch_answers.read(self.name, _File, data)
-        return BatchFingerprint(float(uploaded.created_at), uploaded.id)
+        return batch_answers.read(self.name, batch_answers.HasId, data).id
 
-    async def create_batch(self, name: str, bodies: Mapping[str, dict[str, Any]], fingerprint: BatchFingerprint) -> str:
-        asked = {"input_file_id": fingerprint.file, "endpoint": _ENDPOINT, "completion_window": "24h"}
-        data = await self.about_batches("post", _BATCHES, body=asked | {"metadata": {"name": name}})
+    async def create_batch(self, bodies: Mapping[str, dict[str, Any]], file: str) -> str:
+        asked = {"input_file_id": file, "endpoint": _ENDPOINT, "completion_window": "24h"}
+        data = await self.about_batches("post", _BATCHES, body=asked)
         batch = batch_answers.read(self.name, _Batch, data)
-        if batch.input_file_id != fingerprint.file:
+        if batch.input_file_id != file:
             raise call_errors.broken(self.name, "a batch of another file than the one that was to be created")
         return batch.id
-
-    async def find_batches(self, name: str, size: int, since: float, fingerprint: BatchFingerprint | None) -> list[str]:
-        """As `BatchApi` says. Its file tells a batch from all others; without a fingerprint its name does."""
-
-        async def fetch(query: dict[str, Any]) -> bytes:
-            return await self.about_batches("get", _BATCHES, options={"params": dict(query)})
-
-        async for batch in batch_answers.listed_batches(self.name, _Page, fetch, "after", since):
-            if batch.input_file_id == fingerprint.file if fingerprint else (batch.metadata or {}).get("name") == name:
-                return [batch.id]
-        return []
-
-    async def holds_calls(self, batch: str, calls: Collection[str]) -> bool:
-        """True, since `find_batches` gives no other batch. It is asked for by its id first: a wrong one would be
-        recorded, and asked for ever after."""
-        await self._batch(batch)
-        return True
 
     async def batch_ended(self, batch: str) -> bool:
         return (await self._batch(batch)).status in _ENDED
@@ -266,30 +247,13 @@ class CompletionsReply(api.ApiReply):
         return "refused" if self._refusal else super().ended()
 
 
-_Time = Annotated[int, Field(ge=0, le=10**11)]
-"""Seconds since 1970, in years of at most four digits."""
-
-
-class _File(batch_answers.HasId):
-    created_at: _Time
-
-
-class _Batch(batch_answers.VendorBatch):
-    created_at: _Time
+class _Batch(batch_answers.HasId):
     status: Literal[
         "validating", "failed", "in_progress", "finalizing", "completed", "expired", "cancelling", "cancelled"
     ]
     input_file_id: batch_answers.Id
-    metadata: dict[str, str] | None = None
     output_file_id: batch_answers.Id | None = None
     error_file_id: batch_answers.Id | None = None
-
-    @property
-    def created(self) -> float:
-        return float(self.created_at)
-
-
-_Page = batch_answers.Page[_Batch]
 
 
 class _Response(batch_answers.Shape):

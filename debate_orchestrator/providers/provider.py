@@ -84,17 +84,6 @@ class TurnTaker(Protocol):
         ...
 
 
-class BatchFingerprint(NamedTuple):
-    """What tells a batch from all others of an account, known before it is created."""
-
-    after: float
-    """A time before which it was not created, in seconds since the epoch by the vendor's clock."""
-    file: str | None = None
-    """The id of the file with its calls, where there is one."""
-    earlier: tuple[str, ...] = ()
-    """The ids of the newest batches that were there before it, where there is no file."""
-
-
 class BatchApi(Protocol):
     """A provider whose vendor takes batches. Errors are those of `Provider.reply`."""
 
@@ -104,22 +93,13 @@ class BatchApi(Protocol):
         """The body of the request for a brief."""
         ...
 
-    async def prepare_batch(self, name: str, bodies: Mapping[str, dict[str, Any]]) -> BatchFingerprint:
-        """Does what comes before the creation of a batch of these bodies, by the id of each call, and costs nothing;
-        returns what will tell the batch from all others."""
+    async def upload_batch(self, bodies: Mapping[str, dict[str, Any]]) -> str:
+        """Sends the bodies of a batch, by the id of each call, where the vendor wants them beforehand, at no cost.
+        Returns the id of their file; empty where there is none."""
         ...
 
-    async def create_batch(self, name: str, bodies: Mapping[str, dict[str, Any]], fingerprint: BatchFingerprint) -> str:
-        """Creates the batch that was prepared; returns its id."""
-        ...
-
-    async def find_batches(self, name: str, size: int, since: float, fingerprint: BatchFingerprint | None) -> list[str]:
-        """The ids of batches that may be the one of this name, size and fingerprint. None of them was created before
-        `since` (seconds since the epoch). Records of earlier versions have no fingerprint."""
-        ...
-
-    async def holds_calls(self, batch: str, calls: Collection[str]) -> bool | None:
-        """Whether a batch that was found holds these calls; None if that can be told only once it has ended."""
+    async def create_batch(self, bodies: Mapping[str, dict[str, Any]], file: str) -> str:
+        """Creates the batch that was uploaded; returns its id."""
         ...
 
     async def batch_ended(self, batch: str) -> bool:

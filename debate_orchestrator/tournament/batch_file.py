@@ -1,8 +1,8 @@
 """The record of a tournament's batches in its folder: which calls are in which batch.
 
-A line is synced before a batch is created, and another once the provider has named it. So a run that was killed leaves
-enough to find every batch that it paid for. A last line without its newline is what a crash left. It is trimmed, after
-the whole file has proved to be this program's.
+A line is synced before a batch is created, and another once the provider has named it, or has refused it. So a run that
+was killed leaves a trace of every batch that it paid for. A last line without its newline is what a crash left. It is
+trimmed, after the whole file has proved to be this program's.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
-from debate_orchestrator.providers.provider import BatchFingerprint
 from debate_orchestrator.storage.files import append_line, sync_folder
 from debate_orchestrator.util.data import error_text, is_in_place, must_fit, name_of, regular_file, strict_json
 from debate_orchestrator.util.errors import BadFile, PermanentFailure
@@ -37,8 +37,8 @@ class Batch:
     """The ids of its calls."""
     codes: dict[str, str]
     """The id of a call to the code that its reply was asked for, where it was: another machine may read it."""
-    fingerprint: BatchFingerprint | None = None
-    """What tells it from other batches; None until it is prepared, before which nothing is created."""
+    at: str
+    """When its creation began: the date and the time in UTC."""
     id: str | None = None
     """The provider's name for it; None if that never arrived."""
 
@@ -85,12 +85,12 @@ class BatchFile:
         name = str(line["batch"])
         if "calls" in line:
             codes = {str(call): str(code) for call, code in dict(line.get("codes", {})).items()}
-            batch = Batch(name, str(line["model"]), tuple(map(str, line["calls"])), codes)
+            at = datetime.fromtimestamp(float(line["at"]), UTC).strftime("%Y-%m-%d %H:%M:%S")
+            batch = Batch(name, str(line["model"]), tuple(map(str, line["calls"])), codes, at)
             self._batches[name] = batch
             self._of |= dict.fromkeys(batch.calls, batch)
         elif "origin" in line:
-            after, file, earlier = (line["origin"][field] for field in BatchFingerprint._fields)
-            self._batches[name].fingerprint = BatchFingerprint(float(after), file, tuple(map(str, earlier)))
+            pass  # earlier versions wrote what would find a batch again
         elif line["id"] is None:
             for call in self._batches.pop(name).calls:
                 del self._of[call]
@@ -101,22 +101,14 @@ class BatchFile:
         """The batch that holds a call; None if none does."""
         return self._of.get(call)
 
-    def is_known(self, id: str) -> bool:
-        """Whether the provider's batch of that id is on record."""
-        return any(batch.id == id for batch in self._batches.values())
-
-    def plan(self, model: str, calls: Mapping[str, str | None]) -> Batch:
+    def begin(self, model: str, calls: Mapping[str, str | None]) -> Batch:
         """Records a batch that is about to be created, of calls with their codes. PermanentFailure if that can't be
         written."""
         name, codes = secrets.token_hex(8), {call: code for call, code in calls.items() if code}
         self._append({"batch": name, "model": model, "at": time.time(), "calls": list(calls), "codes": codes})
         return self._batches[name]
 
-    def prepared(self, batch: Batch, fingerprint: BatchFingerprint) -> None:
-        """Records what will tell a batch from all others, before it is created."""
-        self._append({"batch": batch.name, "origin": fingerprint._asdict()})
-
-    def created(self, batch: Batch, id: str | None) -> None:
+    def end(self, batch: Batch, id: str | None) -> None:
         """Records the provider's name for a batch; None if it was not created, so that its calls may be put into
         another."""
         self._append({"batch": batch.name, "id": id})

@@ -11,9 +11,7 @@ import asyncio
 import hashlib
 import json
 import os
-import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from functools import partial
 from typing import Any, NamedTuple, TypeVar, cast
 
 from debate_orchestrator.core.costs import calls_under_way
@@ -50,11 +48,6 @@ QUIET = 2.0
 """Seconds without a new call after which a batch is created of those that have come."""
 FIRST_POLL_SECONDS, MAX_POLL_SECONDS = 2.0, 60.0
 """Seconds between two looks at a batch, at first and in the end."""
-CONFIRM_SECONDS = 30.0
-"""Seconds between the two looks at the list of batches that show that a batch was not created: the server may still be
-creating the batch, and its list may be stale."""
-_CLOCKS_APART = 300.0
-"""Seconds by which the clocks of the provider's own machines may differ."""
 _LAST_CREATIONS = 10.0
 """Seconds for which batches that are being created are awaited when a run ends."""
 
@@ -82,12 +75,11 @@ class Batches:
         on_note: Callable[[str], None] = lambda note: None,
         quiet: float = QUIET,
         first_poll: float = FIRST_POLL_SECONDS,
-        confirm_seconds: float = CONFIRM_SECONDS,
     ):
         """Without `collects` no new batch is created, and only results of earlier ones are taken. Raises as
         `BatchFile`."""
         self.collects, self._permissions, self._on_note = collects, permissions, on_note
-        self._quiet, self._first_poll, self._confirm_seconds = quiet, first_poll, confirm_seconds
+        self._quiet, self._first_poll = quiet, first_poll
         self._file = BatchFile(folder)
         self._apis: dict[str, BatchApi] = {}
         self._calls: dict[str, _Call] = {}
@@ -96,9 +88,9 @@ class Batches:
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         """What awaits a batch, by the batch's name."""
-        self._creating: set[str] = set()
-        self._earlier: dict[str, Mapping[str, Reply | TransientError]] = {}
-        """The results of batches of earlier runs, by name: debates come for them one after another."""
+        self._creations: set[asyncio.Task[None]] = set()
+        self._results_of: dict[str, Mapping[str, Reply | TransientError]] = {}
+        """Results by the name of their batch: debates come for those of an earlier run one after another."""
 
     def wrapped(
         self, plain: Mapping[str, Provider], limited: Mapping[str, Provider], current: CurrentState
@@ -167,153 +159,91 @@ class Batches:
     def _flush(self, model: str) -> None:
         """Begins a batch of the calls that have come."""
         calls, self._queues[model] = self._queues[model], []
-        if not calls:
-            return
+        if calls:
+            task = asyncio.get_running_loop().create_task(self._create_and_await(model, calls))
+            self._creations.add(task)
+            task.add_done_callback(self._creations.discard)
+
+    async def _create_and_await(self, model: str, calls: Sequence[str]) -> None:
         try:
-            batch = self._file.plan(model, {call: self._calls[call].code for call in calls})
-        except ExternalError as error:
+            batch = await self._create(self._apis[model], model, calls)
+        except TransientError as error:
+            self._resolve(calls, Paused([*error.problems, f"So no batch of {model} was created."]))
+        except Exception as error:
             self._resolve(calls, error)
-            return
-        self._creating.add(batch.name)
-        self._await(batch, {call: self._calls[call].body for call in calls})
+        else:
+            self._await(batch)
 
-    def _await(self, batch: Batch, bodies: Mapping[str, dict[str, Any]] | None = None) -> None:
+    def _await(self, batch: Batch) -> None:
+        """Has the results of a batch handed out when it ends."""
         if batch.name not in self._tasks:
-            task = asyncio.get_running_loop().create_task(self._carry_out(batch, bodies))
-            self._tasks[batch.name] = task
+            self._tasks[batch.name] = asyncio.get_running_loop().create_task(self._take_results(batch))
 
-    async def _carry_out(self, batch: Batch, bodies: Mapping[str, dict[str, Any]] | None) -> None:
-        """Creates a batch, or finds one of an earlier run, and hands out its results."""
+    async def _take_results(self, batch: Batch) -> None:
         api = self._apis[batch.model]
         try:
-            if batch.id is None and not await self._record_id(api, batch, bodies):
-                return
-            results = self._earlier.get(batch.name) or await self._results(api, batch)
-            if bodies is None:
-                self._earlier[batch.name] = results
-        except ExternalError as error:
-            if self.knows(batch.calls[0]):
-                error = self._pending(batch, error.problems)
+            if batch.id is None:
+                raise self._pending(batch, ())
+            if batch.name not in self._results_of:
+                self._results_of[batch.name] = await self._results(api, batch)
+            results = self._results_of[batch.name]
+        except ReplyPending as error:
             self._resolve(batch.calls, error)
+        except ExternalError as error:
+            self._resolve(batch.calls, self._pending(batch, error.problems))
         except Exception as error:
             self._resolve(batch.calls, error)
         else:
             for call in batch.calls:
-                result = results.get(call) or self._pending(
-                    batch, [f"{api.name} gave no complete answer to this call."]
-                )
-                self._resolve([call], result)
+                unanswered = [f"{api.name} gave no complete answer to this call."]
+                self._resolve([call], results.get(call) or self._pending(batch, unanswered))
         finally:
             self._tasks.pop(batch.name, None)
 
     def _pending(self, batch: Batch, problems: Sequence[str]) -> ReplyPending:
         """The error for calls that wait for a batch."""
-        which = "is under way" if batch.id else "may have been created"
+        file = name_of(self._file.path)
+        if batch.id is None:
+            problem = (
+                f"A batch of {plural(len(batch.calls), 'call')} of {batch.model} may have been created at "
+                f"{batch.at} UTC: the provider's answer is not on record."
+            )
+            hint = (
+                f"look for it in the provider's list of batches, and add a line to {file}: "
+                f'{{"batch": "{batch.name}", "id": "ITS ID"}}, or {{"batch": "{batch.name}", "id": null}} if it is not '
+                "there. Then resume"
+            )
+            return ReplyPending([*problems, problem], hint=hint)
         hint = (
             "resume later, with the key that created the batch. If its results will never come, take the lines that "
-            f'begin with {{"batch": "{batch.name}" out of {name_of(self._file.path)}: its calls are then made again, '
-            "and paid for again"
+            f'begin with {{"batch": "{batch.name}" out of {file}: its calls are then made again, and paid for again'
         )
-        return ReplyPending([*problems, f"A batch of {batch.model} {which}."], hint=hint)
+        return ReplyPending([*problems, f"A batch of {batch.model} is under way."], hint=hint)
 
-    async def _record_id(self, api: BatchApi, batch: Batch, bodies: Mapping[str, dict[str, Any]] | None) -> bool:
-        """Records the provider's id of a batch, which is created if `bodies` are given and looked for otherwise. False
-        if an earlier run did not create it. Its calls then go into the next batch; where no new batch is created, they
-        fail, and are made alone."""
-        try:
-            if bodies is not None:
-                await self._prepare(api, batch, bodies)
-            id = await (self._find(api, batch) if bodies is None else self._create(api, batch, bodies))
-        except (TransientError, ReplyPending):
-            raise  # it may have been created, or a later run may create it
-        except ExternalError:
-            if bodies is not None:
-                self._file.created(batch, None)
-            raise
-        finally:
-            self._creating.discard(batch.name)
-        self._file.created(batch, id)
-        if id is None:
-            if not self.collects:
-                self._resolve(batch.calls, TransientError(f"No batch of {batch.model} was created for this call."))
-                return False
-            for call in batch.calls:
-                if call in self._calls:
-                    self._enqueue(batch.model, call)
-            return False
-        if bodies is not None:
-            self._on_note(f"Batch {id} has {plural(len(batch.calls), 'call')} of {batch.model}.")
-        return True
+    async def _create(self, api: BatchApi, model: str, calls: Sequence[str]) -> Batch:
+        """Creates a batch of these calls. ReplyPending if it may have been created without an answer; any other error
+        says that it was not created."""
+        bodies = {call: self._calls[call].body for call in calls}
+        codes = {call: self._calls[call].code for call in calls}
+        file = await _with_retries(lambda: api.upload_batch(bodies))
 
-    async def _prepare(self, api: BatchApi, batch: Batch, bodies: Mapping[str, dict[str, Any]]) -> None:
-        """Records what will tell a batch from all others. Until then nothing is created, so Paused if it fails for as
-        long as it is tried."""
-        try:
-            fingerprint = await _with_retries(lambda: api.prepare_batch(batch.name, bodies))
-        except TransientError as error:
-            raise Paused([*error.problems, f"So no batch of {batch.model} was created."]) from None
-        self._file.prepared(batch, fingerprint)
-
-    async def _create(self, api: BatchApi, batch: Batch, bodies: Mapping[str, dict[str, Any]]) -> str:
-        """Creates a batch. A request that failed may have created it, whatever the answer was, so the batch is looked
-        for before the next one: ReplyPending if that fails. Any other error says that it was not created."""
-
-        async def create() -> str:
-            assert batch.fingerprint is not None
+        async def create() -> Batch:
+            batch = self._file.begin(model, codes)
             try:
-                return await api.create_batch(batch.name, bodies, batch.fingerprint)
-            except ExternalError as error:
-                failure = error
-            try:  # outside of the handler, so that no error of the look is taken for one that the creation caused
-                found = await self._find(api, batch)
-            except ExternalError as unknown:
-                raise ReplyPending([*failure.problems, *unknown.problems]) from None
-            if found is None:
-                raise failure
-            return found
+                id = await api.create_batch(bodies, file)
+            except TransientError as error:
+                if not error.refused:
+                    raise self._pending(batch, error.problems) from None
+                self._file.end(batch, None)
+                raise
+            except ExternalError:
+                self._file.end(batch, None)
+                raise
+            self._on_note(f"Batch {id} has {plural(len(calls), 'call')} of {model}.")
+            self._file.end(batch, id)
+            return batch
 
         return await _with_retries(create)
-
-    async def _find(self, api: BatchApi, batch: Batch) -> str | None:
-        """The id of a batch whose creation was not confirmed; None if two looks say that there is none, or its creation
-        was never begun."""
-        if batch.fingerprint is None:
-            return None
-        found = await self._look(api, batch)
-        if found is None:
-            await asyncio.sleep(self._confirm_seconds)
-            found = await self._look(api, batch)
-        return found
-
-    async def _look(self, api: BatchApi, batch: Batch) -> str | None:
-        """The id of a batch whose creation was not confirmed; None if there is none by now.
-
-        Where the provider keeps nothing of ours, batches of other programs may have the same size, and only their
-        results tell whose they are. The first to end is looked at first, so that no unfinished one delays it."""
-        fingerprint = batch.fingerprint
-        assert fingerprint is not None
-        since = fingerprint.after - _CLOCKS_APART
-        found = await _with_retries(lambda: api.find_batches(batch.name, len(batch.calls), since, fingerprint))
-        candidates = [id for id in found if not self._file.is_known(id)]
-        seconds, noted = self._first_poll, False
-        while candidates:
-            for id in tuple(candidates):
-                ours = await _with_retries(partial(api.holds_calls, id, batch.calls))
-                if ours:
-                    return id
-                if ours is False:
-                    candidates.remove(id)
-            if candidates and not noted:
-                noted = True
-                which = candidates[0] if len(candidates) == 1 else f"one of {', '.join(candidates)}"
-                self._on_note(
-                    f"A batch of {batch.model} may have been created without an answer. It may be {which}. "
-                    "The results are looked at when a batch ends."
-                )
-            if candidates:
-                await asyncio.sleep(seconds)
-                seconds = min(seconds * 1.5, MAX_POLL_SECONDS)
-        return None
 
     async def _results(self, api: BatchApi, batch: Batch) -> Mapping[str, Reply | TransientError]:
         """The results of a batch. A call whose answer is not whole for as long as it is asked for has none, and holds
@@ -358,11 +288,9 @@ class Batches:
         """Leaves the batches to a later run, and ends the lock of their file."""
         for timer in self._timers.values():
             timer.cancel()
-        if creating := [self._tasks[name] for name in self._creating if name in self._tasks]:
-            deadline = time.monotonic() + _LAST_CREATIONS
-            while self._creating and time.monotonic() < deadline and not all(task.done() for task in creating):
-                await asyncio.sleep(0.05)
-        tasks = list(self._tasks.values())
+        if self._creations:
+            await asyncio.wait(self._creations, timeout=_LAST_CREATIONS)
+        tasks = [*self._creations, *self._tasks.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

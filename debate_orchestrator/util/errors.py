@@ -172,6 +172,7 @@ class TransientError(Paused):
         hint: str = "",
         after: float | None = None,
         maybe_billed: bool = False,
+        refused: bool = False,
         partial: object = None,
         retry_for: float | None = None,
         tries: int | None = None,
@@ -179,6 +180,8 @@ class TransientError(Paused):
         super().__init__(problems, hint=hint)
         self.maybe_billed = maybe_billed
         """Whether the call may have been billed."""
+        self.refused = refused
+        """Whether the server said that it did not begin with the request."""
         self.tries = tries
         """Number of calls after which success is unlikely; None if only time counts."""
         self.retry_for = retry_for
