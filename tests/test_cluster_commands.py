@@ -134,42 +134,45 @@ def test_a_database_names_no_file_of_a_worker_unasked(debate: Run, url: str, pos
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("change", "expected"),
-    [
-        ("UPDATE layout SET version = 9", "upgrade debate-orchestrator"),
-        ("UPDATE layout SET version = 0", "name an empty database"),
-        ("UPDATE layout SET procrastinate = '03.00.00_01.sql'", "the same version of procrastinate"),
-    ],
-)
-def test_tables_of_another_version(
-    debate: Run, url: str, postgres_server: Postgres, change: str, expected: str
-) -> None:
+def test_tables_of_another_version(debate: Run, url: str, postgres_server: Postgres) -> None:
     """Tables that another version made are refused by runs and workers, with what to do."""
     assert debate("worker", url, "--until-done").code == 0
-    postgres_server.query(url.rpartition("/")[2], change)
+    postgres_server.query(url.rpartition("/")[2], "UPDATE layout SET version = '4'")
 
     for command in (("worker", url), (*RUN, "out", "--cluster", url)):
         ran = debate(*command)
-        assert ran.code == 2 and expected in ran.err, ran.err
+        assert ran.code == 2 and "install the same versions on all machines" in ran.err, ran.err
 
 
 def test_a_database_that_is_away(debate: Run) -> None:
-    """Where no database answers, both commands end with one message, in which no password stands."""
-    url = "postgresql://me:s3cretpass@127.0.0.1:1/debates"
+    """Where no database answers, both commands end with one message."""
+    url = "postgresql://me@127.0.0.1:1/debates"
     for command in (("worker", url), (*RUN, "out", "--cluster", url)):
         ran = debate(*command)
 
         assert ran.code == 3 and "postgresql://me@127.0.0.1:1/debates can't be reached" in ran.err
-        assert "Traceback" not in ran.err and "s3cretpass" not in ran.err
+        assert "Traceback" not in ran.err
 
 
-@pytest.mark.parametrize("address", ["mysql://localhost/x", "postgresql://host:port/x", "postgresql://h/x?nonsense=1"])
-def test_an_address_that_is_none(debate: Run, address: str) -> None:
-    """What is no address of a PostgreSQL database is refused with an example of one."""
+@pytest.mark.parametrize(
+    "address",
+    [
+        "mysql://localhost/x",
+        "postgresql://host:port/x",
+        "postgresql://h/x?nonsense=1",
+        "postgresql://ada:hunter22@db/x",
+        "postgresql://ada:hunter22@secret@db/x",
+        "postgresql://ada:1234/hunter22@db/x",
+        "postgresql://db/x?password=hunter22",
+    ],
+)
+def test_an_address_that_can_not_be_used(debate: Run, address: str) -> None:
+    """What is no address of a PostgreSQL database, or holds a password, is refused with an example of one. Nothing of
+    the address is printed."""
     ran = debate("worker", address)
 
     assert ran.code == 2 and "postgresql://USER@HOST/DATABASE" in ran.err
+    assert "hunter22" not in ran.err and "1234" not in ran.err
 
 
 def test_without_the_extra(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -182,7 +182,7 @@ async def _run(run: TournamentRun, progress: Progress, unsaved: UnsavedEvents, a
 def _run_by_workers(run: TournamentRun, arguments: argparse.Namespace, url: str) -> int:
     """The same with workers: queues the debates, shows how far they are, and fetches their journals."""
     from debate_orchestrator.tournament.batches import has_batches
-    from debate_orchestrator.tournament.cluster.database import must_be_installed, shown_address
+    from debate_orchestrator.tournament.cluster.database import must_be_installed
 
     folder = run.tournament.folder
     if has_batches(folder):
@@ -191,7 +191,7 @@ def _run_by_workers(run: TournamentRun, arguments: argparse.Namespace, url: str)
     must_be_installed()
     run.read_journals()
     numbers, interrupted = coroutines.run(_queue_and_watch(run, arguments, url))
-    resume = f"{command('tournament resume', folder)} --cluster {shlex.quote(shown_address(url))}"
+    resume = f"{command('tournament resume', folder)} --cluster {shlex.quote(url)}"
     return _end(run, numbers, arguments, resume, interrupted=interrupted)
 
 

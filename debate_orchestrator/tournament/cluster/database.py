@@ -10,10 +10,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import quote, urlencode
 
 from debate_orchestrator.util.errors import BadFile, BadSettings, Paused
-from debate_orchestrator.util.redact import add_secret, redact
+from debate_orchestrator.util.redact import redact
 from debate_orchestrator.util.sanitize import one_line
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "debate_orchestrator"
 """The PostgreSQL schema. Procrastinate's tables are in it too, so that another program may use its own."""
-VERSION = 4
+VERSION = 5
 """The version of the tables below."""
 _LOCK = 0x64656261
 """The advisory lock under which the tables are created."""
@@ -34,10 +33,10 @@ _CONNECT = 5
 """Seconds that a connection may take."""
 _CONNECTIONS = 8
 _SECRETS = ("password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key")
-"""The parts of an address that are never shown."""
+"""The parts of an address that hold passwords."""
 
 _TABLES = """
-CREATE TABLE layout (version int NOT NULL, procrastinate text NOT NULL);
+CREATE TABLE layout (version text NOT NULL);
 
 CREATE TABLE tournaments (
     id text PRIMARY KEY,
@@ -153,7 +152,7 @@ async def opened(url: str, tell: Callable[[str], None]) -> AsyncIterator[Databas
     """The database at an address, with its tables. BadSettings if the address or the tables are wrong, Paused if the
     database can't be reached."""
     must_be_installed()
-    where, conninfo = shown_address(url), _conninfo(url)
+    where, conninfo = url, _conninfo(url)
     await _prepare(conninfo, where)
     import procrastinate
 
@@ -178,44 +177,22 @@ def must_be_installed() -> None:
         raise BadSettings(problem, hint='pip install "debate-orchestrator[cluster]"')
 
 
-def shown_address(url: str) -> str:
-    """An address of a database without its passwords. BadSettings if it can't be read."""
-    known = _parameters(url)
-    hosts, ports = known.pop("host", "").split(","), known.pop("port", "").split(",")
-    ports = ports * len(hosts) if len(ports) == 1 else ports  # one port is for all hosts
-    places = ",".join(_place(host, port) for host, port in zip(hosts, ports, strict=False))
-    user = f"{quote(known.pop('user'), safe='')}@" if "user" in known else ""
-    database = quote(known.pop("dbname", ""), safe="")
-    options = urlencode({name: text for name, text in known.items() if name not in _SECRETS}, quote_via=quote)
-    return f"postgresql://{user}{places}/{database}{'?' if options else ''}{options}"
-
-
-def _place(host: str, port: str) -> str:
-    """A host with its port, as an address has them; a socket's folder is a host too."""
-    named = f"[{quote(host, safe=':')}]" if ":" in host else quote(host, safe="")
-    return f"{named}:{port}" if port else named
-
-
-def _parameters(url: str) -> dict[str, str]:
-    """What an address says, by the names that libpq has for it. Its passwords are redacted from now on. BadSettings if
-    it can't be read."""
+def check_address(url: str) -> dict[str, str]:
+    """What an address says, by the names that libpq has for it. BadSettings if it can't be read or holds a password:
+    an address is shown, and stands in command lines. The error quotes nothing of it."""
     from psycopg import ProgrammingError
     from psycopg.conninfo import conninfo_to_dict
 
-    hint = "postgresql://USER@HOST/DATABASE, with the password in PGPASSWORD or ~/.pgpass"
-    if not url.startswith(("postgresql://", "postgres://")):
-        raise BadSettings("The address of the database must begin with postgresql://.", hint=hint)
     try:
         known = {name: str(value) for name, value in conninfo_to_dict(url).items()}
-    except (ProgrammingError, ValueError):  # whose text may hold the password
-        raise BadSettings("The address of the database can't be read.", hint=hint) from None
-    # A password ends at the first @ or / in it, and the rest is then taken for the host or the database.
-    misread = "@" in f"{known.get('host')} {known.get('dbname')}" or re.search(r"[^\d,]", known.get("port", ""))
-    if misread:
-        problem = "The address of the database can't be read: it has more than one @, or a port that is no number."
-        raise BadSettings(problem, hint=f"%40 for @ and %2F for / in a password; or {hint}")
-    for name in _SECRETS:
-        add_secret(known.get(name, ""))
+    except (ProgrammingError, ValueError):
+        known = {}
+    is_plain = url.startswith(("postgresql://", "postgres://")) and url.isprintable()
+    # An @ or a / in a password ends it too early, and its rest is taken for the host, the port or the database.
+    is_misread = "@" in f"{known.get('host')} {known.get('dbname')}" or re.search(r"[^\d,]", known.get("port", ""))
+    if not known or not is_plain or is_misread or not known.keys().isdisjoint(_SECRETS):
+        problem = "The address of the database can't be read, or it holds a password."
+        raise BadSettings(problem, hint="postgresql://USER@HOST/DATABASE, with the password in PGPASSWORD or ~/.pgpass")
     return known
 
 
@@ -223,7 +200,7 @@ def _conninfo(url: str) -> str:
     """All that an address says, and what this program adds to it."""
     from psycopg.conninfo import make_conninfo
 
-    known: dict[str, Any] = {"connect_timeout": _CONNECT, "keepalives_idle": 10, **_parameters(url)}
+    known: dict[str, Any] = {"connect_timeout": _CONNECT, "keepalives_idle": 10, **check_address(url)}
     # A worker that is frozen in a transaction must not keep what it has locked from all others.
     options = f"-c search_path={SCHEMA} -c idle_in_transaction_session_timeout=5s -c lock_timeout=8s"
     options += " -c default_transaction_isolation=read\\ committed"
@@ -249,6 +226,7 @@ async def _create_tables(connection: AsyncConnection, where: str) -> None:
     from procrastinate.schema import SchemaManager
 
     newest = max(name for name in os.listdir(SchemaManager.get_migrations_path()) if name.endswith(".sql"))
+    layout = f"{VERSION}, procrastinate {newest}"
     async with connection.transaction():
         await connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
         ((there,),) = await fetched(connection, f"SELECT to_regclass('{SCHEMA}.layout') IS NOT NULL")
@@ -256,16 +234,14 @@ async def _create_tables(connection: AsyncConnection, where: str) -> None:
             await connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}".encode())
             await connection.execute(SchemaManager.get_schema().encode())
             await connection.execute(_TABLES.encode())
-            await connection.execute("INSERT INTO layout VALUES (%s, %s)", (VERSION, newest))
-        ((version, procrastinate),) = await fetched(connection, "SELECT version, procrastinate FROM layout")
-    if version != VERSION:
-        hint = "name an empty database; the folder brings along what was recorded"
-        problem = f"{where} has tables of version {version}, and this program uses version {VERSION}."
-        raise BadSettings(problem, hint="upgrade debate-orchestrator on this machine" if version > VERSION else hint)
-    if procrastinate != newest:
-        problem = f"{where} was set up by a version of procrastinate with other tables ({procrastinate}, not {newest})."
-        hint = "install the same version of procrastinate on all machines, or name an empty database"
-        raise BadSettings(problem, hint=hint)
+            await connection.execute("INSERT INTO layout VALUES (%s)", (layout,))
+        ((version,),) = await fetched(connection, "SELECT version::text FROM layout")
+    if version != layout:
+        problem = (
+            f"{where} was set up by another version of this program or of procrastinate ({version}, not {layout})."
+        )
+        hint = "install the same versions on all machines, or name an empty database"
+        raise BadSettings(problem, hint=f"{hint}; the folder brings along what was recorded")
 
 
 def _unreachable(where: str, error: Exception) -> Paused:
