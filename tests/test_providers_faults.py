@@ -14,11 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from leap import Leap, leaped
 
-from debate_orchestrator.providers import call_errors
+from debate_orchestrator.providers import call_errors, limits
 from debate_orchestrator.providers.api import http_options
-from debate_orchestrator.providers.bounded_body import LimitedBody
 from debate_orchestrator.providers.call_errors import (
-    SilenceClock,
     broken,
     cause,
     http_error,
@@ -27,7 +25,8 @@ from debate_orchestrator.providers.call_errors import (
     retry_after,
     with_partial,
 )
-from debate_orchestrator.providers.limits import LIMITS, OverLimit
+from debate_orchestrator.providers.event_stream import events, limit_body
+from debate_orchestrator.providers.limits import LIMITS, OverLimit, SilenceClock
 from debate_orchestrator.providers.servers import key_name, server
 from debate_orchestrator.util.errors import Paused, ProviderFailed, TransientError
 from debate_orchestrator.util.redact import redact
@@ -99,7 +98,7 @@ def test_what_had_come_goes_with_trouble_alone() -> None:
 def leaping(monkeypatch: pytest.MonkeyPatch) -> Iterator[asyncio.Runner]:
     """An event loop that leaps over every wait; its time is that of clocks for answers, too."""
     with asyncio.Runner(loop_factory=Leap) as runner:
-        monkeypatch.setattr(call_errors, "time", SimpleNamespace(monotonic=runner.get_loop().time))
+        monkeypatch.setattr(limits, "time", SimpleNamespace(monotonic=runner.get_loop().time))
         yield runner
 
 
@@ -151,57 +150,64 @@ def test_an_answer_has_an_end(leaping: asyncio.Runner) -> None:
     assert listened(leaping, clock, 1_000, between=0.02) == pytest.approx(0, abs=0.001)
 
 
+class Sent(httpx2.AsyncByteStream):
+    """A body that comes in these pieces, each after some seconds."""
+
+    def __init__(self, *pieces: bytes, pause: float = 0.0):
+        self._pieces, self._pause = pieces, pause
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for piece in self._pieces:
+            yield piece
+            await asyncio.sleep(self._pause)
+
+
+async def limited(body: Sent, status: int = 200) -> httpx2.Response:
+    response = httpx2.Response(status, stream=body)
+    await limit_body(response)
+    return response
+
+
 def test_an_error_is_read_for_a_few_seconds(leaping: asyncio.Runner) -> None:
     """Of an error whose body does not end, what came in five seconds is taken."""
 
-    class Dripping(httpx2.AsyncByteStream):
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            yield b"No."
-            for _ in range(1_000):
-                await asyncio.sleep(0.2)
-                yield b" "
-
     async def read() -> tuple[bytes, float]:
-        body = LimitedBody(Dripping(), LIMITS, whole=False)
-        return b"".join([piece async for piece in body]), leaped()
+        response = await limited(Sent(b"No.", *[b" "] * 1_000, pause=0.2), status=400)
+        return await response.aread(), leaped()
 
     text, seconds = leaping.run(read())
     assert text.strip() == b"No." and seconds == pytest.approx(5.0)
 
 
-def body_of(*pieces: bytes, events: bool) -> bytes:
-    """What a reader gets of a body that comes in these pieces."""
+def events_of(*pieces: bytes) -> list[object]:
+    """The events of a stream that comes in these pieces."""
 
-    class Given(httpx2.AsyncByteStream):
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            for piece in pieces:
-                yield piece
-
-    async def read() -> bytes:
-        return b"".join([piece async for piece in LimitedBody(Given(), LIMITS, whole=True, events=events)])
+    async def read() -> list[object]:
+        return [event async for event in events(await limited(Sent(*pieces)))]
 
     return asyncio.run(read())
 
 
-def test_a_long_list_of_results_is_no_event() -> None:
-    """Lines of results are bounded one by one; a stream of events has an end to each of them."""
-    lines = [b'{"custom_id": "x"}\n' * 40_000] * 8
-    assert sum(map(len, lines)) > LIMITS.event and body_of(*lines, events=False) == b"".join(lines)
-    with pytest.raises(OverLimit, match="an event of more than"):
-        body_of(*lines, events=True)
-    with pytest.raises(OverLimit, match="a line of more than"):
-        body_of(b"x" * LIMITS.event, b"x", events=False)
+def test_events_wherever_pieces_are_cut() -> None:
+    """A stream is the same events wherever it is cut, with either end of line, up to `[DONE]`."""
+    stream = b': x\r\nevent: a\r\ndata: {"a":\r\ndata: 1}\r\n\r\ndata:[2]\n\n\ndata: [DONE]\n\ndata: 3\n\n'
+    assert events_of(stream) == events_of(*(stream[n : n + 1] for n in range(len(stream)))) == [{"a": 1}, [2]]
 
 
-def test_ends_of_lines_are_counted_as_the_sdk_finds_them() -> None:
-    """Whatever ends its lines, and wherever the pieces are cut, an event has its lines counted, and comes with line
-    feeds alone."""
-    event = b"event: ping\r\ndata: {}\r\n\r\n"
-    assert body_of(*(event[n : n + 1] for n in range(len(event))), events=True) == b"event: ping\ndata: {}\n\n"
-    assert body_of(b"data: 1\r", b"\rdata: 2\r", b"\r", events=True) == b"data: 1\n\ndata: 2\n\n"
-    assert body_of(*[b": x\n\r\n"] * 2_000, events=True).count(b"\n\n") == 2_000
-    with pytest.raises(OverLimit, match="an event of more than 1,000 lines"):
-        body_of(*[b"data: x\r\n"] * 2_000, events=True)
+@pytest.mark.parametrize(
+    ("pieces", "problem"),
+    [
+        ([b"data: x\n" * 1_000] * 600, "an event of more than"),
+        ([b"x" * 1_000_000] * 5, "an event of more than"),
+        ([b":\n\n" * 10_000] * 50, "more than 900,000 lines"),
+        ([b"data: " + b"[" * 100_000 + b"\n\n"], "nested more than"),
+        ([b"data: " + b"[" * 40 + b"]" * 40 + b"\n\n"], "nested more than"),
+    ],
+)
+def test_streams_have_limits(pieces: list[bytes], problem: str) -> None:
+    """An event of too many bytes, too many lines in all, and JSON that is too deep are over a limit."""
+    with pytest.raises(OverLimit, match=problem):
+        events_of(*pieces)
 
 
 def test_a_key_that_a_limit_cuts_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,7 +59,7 @@ class Messages(api.ApiModel):
         """The answer to one brief, as `Provider` says. One that pauses in a search is several requests."""
         base, options = self._request(brief), options_of(brief, self.name)
         answer = MessagesReply()
-        clock = call_errors.SilenceClock(self.current.state.retry_for)
+        clock = limits.SilenceClock(self.current.state.retry_for)
         for _ in range(_SEARCH_PAUSES):
             answer = MessagesReply(answer)
             await self.listen(base, options, answer, brief, clock, on_text)
@@ -120,13 +120,8 @@ class Messages(api.ApiModel):
                 raise ProviderFailed(problem)
         return client
 
-    def call_error(self, error: Exception) -> ExternalError | None:
+    def credentials_error(self, error: Exception) -> ExternalError | None:
         sdk = self.sdk()
-        if isinstance(error, sdk.APIStatusError):
-            message = call_errors.quote(error.api_message or error.message)
-            return call_errors.http_error(
-                self.name, error.status_code, message, error.response.headers, str(error.type or "")
-            )
         if isinstance(error, sdk.CredentialsError) or (isinstance(error, TypeError) and "authentication" in str(error)):
             what = "there is no key and no profile" if isinstance(error, TypeError) else call_errors.quote(error)
             hint = f"Try: set {self.server.keys[0]}, or sign in with the vendor's own tool; `debate models` tells more."

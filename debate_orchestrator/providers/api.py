@@ -8,6 +8,7 @@ followed, since a key would go along, and no key goes over plain http to another
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
@@ -20,13 +21,12 @@ from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.reply import FoundPage, Reply, Usage
 from debate_orchestrator.core.settings import MAX_COST, MAX_COUNT
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.providers import call_errors, limits, pricing, servers
+from debate_orchestrator.providers import call_errors, event_stream, limits, pricing, servers
 from debate_orchestrator.providers.limits import LIMITS, OverLimit
 from debate_orchestrator.providers.options import Option, UnsupportedOptions
 from debate_orchestrator.providers.provider import OnPiece, Permissions, Provider
 from debate_orchestrator.util import redact
 from debate_orchestrator.util.coroutines import cancel_later
-from debate_orchestrator.util.data import depth
 from debate_orchestrator.util.errors import ExternalError, ProviderFailed, TransientError
 
 CONNECT = 15.0
@@ -43,7 +43,6 @@ _NEEDED_HEADERS = {
     "anthropic-version",
 }  # fmt: skip
 _TRANSPORTS = ("httpx2", "httpx", "httpcore2", "aiohttp", "anyio")
-_TOO_DEEP = f"an event nested more than {LIMITS.nesting} deep"
 _Hook = Callable[[Any], Awaitable[None]]
 _Result = TypeVar("_Result")
 
@@ -116,12 +115,15 @@ class ApiReply:
         return self.reply(spec) if self.begun else None
 
 
-class UnreadableReply(Exception):
-    """An SDK could not read what a server sent; `reason` is its exception."""
+class StreamedError(Exception):
+    """The error that a server sends within a stream."""
 
-    def __init__(self, reason: Exception):
-        super().__init__(str(reason))
-        self.reason = reason
+    def __init__(self, body: Any):
+        super().__init__(str(body))
+        self.message = error_message(body)
+        self.code = " ".join(str(field(body, name) or "") for name in ("code", "type")).strip()
+        number = str(field(body, "code") or "")
+        self.status = int(number) if re.fullmatch(r"[45]\d\d", number, re.ASCII) else 200
 
 
 class _Shared:
@@ -175,9 +177,9 @@ class ApiModel(Provider):
         """The SDK's stream of the answer to a request."""
         raise NotImplementedError
 
-    def call_error(self, error: Exception) -> ExternalError | None:
-        """The error for an exception of the SDK with which the server, or a lack of credentials, refuses the call."""
-        raise NotImplementedError
+    def credentials_error(self, error: Exception) -> ExternalError | None:
+        """The error for an exception of the SDK that says that credentials are missing; None for any other."""
+        return None
 
     def client(self) -> Any:
         """The client of all providers that ask the same server with the same key in this event loop."""
@@ -204,7 +206,7 @@ class ApiModel(Provider):
         options: Sequence[Option],
         answer: ApiReply,
         brief: Brief,
-        clock: call_errors.SilenceClock,
+        clock: limits.SilenceClock,
         on_text: OnPiece,
     ) -> None:
         """Makes one call and fills the answer. What goes wrong after a whole answer takes nothing from it, and a
@@ -218,14 +220,12 @@ class ApiModel(Provider):
             try:
                 client = self.client()  # before the clock runs
                 async with clock.listening():
+                    # The SDK's own reading of the stream has no limits, and makes a model of every event.
                     response = (await self.create(client, self.unsupported.request(base, options))).response
-                    # The same stream with events as plain data: models of them take longer than all else about a call,
-                    # and the SDK's stream keeps a copy of the request.
-                    stream = self.sdk().AsyncStream(cast_to=object, response=response, client=client)
                     try:
-                        await read_stream(stream, answer, clock, on_text, meter)
+                        await read_stream(response, answer, clock, on_text, meter)
                     finally:
-                        await stream.close()
+                        await response.aclose()
             except ExternalError:
                 raise
             except asyncio.CancelledError:
@@ -250,7 +250,7 @@ class ApiModel(Provider):
         import httpx2
 
         await asyncio.to_thread(import_module, self.imports)
-        clock = call_errors.SilenceClock(self.current.state.retry_for)
+        clock = limits.SilenceClock(self.current.state.retry_for)
         try:
             client = self.client()
             async with clock.listening():
@@ -263,23 +263,20 @@ class ApiModel(Provider):
         return bytes(response.content)
 
     def _lacks_option(self, error: Exception, options: Sequence[Option]) -> bool:
-        """Whether an exception of the SDK says that an option is not supported, and another form of it is left."""
-        sdk = self.sdk()
-        error = error.reason if isinstance(error, UnreadableReply) else error
-        if not isinstance(error, sdk.APIError) or isinstance(error, sdk.APIConnectionError):
-            return False
-        status = error.status_code if isinstance(error, sdk.APIStatusError) else 200
-        # The body has all that the text of the exception has. That of an error in a stream was not cut before.
-        return self.unsupported.learn(options, status, str(error.body or error)[: LIMITS.error])
+        """Whether an exception says that an option is not supported, and another form of it is left."""
+        if isinstance(error, StreamedError):
+            return self.unsupported.learn(options, error.status, str(error)[: LIMITS.error])
+        if isinstance(error, self.sdk().APIStatusError):
+            return self.unsupported.learn(options, error.status_code, str(error.body or error))
+        return False
 
-    def _error_for(self, error: Exception, answer: ApiReply, clock: call_errors.SilenceClock) -> Exception:
+    def _error_for(self, error: Exception, answer: ApiReply, clock: limits.SilenceClock) -> Exception:
         """What an exception of the SDK, or of the libraries beneath it, amounts to."""
         partial = answer.partial(self.name)
         if isinstance(error, TimeoutError):
             return call_errors.broken(self.name, clock.timeout_reason(), partial, clock.hint)
-        unreadable = isinstance(error, UnreadableReply)
-        error = error.reason if isinstance(error, UnreadableReply) else error
-        if (call_error := self.call_error(error)) is not None:
+        call_error = self._refusal(error)
+        if call_error is not None:
             return call_errors.with_partial(call_error, partial)
         wrapped = isinstance(error, self.sdk().APIConnectionError)
         reason = call_errors.cause(error) if wrapped else error
@@ -288,7 +285,7 @@ class ApiModel(Provider):
         if isinstance(reason, ExternalError):
             return reason
         from_library = type(error).__module__.partition(".")[0] in (*_TRANSPORTS, self.sdk_name)
-        if not (unreadable or from_library or isinstance(error, OSError | ValueError)):
+        if not (from_library or isinstance(error, OSError | ValueError)):
             return error  # an error in this program: it must be seen
         what = call_errors.quote(call_errors.described(error, reason))
         if wrapped and isinstance(reason, socket.gaierror):
@@ -297,32 +294,31 @@ class ApiModel(Provider):
             return call_errors.unreachable(self.name, what, reached=self._reached)
         return call_errors.broken(self.name, what, partial)
 
+    def _refusal(self, error: Exception) -> ExternalError | None:
+        """The error for an exception with which the server refuses the call, or for which no call was made; None for
+        any other."""
+        if isinstance(error, StreamedError):
+            message = call_errors.quote(error.message)
+            return call_errors.http_error(self.name, error.status, message, {}, error.code)
+        if isinstance(error, self.sdk().APIStatusError):
+            body = field(error.body, "error") or error.body
+            message = call_errors.quote(error_message(body) or error.message)
+            code = " ".join(str(field(body, name) or "") for name in ("code", "type"))
+            return call_errors.http_error(self.name, error.status_code, message, error.response.headers, code)
+        return self.credentials_error(error)
+
 
 async def read_stream(
-    stream: Any,
-    answer: ApiReply,
-    clock: call_errors.SilenceClock,
-    on_text: OnPiece,
-    meter: limits.Meter,
+    response: Any, answer: ApiReply, clock: limits.SilenceClock, on_text: OnPiece, meter: limits.Meter
 ) -> None:
-    """Reads a stream until the answer ends, is too long for its brief, or can't be an answer. Timers and signals have
-    their turn while the body comes (`bounded_body`).
+    """Reads a stream until the answer ends, is too long for its brief, or can't be an answer.
 
-    Raises UnreadableReply if the SDK fails to read it, OverLimit if it is longer than any answer may be, TimeoutError
-    if it takes too long."""
-    events = aiter(stream)
-    while answer.invalid is None and not answer.over:
-        try:
-            event = await anext(events)
-        except StopAsyncIteration:
-            break
-        except RecursionError:
-            raise OverLimit(_TOO_DEEP) from None
-        except Exception as error:
-            raise UnreadableReply(error) from error
+    Raises StreamedError if the server sends an error in it, OverLimit if it is longer than any answer may be,
+    TimeoutError if it takes too long, and errors of the HTTP client and of JSON."""
+    async for event in event_stream.events(response):
         clock.check()
-        if depth(event) > LIMITS.nesting:
-            raise OverLimit(_TOO_DEEP)
+        if error := field(event, "error"):
+            raise StreamedError(error)
         received = answer.received
         pieces = answer.take(event)
         if answer.length > LIMITS.max_answer_chars:
@@ -333,16 +329,14 @@ async def read_stream(
             on_text(clean(piece))
         if answer.received > received:
             clock.heard()
-        if meter.exceeded(answer.length, lambda: answer.text):
-            answer.closed = True
+        answer.closed = meter.exceeded(answer.length, lambda: answer.text)
+        if answer.closed or answer.over or answer.invalid is not None:
             break
 
 
 def http_options(server: servers.ModelServer, *, insecure: bool) -> dict[str, Any]:
     """Options of the HTTP client for a server: see the top of this module. ProviderFailed if a key would go over
     plain http to another machine."""
-    from debate_orchestrator.providers import bounded_body
-
     if problem := servers.unencrypted(server, insecure=insecure):
         raise ProviderFailed(problem)
     url = server.address or ""
@@ -351,7 +345,7 @@ def http_options(server: servers.ModelServer, *, insecure: bool) -> dict[str, An
         "follow_redirects": False,
         "event_hooks": {
             "request": [_only_encrypted(server, insecure), _learn_key if server.url is None else _strip(server)],
-            "response": [_tell_listener, bounded_body.enforce_limits(LIMITS)],
+            "response": [_tell_listener, event_stream.limit_body],
         },
         "headers": {"accept-encoding": "identity"},  # so that what comes is what is counted
         "verify": not plain,  # without TLS there are no certificates to load
@@ -398,6 +392,15 @@ def clean(text: str) -> str:
     """`text` with the halves of characters joined, and those without another, which no file could hold, replaced."""
     joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
     return joined.encode("utf-8", "replace").decode()
+
+
+def error_message(body: Any) -> str:
+    """What a server says in an error's body, with the message of a server behind it that it passes on; the whole body
+    where it has another shape than the vendor's."""
+    message, raw = field(body, "message"), field(field(body, "metadata"), "raw")
+    if not isinstance(message, str):
+        return str(body or "")
+    return f"{message}: {raw}" if isinstance(raw, str) else message
 
 
 def field(holder: Any, name: str) -> Any:

@@ -6,7 +6,10 @@ thinking; not every server heeds it, so a stream is closed where its visible tex
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import NamedTuple
 
 from debate_orchestrator.prompting import replies
@@ -124,3 +127,68 @@ class Meter:
             left = 2 * (self._length.words - count_words(seen))
         self._next = characters + max(left, characters // 8, 200)
         return left < 0
+
+
+class SilenceClock:
+    """Limits one answer: the time to its first word, from one word to the next, and in all.
+
+    With the usual 600 s for retries these are the times of `LIMITS`. They grow and shrink with it, except for the time
+    in all, which only grows.
+    """
+
+    def __init__(self, retry_for: float, limits: ProviderLimits = LIMITS):
+        share = retry_for / limits.retry_for
+        self.first_token_seconds = limits.first_token_seconds * share
+        """Seconds until the first word: a laptop takes minutes to read a long prompt."""
+        self.silence_seconds = limits.silence_seconds * share
+        """Seconds from one word to the next. Pings and the like are no words."""
+        self._total = limits.total_seconds * max(1.0, share)
+        self._retry_for = retry_for
+        self._began: float | None = None
+        self._heard_any = False
+        self._timeout: asyncio.Timeout | None = None
+
+    @asynccontextmanager
+    async def listening(self) -> AsyncIterator[None]:
+        """Raises TimeoutError inside once the answer was silent, or took, too long. The time of an answer in several
+        requests begins with the first."""
+        self._began = time.monotonic() if self._began is None else self._began
+        self._heard_any = False
+        async with asyncio.timeout(self._left(self.first_token_seconds)) as self._timeout:
+            yield
+
+    def check(self) -> None:
+        """Raises TimeoutError once the time is over. Needed between events that are parsed without a pause, during
+        which the event loop can't raise it."""
+        when = self._timeout.when() if self._timeout is not None else None
+        if when is not None and when <= asyncio.get_running_loop().time():
+            raise TimeoutError
+
+    def heard(self) -> None:
+        """Some of the answer itself came."""
+        self._heard_any = True
+        if self._timeout is None:
+            return
+        until, now_until = self._timeout.when(), asyncio.get_running_loop().time() + self._left(self.silence_seconds)
+        # An answer comes in hundreds of pieces; a thousandth of the time is not worth a new timer.
+        if until is None or abs(now_until - until) > self.silence_seconds / 1000:
+            self._timeout.reschedule(now_until)
+
+    def _left(self, seconds: float) -> float:
+        return min(seconds, self._total - self._taken())
+
+    def _taken(self) -> float:
+        return 0.0 if self._began is None else time.monotonic() - self._began
+
+    def timeout_reason(self) -> str:
+        """Which time ran out."""
+        if self._taken() >= self._total:
+            return f"no end after {self._taken():,.0f} s"
+        if self._heard_any:
+            return f"silence for {self.silence_seconds:g} s"
+        return f"no word for {self.first_token_seconds:g} s, in which it may still have been reading the prompt"
+
+    @property
+    def hint(self) -> str:
+        """What helps against a time that is too short."""
+        return f"Try: `debate resume JOURNAL --retry-for {self._retry_for * 3:.0f}` waits three times as long."

@@ -15,7 +15,7 @@ from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import api, batch_answers, call_errors, limits, servers
 from debate_orchestrator.providers.options import Option, UnsupportedOptions
 from debate_orchestrator.providers.provider import OnPiece
-from debate_orchestrator.util.errors import ExternalError, ProviderFailed, TransientError
+from debate_orchestrator.util.errors import ProviderFailed, TransientError
 
 _STRUCTURED, _SEARCH, _LIMIT, _USAGE = "structured output", "search", "limit of tokens", "usage"
 _LIMIT_FIELDS = ("max_completion_tokens", "max_tokens")
@@ -46,7 +46,7 @@ class Completions(api.ApiModel):
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         """The answer to one brief, as `Provider` says. The API has no search."""
         answer, options = CompletionsReply(), self._options(brief)
-        clock = call_errors.SilenceClock(self.current.state.retry_for)
+        clock = limits.SilenceClock(self.current.state.retry_for)
         await self.listen({"model": self.server.model}, options, answer, brief, clock, on_text)
         lacked = (*self.unsupported.lacking(options), *([_SEARCH] if brief.search else []))
         return answer.reply(self.name, tuple(sorted(lacked)))
@@ -153,16 +153,6 @@ class Completions(api.ApiModel):
         client = self.sdk().AsyncOpenAI(api_key=key, base_url=self.server.url, **options)
         _ = client.chat.completions  # imports what belongs to it, before the clock runs
         return client
-
-    def call_error(self, error: Exception) -> ExternalError | None:
-        sdk = self.sdk()
-        if not isinstance(error, sdk.APIError) or isinstance(error, sdk.APIConnectionError):
-            return None
-        response = error.response if isinstance(error, sdk.APIStatusError) else None
-        status = response.status_code if response else _status(error.code)
-        message = call_errors.quote(_message(error.body) or error.message)
-        code = f"{error.code or ''} {error.type or ''}"
-        return call_errors.http_error(self.name, status, message, response.headers if response else {}, code)
 
 
 class CompletionsReply(api.ApiReply):
@@ -287,22 +277,6 @@ def _batched(line: _Line) -> CompletionsReply | str:
     answer = CompletionsReply()
     answer.take(response.body)
     return answer
-
-
-def _message(body: object) -> str:
-    """What a server says in an error's body, with the message of a server behind it that it passes on; the whole body
-    where it has another shape than the vendor's."""
-    if not isinstance(body, dict) or not isinstance(body.get("message"), str):
-        return str(body or "")
-    metadata = body.get("metadata")
-    raw = metadata.get("raw") if isinstance(metadata, dict) else None
-    return f"{body['message']}: {raw}" if isinstance(raw, str) else body["message"]
-
-
-def _status(code: str | None) -> int:
-    """The HTTP status that an error within a stream gives as its code; else 200, with which the stream began."""
-    known = code is not None and code.isascii() and code.isdigit() and len(code) == 3 and code[0] in "45"
-    return int(code) if code is not None and known else 200
 
 
 def problem(spec: str) -> str | None:

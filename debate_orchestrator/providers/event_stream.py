@@ -1,0 +1,111 @@
+"""What comes of a server, held to the limits while it comes: the body of a response, and the events in a stream."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Any
+
+import httpx2
+
+from debate_orchestrator.providers.limits import LIMITS, OverLimit
+from debate_orchestrator.util.data import depth
+
+_TOO_DEEP = f"an event nested more than {LIMITS.nesting} deep"
+
+
+async def limit_body(response: httpx2.Response) -> None:
+    """A hook of the HTTP client that bounds the body of a response. Of an error as much is read as tells the reason.
+    OverLimit if an answer was compressed: nothing asks for that."""
+    assert isinstance(response.stream, httpx2.AsyncByteStream)
+    is_packed = response.headers.pop("content-encoding", "identity").strip().lower() not in ("", "identity")
+    # A charset may name any codec of Python's, `zip` among them. Without one the body is read as UTF-8.
+    response.headers["content-type"] = response.headers.get("content-type", "").partition(";")[0]
+    if not response.is_success:
+        reason = b"" if is_packed else await _reason(response.stream)
+        await response.stream.aclose()
+        response.stream = httpx2.ByteStream(reason)
+    elif is_packed:
+        raise OverLimit("a body in a compression that was not asked for")
+    else:
+        response.stream = _LimitedBody(response.stream)
+
+
+async def _reason(stream: httpx2.AsyncByteStream) -> bytes:
+    """The beginning of an error's body, as far as it comes in time and can be read: its status says more."""
+    body = bytearray()
+    with suppress(TimeoutError, httpx2.TransportError):
+        async with asyncio.timeout(LIMITS.reason):
+            async for piece in stream:
+                body += piece
+                if len(body) >= LIMITS.error:
+                    break
+    return bytes(body[: LIMITS.error])
+
+
+class _LimitedBody(httpx2.AsyncByteStream):
+    """The body of an answer. OverLimit if it goes over the limit."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream):
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for piece in self._stream:
+            size += len(piece)
+            if size > LIMITS.stream:
+                raise OverLimit(f"more than {LIMITS.stream:,} bytes")
+            yield piece
+            await asyncio.sleep(0)  # so that timers and signals have their turn, however fast it comes
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+async def events(response: httpx2.Response) -> AsyncIterator[Any]:
+    """The JSON of each event in a stream of server-sent events, up to the event `[DONE]`. OverLimit if there are too
+    many lines, or one event is too large or too deep; ValueError if one is not JSON."""
+    data: list[bytes] = []
+    size = 0
+    async for line in _lines(response.aiter_raw()):
+        size += len(line)
+        if size > LIMITS.event:
+            raise OverLimit(f"an event of more than {LIMITS.event:,} bytes")
+        if line.startswith(b"data:"):
+            data.append(line[5:].removeprefix(b" "))
+        elif not line:
+            text = b"\n".join(data)
+            data, size = [], 0
+            if text.startswith(b"[DONE]"):
+                return
+            if text:
+                yield _parsed(text)
+
+
+async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """The lines of a body, without line ends."""
+    buffer, count = bytearray(), 0
+    async for piece in pieces:
+        start = len(buffer)
+        buffer += piece
+        while (end := buffer.find(b"\n", start)) >= 0:
+            yield bytes(buffer[:end]).removesuffix(b"\r")
+            del buffer[: end + 1]
+            start = 0
+            count += 1
+            if count > LIMITS.lines:
+                raise OverLimit(f"more than {LIMITS.lines:,} lines")
+        if len(buffer) > LIMITS.event:
+            raise OverLimit(f"an event of more than {LIMITS.event:,} bytes")
+
+
+def _parsed(text: bytes) -> Any:
+    try:
+        event = json.loads(text)
+    except RecursionError:
+        raise OverLimit(_TOO_DEEP) from None
+    if depth(event) > LIMITS.nesting:
+        raise OverLimit(_TOO_DEEP)
+    return event
