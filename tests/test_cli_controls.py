@@ -14,8 +14,7 @@ from human_turns import Script
 from messages_server import Server, serving
 from viewer import Viewer, watching
 
-from debate_orchestrator.cli.controls import Controls
-from debate_orchestrator.cli.controls import watch as watched
+from debate_orchestrator.cli.controls import Controls, live_view
 from debate_orchestrator.core.events import CallFailed, Event, StructuredReplyGiven
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
@@ -199,7 +198,7 @@ def test_a_failure(server: Server) -> None:
 
 def test_without_a_watcher() -> None:
     """Where the stream is no terminal, or not ours, there is no live screen."""
-    assert watched(fold(read(EXAMPLE).events), sys.stderr) is None
+    assert live_view(fold(read(EXAMPLE).events), sys.stderr) is None
 
 
 EXAMPLE = str(Path(__file__).parent.parent / "examples" / "friday-deploys" / "debate-report.journal.jsonl")

@@ -60,7 +60,7 @@ def during(
 
     async def hold() -> None:
         press = (pressed if pressed is not None else []).append
-        async with TerminalControl(shown.live, shown.display, press, descriptor) as session:
+        async with TerminalControl(shown.live, press, descriptor) as session:
             await check(session, shown)
 
     asyncio.run(hold())

@@ -51,62 +51,60 @@ class Controls:
     call; the debate can then continue, or be left as it is: everything is in the journal either way."""
 
     def __init__(
-        self, opened: OpenDebate, live: Live | None, on_event: OnEvent, turn_taker: TerminalPeople | None = None
+        self, opened: OpenDebate, live: Live | None, on_event: OnEvent, person_input: TerminalPeople | None = None
     ):
-        self._open, self._live, self._turn_taker = opened, live, turn_taker
+        self._open, self._live, self._person_input = opened, live, person_input
         self._message: Callable[[str], None] = live.message if live else print_status
         self._on_event = on_event
-        self.stop, self._resumed = asyncio.Event(), asyncio.Event()
         self._task = asyncio.current_task()
+        self._terminal: TerminalControl | None = None
+        self.stop, self._resumed = asyncio.Event(), asyncio.Event()
+        self.unsaved = UnsavedEvents(self._message)
+        self.user_quit = False
+        """Whether the user has quit."""
         self._paused = False
         """Whether no call is under way and none is started."""
         self._confirming = False
         """Whether the next key says if the debate is really ended early."""
-        self._offering = False
-        """Whether the list of issues may be changed now; it was offered if `_offered`."""
-        self._offered = False
-        self._asking: asyncio.Task[None] | None = None
+        self._offering = self._offered = False
+        """Whether the list of issues may be changed now, and whether it could be before."""
+        self._prompting: asyncio.Task[None] | None = None
         """What the user is asked meanwhile: a question from the floor, or a change of the list of issues."""
-        self._session: TerminalControl | None = None
-        self.unsaved = UnsavedEvents(self._message)
-        self.user_quit = False
-        """Whether the user has quit."""
-        self._reads_keys = False
 
     @property
     def _debate(self) -> DebateState:
         return self._open.state
 
+    @property
+    def _reads_keys(self) -> bool:
+        return self._terminal is not None and self._terminal.reads_keys
+
+    def begin(self, terminal: TerminalControl | None) -> None:
+        """Takes keys from a terminal, if there is one, and lets the person be asked there."""
+        self._terminal = terminal
+        if self._person_input is not None:
+            self._on_event = self._person_input.begin_watching(self.quit, terminal, self._on_event)
+        self.show_status()
+        self._offer_issues(print_list=True)
+
     def end(self) -> None:
         """Asks nothing more: the debate is no longer driven."""
-        if self._asking is not None:
-            self._asking.cancel()
-
-    def begin(self, session: TerminalControl | None) -> None:
-        """Takes keys from a session with the terminal, if there is one, and lets the person be asked in it."""
-        self._session, self._reads_keys = session, session is not None and session.reads_keys
-        if self._turn_taker is not None:
-            self._on_event = self._turn_taker.begin_watching(self.quit, session, self._on_event)
-        self.show_status()
-        self._offer_issues(shown=False)
+        if self._prompting is not None:
+            self._prompting.cancel()
 
     def keys(self) -> list[Key]:
         """The keys that do something now."""
         if self.user_quit or not self._reads_keys:
             return []
+        leave = Key("q", "quit and save", self.quit)
         if self._confirming:
             return [Key("y", "end it early", self._end_early), Key("n", "go on", lambda: self._confirm(asks=False))]
         if self._offering:
-            return [
-                Key("Enter", "go on", self._go_on),
-                Key("c", "change the list", self._change),
-                Key("q", "quit and save", self.quit),
-            ]
-        stopping = self.stop.is_set()
-        keys = [Key("r", "resume", self.resume) if stopping else Key("p", "pause", self.pause)]
-        keys += [Key("f", "question", self.ask)] if schedule.hearers(self._debate) else []
+            return [Key("Enter", "go on", self._go_on), Key("c", "change the list", self._change_issues), leave]
+        keys = [Key("r", "resume", self.resume) if self.stop.is_set() else Key("p", "pause", self.pause)]
+        keys += [Key("f", "question", self._ask_question)] if schedule.hearers(self._debate) else []
         keys += [Key("e", "end early", lambda: self._confirm(asks=True))] if can_end_early(self._debate) else []
-        return [*keys, Key("q", "quit and save", self.quit)]
+        return [*keys, leave]
 
     def press(self, pressed: str) -> None:
         """Handles a key."""
@@ -117,98 +115,7 @@ class Controls:
         if self._confirming:
             self._confirm(asks=False)  # every key but yes means no
 
-    def ask(self) -> None:
-        """Has a question from the floor typed."""
-        names = {seat: self._debate.format.name_of(seat) for seat in schedule.hearers(self._debate)}
-
-        async def question(prompter: Prompter) -> Event | None:
-            from debate_orchestrator.terminal.prompt import Question
-
-            choices = (*names.items(), ("all", "All of them"))
-            to = await prompter.ask(Question("A question from the floor, to whom?", (), choices, "all"))
-            text = await prompter.ask(Question("Your question?", ("Enter alone asks nothing.",)))
-            return audience_question(self._debate, text, tuple(names) if to == "all" else (to,)) if text else None
-
-        self._prompt(question, resumes=not self.stop.is_set())
-
-    def _prompt(self, question: Callable[[Prompter], Awaitable[Event | None]], *, resumes: bool) -> None:
-        """Lends the terminal to the user, who is asked something, and records the event that comes of it. No call is
-        started meanwhile, so that the event counts; then the debate goes on if it `resumes`. Ctrl-C leaves it paused.
-        """
-        from debate_orchestrator.terminal.prompt import Prompter, Quit
-
-        session = self._session
-        if session is None:
-            return
-
-        async def run() -> None:
-            session.lend()
-            try:
-                with Prompter() as prompter:
-                    event = await question(prompter)
-            except Quit:
-                return
-            except DebateError as error:
-                self._message(str(error))
-                return
-            finally:
-                session.take_back()
-            if event is not None:
-                self._record(event)
-            if resumes and not self.user_quit:
-                self.resume()
-
-        self.pause()
-        self._asking = asyncio.create_task(run())
-
-    def _end_early(self) -> None:
-        """Ends the debate early: the phase under way is finished, and then the verdict is asked for."""
-        if can_end_early(self._debate):
-            self._record(schedule.early_end(self._debate))
-        self._confirm(asks=False)
-
-    def _confirm(self, *, asks: bool) -> None:
-        """Asks whether the debate is really ended early, or asks no more."""
-        self._confirming = asks
-        self.show_status()
-
-    def _offer_issues(self, *, shown: bool = True) -> None:
-        """Holds the debate for a while, once, so that the list of issues can be changed before it is argued to; it is
-        printed first where it is not `shown` yet. What a rehearsal's stand-ins draw up is not worth it."""
-        wanted = self._reads_keys and not self._offered and not model_spec.is_rehearsal(self._debate.cast)
-        if wanted and not self.user_quit and schedule.can_change_issues(self._debate):
-            self._offered = self._offering = True
-            asyncio.get_running_loop().call_later(_OFFERED_FOR, self._go_on)
-            minutes = _OFFERED_FOR // 60
-            if not shown:
-                for number, issue in enumerate(current_issues(self._debate), start=1):
-                    self._message(f"I{number}. {issue}")
-            self._message(f"Enter goes on with this list, c changes it. After {minutes} minutes the debate goes on.")
-            self.pause()
-
-    def _go_on(self) -> None:
-        if self._offering and not self.user_quit:
-            self._offering = False
-            self.resume()
-
-    def _change(self) -> None:
-        """Has the list of issues changed."""
-        self._offering = False
-
-        async def change(prompter: Prompter) -> Event:
-            from debate_orchestrator.terminal.form import change_issues
-
-            return await change_issues(prompter, current_issues(self._debate))
-
-        self._prompt(change, resumes=True)
-
-    def _record(self, event: Event) -> None:
-        """Writes an event to the journal. If that fails, it is shown, and the debate continues as far as it can."""
-        try:
-            self._open.record(event, self._on_event)
-            self._open.journal.sync()
-        except DebateError as error:
-            self._message("Not on record: " + " ".join(error.problems))
+    # What keys do
 
     def pause(self) -> None:
         """Starts no call until it is resumed."""
@@ -226,19 +133,114 @@ class Controls:
         """Starts no call, and stops when the replies under way are saved; the debate can be resumed."""
         if self.user_quit:
             return
-        self.user_quit = True
-        self.stop.set()
-        self._resumed.set()
-        if self._turn_taker is not None:
-            self._turn_taker.quit()
+        self._leave()
         if not self._paused and self._live is None:
             self._message(STOPPING)
         self.show_status()
 
+    def _leave(self) -> None:
+        self.user_quit = True
+        self.stop.set()
+        self._resumed.set()
+        if self._person_input is not None:
+            self._person_input.quit()
+
+    def _ask_question(self) -> None:
+        """Has a question from the floor typed."""
+        names = {seat: self._debate.format.name_of(seat) for seat in schedule.hearers(self._debate)}
+
+        async def question(prompter: Prompter) -> Event | None:
+            from debate_orchestrator.terminal.prompt import Question
+
+            choices = (*names.items(), ("all", "All of them"))
+            to = await prompter.ask(Question("A question from the floor, to whom?", (), choices, "all"))
+            text = await prompter.ask(Question("Your question?", ("Enter alone asks nothing.",)))
+            return audience_question(self._debate, text, tuple(names) if to == "all" else (to,)) if text else None
+
+        self._prompt(question, resumes=not self.stop.is_set())
+
+    def _change_issues(self) -> None:
+        """Has the list of issues changed."""
+        self._offering = False
+
+        async def change(prompter: Prompter) -> Event:
+            from debate_orchestrator.terminal.form import change_issues
+
+            return await change_issues(prompter, current_issues(self._debate))
+
+        self._prompt(change, resumes=True)
+
+    def _prompt(self, question: Callable[[Prompter], Awaitable[Event | None]], *, resumes: bool) -> None:
+        """Lends the terminal to the user, who is asked something, and records the event that comes of it. No call is
+        started meanwhile, so that the event counts; then the debate goes on if it `resumes`. Ctrl-C leaves it paused.
+        """
+        from debate_orchestrator.terminal.prompt import Prompter, Quit
+
+        async def run(terminal: TerminalControl) -> None:
+            terminal.lend()
+            try:
+                with Prompter() as prompter:
+                    event = await question(prompter)
+            except Quit:
+                return
+            except DebateError as error:
+                self._message(str(error))
+                return
+            finally:
+                terminal.take_back()
+            if event is not None:
+                self._record(event)
+            if resumes and not self.user_quit:
+                self.resume()
+
+        if self._terminal is not None:
+            self.pause()
+            self._prompting = asyncio.create_task(run(self._terminal))
+
+    def _confirm(self, *, asks: bool) -> None:
+        """Asks whether the debate is really ended early, or asks no more."""
+        self._confirming = asks
+        self.show_status()
+
+    def _end_early(self) -> None:
+        """Ends the debate early: the phase under way is finished, and then the verdict is asked for."""
+        if can_end_early(self._debate):
+            self._record(schedule.early_end(self._debate))
+        self._confirm(asks=False)
+
+    def _record(self, event: Event) -> None:
+        """Writes an event to the journal. If that fails, it is shown, and the debate continues as far as it can."""
+        try:
+            self._open.record(event, self._on_event)
+            self._open.journal.sync()
+        except DebateError as error:
+            self._message("Not on record: " + " ".join(error.problems))
+
+    def _offer_issues(self, *, print_list: bool = False) -> None:
+        """Holds the debate for a while, once, so that the list of issues can be changed before it is argued to. A
+        rehearsal's list is not worth it."""
+        wanted = self._reads_keys and not self._offered and not model_spec.is_rehearsal(self._debate.cast)
+        if not wanted or self.user_quit or not schedule.can_change_issues(self._debate):
+            return
+        self._offered = self._offering = True
+        asyncio.get_running_loop().call_later(_OFFERED_FOR, self._go_on)
+        for number, issue in enumerate(current_issues(self._debate) if print_list else (), start=1):
+            self._message(f"I{number}. {issue}")
+        minutes = _OFFERED_FOR // 60
+        self._message(f"Enter goes on with this list, c changes it. After {minutes} minutes the debate goes on.")
+        self.pause()
+
+    def _go_on(self) -> None:
+        if self._offering and not self.user_quit:
+            self._offering = False
+            self.resume()
+
+    # Signals
+
     def interrupt(self) -> None:
         """Handles Ctrl-C: quits, and gives up what waits for room on the disk; a second one cancels the calls under
         way. While a person's editor is open, Ctrl-C is for the editor."""
-        if self._turn_taker is not None and self._turn_taker.elsewhere:
+        if self._person_input is not None and self._person_input.elsewhere:
             return
         self.unsaved.give_up()
         if self.user_quit and self._task is not None:
@@ -249,31 +251,11 @@ class Controls:
         """Handles SIGTERM and SIGHUP, which a system sends seconds before it kills: cancels the calls under way, and
         keeps the part of each reply that has come."""
         self.unsaved.give_up()
-        self.user_quit = True
-        self.stop.set()
-        self._resumed.set()
-        if self._turn_taker is not None:
-            self._turn_taker.quit()
+        self._leave()
         if self._task is not None:
             asyncio.get_running_loop().call_later(_CANCELLED_AFTER, self._task.cancel)
 
-    def show_status(self) -> None:
-        """Shows what is going on and what the keys do."""
-        if self._live is None:
-            return
-        if self.user_quit:
-            self._live.note = "stopping when the replies under way are in"
-        elif self._confirming:
-            self._live.note = "end the debate early, and go to the verdict?"
-        elif self._offering:
-            self._live.note = f"the debate goes on by itself in {_OFFERED_FOR // 60} minutes"
-        elif self._paused:
-            self._live.note = "paused"
-        else:
-            self._live.note = "pausing after this turn" if self.stop.is_set() else ""
-        keys = [f"{key.key} {key.action}" for key in self.keys()] or ["Ctrl-C quit and save"]
-        self._live.keys = ["Ctrl-C cancels them"] if self.user_quit else keys
-        self._live.paint()
+    # What the engine calls
 
     async def paused(self) -> bool:
         """Waits, with no call under way, until the user resumes or quits; whether the debate goes on."""
@@ -294,13 +276,25 @@ class Controls:
         if isinstance(event, BriefSent | ReplyEvent):
             self.show_status()
 
+    def show_status(self) -> None:
+        """Shows what is going on and what the keys do."""
+        if self._live is None:
+            return
+        self._live.note = self._note()
+        keys = [f"{key.key} {key.action}" for key in self.keys()] or ["Ctrl-C quit and save"]
+        self._live.keys = ["Ctrl-C cancels them"] if self.user_quit else keys
+        self._live.paint()
 
-class Screen(NamedTuple):
-    """A live view, and what reads the keyboard for it."""
-
-    live: Live
-    session: Callable[[Callable[[str], None]], TerminalControl]
-    """Makes the context that holds the terminal; its argument is called with every key."""
+    def _note(self) -> str:
+        if self.user_quit:
+            return "stopping when the replies under way are in"
+        if self._confirming:
+            return "end the debate early, and go to the verdict?"
+        if self._offering:
+            return f"the debate goes on by itself in {_OFFERED_FOR // 60} minutes"
+        if self._paused:
+            return "paused"
+        return "pausing after this turn" if self.stop.is_set() else ""
 
 
 def display_of(stream: TextIO) -> Display | None:
@@ -317,33 +311,38 @@ def display_of(stream: TextIO) -> Display | None:
     return Display(stream, os.environ) if in_foreground(descriptor) else None
 
 
-def watch(debate: DebateState, stream: TextIO, *, money: bool = True) -> Screen | None:
+def live_view(debate: DebateState, stream: TextIO, *, money: bool = True) -> Live | None:
     """A live view of a debate on a stream; None if that has no terminal for it."""
-    display = display_of(stream)
-    if display is None:
+    if (display := display_of(stream)) is None:
         return None
-    from debate_orchestrator.terminal.keys import TerminalControl, keyboard
     from debate_orchestrator.terminal.live import Live
 
-    live = Live(debate, display, money=money, ballots_hidden=hides_ballots(debate))
-    return Screen(live, lambda press: TerminalControl(live, display, press, keyboard()))
+    return Live(debate, display, money=money, ballots_hidden=hides_ballots(debate))
+
+
+def terminal_control(
+    live: Live | None, press: Callable[[str], None]
+) -> AbstractAsyncContextManager[TerminalControl | None]:
+    """The context that holds the terminal of a live view and calls `press` with every key; empty without a view."""
+    if live is None:
+        return nullcontext()
+    from debate_orchestrator.terminal.keys import TerminalControl, keyboard
+
+    return TerminalControl(live, press, keyboard())
 
 
 @asynccontextmanager
 async def controlled(
-    opened: OpenDebate, screen: Screen | None, on_event: OnEvent, turn_taker: TerminalPeople | None
+    opened: OpenDebate, live: Live | None, on_event: OnEvent, person_input: TerminalPeople | None
 ) -> AsyncIterator[Controls]:
     """The keys and interrupts of a debate, for as long as the block drives it. The first interrupt waits for the
     replies under way, since they are paid for; the second one, SIGTERM or SIGHUP leaves them. Raises Interrupted if
     work is left then."""
-    controls = Controls(opened, None if screen is None else screen.live, on_event, turn_taker)
-    holding: AbstractAsyncContextManager[TerminalControl | None] = (
-        nullcontext() if screen is None else screen.session(controls.press)
-    )
+    controls = Controls(opened, live, on_event, person_input)
     try:
         with handled_signals(controls.interrupt, controls.terminate):
-            async with holding as session:
-                controls.begin(session)
+            async with terminal_control(live, controls.press) as terminal:
+                controls.begin(terminal)
                 try:
                     yield controls
                 finally:

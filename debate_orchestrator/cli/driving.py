@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.controls import controlled, watch
+from debate_orchestrator.cli.controls import controlled, live_view
 from debate_orchestrator.cli.output import (
     at_terminal,
     next_step,
@@ -107,19 +107,19 @@ def tell_estimate(opened: OpenDebate, estimate_text: str = "") -> None:
 async def _drive(opened: OpenDebate, arguments: argparse.Namespace) -> None:
     """Drives the debate, with the live view and its keys at a terminal, and lines of text elsewhere."""
     quiet, debate, files = is_quiet(arguments), opened.state, opened.files
-    screen = None if quiet else watch(debate, sys.stderr)
+    live = None if quiet else live_view(debate, sys.stderr)
     on_event: OnEvent = print_event if arguments.events else ignore
     for event in opened.journal.events if arguments.events else ():  # a program is told of those before, too
         print_event(debate, event)
     on_text: OnText | None = None
-    if screen is not None:
-        on_event, on_text = screen.live.on_event, screen.live.on_text
+    if live is not None:
+        on_event, on_text = live.on_event, live.on_text
     elif not quiet:
         on_event = ProgressLines(debate)
     rehearses = any(map(model_spec.is_stand_in, model_spec.specs_of(debate.cast)))
-    folder = TurnsFolder(files.turns, screen.live.message if screen else print_status)
+    folder = TurnsFolder(files.turns, live.message if live else print_status)
     turn_taker = person_here(debate.cast, files.drafts)
-    async with controlled(opened, screen, on_event, turn_taker) as controls:
+    async with controlled(opened, live, on_event, turn_taker) as controls:
         await drive(
             opened,
             seat_providers(opened, flags.permitted(arguments), turn_taker, controls.on_event),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import stat
 from collections.abc import Callable
@@ -22,61 +21,27 @@ Unfinished = Callable[[DebateState], bool]
 """Whether a verb can continue a debate."""
 
 
-def journal_named(name_or_path: str | None, *, transcripts: bool = False, unfinished: Unfinished | None = None) -> str:
+def journal_named(path: str | None, *, transcripts: bool = False, unfinished: Unfinished | None = None) -> str:
     """The path of a journal. A report stands for its journal. None stands for the newest journal of this folder; with
     `unfinished`, for the newest unfinished one, or else for the newest.
 
     Which one was chosen is printed on stderr. With `transcripts` a .md file is taken as it is. Raises BadFile if there
     is no debate here, or its name has several lines, and BadJournal if there is no such file.
     """
-    if name_or_path is None:
-        found = _journals()
-        if not found:
-            raise BadFile("There is no debate in this folder.", hint="`debate` begins one; or name a journal")
-        return _on_one_line(_newest(found, unfinished))
-    return _with_journal(_on_one_line(name_or_path), transcripts=transcripts)
-
-
-def _on_one_line(path: str) -> str:
-    """The path, which messages, and the names of reports, are made of: as a line of its own, what stands behind a
-    line break could pass for the program's words. Raises BadFile. No debate is begun under such a name."""
-    if len(f"{path}.".splitlines()) > 1:
+    path = _newest(unfinished) if path is None else path
+    if len(f"{path}.".splitlines()) > 1:  # what follows the line break could pass for the program's words
         raise BadFile(f"{short_repr(path)} has a line break in its name.", hint="give it another name")
-    return path
-
-
-def _with_journal(path: str, *, transcripts: bool) -> str:
-    """The journal that is meant by a path: itself, or the journal of that report. Raises BadJournal."""
     stem, suffix = os.path.splitext(path)
-    if suffix in FILE_TYPES and not (transcripts and suffix == ".md") and os.path.isfile(f"{stem}{JOURNAL}"):
-        print_status(f"{path} is a report; using its journal {stem}{JOURNAL}.")
-        return f"{stem}{JOURNAL}"
+    beside = f"{stem}{JOURNAL}"
+    if suffix in FILE_TYPES and not (transcripts and suffix == ".md") and os.path.isfile(beside):
+        print_status(f"{path} is a report; using its journal {beside}.")
+        return beside
     if suffix in FILE_TYPES and not transcripts and os.path.isfile(path):
-        beside = f"{stem}{JOURNAL}"
         hint = "put it there; or name it first where it is elsewhere, as in `debate check JOURNAL REPORT`"
         raise BadJournal(f"{path}: the journal of this report would be {beside}, which is not there.", hint=hint)
     if not os.path.lexists(path):
-        folder = os.path.dirname(path) or os.curdir
-        names = [path.name for path in Path(folder).glob(f"*{JOURNAL}")] if os.path.isdir(folder) else []
-        rehearsed = f"{os.path.basename(stem)}.rehearsed{JOURNAL}"  # `ci.md`, where only a rehearsal of it was held
-        near = [name for name in names if name == rehearsed]
-        near = near or difflib.get_close_matches(os.path.basename(path), names, 1)
-        hint = os.path.join(folder, near[0]).removeprefix("./") if near else journal.NAME_ONE
-        raise BadJournal(f"No such file: {short_repr(path)}.", hint=hint)
+        raise BadJournal(f"No such file: {short_repr(path)}.", hint=journal.NAME_ONE)
     return path
-
-
-def _journals() -> list[str]:
-    """The regular files of this folder that are named like journals, the one written last at the end."""
-    found = list[tuple[float, str]]()
-    for path in Path().glob(f"*{JOURNAL}"):
-        try:
-            status = path.lstat()
-        except OSError:
-            continue  # gone since it was listed
-        if stat.S_ISREG(status.st_mode):
-            found.append((status.st_mtime, str(path)))
-    return [path for _, path in sorted(found)]
 
 
 def waits_for_host(debate: DebateState) -> bool:
@@ -89,18 +54,35 @@ def is_unfinished(debate: DebateState) -> bool:
     return bool(debate.due)
 
 
-def _newest(found: list[str], unfinished: Unfinished | None) -> str:
-    """One of these journals, of which the last is the newest; what was chosen is said."""
+def _newest(unfinished: Unfinished | None) -> str:
+    """The newest journal of this folder that can be continued, or else the newest; which one is printed."""
+    journals = sorted(_journals(), reverse=True)
+    if not journals:
+        raise BadFile("There is no debate in this folder.", hint="`debate` begins one; or name a journal")
+    paths = [path for _, path in journals]
+    path, which = next(
+        ((path, " that is not finished") for path in paths if _continues(path, unfinished)), (paths[0], "")
+    )
+    if unfinished is not None and not which:
+        which = ": none of them waits for this command"
+    print_status(f"Using {name_of(path)}, the newest debate of this folder{which}.")
+    return path
+
+
+def _journals() -> list[tuple[float, str]]:
+    """The regular files of this folder that are named like journals, with the times at which they were written."""
+    journals = []
+    for path in Path().glob(f"*{JOURNAL}"):
+        status = path.lstat()
+        if stat.S_ISREG(status.st_mode):
+            journals.append((status.st_mtime, str(path)))
+    return journals
+
+
+def _continues(path: str, unfinished: Unfinished | None) -> bool:
     if unfinished is None:
-        print_status(f"Using {name_of(found[-1])}, the newest debate of this folder.")
-        return found[-1]
-    for path in reversed(found):
-        try:
-            debate = stored_state(path, journal.read(path, follow=False).events)
-        except DebateError:
-            continue  # named as the newest below, where it is; other journals may still be waiting
-        if unfinished(debate):
-            print_status(f"Using {name_of(path)}, the newest debate of this folder that is not finished.")
-            return path
-    print_status(f"Using {name_of(found[-1])}, the newest debate of this folder: none of them waits for this command.")
-    return found[-1]
+        return False
+    try:
+        return unfinished(stored_state(path, journal.read(path, follow=False).events))
+    except DebateError:
+        return False  # other journals may still be waiting

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
 
 from debate_orchestrator.cli import flags
-from debate_orchestrator.cli.controls import Screen, watch
+from debate_orchestrator.cli.controls import live_view, terminal_control
 from debate_orchestrator.cli.journals import journal_named
 from debate_orchestrator.cli.output import next_step, print_json, print_status, say
 from debate_orchestrator.core import schedule, transcript_entries
@@ -23,6 +24,9 @@ from debate_orchestrator.util import coroutines, model_spec
 from debate_orchestrator.util.errors import BadSettings, short_repr
 from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.sanitize import one_line
+
+if TYPE_CHECKING:
+    from debate_orchestrator.terminal.live import Live
 
 EXAMPLE = "debate replay debate-report.journal.jsonl --to again.md"
 _PACE = 600.0
@@ -91,10 +95,10 @@ def play_journal(arguments: argparse.Namespace, journal: str, pace: float | None
 def _play(debate: DebateState, events: list[Event], pace: float | None) -> bool:
     """Plays the events of a debate; returns whether it was played to its end."""
     _print_opening(debate)
-    screen = watch(debate, sys.stdout, money=False)
-    if screen is not None:
+    live = live_view(debate, sys.stdout, money=False)
+    if live is not None:
         try:
-            return coroutines.run(_play_live(debate, events, pace, screen))
+            return coroutines.run(_play_live(debate, events, pace, live))
         except KeyboardInterrupt:
             raise KeyboardInterrupt("the replay was left.") from None
     announcer = Announcer()
@@ -106,12 +110,12 @@ def _play(debate: DebateState, events: list[Event], pace: float | None) -> bool:
     return True
 
 
-async def _play_live(debate: DebateState, events: list[Event], pace: float | None, screen: Screen) -> bool:
+async def _play_live(debate: DebateState, events: list[Event], pace: float | None, live: Live) -> bool:
     from debate_orchestrator.terminal.player import Player
 
-    player = Player(debate, events, screen.live, pace)
-    async with screen.session(player.press) as session:
-        if session.reads_keys:
+    player = Player(debate, events, live, pace)
+    async with terminal_control(live, player.press) as terminal:
+        if terminal is not None and terminal.reads_keys:
             player.show_keys()
         return await player.play()
 

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
-from debate_orchestrator.terminal.display import Display
 from debate_orchestrator.terminal.live import Live
 
 TICK = 1 / 20
@@ -46,9 +45,9 @@ def keyboard() -> int | None:
 class TerminalControl:
     """Holds a terminal while it is entered: paints the live view, and reads keys one by one without an echo."""
 
-    def __init__(self, live: Live, display: Display, press: Callable[[str], None], descriptor: int | None):
+    def __init__(self, live: Live, press: Callable[[str], None], descriptor: int | None):
         """`press` gets each key from `descriptor`, which is None where there is no keyboard."""
-        self._live, self._display, self._press = live, display, press
+        self._live, self._display, self._press = live, live.display, press
         self._descriptor = descriptor
         self._modes: Any = None
         """The terminal's modes before keys were read; None while they are not."""

@@ -46,7 +46,7 @@ class Live:
     ):
         """`money` says whether costs are shown; `ballots_hidden`, that ballots are hidden until the debate is complete,
         since a judge of a panel watches."""
-        self._debate, self._display, self._now, self._money = debate, display, now, money
+        self._debate, self.display, self._now, self._money = debate, display, now, money
         self._ballots_hidden = ballots_hidden and not debate.complete
         self._hidden_rows: list[Text] = []
         self._began = now()
@@ -121,13 +121,13 @@ class Live:
 
     def paint(self, *, closing: bool = False) -> None:
         """Brings the terminal up to date."""
-        height = self._display.size()[1] - 1
+        height = self.display.size()[1] - 1
         below = [] if closing else self._status()[:height]
         still_open: list[Text] = []
         if self._stage is not None:
             finished, still_open = self._stage.rows(self._width, height - len(below))
             self._put(finished, gap=False)
-        self._display.paint(self._rows, [*still_open, *below])
+        self.display.paint(self._rows, [*still_open, *below])
         self._rows = []
 
     @property
@@ -138,7 +138,7 @@ class Live:
     @property
     def _width(self) -> int:
         """Columns of a row: the last one is left empty, since terminals disagree on what follows a full row."""
-        return max(2, self._display.size()[0] - 1)
+        return max(2, self.display.size()[0] - 1)
 
     def _status(self) -> list[Text]:
         """Where the debate stands, who writes and for how long, what it has cost, and what the keys do."""
@@ -202,7 +202,7 @@ class Live:
         for speech in self._stage.speeches:
             speech.stop()
             self._speeches.pop(speech.turn.id)
-        finished, _ = self._stage.rows(self._width, self._display.size()[1])
+        finished, _ = self._stage.rows(self._width, self.display.size()[1])
         self._put(finished, gap=False)
         self._stage = None
 
