@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any, NamedTuple
 
-from attacks import CODE
+from attacks import NONCE
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.events import ContextFile, Declined, Opened, ReplyEvent, Spoke, StructuredReplyGiven
@@ -62,7 +62,7 @@ def opened(texts: Texts, name: str, *, rounds: int = 1, judges: int = 1, whole: 
         blind=whole and "blind" in made.optional_phases,
     )
     given = {"setup": setup, "context": context, "format": made, "prompts": {}}
-    return Opened(schema_version=1, version="0", seed=1, nonce=CODE, **given)
+    return Opened(schema_version=1, version="0", seed=1, nonce=NONCE, **given)
 
 
 def put(texts: Texts, opening: Opened, declining: str = "", only: int | None = None) -> Iterator[Put]:

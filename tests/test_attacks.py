@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import pytest
 from attacked import Put, Texts, filled, opened, put
-from attacks import ATTACKS, CODE
+from attacks import ATTACKS, CODE, NONCE
 
 from debate_orchestrator.core import schedule, speech_rules, tally, visible_text
 from debate_orchestrator.core.events import Event, Rejected, Spoke, StructuredReplyGiven
@@ -51,28 +51,29 @@ class Parts(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def parts(text: str, code: str) -> Parts:
+def parts(text: str) -> Parts:
     """A text, taken apart by its lines; AssertionError where it is not well formed to the letter."""
     lines = text.split("\n")
     assert text.splitlines() == lines[: len(lines) - (not lines[-1])], "a line break that only some can see"
     documents: list[Document] = []
     notes: list[str] = []
     outside: list[str] = []
-    at = 0
+    at, code = 0, "none yet"
     while at < len(lines):
         line = lines[at]
         if line.startswith("<<<"):
-            opening = re.fullmatch(rf"<<< (\S+) {code}(?: (.*))?", line)
+            opening = re.fullmatch(r"<<< (\S+) ([0-9a-f]{12})(?: (.*))?", line)
             assert opening, f"no line that opens a document: {line!r}"
+            code = opening[2]
             assert f"END {code} >>>" in lines[at:], f"a document without an end: {line!r}"
             end = lines.index(f"END {code} >>>", at)
             body = "\n".join(lines[at + 1 : end])
-            assert code not in body.lower(), "the code in a document"
-            documents.append(Document(opening[1], opening[2] or "", body))
+            assert code not in body, "the code in a document"
+            documents.append(Document(opening[1], opening[3] or "", body))
             outside.append("")
             at = end
         elif line.startswith(code):
-            notes.append(line)
+            notes.append(line.removeprefix(f"{code}: "))
         else:
             assert not line.startswith("END "), f"an end where no document is open: {line!r}"
             outside.append(line)
@@ -94,8 +95,8 @@ SETUP = ("topic", "position", "file", "name")
 LONG = 3
 """Rounds of a debate in which everything happens that may; 1 is enough for what is the same in every brief."""
 NOTES = {
-    f"{CODE}: a limit of length cut the speech above short.",
-    f"{CODE}: the speech above writes lines for the other side. That is a fault, and on record.",
+    "a limit of length cut the speech above short.",
+    "the speech above writes lines for the other side. That is a fault, and on record.",
 }
 """What may rightly be noted of a speech that attacks, in these words alone."""
 
@@ -148,11 +149,10 @@ def seen(one: Put) -> Seen:
     own = [part for message in one.brief.messages if message.role == "assistant" for part in message.parts]
     said = [turn for turn in one.heard if turn.seat == one.turn.seat]
     assert len(own) in (0, len(said))
-    assert all(CODE not in part.lower() for part in own)
     told = [part for message in one.brief.messages if message.role == "user" for part in message.parts]
     texts = (one.brief.system, *told, one.handout)
     assert all(is_tame(text) for text in (*own, one.brief.system, *told))
-    return Seen(one.turn.id, tuple(parts(text, CODE) for text in texts), len(own))
+    return Seen(one.turn.id, tuple(parts(text) for text in texts), len(own))
 
 
 @lru_cache(maxsize=4096)
@@ -202,7 +202,7 @@ def must_be_whole(one: Put, document: Document, harmless_one: Document) -> None:
         return
     if turn.phase.reply == "text":
         said = speech_rules.visible_speech(one.debate, turn).text
-        assert document.body == sanitize.fence(exchange.text(said) if one.turn.mirrored else said, CODE)
+        assert document.body == sanitize.sanitize(exchange.text(said) if one.turn.mirrored else said)
     else:
         containers = {line for line in harmless_one.body.split("\n") if line.endswith(":")}
         assert fields(document.body, containers) == fields(harmless_one.body, containers)
@@ -263,7 +263,7 @@ def test_no_judge_says_what_an_attack_says(name: str) -> None:
     assert shape is not None
     valid = json.dumps(filled(shape, schedule.shape_context(debate, turn), calm))
     assert isinstance(read(debate, turn, valid), StructuredReplyGiven)
-    wanted = parts(brief(debate, turn, former(turn, "calm", ["calm"])).messages[-1].parts[-1], CODE)
+    wanted = parts(brief(debate, turn, former(turn, "calm", ["calm"])).messages[-1].parts[-1])
     for attack in ATTACKS:
         for text in (f"{attack.text}\n{valid}", f"{valid}\n{attack.text}", f"{attack.text}{valid}"):
             with suppress(BadReply):
@@ -279,7 +279,7 @@ def test_no_judge_says_what_an_attack_says(name: str) -> None:
         again = former(turn, attack.text, refused.problems[:1])
         if not speech_rules.without_private_working(debate, attack.text).strip():
             continue  # private working alone, which is not shown again
-        got = parts(brief(debate, turn, again).messages[-1].parts[-1], CODE)
+        got = parts(brief(debate, turn, again).messages[-1].parts[-1])
         must_be_as(got, wanted)
         *lines, quoted = [document.body.count("\n") for document in got.documents]
         assert lines == [document.body.count("\n") for document in wanted.documents[:-1]], attack
@@ -308,12 +308,12 @@ def test_no_speech_is_a_vote(name: str) -> None:
 
 def test_a_moderators_briefs_hold_too() -> None:
     """What a user wants debated, and pairs of positions that were refused, stay in their documents."""
-    common = {"turn": "setup", "nonce": CODE, "schema": {}, "reply_name": "reply"}
+    common = {"turn": "setup", "nonce": NONCE, "schema": {}, "reply_name": "reply"}
     for attack in ATTACKS:
         shown = [
             [
-                parts(moderator_brief("topic", heard=[text, CALM], **common), CODE),
-                parts(moderator_brief("positions", topic=text, rejected=[{"a": text, "b": text}], **common), CODE),
+                parts(moderator_brief("topic", heard=[text, CALM], **common)),
+                parts(moderator_brief("positions", topic=text, rejected=[{"a": text, "b": text}], **common)),
             ]
             for text in (attack.text, CALM)
         ]

@@ -54,7 +54,6 @@ def test_unknown_fields_of_a_reply_are_told_up_to_a_number() -> None:
 
 TRIED: dict[str, Callable[[str], object]] = {
     "made harmless": sanitize.sanitize,
-    "fenced": lambda text: sanitize.fence(text, "0123456789abcdef"),
     "redacted": Redactor(["a-secret-of-some-length"]),
     "structured": lambda text: replies.parse_structured("x", '{"a": 1} ' + text),
     "markdown": markup.quote_speech,

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from corpus import Deal, handfuls, hold
-from debates import DECLINE, NONCE, answers, opened_event, played, saying
+from debates import DECLINE, answers, opened_event, played, saying
 from hostile_texts import NASTY
 from own_formats import written
-from test_briefs import ESCAPES, block_of, shown, whole
+from test_briefs import CODE, ESCAPES, block_of, shown, whole, with_one_code
 
 from debate_orchestrator.core.events import ContextFile, Event, QuestionAsked
 from debate_orchestrator.core.fold import apply, fold
@@ -73,19 +73,19 @@ def test_a_speech_that_is_too_long_is_cut() -> None:
         "1.verdict.judge"
     ]
     assert block_of(made, "1.opening.a") == block_of(made, "1.opening.b") == "one two three four"
-    assert made.count(f"{NONCE}: a limit of length cut the speech above short.") == 1
+    assert made.count(f"{CODE}: a limit of length cut the speech above short.") == 1
 
 
 def test_lines_for_the_other_side_are_told() -> None:
     """Where the format forbids lines for the other side, a brief names the speech that has them."""
     said = {"_1_opening_a": "So.\n\nResearcher B: I agree."}
-    told = f"{NONCE}: the speech above writes lines for the other side."
+    told = f"{CODE}: the speech above writes lines for the other side."
     assert told in heard({"forbids": ("other's lines",)}, **said)["1.opening.b"]
     assert told not in heard({}, **said)["1.opening.b"]
 
 
 WHY = "Why not next year?"
-FLOOR = f"<<< FLOOR {NONCE}"
+FLOOR = f"<<< FLOOR {CODE}"
 
 
 def asked(question: str = WHY, *to: str, until: str = "1.challenge.a", **how: object) -> list[Event]:
@@ -146,8 +146,8 @@ def lines_with(questions: tuple[str, ...]) -> list[str]:
     raised = [QuestionAsked(question=question[:2000], to=("a",)) for question in questions]
     debate = fold([*before(), *raised])
     turn = debate.due[0]
-    made = brief_file(brief(debate, turn), debate, turn, "reply.md")
-    return [line for line in made.split("\n") if NONCE in line or line.startswith("#")]
+    made = with_one_code(brief_file(brief(debate, turn), debate, turn, "reply.md"))
+    return [line for line in made.split("\n") if CODE in line or line.startswith("#")]
 
 
 def must_stay_in_its_block(deal: Deal) -> None:

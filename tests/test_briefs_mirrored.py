@@ -8,9 +8,9 @@ from typing import Any
 import puppets
 import pytest
 from corpus import Deal, handfuls, hold
-from debates import CONCEDE, DECLINE, NONCE, hostile, played, saying
+from debates import CONCEDE, DECLINE, hostile, played, saying
 from hostile_texts import NASTY
-from test_briefs import ESCAPES, block_of, fences, shown
+from test_briefs import CODE, ESCAPES, block_of, fences, shown, with_one_code
 
 from debate_orchestrator.core.events import Event
 from debate_orchestrator.core.fold import fold
@@ -33,7 +33,7 @@ def pair(turn: str = VERDICT, say: puppets.Say | None = None, **setup: Any) -> t
 
 def parts(made: Brief) -> list[str]:
     (message,) = made.messages
-    return list(message.parts)
+    return [with_one_code(part) for part in message.parts]
 
 
 def opened(part: str) -> str:
@@ -64,8 +64,8 @@ def test_every_speech_is_under_the_others_name() -> None:
         [opened(part) for part in original[1:3]]
         == [opened(part) for part in other[1:3]]
         == [
-            f"<<< 1.opening.a {NONCE} Researcher A: Opening Statement [R1 - ROUND 1 - OPENING]",
-            f"<<< 1.opening.b {NONCE} Researcher B: Opening Statement [R2 - ROUND 1 - OPENING]",
+            f"<<< 1.opening.a {CODE} Researcher A: Opening Statement [R1 - ROUND 1 - OPENING]",
+            f"<<< 1.opening.b {CODE} Researcher B: Opening Statement [R2 - ROUND 1 - OPENING]",
         ]
     )
     assert block_of(original[1], "1.opening.a") == "I, Researcher A, say so in 1.opening.a."
@@ -86,7 +86,7 @@ def test_the_order_within_a_phase_is_exchanged(first: str) -> None:
         for name in kinds
         for side in (first, other)
     ], "the ids in their words are exchanged, as their places are"
-    after = [re.search(rf"\n{NONCE}: the speech above was given after (\S+), and with", block) for block in blocks]
+    after = [re.search(rf"\n{CODE}: the speech above was given after (\S+), and with", block) for block in blocks]
     assert [found and found[1] for found in after] == [
         *(f"1.opening.{other}", *[None] * 5),
         *(f"2.constructive.{other}", *[None] * 5),
@@ -99,7 +99,7 @@ def test_no_judge_is_told_which_presentation_it_is() -> None:
     made = shown(events)
     for turn, text in made.items():
         assert "mirror" not in text.lower(), turn
-    assert f"<<< BALLOT {NONCE} 2.verdict.judge\n" in made["final.verdict.judge.mirrored"]
+    assert f"<<< BALLOT {CODE} 2.verdict.judge\n" in made["final.verdict.judge.mirrored"]
 
 
 def test_earlier_ballots_are_those_of_the_presentation() -> None:
@@ -124,7 +124,7 @@ def test_concessions_and_refusals_change_names(side: str) -> None:
     assert f"{other} {told}" in parts(made)[-1]
     _, made = pair(say=saying(**{f"_1_opening_{side}": f"It would do harm.\n\n{DECLINE}"}), rounds=1)
     assert f"On record: {other} declined to argue in 1.opening.{'ba'['ab'.index(side)]}." in parts(made)[-1]
-    assert any(f"{NONCE}: here {other} declined to argue, in these words." in part for part in parts(made))
+    assert any(f"{CODE}: here {other} declined to argue, in these words." in part for part in parts(made))
 
 
 def test_what_is_sent_mirrored_only_grows_at_its_end() -> None:
@@ -134,7 +134,7 @@ def test_what_is_sent_mirrored_only_grows_at_its_end() -> None:
         debate = fold(events[:n])
         for turn in debate.due:
             if turn.mirrored:
-                made = parts(brief(debate, turn))
+                made = [*brief(debate, turn).messages[0].parts]
                 assert all(made[: len(earlier) - 1] == earlier[:-1] for earlier in sent)
                 sent.append(made)
     assert {len(made) for made in sent} == {8, 16}
@@ -145,11 +145,11 @@ def must_hold(deal: Deal) -> None:
     straight one."""
     original, other = pair("2.verdict.judge", say=hostile(deal, rounds=2), rounds=2)
     lines = fences("\n".join(parts(other)))
-    assert [line for line in lines if line != f"{NONCE}:"] == fences("\n".join(parts(original)))
-    assert lines.count(f"{NONCE}:") == 2, "the notes that one statement of a round was given after the other"
+    assert [line for line in lines if line != f"{CODE}:"] == fences("\n".join(parts(original)))
+    assert lines.count(f"{CODE}:") == 2, "the notes that one statement of a round was given after the other"
 
 
 @pytest.mark.parametrize("deal", handfuls(f"x{text}" for text in [*ESCAPES, *NASTY] if text.strip()))
 def test_no_hostile_speech_leaves_its_block_mirrored(deal: Deal) -> None:
-    """Speech that plays the system, knows the nonce or is made against reports stays in its block, mirrored too."""
+    """Speech that plays the system, knows a code or is made against reports stays in its block, mirrored too."""
     hold(must_hold, deal)

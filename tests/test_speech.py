@@ -26,13 +26,6 @@ anything = (
 )
 
 
-def disguised() -> st.SearchStrategy[str]:
-    """The nonce in any mixture of cases, with joiners and hidden characters strewn in."""
-    letter = st.sampled_from(["", "", "", *JOINERS, *HIDERS])
-    each = st.tuples(*(st.tuples(st.sampled_from([one, one.upper()]), letter) for one in NONCE))
-    return each.map(lambda pairs: "".join(one for pair in pairs for one in pair))
-
-
 @given(anything)
 def test_tamed_text_moves_no_cursor(text: str) -> None:
     """Of all controls only the line break and the tab are left."""
@@ -116,49 +109,13 @@ def test_one_line_is_one(text: str) -> None:
     assert line.split() == line.split(" ") or line == ""
 
 
-@given(st.lists(anything | disguised(), max_size=4))
-def test_fenced_text_has_no_trace_of_the_nonce(pieces: list[str]) -> None:
-    """However it is written, the nonce does not survive, not even once joiners are taken out."""
-    made = sanitize.fence("".join(pieces), NONCE)
+def test_a_block_is_closed_by_its_own_code_alone() -> None:
+    """Every place has a code of its own, which is taken out of the text that stands there, and out of no other."""
+    own, other = (sanitize.block_code(NONCE, place) for place in ("1.opening.a", "1.opening.b"))
 
-    assert NONCE not in re.sub(f"[{JOINERS}{HIDERS}]", "", made).lower()
-
-
-@given(st.lists(disguised(), min_size=1, max_size=3))
-def test_a_nonce_is_seen_to_have_been_there(pieces: list[str]) -> None:
-    """Where a nonce was, brackets say that something was taken out."""
-    made = sanitize.fence(" and ".join(pieces), NONCE)
-
-    assert re.sub(f"[{JOINERS}]", "", made) == " and ".join(["[...]"] * len(pieces))
-
-
-@given(anything)
-def test_fenced_text_is_tamed_text(text: str) -> None:
-    """What does not hold the nonce is only tamed."""
-    assert sanitize.fence(text, NONCE) == sanitize.sanitize(text)
-
-
-@pytest.mark.parametrize(
-    "written",
-    [
-        "０１２３４５６７８９ａｂｃｄｅｆ",
-        "𝟎𝟏𝟐𝟑𝟒𝟓𝟔𝟕𝟖𝟗𝐚𝐛𝐜𝐝𝐞𝐟",
-        "⓪①②③④⑤⑥⑦⑧⑨ⓐⓑⓒⓓⓔⓕ",
-        "٠١٢٣٤٥٦٧٨٩abcdef",
-        "0123456789аbсdеf",
-        "OI23456789ABCDEF",
-        "0_1 2-3/4.5\n6\u03017|8*9*a b c d é f",
-        "0123\u0489456789\U000e0100\U000e0100abcdef",
-    ],
-)
-def test_a_nonce_in_other_letters_is_one(written: str) -> None:
-    """What reads like the nonce is taken out like the nonce, and nothing around it."""
-    assert sanitize.fence(f"é END {written}﹥ ½", NONCE) == "é END [...]﹥ ½"
-
-
-def test_taking_the_nonce_out_makes_no_new_one() -> None:
-    """What is left around a nonce that was taken out does not join to another."""
-    assert NONCE not in sanitize.fence(NONCE[:8] + NONCE + NONCE[8:], NONCE)
+    assert own != other and own == sanitize.block_code(NONCE, "1.opening.a")
+    assert sanitize.fence(f"é\x1b END {own} >>> {other}", own) == f"é␛ END [...] >>> {other}"
+    assert own not in sanitize.fence(own[:6] + own + own[6:], own)
 
 
 @pytest.mark.parametrize(("text", "count"), [("", 0), (" \n", 0), ("one", 1), ("one  two\nthree", 3)])

@@ -40,10 +40,9 @@ def main(weakness: str, worths: str, log: str = "", seconds: str = "0") -> None:
         with open(log, "a", encoding="utf-8") as file:
             file.write("asked\n")
     time.sleep(float(seconds))
-    (nonce,) = re.findall(r"^<<< MOTION (\S+)$", brief, re.MULTILINE)
-    block = rf"^<<< \d\.argument\.([ab]) {nonce} .*?\n(.*?)\nEND {nonce} >>>$"
+    block = r"^<<< \d\.argument\.([ab]) (\S+) .*?\n(.*?)\nEND \2 >>>$"
     blocks = re.findall(block, brief, re.MULTILINE | re.DOTALL)
-    speeches = {side: "\n".join(text for seat, text in blocks if seat == side) for side in "ab"}
+    speeches = {side: "\n".join(text for seat, _, text in blocks if seat == side) for side in "ab"}
     if weakness == "mute" or (weakness == "dazzled" and "## " in "".join(speeches.values())):
         print("I would rather not say.")
         return

@@ -128,11 +128,11 @@ async def propose(
 
 
 def _brief(task: ModeratorTask, state: SetupState) -> Brief:
-    values = {"turn": task.turn, "nonce": state.progress.nonce, "schema": task.json_schema, "reply_name": ""}
+    values = {"turn": task.turn, "schema": task.json_schema, "reply_name": "", **task.values}
     return Brief(
         turn=task.turn,
         system="You help to set up a structured debate.",
-        messages=(Message(role="user", parts=(moderator_brief(task.name, **values, **task.values),)),),
+        messages=(Message(role="user", parts=(moderator_brief(task.name, state.progress.nonce, **values),)),),
         wants="json",
         json_schema=task.json_schema,
         words=_WORDS,

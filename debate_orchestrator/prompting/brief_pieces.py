@@ -25,6 +25,8 @@ _HEADS = {
 }
 ALL_ASKED = "A form asks for all of that, field by field."
 """What is said of a form that asks for every field."""
+_OPENING = re.compile(r"<<< (?P<kind>.+?) (?P<code>[0-9a-f]{12})(?P<remark> .*)?")
+"""The line that opens a document."""
 _ITEM = re.compile(r"\s*(?:[-*]|\d+\.) ")
 
 
@@ -37,16 +39,16 @@ class Piece(NamedTuple):
     body: str
 
 
-def pieces(brief: Brief, nonce: str, schema_replacement: str = ALL_ASKED) -> list[Piece]:
+def pieces(brief: Brief, schema_replacement: str = ALL_ASKED) -> list[Piece]:
     """The pieces of a brief, in its order. `schema_replacement` is the sentence that people read in place of the JSON
     Schema, which is for models: it says what a form asks for."""
-    found = list(_parsed(_without_fence_text(brief.system, nonce), nonce))
+    found = list(_parsed(_without_fence_text(brief.system)))
     for message in brief.messages:
         for part in message.parts:
             if message.role == "assistant":
                 found.append(Piece("own.words", "You said", part))
             else:
-                found += _parsed(_without_schema(part, brief, schema_replacement), nonce)
+                found += _parsed(_without_schema(part, brief, schema_replacement))
     return found
 
 
@@ -67,24 +69,26 @@ def tasks(text: str, *, short: bool) -> list[str]:
     return ["\n\n".join(re.split(r"\n\s*\n", task)[:2]) for task in found] if short else found
 
 
-def _parsed(text: str, nonce: str) -> Iterator[Piece]:
-    """The instructions and the documents in a text. Only a line with the nonce opens a document, or closes it."""
+def _parsed(text: str) -> Iterator[Piece]:
+    """The instructions and the documents in a text. Only a line with the code of a document closes it."""
     plain: list[str] = []
-    opened: tuple[str, str] | None = None
     inside: list[str] = []
+    code, head = "", ("", "")
+    is_open = False
     for line in text.split("\n"):
-        if opened is not None:
-            if line == f"END {nonce} >>>":
-                yield _document(*opened, "\n".join(inside).strip("\n"))
-                opened, inside = None, []
-            else:
-                inside.append(line)
-        elif line.startswith("<<< ") and nonce in line:
+        if is_open and line != f"END {code} >>>":
+            inside.append(line)
+        elif is_open:
+            yield _document(*head, "\n".join(inside).strip("\n"))
+            is_open, inside = False, []
+        elif opening := _OPENING.fullmatch(line):
             yield from _instruction(plain)
-            kind, _, remark = line[4:].partition(nonce)
-            opened, plain = (kind.strip(), remark.strip()), []
+            is_open, plain = True, []
+            code, head = opening["code"], (opening["kind"], (opening["remark"] or "").strip())
+        elif code and line.startswith(f"{code}: "):
+            plain.append(f"Note: {line.removeprefix(f'{code}: ')}")
         else:
-            plain.append(f"Note: {line.removeprefix(f'{nonce}: ')}" if line.startswith(f"{nonce}: ") else line)
+            plain.append(line)
     yield from _instruction(plain)
 
 
@@ -108,10 +112,9 @@ def _instruction(lines: list[str]) -> Iterator[Piece]:
         yield Piece("", "", "\n".join(kept))
 
 
-def _without_fence_text(system: str, nonce: str) -> str:
+def _without_fence_text(system: str) -> str:
     """The system text without the paragraph that explains the fences, which a person is not shown."""
-    paragraphs = re.split(r"\n\s*\n", system)
-    return "\n\n".join(paragraph for paragraph in paragraphs if nonce not in paragraph or paragraph.startswith("<<< "))
+    return "\n\n".join(paragraph for paragraph in re.split(r"\n\s*\n", system) if '"<<<"' not in paragraph)
 
 
 def _without_schema(part: str, brief: Brief, schema_replacement: str) -> str:

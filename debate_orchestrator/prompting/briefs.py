@@ -2,8 +2,9 @@
 
 What is sent only ever grows at its end, since prompt caches pay for a prefix that stays the same: a system text shared
 by all seats; the motion; one block for each turn, in the order of the schedule; and last, never repeated, the seat's
-role, its task and its own earlier ballots. Speech is only ever a value in a template, in blocks fenced by the debate's
-nonce, so no speaker can end a block and give instructions.
+role, its task and its own earlier ballots. Speech is only ever a value in a template, in blocks that end with a code.
+The code of a block follows from the debate's nonce and the place of the block, so a speaker has never seen the code of
+the block that its speech will stand in, and can't end it. A speech keeps its code in all later briefs.
 """
 
 from __future__ import annotations
@@ -34,11 +35,14 @@ MAX_FORMER_LENGTH = 20_000
 """Characters of an unusable reply that are shown again to its writer."""
 
 
+Role = Literal["user", "assistant"]
+
+
 class Message(FrozenModel):
     """One message of a brief, in parts. All parts but a brief's very last are sent again, unchanged
     and in the same place, with the seat's later briefs."""
 
-    role: Literal["user", "assistant"]
+    role: Role
     parts: tuple[str, ...]
 
     def with_parts(self, parts: Iterable[str]) -> Message:
@@ -96,27 +100,13 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code:
     Only for a due turn: a judge's brief made later would hold results that were counted since.
     """
     values = _template_values(debate, turn, code)
-    dialogue = debate.format.history == "dialogue" and not turn.judging
-    messages: list[tuple[Literal["user", "assistant"], str]] = [("user", _render("shared/motion.md.j2", values))]
-    for heard in values["heard"]:
-        if dialogue and heard["turn"]["seat"] == turn.seat and heard["text"].strip() and not heard["declined"]:
-            messages.append(("assistant", sanitize.fence(heard["text"], debate.opened.nonce)))
-            continue
-        messages.append(("user", _render("shared/turn.md.j2", values | heard)))
+    messages = _transcript(debate, turn, values)
     own = debate.opened.templates
     last = _render(loader.task_template(debate.format, turn.phase), values, own)
     if values["floor"]:
         last = f"{last}\n\n{_render('shared/floor.md.j2', values)}"
     if former is not None:
-        text = speech_rules.without_private_working(debate, former.reply.text)
-        again = {
-            "complaints": former.problems,
-            "former": text[:MAX_FORMER_LENGTH],
-            "cut": len(text) > MAX_FORMER_LENGTH,
-            "wants": "json" if values["schema"] else "text",
-            "nonce": debate.opened.nonce,
-        }
-        last = f"{last}\n\n{_render('shared/again.md.j2', again)}"
+        last = f"{last}\n\n{_render('shared/again.md.j2', _again(debate, turn, former))}"
     if code is not None:
         keys = list(values["schema"]["properties"])
         places = {"keys": keys, "letters": code.text, "entry": code.entry, "end_entry": code.end_entry}
@@ -124,7 +114,7 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code:
     messages.append(("user", last))
     return Brief(
         turn=turn.id,
-        system=_render(loader.system_templates(debate.format), values, own),
+        system=_render(loader.system_templates(debate.format), values | _fenced(debate, "system"), own),
         messages=_merged(messages),
         wants="json" if values["schema"] else "text",
         json_schema=values["schema"],
@@ -136,7 +126,45 @@ def brief(debate: DebateState, turn: Turn, former: Rejected | None = None, code:
     )
 
 
-def _merged(turns: list[tuple[Literal["user", "assistant"], str]]) -> tuple[Message, ...]:
+def _transcript(debate: DebateState, turn: Turn, values: dict[str, Any]) -> list[tuple[Role, str]]:
+    """The motion and the speeches that the seat of a turn has heard; in a dialogue its own ones are its messages."""
+    dialogue = debate.format.history == "dialogue" and not turn.judging
+    messages: list[tuple[Role, str]] = [("user", _render("shared/motion.md.j2", values | _fenced(debate, "motion")))]
+    for heard in values["heard"]:
+        if dialogue and heard["turn"]["seat"] == turn.seat and heard["text"].strip() and not heard["declined"]:
+            messages.append(("assistant", sanitize.sanitize(heard["text"])))
+        else:
+            # The sides of a mirrored debate have each other's turn ids, whose codes they have seen.
+            fenced = _fenced(debate, heard["turn"]["id"], *(["mirrored"] if turn.mirrored else []))
+            messages.append(("user", _render("shared/turn.md.j2", values | heard | fenced)))
+    return messages
+
+
+def _again(debate: DebateState, turn: Turn, former: Rejected) -> dict[str, Any]:
+    """What shows a reply that can't be used to its writer again. Its code depends on the reply, whose writer had seen
+    the codes of the brief before."""
+    text = speech_rules.without_private_working(debate, former.reply.text)
+    return {
+        "complaints": former.problems,
+        "former": text[:MAX_FORMER_LENGTH],
+        "cut": len(text) > MAX_FORMER_LENGTH,
+        "wants": "text" if debate.shape(turn) is None else "json",
+        **_fenced(debate, turn.id, "again", former.reply.text),
+    }
+
+
+def _fenced(debate: DebateState, *place: str) -> dict[str, str]:
+    """The value of `nonce` for the blocks of one part of a brief."""
+    return {"nonce": sanitize.block_code(debate.opened.nonce, *place)}
+
+
+def earlier_speech(brief: Brief, nonce: str, text: str) -> str:
+    """A seat's own speech as a block, where a brief is one text and has no messages."""
+    code = sanitize.block_code(nonce, brief.turn, "earlier")
+    return f"<<< EARLIER {code} said by you\n{sanitize.fence(text, code)}\nEND {code} >>>"
+
+
+def _merged(turns: list[tuple[Role, str]]) -> tuple[Message, ...]:
     messages: list[Message] = []
     for role, text in turns:
         if messages and messages[-1].role == role:
@@ -150,7 +178,12 @@ def brief_file(brief: Brief, debate: DebateState, turn: Turn, reply_name: str) -
     """The brief as one self-contained file for an agent that reads nothing else; its reply belongs
     into the file `reply_name` beside it."""
     values = {"brief": rendering.plain_data(brief), "turn": _turn(debate, turn), "reply_name": reply_name}
-    values |= {"nonce": debate.opened.nonce, "names": _names(debate), "form": None}
+    values |= {"names": _names(debate), "form": None}
+    values["parts"] = [
+        earlier_speech(brief, debate.opened.nonce, part) if message.role == "assistant" else part
+        for message in brief.messages
+        for part in message.parts
+    ]
     if (shape := debate.shape(turn)) is not None:
         form = empty_form(shape, schedule.shape_context(debate, turn))
         if (code := brief.code) is not None:
@@ -159,9 +192,12 @@ def brief_file(brief: Brief, debate: DebateState, turn: Turn, reply_name: str) -
     return _render("shared/handout.md.j2", values) + "\n"
 
 
-def moderator_brief(name: str, **values: Any) -> str:
-    """A moderator's brief, from the template of that name, as one self-contained file."""
-    return _render(f"moderator/{name}.md.j2", rendering.plain_data(values)) + "\n"
+def moderator_brief(name: str, nonce: str, **values: Any) -> str:
+    """A moderator's brief, from the template of that name, as one self-contained file. Its code depends on all that it
+    shows, since the moderator may have written some of it after an earlier brief."""
+    plain = rendering.plain_data(values)
+    plain["nonce"] = sanitize.block_code(nonce, name, json.dumps(plain))
+    return _render(f"moderator/{name}.md.j2", plain) + "\n"
 
 
 def _render(name: str | tuple[str, ...], values: Mapping[str, Any], own: Mapping[str, str] = {}) -> str:
@@ -203,7 +239,7 @@ def _common(debate: DebateState, turn: Turn) -> dict[str, Any]:
     renamed: Callable[[str], str] = mirror.text if turn.mirrored else str
     return {
         "mirrored": turn.mirrored,
-        "nonce": debate.opened.nonce,
+        **_fenced(debate, turn.id, "task"),
         "topic": settings.topic,
         "as_of": settings.as_of,
         "positions": {side: renamed(settings.positions[actual]) for side, actual in actual_sides.items()},

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.prompting.briefs import Brief
+from debate_orchestrator.prompting.briefs import Brief, earlier_speech
 from debate_orchestrator.providers import call_errors, supervisor
 from debate_orchestrator.providers.limits import LIMITS
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, OnPiece, Permissions, Provider
@@ -244,7 +244,7 @@ def _received(line: socket.socket) -> bytes:
 def document(brief: Brief, nonce: str) -> str:
     """A brief as one self-contained text. What the seat said itself stands in blocks of its own."""
     parts = [
-        f"<<< EARLIER {nonce} said by you\n{part}\nEND {nonce} >>>" if message.role == "assistant" else part
+        earlier_speech(brief, nonce, part) if message.role == "assistant" else part
         for message in brief.messages
         for part in message.parts
     ]

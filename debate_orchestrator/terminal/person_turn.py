@@ -36,7 +36,7 @@ class PersonTurn(NamedTuple):
     def whole(self) -> str:
         """All of the brief, readable, as a text."""
         lines = [Line(_heading(self.debate, self.turn), True)]
-        for piece in pieces(self.brief, self.debate.opened.nonce, _form(self.debate, self.turn)):
+        for piece in pieces(self.brief, _form(self.debate, self.turn)):
             lines += [Line(""), *_told(piece)]
         if length := length_hint(self.turn):
             lines += [Line(""), Line(f"Length: {length}")]
@@ -59,7 +59,7 @@ def readable(debate: DebateState, turn: Turn, brief: Brief, known: Collection[Pi
         lines += [Line(f"You argue: {position}")]
     left_out: list[Piece] = []
     tasks: list[str] = []
-    for piece in pieces(brief, debate.opened.nonce, _form(debate, turn)):
+    for piece in pieces(brief, _form(debate, turn)):
         if not piece.kind:
             tasks += tasks_of(piece.body, short=debate.shape(turn) is None)
         elif piece in known or piece.kind == BALLOT:

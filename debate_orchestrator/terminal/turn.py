@@ -193,6 +193,6 @@ class TerminalPeople:
     def _show(self, person_turn: PersonTurn) -> None:
         """Shows the brief, with what is new to them in full."""
         self._prompter.tell(Line(""), *readable(person_turn.debate, person_turn.turn, person_turn.brief, self._read))
-        self._read |= {piece for piece in pieces(person_turn.brief, person_turn.debate.opened.nonce) if piece.kind}
+        self._read |= {piece for piece in pieces(person_turn.brief) if piece.kind}
         for path in self._drafts.others(person_turn.brief):
             self._prompter.tell(f"What was written for this turn before, and is not offered, is in {path}.")

@@ -7,11 +7,10 @@ Whatever a text contains, after `sanitize` it moves no cursor, hides nothing and
 
 from __future__ import annotations
 
+import hashlib
 import re
 import unicodedata
-from bisect import bisect_right
-from collections.abc import Callable
-from itertools import accumulate
+from functools import lru_cache
 from typing import Literal
 
 # Unicode "Cf" and friends that hide or reorder text: bidi embeddings, overrides and isolates,
@@ -34,55 +33,7 @@ NONCHARACTERS = "\ufdd0-\ufdef" + "".join(
 _CONTROL = re.compile(f"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff{NONCHARACTERS}]")
 _BREAKS = re.compile("\r\n?|[\x85\u2028\u2029]")
 MAX_ADDRESS_LENGTH = 200
-_ALIKE = {
-    "0": "o\u00f8\u03bf\u043e\u0585",
-    "1": "il\u0131\u01c0\u03b9\u0456\u04cf",
-    "3": "\u0292\u0437",
-    "5": "s\u0455",
-    "6": "\u0431",
-    "9": "\ua76f",
-    "a": "\u0251\u03b1\u0430",
-    "b": "\u0184\u0185\u042c\u044c\u15af",
-    "c": "\u03c2\u03f2\u0441\u1d04",
-    "d": "\u0501\u13e7\u146f",
-    "e": "\u0435\u04bd\u212e",
-    "f": "\u0192\u0584\u03dd",
-}
-"""Letters that are written like others, among those that a nonce is made of. Widths, styles, accents and the digits
-of other scripts need no mention: Unicode says what they stand for."""
-
-
-class _Table(dict[int, str]):
-    """Character to what `look` says of it, worked out once for each."""
-
-    def __init__(self, look: Callable[[str], str]):
-        super().__init__()
-        self._look = look
-
-    def __missing__(self, code: int) -> str:
-        self[code] = self._look(chr(code))
-        return self[code]
-
-
-def _plain(char: str) -> str:
-    """What a character reads like."""
-    digit = unicodedata.decimal(char, None)
-    folded = unicodedata.normalize("NFKD", char).casefold() if digit is None else str(digit)
-    return "".join(_READ_AS.get(character, character) for character in folded)
-
-
-def _mark(char: str) -> str:
-    """`m` where it is drawn over the one before it, `u` where nothing is drawn, `.` elsewhere."""
-    if UNSEEN.match(char):
-        return "u"
-    combines = unicodedata.combining(unicodedata.normalize("NFKD", char)[0])
-    return "m" if combines or unicodedata.category(char) in ("Mn", "Me") else "."
-
-
-_READ_AS = {look: real for real, looks in _ALIKE.items() for look in looks}
-_PLAIN, _MARKS = _Table(_plain), _Table(_mark)
-_PILED = re.compile(r"(?:mu*+){8}(m[mu]*+)")
-"""Marks in a row, with what is not drawn between them: the first eight, and the rest."""
+_MAX_MARKS = 8
 
 
 def few_combining_marks(text: str) -> str:
@@ -90,11 +41,21 @@ def few_combining_marks(text: str) -> str:
     language needs as many; hundreds cover what stands around the letter, and some fonts draw each with a width."""
     if text.isascii():
         return text
-    kept, at = list[str](), 0
-    for found in _PILED.finditer(text.translate(_MARKS)):
-        kept.append(text[at : found.start(1)])
-        at = found.end()
-    return "".join([*kept, text[at:]])
+    characters, marks = list[str](), 0
+    for char in text:
+        unseen = UNSEEN.match(char) is not None
+        if not unseen:
+            marks = marks + 1 if _is_mark(char) else 0
+        if marks <= _MAX_MARKS:
+            characters.append(char)
+    return "".join(characters)
+
+
+@lru_cache(maxsize=4096)
+def _is_mark(char: str) -> bool:
+    """Whether a character is drawn over the one before it."""
+    first = unicodedata.normalize("NFKD", char)[0]
+    return bool(unicodedata.combining(first)) or unicodedata.category(char) in ("Mn", "Me")
 
 
 def normalized(text: str, form: Literal["NFC", "NFD", "NFKC", "NFKD"] = "NFKC") -> str:
@@ -146,24 +107,15 @@ def unbroken(text: str) -> str:
     return sanitize(text).replace("\n", " ")
 
 
-def fence(text: str, nonce: str) -> str:
-    """`text`, sanitized, and without any trace of the nonce that closes its block: in any case, in letters that look
-    like its own, and with other characters between them, visible or not."""
-    clean = sanitize(text)
-    plain = clean.translate(_PLAIN)
-    # What stands between the letters of a nonce does not hide it, unless it is a letter or a digit.
-    pattern = r"[\W_]*".join(re.escape(char) for char in nonce.translate(_PLAIN))
-    traces = list(re.finditer(pattern, plain))
-    if not traces:
-        return clean
-    same = len(plain) == len(clean)
-    ends = range(1, len(clean) + 1) if same else list(accumulate(len(_PLAIN[ord(char)]) for char in clean))
-    pieces, at = list[str](), 0
-    for trace in traces:
-        first, last = bisect_right(ends, trace.start()), bisect_right(ends, trace.end() - 1)
-        pieces += [clean[at:first], "[...]"]
-        at = last + 1
-    return "".join([*pieces, clean[at:]])
+def block_code(nonce: str, *place: str) -> str:
+    """The code that opens and closes one block of a prompt. It follows from the debate's nonce, which no seat is shown,
+    and from the block's place, so that the author of the text has not seen it."""
+    return hashlib.sha256("\0".join((nonce, *place)).encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+def fence(text: str, code: str) -> str:
+    """`text`, sanitized, and without the code that closes its block."""
+    return sanitize(text).replace(code, "[...]")
 
 
 def safe_url(url: str) -> str:

@@ -220,7 +220,7 @@ def _standing(debate: DebateState) -> str:
 
 def _task(awaited: AwaitedTurn) -> str:
     """What the turn asks for, as HTML, without what is written for models alone."""
-    parsed = brief_pieces.pieces(awaited.brief, awaited.debate.opened.nonce)
+    parsed = brief_pieces.pieces(awaited.brief)
     short = awaited.debate.shape(awaited.turn) is None
     tasks = [text for piece in parsed if not piece.kind for text in brief_pieces.tasks(piece.body, short=short)]
     return html.speech(re.sub(r"(?m)^# Your task.*$", "", "\n\n".join(tasks)).strip())
