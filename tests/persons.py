@@ -39,7 +39,10 @@ SETUP = (TOPIC, "rehearse", "yes", "none")
 """Answers to every question up to the last confirmation, where no model is asked."""
 GIVEN = {
     "topic": TOPIC,
-    "positions": {"a": "Tabs are better than spaces.", "b": "Tabs are not better than spaces."},
+    "positions": {
+        "a": "It is right that: Tabs are better than spaces.",
+        "b": "It is not right that: Tabs are better than spaces.",
+    },
     "rounds": 3,
     "strictness": "strict",
     "output": "debate-report.md",

@@ -22,7 +22,7 @@ from debate_orchestrator.formats import loader
 from debate_orchestrator.setup import answers
 from debate_orchestrator.setup.plain_positions import (
     plain_positions,
-    positions_for_and_against,
+    positions_for_transcript,
 )
 from debate_orchestrator.setup.questions import SetupQuestions
 from debate_orchestrator.setup.state import SetupProgress, SetupState, with_progress
@@ -188,53 +188,33 @@ def test_a_question_that_is_not_yes_or_no() -> None:
     [
         ("Should we replace it?", "We should replace it.", "We should not replace it."),
         ("should i quit my job", "I should quit my job.", "I should not quit my job."),
-        (
-            "Should this service move to gRPC?",
-            "This service should move to gRPC.",
-            "This service should not move to gRPC.",
-        ),
         ("Should we move or not?", "We should move.", "We should not move."),
-        ("We should not move", "We should not move.", "We should move."),
-        ("Tabs are better than spaces.", "Tabs are better than spaces.", "Tabs are not better than spaces."),
-        ("Should we merge or rebase?", "We should merge.", "We should rebase."),
+        ("We should move", "We should move.", "We should not move."),
         (
-            "Rust vs Go for the gateway",
-            'The better choice for the gateway is "Rust".',
-            'The better choice for the gateway is "Go".',
+            "Should the old town move?",
+            'The answer to "Should the old town move?" is yes.',
+            'The answer to "Should the old town move?" is no.',
         ),
-        ("Hire now or wait?", 'The better choice is "Hire now".', 'The better choice is "wait".'),
-        ("tabs vs. spaces?", 'The better choice is "tabs".', 'The better choice is "spaces".'),
+        ("Pineapple on pizza", "It is right that: Pineapple on pizza", "It is not right that: Pineapple on pizza"),
     ]
 )
 def test_two_positions(row: tuple[str, str, str]) -> None:
-    """A choice gives its two halves, and a question whether to do something its answers."""
+    """A question whether to do something gives its answers; any other topic gives sentences around it."""
     topic, a, b = row
     assert plain_positions(topic, ("a", "b")) == {"a": a, "b": b}
 
 
 @for_each(
     [
-        "Pineapple on pizza",
-        "Should the travel ban expire?",
-        "Should the use of force be legal?",
-        "Should we not move or stay?",
-        "Should we stay or move to Berlin?",
-        "Should we move? And when?",
-        "Should we raise prices by 10%, and if so when?",
-        "Should we only hire seniors?",
-        "Should we?",
-        "To be or not to be",
+        "Should we merge or rebase?",
+        "Rust vs Go for the gateway",
         "Rust, Go or Zig",
-        "Rust or Go or Zig",
-        "We move or stay.",
-        "Which is better: tea or coffee?",
-        "Cats are loyal or clever",
-        "Nothing is better than this.",
-        "Give me liberty or give me death!",
+        "Which is the best language?",
+        "",
     ]
 )
 def test_no_position_rather_than_a_wrong_one(topic: str) -> None:
-    """Where no pattern fits for sure there are no positions: the person words them."""
+    """Where the topic asks for more than yes or no there are no positions: the person words them."""
     assert plain_positions(topic, ("a", "b")) == {}
 
 
@@ -251,7 +231,7 @@ def test_no_position_rather_than_a_wrong_one(topic: str) -> None:
 def test_the_side_for_a_topic(row: tuple[str, str]) -> None:
     """The side that was for the topic of a transcript affirms it; which option it was for is never guessed."""
     topic, first = row
-    positions = positions_for_and_against(topic, ("a", "b"))
+    positions = positions_for_transcript(topic, ("a", "b"))
     assert positions["a"] == first and positions["b"] not in ("", first)
 
 

@@ -39,7 +39,7 @@ from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
 from debate_orchestrator.reports.wording import next_command
 from debate_orchestrator.setup import answers, risks
-from debate_orchestrator.setup.plain_positions import positions_for_and_against
+from debate_orchestrator.setup.plain_positions import positions_for_transcript
 from debate_orchestrator.storage.journal import begins_like_one, read
 from debate_orchestrator.storage.journal_lines import Entry
 from debate_orchestrator.storage.paths import JOURNAL, DebateFiles, free_files
@@ -306,7 +306,7 @@ def opened_from_transcript(
         raise BadSettings(problems)
     settings = Settings(
         topic=topic or "",
-        positions=positions_for_and_against(topic or "", ("a", "b")) | positions,
+        positions=positions_for_transcript(topic or "", ("a", "b")) | positions,
         rounds=transcript.rounds,
         strictness=mode,
         first=transcript.speeches[0].side,

@@ -15,7 +15,7 @@ from debate_orchestrator.core.settings import MODERATOR, Settings
 from debate_orchestrator.engine import rejudge
 from debate_orchestrator.setup.answers import filled, rapporteur_note, seats_needed, typed
 from debate_orchestrator.setup.kept_answers import KeptAnswers, from_file, new_file, newest_unfinished
-from debate_orchestrator.setup.plain_positions import worded_positions
+from debate_orchestrator.setup.plain_positions import positions_without_model
 from debate_orchestrator.setup.risks import Risk, risk_lines
 from debate_orchestrator.setup.state import ModeratorTask, SetupQuestion, SetupState, with_answers
 from debate_orchestrator.storage.paths import DebateFiles
@@ -206,7 +206,7 @@ class SetupConversation(SetupBase):
     def _worded(self) -> dict[str, str]:
         """The positions on the topic that are made without a model; empty where the person has to word them."""
         topic = str(self.state.given.get("topic", ""))
-        return worded_positions(topic, self.setup_questions.format.sides, rehearsal=self.rehearses)
+        return positions_without_model(topic, self.setup_questions.format.sides, rehearsal=self.rehearses)
 
     def _step(self, key: str) -> None:
         """Puts a question, or has a moderator's work done."""

@@ -14,7 +14,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import format_check
 from debate_orchestrator.engine.api import find_risks, open_debate
 from debate_orchestrator.setup.answers import make_settings
-from debate_orchestrator.setup.plain_positions import worded_positions
+from debate_orchestrator.setup.plain_positions import positions_without_model
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util.data import is_link
 from debate_orchestrator.util.errors import DebateError
@@ -142,7 +142,7 @@ class Site:
         if positions and len(positions) < len(format.sides):
             problems["position.a" if "a" not in positions else "position.b"] = ["Say what this side argues, too."]
         elif not positions and texts["topic"] and not problems:
-            positions = worded_positions(texts["topic"], format.sides, rehearsal=offer.rehearsal)
+            positions = positions_without_model(texts["topic"], format.sides, rehearsal=offer.rehearsal)
             if not positions:
                 sentence = "It is not clear from the topic what each side is to argue. Say it here, in a sentence each."
                 problems["position.a"] = [sentence]
