@@ -41,6 +41,7 @@ PLACES = {
         "web/tournaments.py",
     ),
     "uvicorn": ("web/server.py",),
+    "PIL": ("web/card.py",),
     "procrastinate": ("tournament/cluster/database.py", "tournament/cluster/queue.py"),
     "psycopg": (
         "tournament/cluster/database.py",

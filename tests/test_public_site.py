@@ -120,7 +120,7 @@ def test_other_debates_of_the_folder_are_not_shown(visitor: PublicVisitor) -> No
     name = path.removeprefix("/d/")
 
     for other in ("private", "link", f"{name}.public", "..%2fprivate", f"../{name}", f"{name}%00", "%2e%2e"):
-        for end in ("", "/report", "/stream"):
+        for end in ("", "/report", "/stream", "/card.png"):
             assert visitor.get(f"/d/{other}{end}").status_code == 404, (other, end)
     assert visitor.text("/").count("Should we move to gRPC?") == 1
 
@@ -359,14 +359,18 @@ def test_a_site_with_programs_needs_consent(debate: Any, here: Path) -> None:
 
 
 def test_a_page_can_be_sent_to_others(visitor: PublicVisitor) -> None:
-    """The page names its permanent address, a title and a summary for sites that show links."""
+    """The page names its permanent address, a title and a picture for sites that show links."""
     topic = 'Is "less" <more> [so](https://evil.example "x") *big*?'
     path = visitor.started(topic=topic, **{"position.a": 'It "is" <b>more</b>.', "position.b": "No."})
     visitor.until(path, "Complete")
     page = visitor.get(path).text
 
     assert f'<link rel="canonical" href="https://{HOST}{path}">' in page
+    assert f'<meta property="og:image" content="https://{HOST}{path}/card.png">' in page
     assert 'content="Is &#34;less&#34; &lt;more&gt; [so](https://evil.example &#34;x&#34;) *big*?"' in page
+    picture = visitor.get(f"{path}/card.png")
+    assert picture.headers["content-type"] == "image/png" and picture.content.startswith(b"\x89PNG")
+    assert "x-robots-tag" not in picture.headers
     # Beside a link, nothing passes for the result of a debate that was only rehearsed.
     assert '<meta property="og:description" content="A rehearsal: no model spoke.">' in page
     assert "A rehearsal: no model spoke." in visitor.text("/") and "Winner" not in visitor.text("/")
@@ -378,6 +382,6 @@ def test_a_site_may_list_nothing(here: Path) -> None:
         path = visitor.started()
         visitor.until(path, "Complete")
         assert path not in visitor.get("/").text
-        for page in (path, f"{path}/report"):
+        for page in (path, f"{path}/report", f"{path}/card.png"):
             answer = visitor.get(page)
             assert (answer.status_code, answer.headers["x-robots-tag"]) == (200, "noindex")

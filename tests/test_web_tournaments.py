@@ -1,8 +1,10 @@
-"""Tournaments in the browser: which are listed, and what their reports show."""
+"""Tournaments in the browser: the filters choose debates, and every number leads to those that it counts."""
 
 from __future__ import annotations
 
+import html
 import os
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +16,9 @@ from contests import imported, row
 from web_visitor import TOKENS, Visitor, plain, visiting
 
 from debate_orchestrator.providers import pricing
+from debate_orchestrator.tournament.journal_rows import read_rows
+from debate_orchestrator.web import tournaments
+from debate_orchestrator.web.tournaments import Filters, chosen_debates, games, standings
 
 ROWS = [
     row("d1", "one", "two", "pro", topic="tea", category="food"),
@@ -33,12 +38,81 @@ def dashboard(debate: Run) -> Iterator[Visitor]:
         yield visitor
 
 
+def listed(dashboard: Visitor, address: str) -> int:
+    """How many debates a page says that it lists."""
+    found = re.search(r"(\d+) debates?[.,]", dashboard.text(address))
+    assert found is not None
+    return int(found[1])
+
+
+def test_every_number_leads_to_its_debates(dashboard: Visitor) -> None:
+    """Each cell of both tables is a link to as many debates as it says, with whatever filters."""
+    for address in (f"/tournaments/t{query}" for query in ("", "?category=food", "?judge=j1", "?side=pro")):
+        page = dashboard.get(address).text
+        cells = re.findall(r'<td><a href="([^"]+)">([\d–]+)</a></td>', page)
+        assert cells, address
+        for link, numbers in cells:
+            count = sum(map(int, numbers.split("–")))
+            query = html.unescape(link).partition("#")[0]
+            assert listed(dashboard, f"/tournaments/t{query}") == count, (address, link)
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        (Filters(), {"one": (2, 0, 1), "two": (1, 1, 1), "three": (0, 2, 0)}),
+        (Filters(topic="rail"), {"one": (1, 0, 0), "two": (1, 0, 0), "three": (0, 2, 0)}),
+        (Filters(category="food"), {"one": (1, 0, 1), "two": (0, 1, 1)}),
+        (Filters(judge="j2"), {"one": (0, 1, 0), "two": (1, 0, 0)}),
+        (Filters(side="con"), {"one": (1, 0, 1), "two": (0, 1, 0), "three": (0, 1, 0)}),
+        (Filters(model="one", opponent="two"), {"one": (1, 0, 1)}),
+        (Filters(result="won"), {"one": (2, 0, 0), "two": (1, 0, 0)}),
+        (Filters(topic="nothing"), {}),
+    ],
+)
+def test_filters_choose_debates(
+    dashboard: Visitor, filters: Filters, expected: dict[str, tuple[int, int, int]]
+) -> None:
+    """Topic, category, judge, model and side say which games count; a judge's votes decide alone."""
+    chosen = chosen_debates(read_rows("t"), filters)
+    found = standings(chosen, games(chosen, filters))
+
+    assert {one.model: (one.won, one.lost, one.tied) for one in found} == expected
+
+
+def test_filters_that_say_nothing_are_told(dashboard: Visitor) -> None:
+    """A model is not offered as its own opponent, and a result without a model asks for one."""
+    page = dashboard.get("/tournaments/t?model=one").text
+    offered = page.partition('name="opponent"')[2].partition("</select>")[0]
+
+    assert re.findall(r'value="(\w+)"', offered) == ["three", "two"]
+    assert "Choose a model too" in dashboard.text("/tournaments/t?result=won")
+    assert "Choose a model too" not in dashboard.text("/tournaments/t?result=won&model=one")
+
+
+def test_elo_is_of_the_chosen_debates(dashboard: Visitor) -> None:
+    """Elo counts the debates that topic, category and judge choose, and is not shown of one side or model alone."""
+    column = '<th scope="col">Elo</th>'
+    assert (
+        column in dashboard.get("/tournaments/t").text and column not in dashboard.get("/tournaments/t?side=pro").text
+    )
+    shown = {query: re.findall(r'<th scope="row">one</th><td>(\d+)</td>', dashboard.get(f"/tournaments/t{query}").text)
+             for query in ("", "?judge=j2")}  # fmt: skip
+    assert int(shown[""][0]) > 400 > int(shown["?judge=j2"][0])
+
+
+def test_names_are_shown_and_not_obeyed(dashboard: Visitor, debate: Run) -> None:
+    """Models, topics and filters that look like HTML are text."""
+    page = dashboard.get("/tournaments/t?topic=<script>alert(1)</script>").text
+    assert "<script>alert" not in page and "No debate between two models" in page
+
+
 @pytest.mark.parametrize("name", ["%2e%2e", "%2e", "nothing", "..%2ft", "link", "t%00", "debates"])
 def test_only_tournaments_of_the_folder_are_shown(dashboard: Visitor, name: str) -> None:
     """Neither a path nor a link leads out of the folder, and a folder without a tournament is none."""
     Path("debates").mkdir()
     Path("link").symlink_to("t")
-    for address in (f"/tournaments/{name}/report", f"/tournaments/{name}/debates/x.html"):
+    for address in (f"/tournaments/{name}", f"/tournaments/{name}/report", f"/tournaments/{name}/debates/x.html"):
         assert dashboard.get(address).status_code in (307, 404), address
     for debate in ("..%2f..%2fsecret.html", "x.html", "%2fetc%2fpasswd"):
         assert dashboard.get(f"/tournaments/t/debates/{debate}").status_code == 404
@@ -47,35 +121,34 @@ def test_only_tournaments_of_the_folder_are_shown(dashboard: Visitor, name: str)
 def test_the_desk_alone_shows_them(dashboard: Visitor) -> None:
     """Without the link of the dashboard there is no tournament."""
     with visiting(enter=False) as stranger:
-        assert stranger.get("/tournaments").status_code == stranger.get("/tournaments/t/report").status_code == 401
+        assert stranger.get("/tournaments").status_code == stranger.get("/tournaments/t").status_code == 401
         assert stranger.get("/dashboard/0/tournaments").status_code == 401
 
 
 def test_a_debate_that_was_held_is_read(here: Path) -> None:
-    """The list leads to the report of a tournament, and that to the reports of its debates. A rehearsal ranks no
-    model."""
-    held = contests.tournament("held", topics=1)
-    contests.ran(held)
-    first = held.schedule[0]
-    Path(held.folder, "debates", f"{first.id}.html").write_text("made by others", encoding="utf-8")
+    """From the list of tournaments to the report of one of its debates, and to the whole report."""
+    contests.ran(contests.tournament("held", topics=1))
     with visiting() as dashboard:
-        assert "/tournaments/held/report" in dashboard.get("/tournaments").text
-        page = dashboard.get("/tournaments/held/report").text
-        assert f'href="debates/{first.id}.html"' in page and "stand-ins spoke in every debate" in plain(page)
-        assert "Motion 0 holds." in dashboard.text(f"/tournaments/held/debates/{first.id}.html")
+        assert "/tournaments/held" in dashboard.get("/tournaments").text
+        page = dashboard.get("/tournaments/held").text
+        (first, *_) = re.findall(r'href="(/dashboard/[^"]+/held/debates/[^"]+)"', page)
+        assert "Motion 0 holds." in dashboard.text(first)
+        assert "rehearsed" in plain(page) and "rehearse" in dashboard.text("/tournaments/held/report")
 
 
-@pytest.mark.parametrize("spec", ['{"imported": []}', '{"imported": {"notes": [5]}}', "{"])
-def test_a_tournament_that_can_not_be_read_takes_no_other_away(dashboard: Visitor, spec: str) -> None:
-    """Its report says what is wrong with its file, and the list leads to the others as before."""
-    Path("broken").mkdir()
-    Path("broken/tournament.json").write_text(spec, encoding="utf-8")
-    Path("broken/rows.jsonl").write_bytes(Path("t/rows.jsonl").read_bytes())
-    answer = dashboard.get("/tournaments/broken/report")
-
-    assert "broken" in dashboard.text("/tournaments") and "/tournaments/t" in dashboard.get("/tournaments").text
-    assert answer.status_code == 404 and "broken/tournament.json" in plain(answer.text)
-    assert dashboard.get("/tournaments/t/report").status_code == 200
+def test_a_rehearsal_ranks_no_model(debate: Run) -> None:
+    """As the report of the tournament says; nor does it say of any of its debates that it was left undecided."""
+    contests.ran(contests.tournament("held", topics=2))
+    assert debate("tournament", "report", "held").code == 0
+    ranks_none = "No model is ranked: stand-ins spoke in every debate."
+    assert ranks_none in plain(Path("held/index.html").read_text(encoding="utf-8"))
+    with visiting() as dashboard:
+        page = dashboard.get("/tournaments/held").text
+        assert ranks_none in plain(page) and "<table" not in page and "no decision" not in page
+        assert plain(page).count(": a rehearsal") == listed(dashboard, "/tournaments/held") > 1
+        (model, *_) = re.findall(r'<option value="(stand-in [^"]+)"', page)
+        filtered = dashboard.text(f"/tournaments/held?model={model}")
+        assert "stand-ins spoke in every debate that fits these filters." in filtered
 
 
 def test_the_report_of_a_tournament_is_made_anew(dashboard: Visitor) -> None:
@@ -86,6 +159,22 @@ def test_the_report_of_a_tournament_is_made_anew(dashboard: Visitor) -> None:
     assert TOKENS.dashboard not in answer.text
 
 
+@pytest.mark.parametrize(
+    "spec",
+    ['{"imported": []}', '{"imported": null}', '{"imported": {"notes": 5}}', '{"imported": {"notes": [5]}}', "{"],
+)
+def test_a_tournament_that_can_not_be_read_takes_no_other_away(dashboard: Visitor, spec: str) -> None:
+    """Its page says what is wrong with its file, and the list leads to the others as before."""
+    Path("broken").mkdir()
+    Path("broken/tournament.json").write_text(spec, encoding="utf-8")
+    Path("broken/rows.jsonl").write_bytes(Path("t/rows.jsonl").read_bytes())
+    listing, page = dashboard.text("/tournaments"), dashboard.get("/tournaments/broken")
+
+    assert "broken" in listing and "/tournaments/t" in dashboard.get("/tournaments").text
+    assert page.status_code == 404 and "broken/tournament.json" in plain(page.text)
+    assert dashboard.get("/tournaments/t").status_code == 200
+
+
 @pytest.mark.skipif(sys.platform == "darwin", reason="its names of files are UTF-8")
 def test_a_name_that_is_no_text_takes_no_other_tournament_away(dashboard: Visitor) -> None:
     """It can't stand in an address, as the list says, and is not found."""
@@ -93,8 +182,21 @@ def test_a_name_that_is_no_text_takes_no_other_tournament_away(dashboard: Visito
     folder.mkdir()
     (folder / "tournament.json").write_text("{}", encoding="utf-8")
     listed = dashboard.get("/tournaments").text
-    assert '/tournaments/t/report"' in listed and listed.count("stand in an address") == 1
-    assert dashboard.get("/tournaments/spring%20%FF/report").status_code == 404
+    assert '/tournaments/t"' in listed and listed.count("stand in an address") == 1
+    assert dashboard.get("/tournaments/spring%20%FF").status_code == 404
+
+
+def test_of_very_many_models_the_best_are_shown(debate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page says so, and still leads to the others by their address."""
+    monkeypatch.setattr(tournaments, "_MAX_ROWS", 2)
+    imported(debate, ROWS)
+    with visiting() as visitor:
+        page = visitor.get("/tournaments/t").text
+        assert page.count('<th scope="row">') == 2 + 3 and page.count('<option value="one"') == 2
+        assert '<option value="two"' not in page and "of which 2 are shown" in plain(page)
+        assert page.count('<option value="three"') == 2
+        chosen = visitor.get("/tournaments/t?model=two").text
+        assert '<option value="two" selected' in chosen
 
 
 def test_looking_at_a_tournament_changes_no_price(here: Path) -> None:
@@ -104,7 +206,7 @@ def test_looking_at_a_tournament_changes_no_price(here: Path) -> None:
     dear = {"name": "dear", "spec": contests.OPUS, "price": {"input": 9000, "output": 9000}}
     contests.ran(contests.tournament("stranger", topics=1, models=[new, dear]))
     with visiting() as visitor:
-        assert "dear" in visitor.text("/tournaments/stranger/report")
+        assert "dear" in visitor.text("/tournaments/stranger")
 
     assert before is not None and pricing.known(contests.OPUS) == before
     assert pricing.known("openai:new-9") is None

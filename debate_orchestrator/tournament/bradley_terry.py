@@ -15,7 +15,6 @@ drawn, with replacement, from a fixed seed.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -276,7 +275,7 @@ def _bootstrap(data: _Votes, model: _Model, best: Floats, seed: int) -> Floats:
 
 def _interval(value: float, low: float, high: float) -> Interval:
     """A figure with its bounds, which are NaN where there are none."""
-    known = not math.isnan(low)
+    known = low == low
     return Interval(float(value), float(low) if known else None, float(high) if known else None)
 
 

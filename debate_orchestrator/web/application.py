@@ -7,12 +7,13 @@ from collections.abc import Iterable
 from starlette.exceptions import HTTPException
 from starlette.routing import Mount, Route, Router
 
-from debate_orchestrator.web import pages, tournaments
+from debate_orchestrator.web import pages
 from debate_orchestrator.web.dashboard import Dashboard
 from debate_orchestrator.web.guard import DASHBOARD, Guard, Scope, Tokens, same
 from debate_orchestrator.web.reviewing import Reviews
 from debate_orchestrator.web.runs import Runs
 from debate_orchestrator.web.seats import Seats
+from debate_orchestrator.web.tournaments import Tournaments
 
 _OPEN = ("/static/", "/seat/", "/review/")
 """Where the token of the dashboard is not needed: seats and reviews have tokens of their own."""
@@ -23,13 +24,14 @@ def create_app(tokens: Tokens, hosts: Iterable[str], runs: Runs | None = None) -
     their ports; `runs` are ended with it."""
     runs = runs or Runs()
     dashboard, seats = Dashboard(tokens, runs), Seats(tokens, runs)
-    reviews = Reviews(tokens)
+    reviews, tournaments = Reviews(tokens), Tournaments()
     of_dashboard = [
         Route("/", dashboard.debates),
         Route("/new", dashboard.new, methods=["GET", "POST"]),
         Route("/search", dashboard.search),
         Route("/compare", dashboard.compare),
-        Route("/tournaments", tournaments.tournament_list),
+        Route("/tournaments", tournaments.listed),
+        Route("/tournaments/{name}", tournaments.tournament),
         Route("/tournaments/{name}/report", tournaments.report),
         Route("/tournaments/{name}/debates/{debate}", tournaments.debate),
         Route("/debates/{name}", dashboard.debate),

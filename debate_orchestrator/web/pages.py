@@ -1,4 +1,4 @@
-"""What views answer with: templates as pages, reports, errors."""
+"""What views answer with: templates as pages, reports, pictures, errors."""
 
 from __future__ import annotations
 
@@ -138,6 +138,14 @@ def go_to(address: str) -> RedirectResponse:
 def standalone_page(page: str | bytes) -> HTMLResponse:
     """A page of `reports.html`, which brings its style along."""
     return HTMLResponse(page, headers={"content-security-policy": _REPORT_POLICY})
+
+
+def png(data: bytes) -> Response:
+    """A picture, which may be kept for some minutes by those who show it."""
+    policy = "default-src 'none'; img-src 'self'; style-src 'unsafe-inline'; sandbox"  # a browser may show it as a page
+    headers = {"cache-control": "public, max-age=600", "cross-origin-resource-policy": "cross-origin"}
+    headers["content-security-policy"] = policy
+    return Response(data, media_type="image/png", headers=headers)
 
 
 async def static_file(request: Request) -> Response:

@@ -1,11 +1,13 @@
-"""Tournaments at the dashboard: the list of those in the folder, their reports, and the reports of their debates.
-
-A tournament's folder may be a stranger's, so the HTML file in it is not shown: the report is made anew."""
+"""Tournaments at the dashboard: a leaderboard with filters, of which every number leads to its debates."""
 
 from __future__ import annotations
 
 import os
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
+from typing import Any, Literal, NamedTuple, TypeVar
+from urllib.parse import urlencode
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -14,24 +16,158 @@ from starlette.responses import Response
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.tournament.folder import DEBATES, SPEC, linked_parts
 from debate_orchestrator.tournament.journal_rows import read_rows, title
-from debate_orchestrator.tournament.ratings import MIN_GAMES, rate
+from debate_orchestrator.tournament.ratings import MIN_GAMES, elo, rate
 from debate_orchestrator.tournament.report import render_page
-from debate_orchestrator.tournament.rows import ROWS
+from debate_orchestrator.tournament.rows import ROWS, DebateRow, Rows, Side, Winner, panel_winner
 from debate_orchestrator.tournament.tables import all_tables
 from debate_orchestrator.util.data import is_link
 from debate_orchestrator.util.errors import BadFile
 from debate_orchestrator.web import folder as debates
 from debate_orchestrator.web import pages
 
+Result = Literal["won", "lost", "tied"]
+RESULTS: tuple[Result, ...] = ("won", "lost", "tied")
+_Key = TypeVar("_Key")
+
+
+class Filters(NamedTuple):
+    """What is chosen; an empty text chooses everything."""
+
+    topic: str = ""
+    category: str = ""
+    judge: str = ""
+    """Only debates that this judge voted on, decided by this judge alone."""
+    model: str = ""
+    opponent: str = ""
+    side: str = ""
+    """`pro` or `con`: the side that the model argued."""
+    result: str = ""
+    """What came of it for the model: one of RESULTS."""
+
+
+class Game(NamedTuple):
+    """A debate as one of its two models sees it."""
+
+    debate: DebateRow
+    model: str
+    opponent: str
+    side: Side
+    result: Result | None
+    """None where it was not decided."""
+
+
+class Record(NamedTuple):
+    """How a model did in the chosen debates."""
+
+    model: str
+    rating: float | None
+    """Elo over all decided debates that topic, category and judge choose; None where it has none."""
+    won: int
+    lost: int
+    tied: int
+
+    @property
+    def games(self) -> int:
+        return self.won + self.lost + self.tied
+
+    @property
+    def rate(self) -> float | None:
+        """The share of games won, a tie being half of one."""
+        return (self.won + self.tied / 2) / self.games if self.games else None
+
+
+def chosen_debates(rows: Rows, filters: Filters) -> list[DebateRow]:
+    """The debates that topic, category and judge choose, with the winner by that judge's vote."""
+    found = [
+        debate
+        for debate in rows.debates
+        if filters.topic in ("", debate.topic) and filters.category in ("", debate.category)
+    ]
+    if not filters.judge:
+        return found
+    return [
+        debate.model_copy(update={"winner": winner})
+        for debate in found
+        if (winner := _vote(rows, debate, filters.judge)) is not None
+    ]
+
+
+def _vote(rows: Rows, debate: DebateRow, judge: str) -> Winner | None:
+    return panel_winner(vote.winner for vote in rows.votes_by_debate[debate.id] if vote.judge == judge)
+
+
+def games(chosen: Iterable[DebateRow], filters: Filters) -> Iterator[Game]:
+    """The games of these debates that the other filters choose, each debate once for each of its models."""
+    wanted = {name: value for name, value in filters._asdict().items() if value and name in Game._fields}
+    for debate in chosen:
+        pro, con = debate.pro, debate.con
+        if pro is None or con is None or pro == con:
+            continue
+        as_pro, as_con = _result(debate, "pro"), _result(debate, "con")
+        for game in (Game(debate, pro, con, "pro", as_pro), Game(debate, con, pro, "con", as_con)):
+            if all(getattr(game, name) == value for name, value in wanted.items()):
+                yield game
+
+
+def _result(debate: DebateRow, side: Side) -> Result | None:
+    if not debate.complete or debate.winner is None:
+        return None
+    return "tied" if debate.winner == "tie" else "won" if debate.winner == side else "lost"
+
+
+def standings(chosen: Sequence[DebateRow], played: Iterable[Game]) -> list[Record]:
+    """The models of these games, the best first by Elo over the chosen debates."""
+    ratings = {row.model: row.rating for row in elo(chosen)}
+    results = _results((game.model, game) for game in played)
+    found = [Record(model, ratings.get(model), *counts) for model, counts in results.items()]
+    return sorted(found, key=lambda standing: (-(standing.rating or 0.0), -(standing.rate or 0.0), standing.model))
+
+
+def head_to_head(played: Iterable[Game]) -> dict[tuple[str, str], Record]:
+    """Model and opponent to how the model did against it."""
+    results = _results(((game.model, game.opponent), game) for game in played)
+    return {pair: Record(pair[0], None, *counts) for pair, counts in results.items()}
+
+
+def _results(keyed: Iterable[tuple[_Key, Game]]) -> dict[_Key, list[int]]:
+    """How many games of each key were won, lost and tied."""
+    counts: dict[_Key, Counter[Result | None]] = defaultdict(Counter)
+    for key, game in keyed:
+        counts[key][game.result] += 1
+    return {key: [count[result] for result in RESULTS] for key, count in counts.items()}
+
+
+def choices(rows: Rows) -> dict[str, list[str]]:
+    """What each filter can be set to, in the order of the alphabet."""
+    models = {model for debate in rows.debates for model in (debate.pro, debate.con) if model is not None}
+    found: dict[str, Iterable[str]] = {
+        "topic": {debate.topic for debate in rows.debates},
+        "category": {debate.category for debate in rows.debates if debate.category},
+        "judge": {ballot.judge for ballot in rows.ballots if ballot.is_vote},
+        "model": models,
+        "opponent": models,
+        "side": {"pro", "con"},
+        "result": RESULTS,
+    }
+    return {name: sorted(values) for name, values in found.items()}
+
+
+_LISTED = 200
+"""Debates of a page."""
+_MAX_ROWS = 1_000
+"""Rows of the leaderboard, and choices of a filter."""
+_MAX_MODELS = 16
+"""Models of the table of all pairs; with more it is not shown."""
+
 
 def names() -> list[str]:
     """The tournaments of the working folder. A link is none of them, nor is a folder with a link for one of its parts:
     it may lead anywhere."""
     folders = (name for name in os.listdir() if os.path.isdir(name) and not is_link(name) and not name.startswith("."))
-    return sorted(name for name in folders if _is_regular(os.path.join(name, SPEC)) and not linked_parts(name))
+    return sorted(name for name in folders if _regular(os.path.join(name, SPEC)) and not linked_parts(name))
 
 
-def _is_regular(path: str) -> bool:
+def _regular(path: str) -> bool:
     return os.path.isfile(path) and not is_link(path)
 
 
@@ -42,51 +178,111 @@ def _folder(request: Request) -> str:
     return str(name)
 
 
-async def tournament_list(request: Request) -> Response:
-    """The tournaments of the folder. One that can't be read goes by the name of its folder, and its report says why."""
-
-    def entry(name: str) -> tuple[str, str, str]:
-        try:
-            shown = title(name)
-        except BadFile:
-            shown = name
-        return name, shown, "" if debates.has_address(name) else debates.without_address(name)
-
-    return await pages.in_thread(
-        lambda: pages.html_response(
-            "tournaments.html.j2",
-            dashboard=pages.dashboard_of(request.scope),
-            tournaments=[entry(name) for name in names()],
-        )
-    )
-
-
-async def report(request: Request) -> Response:
-    """The report that `debate tournament report` writes, without its plots."""
-    folder = _folder(request)
-    return pages.standalone_page(await pages.in_thread(lambda: _report(folder, _version(folder))))
-
-
-def _version(folder: str) -> tuple[tuple[str, int, int], ...]:
-    """How the files that a tournament's report is made of are now."""
+def _rows(folder: str) -> Rows:
+    """The rows of a tournament, read anew when a journal has changed."""
     files = [os.path.join(folder, name) for name in (SPEC, ROWS)]
     inner = os.path.join(folder, DEBATES)
     if os.path.isdir(inner):
         files += sorted(os.path.join(inner, name) for name in os.listdir(inner) if name.endswith((JOURNAL, ".html")))
-    return tuple((path, *debates.written(path)) for path in files if os.path.lexists(path))
+    return _read(folder, tuple((path, *debates.written(path)) for path in files if os.path.lexists(path)))
 
 
 @lru_cache(maxsize=8)
-def _report(folder: str, version: object) -> str:
-    rows = read_rows(folder)
-    ratings = rate(rows)
-    return render_page(title(folder), rows, ratings, all_tables(rows, ratings), drawn=(), minimum=MIN_GAMES)
+def _read(folder: str, known: tuple[tuple[str, int, int], ...]) -> Rows:
+    return read_rows(folder)
 
 
-async def debate(request: Request) -> Response:
-    """The report of one of its debates."""
-    file = f"{request.path_params['debate'].removesuffix('.html')}{JOURNAL}"
-    path = os.path.join(_folder(request), DEBATES, file)
-    if os.path.basename(file) != file or not _is_regular(path):
-        raise HTTPException(404)
-    return await pages.report(path, debates.version(path))
+def _listed(folder: str) -> tuple[str, str]:
+    """What a tournament is called, and why it has no page, or nothing. One that can't be read is called by its folder,
+    and its page says why."""
+    try:
+        called = title(folder)
+    except BadFile:
+        called = folder
+    return called, "" if debates.has_address(folder) else debates.without_address(folder)
+
+
+def _values(folder: str, filters: Filters) -> dict[str, Any]:
+    rows = _rows(folder)
+    chosen = chosen_debates(rows, filters)
+    real = [debate for debate in chosen if not debate.rehearsed]
+    played = list(games(real, filters._replace(result="")))  # a link from a number to its debates keeps the numbers
+    ranking = standings(chosen, played)
+    models = [standing.model for standing in ranking]
+    by_game = bool(filters.model or filters.opponent or filters.side or filters.result)
+    found = games(chosen, filters) if by_game else ()
+    debates = list({game.debate.id: game.debate for game in found}.values()) if by_game else chosen
+    selected = filters._asdict()
+    offered = {
+        name: [value for n, value in enumerate(values) if n < _MAX_ROWS or value == selected[name]]
+        for name, values in choices(rows).items()
+    }
+    offered["opponent"] = [model for model in offered["opponent"] if model != filters.model]
+
+    def link(**changes: str) -> str:
+        given = {name: value for name, value in (selected | changes).items() if value}
+        return f"?{urlencode(given)}#debates"
+
+    return {
+        "title": title(folder),
+        "filters": selected,
+        "choices": offered,
+        "standings": ranking[:_MAX_ROWS],
+        "ranked": len(ranking),
+        "only_rehearsed": bool(chosen) and not real,
+        "rated": not (filters.side or filters.model or filters.opponent),
+        "models": models if len(models) <= _MAX_MODELS else [],
+        "pairs": head_to_head(played),
+        "debates": debates[:_LISTED],
+        "count": len(debates),
+        "known": {debate.id for debate in debates[:_LISTED] if _journal(folder, debate.id)},
+        "notes": rows.all_notes(),
+        "link": link,
+    }
+
+
+def _journal(folder: str, debate_id: str) -> str | None:
+    """The journal of a debate that is known by its id; None where there is none in the folder."""
+    path = os.path.join(folder, DEBATES, f"{debate_id}{JOURNAL}")
+    inside = os.path.basename(f"{debate_id}{JOURNAL}") == f"{debate_id}{JOURNAL}"
+    return path if inside and _regular(path) else None
+
+
+class Tournaments:
+    """The views of tournaments. A folder may be a stranger's: its figures are told, and the page that lies in it is not
+    shown but made anew."""
+
+    async def listed(self, request: Request) -> Response:
+        """The tournaments of the folder."""
+        return await self._page(
+            request, "tournaments.html.j2", lambda: {"found": [(name, *_listed(name)) for name in names()]}
+        )
+
+    async def _page(self, request: Request, template: str, values: Callable[[], dict[str, Any]]) -> Response:
+        dashboard = pages.dashboard_of(request.scope)
+        return await pages.in_thread(lambda: pages.html_response(template, dashboard=dashboard, **values()))
+
+    async def tournament(self, request: Request) -> Response:
+        """The leaderboard and the debates that the filters choose."""
+        folder = _folder(request)
+        filters = Filters(**{name: request.query_params.get(name, "")[:1_000] for name in Filters._fields})
+        here = {"here": pages.address_of(request), "name": folder}
+        return await self._page(request, "tournament.html.j2", lambda: here | _values(folder, filters))
+
+    async def debate(self, request: Request) -> Response:
+        """The report of one of its debates."""
+        path = _journal(_folder(request), request.path_params["debate"].removesuffix(".html"))
+        if path is None:
+            raise HTTPException(404)
+        return await pages.report(path, debates.version(path))
+
+    async def report(self, request: Request) -> Response:
+        """The page that `debate tournament report` writes, without its plots."""
+        folder = _folder(request)
+
+        def made() -> str:
+            rows = _rows(folder)
+            ratings = rate(rows)
+            return render_page(title(folder), rows, ratings, all_tables(rows, ratings), drawn=(), minimum=MIN_GAMES)
+
+        return pages.standalone_page(await pages.in_thread(made))

@@ -37,6 +37,8 @@ def test_a_stranger_on_a_phone(folder: Path, context: Any, page: Any) -> None:  
         friend = page.context.browser.new_context(viewport={"width": PHONE, "height": 844}).new_page()
         friend.goto(link)
         assert "Should cities ban cars" in friend.inner_text("h1")
+        card = friend.locator("meta[property='og:image']").get_attribute("content")
+        assert friend.request.get(card).headers["content-type"] == "image/png"
         friend.get_by_role("link", name="Read the report").click()
         friend.wait_for_url("**/report")
         assert "Should cities ban cars" in friend.inner_text("body")

@@ -1,4 +1,4 @@
-"""The application of a public site and its pages: the form and the list, one debate as it runs, its report.
+"""The application of a public site and its pages: the form and the list, one debate as it runs, its report, its card.
 There is no dashboard behind it."""
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.storage.paths import JOURNAL
 from debate_orchestrator.util.errors import DebateError
 from debate_orchestrator.util.sanitize import one_line
-from debate_orchestrator.web import blocks, folder, live, pages
+from debate_orchestrator.web import blocks, card, folder, live, pages
 from debate_orchestrator.web.guard import Guard, form, is_https
-from debate_orchestrator.web.pages import go_to, html_response, in_thread, standalone_page
+from debate_orchestrator.web.pages import go_to, html_response, in_thread, png, standalone_page
 from debate_orchestrator.web.public.report import report_html
 from debate_orchestrator.web.public.sentences import FormError
 from debate_orchestrator.web.public.site import MAX_TOPIC_LENGTH, Site
@@ -200,6 +200,12 @@ class Views:
         html = await in_thread(lambda: _report(path, folder.version(path)))
         return self._of_debate(standalone_page(html))
 
+    async def card(self, request: Request) -> Response:
+        """The picture that other sites show beside a link to the debate."""
+        path = self._found(request)
+        picture = await in_thread(lambda: _card(path, folder.version(path), self._site.rules.title))
+        return self._of_debate(png(picture))
+
 
 @lru_cache(maxsize=64)
 def _as_written(path: str, version: object) -> tuple[DebateState, str]:
@@ -232,6 +238,17 @@ def _result(path: str, outcome: str) -> str:
     return "A rehearsal: no model spoke." if _is_rehearsal(path) else outcome
 
 
+@lru_cache(maxsize=64)
+def _card(path: str, version: object, site: str) -> bytes:
+    debate = folder.load(path)[1]
+    positions = [
+        (debate.format.name_of(side), one_line(debate.opened.settings.positions.get(side, "")))
+        for side in debate.format.sides
+    ]
+    result = _result(path, folder.outcome(debate)) if debate.complete else "Not decided yet"
+    return card.draw(one_line(debate.opened.settings.topic), positions, result, site)
+
+
 def create_app(site: Site, hosts: Iterable[str]) -> Guard:
     """The application for the public debates of the working folder. `hosts` are the names under which it is asked for,
     with their ports; the debates of `site` are ended with it."""
@@ -255,6 +272,7 @@ def create_app(site: Site, hosts: Iterable[str]) -> Guard:
         Route("/d/{name}", views.debate),
         Route("/d/{name}/stream", views.stream),
         Route("/d/{name}/report", views.report),
+        Route("/d/{name}/card.png", views.card),
     ]
     app = pages.application(routes, failed, site.shutdown, site.go_on)
     return Guard(app, hosts=hosts, admit=site.limits.check_pace)
