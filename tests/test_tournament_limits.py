@@ -19,6 +19,7 @@ from debate_orchestrator.tournament.limits import (
     LimitedProvider,
     Limiter,
     Limiters,
+    read_rates,
 )
 from debate_orchestrator.tournament.spec import Limits
 from debate_orchestrator.util.errors import Paused
@@ -98,6 +99,24 @@ def test_refusals_wait_longer_each_time() -> None:
         clock.now += waits[-1]
 
     assert waits == [1, 2, 4, 8]
+
+
+def test_what_a_provider_says_counts() -> None:
+    """Limits in the headers of a response are kept; one that the spec gives is not replaced by them."""
+    headers = {
+        "anthropic-ratelimit-requests-limit": "600",
+        "anthropic-ratelimit-requests-remaining": "2",
+        "anthropic-ratelimit-output-tokens-limit": "6000",
+    }
+    clock = Clock()
+    told, fixed = Limiter(Limits(), clock), Limiter(Limits(requests=6000), clock)
+    for limiter in (told, fixed):
+        limiter.on_response(200, headers)
+
+    assert read_rates(headers)["requests"] == (600, 2)
+    assert admitted(told) == 2
+    assert fixed.buckets["requests"].a_minute == 6000 and told.buckets["output_tokens"].a_minute == 6000
+    assert read_rates({"x-ratelimit-limit-requests": "10k", "x-ratelimit-limit-tokens": "5"}) == {"tokens": (5, None)}
 
 
 class Model(Provider):
@@ -187,6 +206,19 @@ def test_a_limit_that_was_given_is_kept(used: int) -> None:
 
     assert taken <= limit * 60 + used * FIRST_CONCURRENCY
     assert taken >= limit * 60 * 0.9 * min(1, used / expected)
+
+
+def test_a_limit_that_a_server_states_holds_for_a_minute() -> None:
+    """A server that allows a token a minute is asked once a minute, and may then state another limit."""
+    clock = Clock()
+    limiter = Limiter(Limits(), clock)
+    limiter.on_response(200, {"x-ratelimit-limit-tokens": "1", "x-ratelimit-remaining-tokens": "0"})
+    for _ in range(3):
+        limiter.take({"tokens": 5_000})
+    assert limiter.blocked_for()[0] == pytest.approx(60)
+
+    clock.now += 61
+    assert limiter.blocked_for()[0] == 0
 
 
 def test_a_limit_that_is_used_up_for_long_pauses_the_debate() -> None:

@@ -4,7 +4,9 @@ can't be told from the votes is said."""
 from __future__ import annotations
 
 import math
+import os
 import random
+import subprocess
 import sys
 from itertools import permutations
 from pathlib import Path
@@ -19,8 +21,8 @@ from debate_orchestrator.tournament.rows import BallotRow, DebateRow, panel_winn
 
 STRENGTHS = {"weak": -1.0, "middling": 0.0, "strong": 1.0}
 SIDE, SECOND, TIES = 0.6, 0.4, 0.4
-JUDGES = {"fair": 0.0, "for pro": 0.8, "for con": -0.8}
-"""Judge to its bias."""
+JUDGES = {"fair": (0.0, 1.0), "for pro": (0.8, 1.0), "for con": (-0.8, 1.0), "coin": (0.0, 0.0)}
+"""Judge to its bias and its reliability."""
 
 
 def simulated(topics: int, seed: int = 1) -> tuple[list[DebateRow], list[BallotRow]]:
@@ -32,9 +34,9 @@ def simulated(topics: int, seed: int = 1) -> tuple[list[DebateRow], list[BallotR
             for first in ("pro", "con"):
                 name = f"{topic} {pro} {con} {first}"
                 debates.append(DebateRow(id=name, topic=str(topic), pro=pro, con=con, first=first, winner="tie"))
-                for judge, bias in JUDGES.items():
+                for judge, (bias, reliability) in JUDGES.items():
                     order = SECOND if first == "con" else -SECOND
-                    x = STRENGTHS[pro] - STRENGTHS[con] + SIDE + order + bias
+                    x = reliability * (STRENGTHS[pro] - STRENGTHS[con]) + SIDE + order + bias
                     weights = [math.exp(x / 2), math.exp(-x / 2), TIES]
                     winner: Any = chance.choices(("pro", "con", "tie"), weights)[0]
                     votes.append(BallotRow(debate=name, judge=judge, winner=winner))
@@ -43,18 +45,20 @@ def simulated(topics: int, seed: int = 1) -> tuple[list[DebateRow], list[BallotR
 
 @pytest.mark.usefixtures("few_draws")
 def test_what_made_the_votes_is_found() -> None:
-    """From simulated votes the fit finds strengths, effects, ties, and each judge's bias."""
+    """From simulated votes the fit finds strengths, effects, ties, and each judge's bias and reliability. Its
+    reliabilities are relative to the judges' mean, so strengths are compared by their ratio."""
     fit = bradley_terry.fit(*simulated(80))
     assert fit is not None and fit.side is not None and fit.second is not None
 
     found = {one.model: one.strength for one in fit.strengths}
     judges = {one.judge: one for one in fit.judges}
     assert [one.model for one in fit.strengths] == ["strong", "middling", "weak"]
-    assert found == pytest.approx(STRENGTHS, abs=0.2)
+    assert (found["strong"] - found["middling"]) == pytest.approx(found["middling"] - found["weak"], abs=0.15)
     assert fit.side.value == pytest.approx(SIDE, abs=0.1) and fit.second.value == pytest.approx(SECOND, abs=0.1)
     assert math.exp(fit.ties.value) == pytest.approx(TIES, abs=0.06)
     assert judges["for pro"].bias.value == pytest.approx(0.8, abs=0.2)
     assert judges["for con"].bias.value == pytest.approx(-0.8, abs=0.2)
+    assert judges["coin"].reliability.value < 0.4 * judges["fair"].reliability.value
     for estimate, truth in ((fit.side, SIDE), (fit.second, SECOND)):
         assert estimate.low is not None and estimate.high is not None and estimate.low < truth < estimate.high
     assert [one.rank for one in fit.strengths] == [1, 2, 3]
@@ -254,3 +258,19 @@ def test_few_games_are_hidden_from_the_table_alone(debate: Run) -> None:
     assert "rare" not in shown.out and "1 with fewer than 5 games not shown" in shown.out
     assert "rare" in all_shown.out
     assert {one["model"] for one in ratings(debate)["elo"]} == {"often", "other", "rare"}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="threads are counted where Linux lists them")
+def test_the_fit_starts_no_threads() -> None:
+    """A fit runs in one thread, since those of BLAS would spin, and leaves the environment as it is."""
+    script = (
+        "import os; from debate_orchestrator.tournament import bradley_terry, rows\n"
+        "debate = rows.DebateRow(id='d', topic='t', pro='x', con='y', winner='tie')\n"
+        "vote = rows.BallotRow(debate='d', judge='j', winner='pro')\n"
+        "assert bradley_terry.fit([debate], [vote])\n"
+        "print(len(os.listdir('/proc/self/task')), os.environ.get('OPENBLAS_NUM_THREADS'))"
+    )
+    environment = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
+    ran = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    assert ran.stdout.split() == ["1", "None"]

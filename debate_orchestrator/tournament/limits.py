@@ -11,7 +11,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from debate_orchestrator.core.reply import Reply, Usage
 from debate_orchestrator.engine.estimate import expected_tokens
@@ -33,14 +33,23 @@ MAX_PAUSE = 3600.0
 _THROTTLED = (429, 503, 529)
 _POLL_SECONDS = 0.25
 """Seconds after which a waiting call looks again whether it was told to stop."""
-_KINDS = ("requests", "input_tokens", "output_tokens", "tokens")
+_Kind = Literal["requests", "input_tokens", "output_tokens", "tokens"]
+_KINDS: tuple[_Kind, ...] = get_args(_Kind)
+_HEADERS = {
+    "requests": ("anthropic-ratelimit-requests-{}", "x-ratelimit-{}-requests"),
+    "input_tokens": ("anthropic-ratelimit-input-tokens-{}",),
+    "output_tokens": ("anthropic-ratelimit-output-tokens-{}",),
+    "tokens": ("x-ratelimit-{}-tokens",),
+}
+"""What is limited, and the headers that say so; {} is `limit` or `remaining`."""
 
 
 class Bucket:
     """An allowance a minute that fills up evenly. It may go below zero: what a call takes is known only afterwards."""
 
-    def __init__(self, a_minute: float, now: float):
-        self.a_minute = a_minute
+    def __init__(self, a_minute: float, now: float, longest: float = MAX_PAUSE):
+        """It delays calls for `longest` seconds at most."""
+        self.a_minute, self._longest = a_minute, longest
         self._level, self._at = self._most, now
 
     @property
@@ -50,13 +59,17 @@ class Bucket:
 
     def wait(self, now: float) -> float:
         """Seconds until something may be taken."""
-        level = max(self._level, -MAX_PAUSE * self.a_minute / 60)
+        level = max(self._level, -self._longest * self.a_minute / 60)
         self._level = min(self._most, level + (now - self._at) * self.a_minute / 60)
         self._at = now
         return max(0.001, -self._level * 60 / self.a_minute) if self._level <= 0 else 0.0
 
     def take(self, amount: float) -> None:
         self._level -= amount
+
+    def cap_to(self, remaining: float) -> None:
+        """Takes note of what the provider says is left."""
+        self._level = min(self._level, remaining)
 
 
 class Limiter:
@@ -65,11 +78,11 @@ class Limiter:
     def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic):
         self._limits, self._clock = limits, clock
         now = clock()
-        self.buckets: dict[str, Bucket] = {}
-        """The allowances, by what is limited."""
+        self._configured: dict[str, Bucket] = {}
         for name in _KINDS:
             if (a_minute := getattr(limits, name)) is not None:
-                self.buckets[name] = Bucket(a_minute, now)
+                self._configured[name] = Bucket(a_minute, now)
+        self._stated = dict[str, Bucket]()
         self.in_flight = 0
         self._most = limits.at_once or MAX_CONCURRENCY
         self._allowed, self._allowed_since, self._slow_growth = float(FIRST_CONCURRENCY), now, False
@@ -77,10 +90,15 @@ class Limiter:
         self.throttled = 0
         """Calls that were throttled, in all."""
 
+    @property
+    def buckets(self) -> dict[str, Bucket]:
+        """The allowances in force, by what is limited: one that the spec sets replaces one that a server states."""
+        return {**self._stated, **self._configured}
+
     def share(self, workers: int) -> None:
         """Keeps to one part of the limits that the spec sets, of as many as there are workers."""
         self._most = max(1, (self._limits.at_once or MAX_CONCURRENCY) // workers)
-        for name, bucket in self.buckets.items():
+        for name, bucket in self._configured.items():
             bucket.a_minute = getattr(self._limits, name) / workers
 
     def blocked_for(self) -> tuple[float, str]:
@@ -117,6 +135,12 @@ class Limiter:
 
     def on_response(self, status: int, headers: Mapping[str, str]) -> None:
         """A response has come."""
+        for name, (limit, remaining) in read_rates(headers).items():
+            # It delays calls by a minute at most: the next response may state another limit.
+            bucket = self._stated.setdefault(name, Bucket(limit, self._clock(), longest=60.0))
+            bucket.a_minute = limit
+            if remaining is not None:
+                bucket.cap_to(remaining)
         if status in _THROTTLED:
             self._throttle(call_errors.retry_after(headers))
         elif status < 400:
@@ -132,6 +156,21 @@ class Limiter:
         self._paused_until = now + min(max(backoff, after or 0.0), MAX_PAUSE)
         self._allowed, self._slow_growth = max(1.0, self.in_flight / 2), True
         self._allowed_since = self._paused_until
+
+
+def read_rates(headers: Mapping[str, str]) -> dict[str, tuple[int, int | None]]:
+    """The limits a minute that headers tell, by what they limit, each with what is left of it now."""
+    found = {}
+    for name, words in _HEADERS.items():
+        for word in words:
+            if limit := _count(headers.get(word.format("limit"))):
+                found[name] = limit, _count(headers.get(word.format("remaining")))
+    return found
+
+
+def _count(text: str | None) -> int | None:
+    text = (text or "").strip()
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 13 else None
 
 
 class Amounts(NamedTuple):

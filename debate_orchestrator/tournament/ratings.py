@@ -119,7 +119,10 @@ def full_json(ratings: Ratings) -> dict[str, Any]:
         found |= {
             "bradley_terry": [_strength(row, (*_STRENGTH, "group", "votes")) for row in fit.strengths],
             "effects": {name: effect and effect._asdict() for name, effect in effects.items()},
-            "judges": [{**judge._asdict(), "bias": judge.bias._asdict()} for judge in fit.judges],
+            "judges": [
+                {**judge._asdict(), "bias": judge.bias._asdict(), "reliability": judge.reliability._asdict()}
+                for judge in fit.judges
+            ],
             "intervals": {"confidence": bradley_terry.CONFIDENCE, "draws": fit.draws, "drawn_by": fit.drawn_by},
         }
     return {**found, "notes": list(ratings.notes)}

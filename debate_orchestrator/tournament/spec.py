@@ -61,7 +61,7 @@ _Amount = Annotated[int | None, Field(ge=1, le=MAX_COUNT, strict=True)]
 
 
 class Limits(FrozenModel):
-    """The limits of a provider; None where there is none."""
+    """The limits of a provider. None where a limit is not known; then the limit that its responses state counts."""
 
     requests: _Amount = None
     """Requests a minute."""

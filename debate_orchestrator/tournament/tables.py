@@ -86,8 +86,8 @@ def _add_ratings(database: sqlite3.Connection, ratings: Ratings) -> None:
     database.executemany("INSERT INTO elo VALUES (?, ?, ?, ?, ?, ?)", ratings.elo)
     if fit is not None:
         database.executemany("INSERT INTO strengths VALUES (?, ?, ?, ?, ?, ?, ?, ?)", fit.strengths)
-        effects = ((one.judge, one.votes, *one.bias) for one in fit.judges)
-        database.executemany("INSERT INTO judge_effects VALUES (?, ?, ?, ?, ?)", effects)
+        effects = ((one.judge, one.votes, *one.bias, *one.reliability) for one in fit.judges)
+        database.executemany("INSERT INTO judge_effects VALUES (?, ?, ?, ?, ?, ?, ?, ?)", effects)
 
 
 _SCHEMA = """
@@ -98,7 +98,7 @@ CREATE TABLE ballots (debate, judge, winner, lead, score, label, round, final, m
 CREATE TABLE points (debate, dimension, pro, con);  -- of votes
 CREATE TABLE elo (model, rating, games, won, lost, tied);
 CREATE TABLE strengths (model, strength, low, high, rank, "group", votes, one_sided);
-CREATE TABLE judge_effects (judge, votes, bias, bias_low, bias_high);
+CREATE TABLE judge_effects (judge, votes, bias, bias_low, bias_high, reliability, reliability_low, reliability_high);
 CREATE TABLE work (debate, role, calls, input, output, cost, seconds, words, declined_turns);
 
 CREATE VIEW decided AS SELECT * FROM debates WHERE complete AND winner IS NOT NULL;
