@@ -214,6 +214,19 @@ def test_debates_wait_for_their_turn(here: Path) -> None:
             visitor.until(path, "Complete")
 
 
+@pytest.mark.slow
+def test_the_queue_says_how_long(here: Path) -> None:
+    """Once debates have ended, a place in the queue has a time: that of the usual debate, for each batch before it."""
+    speaker = speaking(here, "time.sleep(0.2); print('A reason is given here, and another one.')")
+    with visiting_public(rules(offers={"slow": spoken_by(speaker)}, at_once=1)) as visitor:
+        assert visitor.site.queue.wait_seconds(1) is None
+        visitor.until(visitor.started(), "Complete")
+        one = visitor.site.queue.wait_seconds(1)
+        assert one is not None and 0.2 < one < 20 and visitor.site.queue.wait_seconds(3) == 3 * one
+        visitor.started()
+        assert "your debate is next · about a minute" in visitor.text(visitor.started())
+
+
 @pytest.mark.parametrize(
     ("error", "words"),
     [
@@ -273,21 +286,20 @@ def test_failures_are_told_without_what_is_the_owners(here: Path) -> None:
 @pytest.mark.slow
 def test_a_paused_debate_goes_on_by_itself(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After a failure that may pass, the page says when the debate goes on, and it does."""
-    monkeypatch.setattr("debate_orchestrator.web.public.queue.RETRY_SECONDS", 1.0)
+    monkeypatch.setattr("debate_orchestrator.web.public.queue.RETRY_SECONDS", (1.0, 1.0, 1.0, 1.0))
     Path("down").touch()
     speaker = speaking(here, "import os\nif os.path.exists('down'): sys.exit(5)\nprint('A reason is given here.')")
     offers = {"flaky": spoken_by(speaker, retry_for=1.0)}
     with visiting_public(rules(offers=offers)) as visitor:
         path = visitor.started()
-        assert "you need not do anything" in visitor.until(path, "goes on by itself within 15 minutes")
+        assert "you need not do anything" in visitor.until(path, "goes on by itself in about")
         Path("down").unlink()
         visitor.until(path, "Complete")
 
 
-@pytest.mark.slow
 def test_a_debate_goes_on_when_there_is_room_again(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the disk is full before a call, the debate stops without a call, says so, and goes on by itself."""
-    monkeypatch.setattr("debate_orchestrator.web.public.queue.RETRY_SECONDS", 1.0)
+    monkeypatch.setattr("debate_orchestrator.web.public.queue.RETRY_SECONDS", (1.0, 1.0, 1.0, 1.0))
     write, full = os.pwrite, [True]
 
     def written(handle: int, data: bytes, at: int) -> int:
@@ -298,9 +310,21 @@ def test_a_debate_goes_on_when_there_is_room_again(here: Path, monkeypatch: pyte
     monkeypatch.setattr(os, "pwrite", written)
     with visiting_public() as visitor:
         path = visitor.started()
-        assert "can't save anything at the moment" in visitor.until(path, "goes on by itself within 15 minutes")
+        assert "can't save anything at the moment" in visitor.until(path, "goes on by itself in about")
         full[0] = False
         visitor.until(path, "Complete")
+
+
+def test_a_debate_that_is_not_tried_again_says_so(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the last try the page no longer says that the visitor need not do anything, but what they can do."""
+    monkeypatch.setattr("debate_orchestrator.web.public.queue.RETRY_SECONDS", (0.2,))
+    offers = {"silent": spoken_by(speaking(here, "sys.exit(5)"), retry_for=1.0)}
+    with visiting_public(rules(offers=offers)) as visitor:
+        path = visitor.started()
+        shown = visitor.until(path, "is not tried again by itself. Try: start the debate again later")
+        assert "Not finished" in shown and "A model did not answer in time" in shown
+        assert "need not" not in shown and "goes on by itself" not in shown
+        assert 'http-equiv="refresh"' not in visitor.get(path).text  # nothing would be new, and a reader be interrupted
 
 
 GOOD: dict[str, Any] = {"offers": {"one": REHEARSAL}}

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import math
+import statistics
+import time
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 
@@ -10,8 +14,10 @@ from debate_orchestrator.util.errors import JournalWriteError, OverBudget, Pause
 from debate_orchestrator.web.live import Viewers
 from debate_orchestrator.web.runs import Run, Runs, consent_already_given
 
-RETRY_SECONDS = 900.0
-"""Seconds until a debate that was paused by a failure outside goes on."""
+RETRY_SECONDS = (60.0, 300.0, 900.0, 3600.0)
+"""Seconds until a debate that was paused by a failure goes on, after the first failure, the second, and so on."""
+_DURATIONS = 50
+"""Debates whose time is remembered, to say how long others wait."""
 
 
 class StartQueue:
@@ -22,7 +28,9 @@ class StartQueue:
         self._runs, self._concurrency, self._most, self._on_end = runs, concurrency, most, ended
         self._waiting: dict[str, Viewers] = {}
         self._running: set[str] = set()
+        self._retries: dict[str, int] = {}
         self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._durations: deque[float] = deque(maxlen=_DURATIONS)
         self._closed = False
         self.starting = 0
         """Debates that are being opened, and have their place already."""
@@ -45,9 +53,21 @@ class StartQueue:
         """Its place among those that wait, from 1; 0 where it does not wait. Threads may ask too."""
         return next((n for n, waiting in enumerate(list(self._waiting), start=1) if waiting == path), 0)
 
-    def goes_on(self, path: str) -> bool:
-        """Whether a debate that failed is tried again by itself."""
-        return path in self._timers
+    def wait_seconds(self, place: int) -> float | None:
+        """About how long a place in the queue takes; None before any debate has ended here."""
+        if not self._durations:
+            return None
+        return math.ceil(place / self._concurrency) * statistics.median(self._durations)
+
+    def retry_seconds(self, path: str) -> float | None:
+        """Seconds until a debate that failed goes on; None where it does not."""
+        timer = self._timers.get(path)
+        return None if timer is None else max(0.0, timer.when() - asyncio.get_running_loop().time())
+
+    def given_up(self, path: str) -> bool:
+        """Whether a debate has failed as often as it is tried."""
+        tries_left = self._retries.get(path, 0) < len(RETRY_SECONDS)
+        return not (tries_left or path in self._timers or path in self._waiting or path in self._running)
 
     def close(self) -> None:
         """Starts nothing more."""
@@ -63,8 +83,8 @@ class StartQueue:
             path = next(iter(self._waiting))
             waited = self._waiting.pop(path)
             self._running.add(path)
-            run = self._runs.start(path, consent_already_given)
-            run.task.add_done_callback(partial(self._ended, run))
+            began, run = time.monotonic(), self._runs.start(path, consent_already_given)
+            run.task.add_done_callback(partial(self._ended, run, began))
             waited.broadcast("over", {})  # pages then load the debate itself
             waited.close()
             moved = True
@@ -72,15 +92,23 @@ class StartQueue:
             for viewers in self._waiting.values():
                 viewers.broadcast("moved", {})
 
-    def _ended(self, run: Run, task: object) -> None:
+    def _ended(self, run: Run, began: float, task: object) -> None:
         self._running.discard(run.path)
         if self._closed:
             return
-        if isinstance(run.failure, Paused | JournalWriteError) and not isinstance(run.failure, OverBudget):
-            loop = asyncio.get_running_loop()
-            self._timers[run.path] = loop.call_later(RETRY_SECONDS, self._again, run.path)
+        if run.failure is None:
+            self._retries.pop(run.path, None)
+            self._durations.append(time.monotonic() - began)
+        elif isinstance(run.failure, Paused | JournalWriteError) and not isinstance(run.failure, OverBudget):
+            self._retry(run.path)
         self._on_end(run)
         self._fill()
+
+    def _retry(self, path: str) -> None:
+        tried = self._retries.get(path, 0)
+        if tried < len(RETRY_SECONDS):
+            self._retries[path] = tried + 1
+            self._timers[path] = asyncio.get_running_loop().call_later(RETRY_SECONDS[tried], self._again, path)
 
     def _again(self, path: str) -> None:
         self._timers.pop(path, None)

@@ -57,7 +57,15 @@ def limit_reached(name: str, per_visitor: int) -> FormError:
     return not_started(429, sentence, hint, seconds_to_midnight())
 
 
-def queue_full(waiting: int) -> FormError:
+def queue_full(waiting: int, seconds: float | None) -> FormError:
     """The error for a debate that is not started because too many wait already."""
+    when = f"in about {minutes(seconds)}" if seconds else "in some minutes"
     wait = "One debate waits" if waiting == 1 else f"{waiting} debates wait"
-    return not_started(503, f"{wait} already, and no more are taken now.", "the same again in some minutes", 300)
+    return not_started(503, f"{wait} already, and no more are taken now.", f"the same again {when}", seconds or 300)
+
+
+def minutes(seconds: float) -> str:
+    """A time in words, for people who wait."""
+    if seconds < 90:
+        return "a minute"
+    return f"{round(seconds / 60)} minutes" if seconds < 5_400 else f"{round(seconds / 3600)} hours"

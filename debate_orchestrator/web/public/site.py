@@ -80,7 +80,7 @@ class Site:
 
     def _must_have_room(self) -> None:
         if self.queue.full:
-            raise sentences.queue_full(self.rules.queue)
+            raise sentences.queue_full(self.rules.queue, self.queue.wait_seconds(1))
 
     async def _moderate(self, visitor: str, offer: Offer, answers: dict[str, Any]) -> None:
         """Raises FormError for a topic that the owner's check refuses, and for a visitor who tries or has started too

@@ -15,11 +15,12 @@ from starlette.routing import Route
 
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.storage.paths import JOURNAL
-from debate_orchestrator.util.errors import DebateError
+from debate_orchestrator.util.errors import DebateError, with_hint
 from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.web import blocks, card, folder, live, pages
 from debate_orchestrator.web.guard import Guard, form, is_https
 from debate_orchestrator.web.pages import go_to, html_response, in_thread, png, standalone_page
+from debate_orchestrator.web.public import sentences
 from debate_orchestrator.web.public.report import report_html
 from debate_orchestrator.web.public.sentences import FormError
 from debate_orchestrator.web.public.site import MAX_TOPIC_LENGTH, Site
@@ -29,6 +30,8 @@ _MAX_FORM_SIZE = 20_000
 """Bytes of a visitor's form."""
 _LISTED = 20
 """Debates that the front page shows."""
+_GIVEN_UP = "It was tried several times, and is not tried again by itself.", "start the debate again later"
+"""What a visitor is told of a debate that was interrupted and has used up its tries, and what to try."""
 
 
 class PageState(NamedTuple):
@@ -38,9 +41,12 @@ class PageState(NamedTuple):
     stopping: bool
     place: int
     """In the queue; 0 where it does not wait."""
-    goes_on: bool
-    """Whether it is tried again by itself."""
+    wait: str
+    retry: str
+    """How long, in words; empty where that is not known or it is not tried again."""
     problems: tuple[str, ...]
+    given_up: str
+    """What to try where it is not tried again by itself; empty otherwise."""
 
 
 class Views:
@@ -146,7 +152,7 @@ class Views:
             "sides": {side: format.name_of(side) for side in format.sides},
             "state": debate,
             "live": waits and not debate.complete,
-            "reloads": page_state.goes_on,
+            "reloads": not waits and not debate.complete and not page_state.given_up,
             "status": status,
             "outcome": outcome,
             "described": one_line(described)[:300],
@@ -163,12 +169,16 @@ class Views:
 
     def _page_state(self, path: str) -> PageState:
         run, queue = self._site.runs.running(path), self._site.queue
+        place, retry = queue.place(path), queue.retry_seconds(path)
+        wait = queue.wait_seconds(place) if place else None
         return PageState(
             run=run,
             stopping=run is not None and run.stopping,
-            place=queue.place(path),
-            goes_on=queue.goes_on(path),
+            place=place,
+            wait=sentences.minutes(wait) if wait is not None else "",
+            retry=sentences.minutes(retry) if retry is not None else "",
             problems=tuple(self._site.runs.problems(path)),
+            given_up=with_hint(*_GIVEN_UP) if queue.given_up(path) else "",
         )
 
     async def stream(self, request: Request) -> Response:
