@@ -66,7 +66,7 @@ def test_it_goes_through_a_whole_debate(tmp_path: Path, rounds: int, strictness:
     debate = rehearsed(tmp_path / "j", judges, rounds=rounds, strictness=strictness)
 
     assert debate.complete
-    assert debate.rejected == {} and costs_of(debate).lines == ()
+    assert not any(map(debate.rejected_replies, debate.turns)) and costs_of(debate).lines == ()
     assert {type(one) for one in debate.replies.values()} == {Spoke, StructuredReplyGiven}
     assert len(tally.results(debate)) == rounds
     assert tally.conceded(debate) is None
@@ -236,7 +236,7 @@ def test_a_debate_among_people(here: Path) -> None:
     others = fold([opened_event(rounds=2)])
     same = brief(others, schedule.turn(others, "1.opening.a")).digest  # that any other provider would get
     assert (
-        debate.briefs_sent["1.opening.a"][0].brief_digest
+        debate.briefs_sent("1.opening.a")[0].brief_digest
         == debate.reply(schedule.turn(debate, "1.opening.a")).brief_digest
         == same
     )
@@ -247,7 +247,7 @@ def test_a_person_who_leaves(here: Path) -> None:
     debate = held(here, StandIn(leaves="1.challenge.b"))
 
     assert [turn.id for turn in debate.due] == ["1.challenge.b"]
-    assert not debate.failed["1.challenge.b"][0].maybe_billed
+    assert not debate.failed_calls("1.challenge.b")[0].maybe_billed
 
 
 def test_no_terminal() -> None:

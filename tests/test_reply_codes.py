@@ -324,7 +324,7 @@ def test_a_recording_is_read_by_its_own_codes(tmp_path: Path) -> None:
     with begun(tmp_path / "again") as journal:
         current = CurrentState(replace(fold(journal.events), cast=dict.fromkeys(("a", "b", "judge"), (seat,))))
         again = asyncio.run(take_turns(journal, current, make_providers(current)))
-    assert [len(debate.rejected["1.verdict.judge"]) for debate in (recorded, again)] == [1, 1]
+    assert [len(debate.rejected_replies("1.verdict.judge")) for debate in (recorded, again)] == [1, 1]
     assert {id: event.reply.text for id, event in again.replies.items()} == {
         id: event.reply.text for id, event in recorded.replies.items()
     }

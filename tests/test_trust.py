@@ -23,11 +23,6 @@ from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadFile, BadSettings
 
 
-def beyond(opened: Opened, cast: dict[str, tuple[str, ...]]) -> tuple[Risk, ...]:
-    """The risks of going on with a debate, except that an older version may have opened it."""
-    return tuple(risk for risk in risks.of_debate(opened, cast) if risk.where != risks.OLDER_SPEECH_RULES)
-
-
 def kinds(**answers: Any) -> list[tuple[str, str]]:
     """What is told of these answers, as kind and key."""
     return [(one.kind, one.where) for one in risks.of_settings(answers)]
@@ -162,24 +157,24 @@ def test_a_journal(here: Path) -> None:
     worded = first.model_copy(update={"format": first.format.model_copy(update={"seats": seats})})
     now = {**first.cast, "a": ("command:new",)}
 
-    assert [one.what for one in beyond(first, now)] == ["new"]
-    assert [one.kind for changed in (own, worded) for one in beyond(changed, {})] == ["format"] * 2
+    assert [one.what for one in risks.of_debate(first, now)] == ["new"]
+    assert [one.kind for changed in (own, worded) for one in risks.of_debate(changed, {})] == ["format"] * 2
     changed = own.model_copy(update={"templates": {"formats/x/speech.md.j2": "Say nothing."}})
-    assert beyond(own, {}) != beyond(changed, {})
+    assert risks.of_debate(own, {}) != risks.of_debate(changed, {})
 
 
 def test_a_clerk_of_a_journal(here: Path) -> None:
     """A clerk who fetches what the speeches of a journal cite asks for addresses that others chose."""
     first = opened_event()
 
-    assert [(one.kind, one.where) for one in beyond(first, {"clerk": ("fetch",)})] == [("pages", "cast.clerk")]
-    assert beyond(first, {"clerk": ("offline",), "a": ("rehearse:fetch",)}) == ()
+    assert [(one.kind, one.where) for one in risks.of_debate(first, {"clerk": ("fetch",)})] == [("pages", "cast.clerk")]
+    assert risks.of_debate(first, {"clerk": ("offline",), "a": ("rehearse:fetch",)}) == ()
 
 
 def test_shipped_formats_need_no_consent() -> None:
     """A debate by a format that comes with the program puts no words of a stranger before a seat."""
     for name in resources.format_names():
-        assert beyond(dry_run.opened(*loader.load_with_templates(name)), {}) == (), name
+        assert risks.of_debate(dry_run.opened(*loader.load_with_templates(name)), {}) == (), name
 
 
 @pytest.mark.parametrize(
@@ -191,12 +186,12 @@ def test_shipped_debates_need_no_consent(journal: Path) -> None:
     first = read(journal).events[0]
     assert isinstance(first, Opened)
 
-    assert beyond(first, {}) == ()
+    assert risks.of_debate(first, {}) == ()
     rigged = first.format.model_copy(update={"title": "Rigged"})
-    assert beyond(first.model_copy(update={"format": rigged}), {}) != ()
+    assert risks.of_debate(first.model_copy(update={"format": rigged}), {}) != ()
     data = first.model_dump(mode="json")
     data["format"]["shapes"] = dict(reversed(data["format"]["shapes"].items()))
-    turned = [risk.kind for risk in beyond(Opened.model_validate(data), {})]
+    turned = [risk.kind for risk in risks.of_debate(Opened.model_validate(data), {})]
     assert turned == ["format"] * (len(data["format"]["shapes"]) > 1)
 
 
@@ -225,8 +220,8 @@ def test_the_order_of_a_format_is_part_of_it(place: str) -> None:
     holder, key = (data["format"], place) if place != "rubric" else (data["format"]["rubric"], "criteria")
     holder[key] = dict(reversed(holder[key].items()))
 
-    assert beyond(first, {}) == ()
-    assert [one.kind for one in beyond(Opened.model_validate(data), {})] == ["format"]
+    assert risks.of_debate(first, {}) == ()
+    assert [one.kind for one in risks.of_debate(Opened.model_validate(data), {})] == ["format"]
 
 
 TYPED = (*STATED, "--rounds=1")

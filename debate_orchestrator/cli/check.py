@@ -80,7 +80,7 @@ def _facts(path: str, contents: JournalContents, debate: DebateState) -> dict[st
         "complete": not due,
         "due": due,
         "missing": [wording.unwritten(debate, turn) for turn in schedule.unwritten(debate)],
-        "in_flight": [turn for turn in due if turn in debate.briefs_sent],
+        "in_flight": [turn for turn in due if debate.briefs_sent(turn)],
         "prompts": "as recorded" if debate.opened.prompts == _installed_prompts(debate) else "changed since",
         "head": contents.entries[-1].hash,
     }

@@ -79,7 +79,9 @@ def _in_place_of_failed(
 ) -> dict[str, tuple[str, ...]]:
     """The same models by seat; one judge that is named for a panel takes the place of those whose replies failed."""
     panel, named = debate.cast.get(JUDGE, ()), typed.get(JUDGE, ())
-    turns = reopened or [turn for turn in debate.due if turn.id in debate.failed or turn.id in debate.rejected]
+    turns = reopened or [
+        turn for turn in debate.due if debate.failed_calls(turn.id) or debate.rejected_replies(turn.id)
+    ]
     failed = {turn.seat for turn in turns}
     if len(named) != 1 or len(panel) < 2 or not failed & {*debate.judges}:
         return typed

@@ -26,12 +26,12 @@ from debate_orchestrator.core.phases import (
     OUTCOMES,
     SEATS,
     Phase,
+    Section,
     Slot,
     judge_seats,
 )
 from debate_orchestrator.core.reply import Count, EstimatedCost, Reply, short_enough
 from debate_orchestrator.core.settings import (
-    FORMER_NAMES,
     MAX_COST,
     MAX_ISSUES,
     MAX_JUDGES,
@@ -159,12 +159,8 @@ class EarlierDebate(JournaledModel):
         return self.root or self.digest
 
 
-SPEECH_RULES: Literal[2] = 2
-"""The version of the rules by which the speeches of a new debate are read."""
-
-
-_FORMER_FIELDS = {"course": "recording", "hearing": "speech_rules"}
-"""Fields of `Opened` as journals of earlier versions name them, and their names now."""
+_NAMES_OF_0_1 = {"course": "recording", "patience": "retry_for", "leader_first": "share_cache"}
+"""What journals of version 0.1 call fields of an opening and settings, and their names since."""
 
 
 class Opened(JournaledModel):
@@ -190,30 +186,20 @@ class Opened(JournaledModel):
     seed: int = Field(ge=-MAX_SEED, le=MAX_SEED)
     nonce: str = Field(pattern=NONCE_PATTERN)
     """What fences speech in every brief of this debate."""
-    speech_rules: Literal[1, 2] = 1
-    """The version of the rules by which its speeches are read. 1, as in journals that do not say: a reserved line
-    counts wherever it stands alone on a line, and private working is what the format's own tag holds. 2: a reserved
-    line counts as a speech's own last line, and the tags of private working that models use count too."""
+    speech_rules: Literal[1, 2] = 2
+    """The version of the rules for reading speeches that the program had. All speeches are read by those of today."""
 
     @model_validator(mode="before")
     @classmethod
-    def _of_earlier_version(cls, data: Any) -> Any:
-        """Journals of earlier versions name some fields otherwise, have some settings beside `setup`, and the context
-        files in it."""
-        if not isinstance(data, dict):
+    def _of_version_0_1(cls, data: Any) -> Any:
+        """Version 0.1 wrote some settings beside `setup`, and the context files into it."""
+        if not (isinstance(data, dict) and "course" in data and isinstance(data.get("setup"), dict)):
             return data
-        if twice := [name for name, now in _FORMER_FIELDS.items() if name in data and now in data]:
-            raise ValueError(f"it has {twice[0]} and {_FORMER_FIELDS[twice[0]]}, which are two names of one field")
-        data = {_FORMER_FIELDS.get(name, name): value for name, value in data.items()}
-        if not ("cast" in data and isinstance(data.get("setup"), dict)):
-            return data
+        data = {_NAMES_OF_0_1.get(name, name): value for name, value in data.items()}
         setup = dict(data["setup"])
-        for name in ("cast", "max_cost", *FORMER_NAMES):
-            if name in data and (now := FORMER_NAMES.get(name, name)) in setup:
-                raise ValueError(f"it has {name} in two places")
-            if name in data:
-                setup[now] = data.pop(name)
-        if isinstance(files := setup.pop("context", ()), list | tuple):
+        files = setup.pop("context", ())
+        setup |= {name: data.pop(name) for name in ("cast", "max_cost", "retry_for", "share_cache") if name in data}
+        if isinstance(files, list | tuple):
             setup["context"] = [file.get("name") for file in files if isinstance(file, dict)]
         if isinstance(format := data.get("format"), dict):
             setup["format"] = format.get("name")
@@ -262,7 +248,7 @@ class Opened(JournaledModel):
             raise ValueError(f"{settings.rounds} rounds; at most {MAX_ROUNDS}")
         if problem := self._turn_problem():
             raise ValueError(problem)
-        slot_ids = {slot.turn_id("") for slot in self.slots}
+        slot_ids = {slot.id for slot in self.slots}
         if (earlier := self.earlier_debate) and (
             problem := earlier.unknown_field(format.sides, settings.rounds, slot_ids)
         ):
@@ -273,15 +259,13 @@ class Opened(JournaledModel):
 
     def _turn_problem(self) -> str | None:
         """What makes the debate one of more turns than can be held."""
-        judges, sections = judge_seats(len(self.cast.get(JUDGE, ()))), Counter[tuple[int | None, bool]]()
+        judges, turns = judge_seats(len(self.cast.get(JUDGE, ()))), Counter[Section]()
         for slot in self.slots:
             stages = slot.stages(self.format.sides, judges, mirror=self.mirrors(slot.phase))
-            sections[slot.round, slot.after_rounds] += sum(map(len, stages))
-            if sections[slot.round, slot.after_rounds] > MAX_SECTION_TURNS:
+            turns[slot.section] += sum(map(len, stages))
+            if turns[slot.section] > MAX_SECTION_TURNS:
                 return f"more than {MAX_SECTION_TURNS} turns before the rounds, in one or after them"
-        if (turns := sections.total()) > MAX_TURNS:
-            return f"{turns:,} turns in all; at most {MAX_TURNS:,}"
-        return None
+        return f"{turns.total():,} turns in all; at most {MAX_TURNS:,}" if turns.total() > MAX_TURNS else None
 
 
 class BriefSent(JournaledModel):
@@ -331,9 +315,8 @@ class Rejected(JournaledModel):
     turn: str
     problems: Annotated[tuple[str, ...], FREE_TEXT] = Field(alias="complaints")
     reply: Reply
-    absent: bool | None = None
-    """Whether the judge counts as absent in this turn from here on. None in older journals, where the judge is absent
-    from the second unusable reply on."""
+    absent: bool = False
+    """Whether the judge counts as absent in this turn from here on."""
 
 
 class CallFailed(JournaledModel):
@@ -398,6 +381,7 @@ class Noted(FrozenModel):
 
 
 ReplyEvent = Spoke | Declined | StructuredReplyGiven | Rejected
+TurnEvent = BriefSent | CallFailed | ReplyEvent
 Event = (
     Opened
     | BriefSent

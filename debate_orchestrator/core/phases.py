@@ -51,6 +51,11 @@ OUTCOMES = (TIE, CONSENSUS, NO_DECISION)
 MIRRORED = ".mirrored"
 """What the id of a mirrored turn ends in."""
 
+Section = tuple[int | None, bool]
+"""A part of a debate: its round, None before the first and after the last, and whether it is after the rounds."""
+BEFORE_ROUNDS: Section = (None, False)
+AFTER_ROUNDS: Section = (None, True)
+
 
 def _line(text: str) -> str:
     """What is announced in prompts, in reports and on terminals."""
@@ -233,6 +238,15 @@ class Turn(FrozenModel):
     """Whether the judge sees the debate mirrored: each side as the other."""
 
     @property
+    def section(self) -> Section:
+        return self.round, self.after_rounds
+
+    @property
+    def slot_id(self) -> str:
+        """The id of the slot that it belongs to."""
+        return self.id.removesuffix(self.seat + (MIRRORED if self.mirrored else ""))
+
+    @property
     def role(self) -> str:
         """The seat in the format: `judge` for every judge of a panel."""
         return JUDGE if self.seat.startswith(JUDGE) else self.seat
@@ -260,15 +274,23 @@ class Slot(FrozenModel):
     """None before the first round and after the last."""
     after_rounds: bool
 
-    def turn_id(self, seat: str) -> str:
-        """The id of the turn that `seat` takes here: `2.rebuttal.a`, `final.verdict.judge`, `start.verdict.judge`."""
+    @property
+    def id(self) -> str:
+        """What the ids of its turns begin with: `2.rebuttal.`, `final.verdict.`, `start.verdict.`."""
         prefix = str(self.round) if self.round is not None else "final" if self.after_rounds else "start"
-        return f"{prefix}.{self.phase.name}.{seat}"
+        return f"{prefix}.{self.phase.name}."
+
+    @property
+    def section(self) -> Section:
+        return self.round, self.after_rounds
+
+    def turn_id(self, seat: str) -> str:
+        """The id of the turn that `seat` takes here: `2.rebuttal.a`."""
+        return self.id + seat
 
     def joins(self, previous: Slot) -> bool:
         """Whether its turns are due together with the last ones of the slot before it."""
-        together = (self.round, self.after_rounds) == (previous.round, previous.after_rounds)
-        return self.phase.with_previous and together
+        return self.phase.with_previous and self.section == previous.section
 
     def panel_seats(self, judges: Sequence[str], *, mirror: bool) -> list[tuple[str, ...]]:
         """The seats of each judge that takes a turn here, the one that is marked as mirrored last."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from debate_orchestrator.core import tally
 from debate_orchestrator.core.events import StructuredReplyGiven
-from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, JUDGE, Phase, Turn
+from debate_orchestrator.core.phases import AFTER_ROUNDS, DECISION_BRIEF, ISSUES, JUDGE, Phase, Turn
 from debate_orchestrator.core.reply_check import beyond_limits
 from debate_orchestrator.core.shape import Shape, present_fields
 from debate_orchestrator.core.state import DebateState
@@ -82,7 +82,7 @@ def _numbered(questions: Sequence[str]) -> dict[str, str]:
 
 def _replies(debate: DebateState, option: str) -> Iterator[StructuredReplyGiven]:
     """The rapporteur's replies in the phases with this option, in order."""
-    for slot in debate.plan.slots_by_round.get(None, ()):
+    for slot in (slot for slot in debate.plan.slots if slot.round is None):
         if slot.phase.option == option and JUDGE not in slot.phase.seats:
             for seat in slot.phase.seats:
                 if (reply := debate.structured_reply(slot.turn_id(seat))) is not None:
@@ -145,9 +145,7 @@ def dissent_rows(debate: DebateState) -> list[Mapping[str, Any]]:
 
 def _dissent_by_turn(debate: DebateState) -> list[tuple[str, Mapping[str, Any]]]:
     """The rows of the dissent record, each with the turn that wrote it."""
-    slots = [
-        slot for slot in debate.plan.slots_by_round.get(None, ()) if slot.after_rounds and JUDGE in slot.phase.seats
-    ]
+    slots = [slot for slot in debate.plan.sections.get(AFTER_ROUNDS, ()) if JUDGE in slot.phase.seats]
     replies = [debate.structured_reply(slot.turn_id(judge)) for slot in slots for judge in debate.judges]
     return [(reply.turn, row) for reply in replies if reply is not None for row in reply.data.get("rows") or ()]
 
@@ -213,13 +211,13 @@ def resend_problems(turn: Turn, found: Sequence[str]) -> list[str]:
 
 def was_sent_back(debate: DebateState, turn: Turn) -> bool:
     """Whether a reply to the turn was sent back for its quality, not because it could not be used."""
-    return any({ONCE, FORMER_ONCE} & set(reply.problems) for reply in debate.rejected.get(turn.id, ()))
+    return any({ONCE, FORMER_ONCE} & set(reply.problems) for reply in debate.rejected_replies(turn.id))
 
 
 def sent_back(debate: DebateState) -> list[str]:
     """The problems of the decision brief that the rapporteur was told of and did not mend."""
     written = decision_brief(debate)
-    replies = debate.rejected.get(written.turn, ()) if written else ()
+    replies = debate.rejected_replies(written.turn) if written else ()
     before = {_comparable(problem.partition(": ")[2]) for reply in replies for problem in reply.problems}
     return [problem for problem in decision_brief_problems(debate) if _comparable(problem) in before]
 

@@ -6,16 +6,15 @@ reached when all turns before it are taken, and no reply decides anything about 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import takewhile
-from types import MappingProxyType
 from typing import NamedTuple
 
 from debate_orchestrator.core import rapporteur, speech_rules, tally
 from debate_orchestrator.core.events import EndedEarly, Rejected
 from debate_orchestrator.core.phases import ISSUES, JUDGE, MIRRORED, NO_DECISION, RAPPORTEUR, Slot, Turn
 from debate_orchestrator.core.shape import ShapeContext
-from debate_orchestrator.core.state import DebateState, QuestionCounts, SlotPosition, Stage
+from debate_orchestrator.core.state import DebateState, SlotPosition, Stage
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import OutOfTurn
 
@@ -61,7 +60,7 @@ def _joining(slots: Sequence[Slot], slot_index: int) -> Sequence[Slot]:
 
 def _ends(debate: DebateState, slot_index: int) -> bool:
     """Whether the rounds are over once the slot at this index is."""
-    closed = debate.plan.slots[slot_index].turn_id("") == debate.ended_after
+    closed = debate.plan.slots[slot_index].id == debate.ended_after
     return closed or _declined(debate, slot_index) or _ends_without_new_ground(debate, slot_index)
 
 
@@ -80,7 +79,7 @@ def no_new_ground_after(debate: DebateState) -> str | None:
     slot_indexes = [
         n for n, slot in enumerate(slots[:-1]) if slots[n + 1].round and _ends_without_new_ground(debate, n)
     ]
-    return slots[slot_indexes[0]].turn_id("") if slot_indexes else None
+    return slots[slot_indexes[0]].id if slot_indexes else None
 
 
 def _declined(debate: DebateState, slot_index: int) -> bool:
@@ -89,9 +88,9 @@ def _declined(debate: DebateState, slot_index: int) -> bool:
     if debate.format.after_refusal == "goes on":
         return False
     slot, *after = debate.plan.slots[slot_index : slot_index + 2]
-    if after and (after[0].round, after[0].after_rounds) == (slot.round, slot.after_rounds):
+    if after and after[0].section == slot.section:
         return False
-    section = [other for other in debate.plan.slots_by_round[slot.round] if other.after_rounds == slot.after_rounds]
+    section = debate.plan.sections[slot.section]
     return any(speech_rules.declined(debate, other.turn_id(side)) for other in section for side in other.phase.seats)
 
 
@@ -140,11 +139,6 @@ def turn(debate: DebateState, turn_id: str) -> Turn:
     raise OutOfTurn(f"{turn_id}: this turn is not due. Due now: {due_names(debate)}.")
 
 
-def slot_id_of(turn: Turn) -> str:
-    """The id of the slot that a turn belongs to."""
-    return turn.id.removesuffix(turn.seat + (MIRRORED if turn.mirrored else ""))
-
-
 def last_slot_id(debate: DebateState, *, count_uncalled_briefs: bool = False) -> str | None:
     """The id of the last slot that would still run if the debate were ended now; None if nothing would be left
     out.
@@ -159,15 +153,15 @@ def last_slot_id(debate: DebateState, *, count_uncalled_briefs: bool = False) ->
     rounds = {turn.round for turn in turns_taken(debate)}
 
     def has_begun(turn: Turn) -> bool:
-        briefs = debate.briefs_sent.get(turn.id, ())
+        briefs = debate.briefs_sent(turn.id)
         counts = count_uncalled_briefs or turn.round in rounds or any(brief.called for brief in briefs)
         return turn.id in debate.replies or bool(briefs and counts)
 
-    begun = {slot_id_of(turn) for turn in debate.turns.values() if has_begun(turn)}
+    begun = {turn.slot_id for turn in debate.turns.values() if has_begun(turn)}
     if not begun:
         return None
     slots = debate.plan.slots
-    last = max(n for n, slot in enumerate(slots) if slot.turn_id("") in begun)
+    last = max(n for n, slot in enumerate(slots) if slot.id in begun)
     for n, slot in enumerate(slots[last + 1 :], start=last + 1):
         if (
             slot.round != slots[last].round
@@ -177,13 +171,13 @@ def last_slot_id(debate: DebateState, *, count_uncalled_briefs: bool = False) ->
             break
         last = n
     slots_left = [slot for slot in slots[last + 1 :] if not slot.after_rounds and not slot.phase.triggered_by]
-    return slots[last].turn_id("") if slots_left else None
+    return slots[last].id if slots_left else None
 
 
 def early_end(debate: DebateState) -> EndedEarly:
     """The event that ends a debate early now. A phase in which a person is writing counts as begun, so that their text
     is not lost."""
-    writing = any(brief.by == model_spec.HUMAN for turn in debate.due for brief in debate.briefs_sent.get(turn.id, ()))
+    writing = any(brief.by == model_spec.HUMAN for turn in debate.due for brief in debate.briefs_sent(turn.id))
     return EndedEarly(after=last_slot_id(debate, count_uncalled_briefs=writing))
 
 
@@ -198,19 +192,9 @@ def can_change_issues(debate: DebateState) -> bool:
     ):
         return False
     stage = debate.stages[-1]
-    called = any(brief.called for turn in stage for brief in debate.briefs_sent.get(turn.id, ()))
+    called = any(brief.called for turn in stage for brief in debate.briefs_sent(turn.id))
     begun = called or any(turn.id in debate.replies for turn in stage)
     return bool(debate.due) and not begun and rapporteur.issue_list(debate) is not None
-
-
-def last_slots(debate: DebateState) -> Mapping[str, int]:
-    """Seat to the number of the last slot in which it has a turn whatever is found."""
-    certain = [
-        (n, slot)
-        for n, slot in enumerate(debate.plan.slots)
-        if not slot.phase.triggered_by and not debate.is_skipped(slot)
-    ]
-    return MappingProxyType({seat: n for n, slot in certain for seat in slot.phase.seats})
 
 
 def will_hear(debate: DebateState, seat: str) -> bool:
@@ -218,12 +202,13 @@ def will_hear(debate: DebateState, seat: str) -> bool:
     is put now."""
     if not debate.due:
         return False
-    due = debate.plan.slot_numbers[slot_id_of(debate.due[0])]
-    if debate.last_slots.get(seat, -1) > due:
+    slots, due = debate.plan.slots, debate.plan.slot_indexes[debate.due[0].slot_id]
+    seats = debate.judges if seat == JUDGE else (seat,)
+    if seat in slots[due].phase.seats and any(slots[due].turn_id(each) not in debate.question_counts for each in seats):
         return True
-    slot, taking = debate.plan.slots[due], debate.judges if seat == JUDGE else (seat,)
-    return seat in slot.phase.seats and any(
-        slot.turn_id(asked_seat) not in debate.question_counts for asked_seat in taking
+    return any(
+        seat in slot.phase.seats and not slot.phase.triggered_by and not debate.is_skipped(slot)
+        for slot in slots[due + 1 :]
     )
 
 
@@ -235,10 +220,13 @@ def hearers(debate: DebateState) -> tuple[str, ...]:
 def questions_put_to(debate: DebateState, turn: Turn) -> list[FloorQuestion]:
     """The questions from the floor that a seat hears in a turn: those put to it before the stage of the turn had
     begun."""
-    known, before = questions_before(debate, turn)
+    counts = debate.question_counts
+    begun_before = [debate.turns_reached[turn_id] for turn_id in takewhile(lambda begun: begun != turn.id, counts)]
+    of_the_seat = [one.id for one in begun_before if (one.seat, one.mirrored) == (turn.seat, turn.mirrored)]
+    known = counts[of_the_seat[-1]] if of_the_seat else 0
     return [
-        FloorQuestion(n, event.question, n >= known)
-        for n, event in enumerate(debate.questions[:before])
+        FloorQuestion(number, event.question, number >= known)
+        for number, event in enumerate(debate.questions[: counts.get(turn.id, len(debate.questions))])
         if turn.role in event.to
     ]
 
@@ -246,12 +234,6 @@ def questions_put_to(debate: DebateState, turn: Turn) -> list[FloorQuestion]:
 def new_questions(debate: DebateState, turn: Turn) -> list[FloorQuestion]:
     """Those of them that the seat had not heard in a turn before."""
     return [question for question in questions_put_to(debate, turn) if question.new]
-
-
-def questions_before(debate: DebateState, turn: Turn) -> QuestionCounts:
-    """How many questions were asked before the seat's previous turn began, and before this one did."""
-    last = debate.questions_before_last_turn.get((turn.seat, turn.mirrored), 0)
-    return debate.question_counts.get(turn.id) or QuestionCounts(last, len(debate.questions))
 
 
 def turns_taken(debate: DebateState) -> list[Turn]:
@@ -279,7 +261,7 @@ def is_unwritten(debate: DebateState, turn: Turn) -> bool:
     if not isinstance(debate.replies.get(turn.id), Rejected):
         return False
     return turn.role == RAPPORTEUR or (
-        turn.judging and turn.after_rounds and slot_id_of(turn) not in debate.plan.judge_turns
+        turn.judging and turn.after_rounds and turn.slot_id not in debate.plan.judge_turns
     )
 
 
@@ -301,7 +283,7 @@ def may_be_absent(debate: DebateState, turn: Turn) -> bool:
     only while enough other judges can vote for the quorum."""
     if turn.speaking or not turn.judging:
         return not turn.speaking
-    if (panel := debate.plan.judge_turns.get(slot_id_of(turn))) is None:
+    if (panel := debate.plan.judge_turns.get(turn.slot_id)) is None:
         return True
     absent = {
         judge_turns.judge

@@ -37,8 +37,6 @@ MAX_COST = 1e9
 MAX_COUNT = 10**12
 MAX_TOPIC_LENGTH = 1_000
 """Characters that a topic or a position may have."""
-FORMER_NAMES = {"patience": "retry_for", "leader_first": "share_cache"}
-"""What settings were called by earlier versions, whose journals have those names."""
 
 _TIMES = (
     "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"

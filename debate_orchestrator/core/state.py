@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from itertools import groupby
+from typing import NamedTuple
 
 from debate_orchestrator.core.events import (
     BriefSent,
@@ -17,10 +17,11 @@ from debate_orchestrator.core.events import (
     Rejected,
     ReplyEvent,
     StructuredReplyGiven,
+    TurnEvent,
 )
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.mirror import Mirror
-from debate_orchestrator.core.phases import JUDGE, MIRRORED, Phase, Slot, Turn, judge_seats
+from debate_orchestrator.core.phases import JUDGE, MIRRORED, Phase, Section, Slot, Turn, judge_seats
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.shape import Shape
 from debate_orchestrator.core.verdict import Convergence, RoundResult, Vote
@@ -28,10 +29,6 @@ from debate_orchestrator.core.visible_text import VisibleText
 
 Stage = tuple[Turn, ...]
 """Turns that are due together and do not hear each other."""
-
-
-def _empty() -> Mapping[Any, Any]:
-    return MappingProxyType({})
 
 
 class JudgeTurns(NamedTuple):
@@ -42,24 +39,16 @@ class JudgeTurns(NamedTuple):
     turns: tuple[str, ...]
 
 
-class QuestionCounts(NamedTuple):
-    """How many questions from the floor had been asked when two turns of a seat began. Those between are new to it."""
-
-    before_previous_turn: int
-    before_this_turn: int
-
-
 @dataclass(frozen=True, eq=False)
 class DebatePlan:
     """The part of a state that follows from the event `Opened` alone, so that no later event changes it. All states of
-    a debate share one. A slot id is the id of the slot's turns without a seat."""
+    a debate share one."""
 
     slots: tuple[Slot, ...]
     """Every slot that the debate may have, in order."""
-    slot_numbers: Mapping[str, int]
-    """Slot id to its number in `slots`."""
-    slots_by_round: Mapping[int | None, Sequence[Slot]]
-    """The slots of each round; under None, those before the first round and after the last."""
+    slot_indexes: Mapping[str, int]
+    """Slot id to its index in `slots`."""
+    sections: Mapping[Section, Sequence[Slot]]
     speaking_order: tuple[str, ...]
     """The sides, the one that was chosen to speak first before the others."""
     judges: tuple[str, ...]
@@ -98,7 +87,7 @@ class JudgedRound(NamedTuple):
 
 @dataclass(frozen=True)
 class DebateState:
-    """One debate after the events so far. Its mappings are read-only and its sequences are tuples."""
+    """One debate after the events so far. Nothing changes it or a collection in it: `fold.apply` makes the next one."""
 
     opened: Opened
     plan: DebatePlan = field(compare=False)
@@ -111,49 +100,37 @@ class DebateState:
     """How often the debate was reopened."""
     ended_after: str | None = None
     """The id of the slot after which only the last turns follow, where the debate was ended early."""
-    replies: Mapping[str, ReplyEvent] = field(default_factory=_empty)
+    turn_events: Mapping[str, Sequence[TurnEvent]] = field(default_factory=dict)
+    """Turn id to all that happened in it, in the order of the journal."""
+    replies: Mapping[str, ReplyEvent] = field(default_factory=dict)
     """Turn id to its last reply: the one that counts, or the one with which its judge is absent."""
-    rejected: Mapping[str, Sequence[Rejected]] = field(default_factory=_empty)
-    briefs_sent: Mapping[str, Sequence[BriefSent]] = field(default_factory=_empty)
-    failed: Mapping[str, Sequence[CallFailed]] = field(default_factory=_empty)
-    """Turn id to its replies that were rejected, its briefs that were sent, and its calls that failed."""
-    turn_events: Mapping[str, Sequence[BriefSent | CallFailed | ReplyEvent]] = field(default_factory=_empty)
-    """Turn id to all of these and the replies that counted, in the order of the journal."""
-    rejected_since: Mapping[str, Set[Rejected]] = field(default_factory=_empty, compare=False)
-    """Turn id to its replies that were rejected since its brief was last sent, by which a repeated one is known."""
     notes: Sequence[Noted] = ()
     questions: Sequence[QuestionAsked] = ()
     """The questions from the floor."""
     earlier_question_count: int = 0
     """How many of them were put in the earlier debate that is judged again."""
+    question_counts: Mapping[str, int] = field(default_factory=dict)
+    """Turn id to how many questions had been asked when the turn began; only turns that have begun, in that order. All
+    turns of a stage begin together: when the first of their briefs is sent, or the first reply is given."""
     changed_issues: tuple[str, ...] | None = None
     """The list of issues as the user changed it; None if they left the rapporteur's as it is."""
-    question_counts: Mapping[str, QuestionCounts] = field(default_factory=_empty)
-    """Turn id to the questions that the turn hears, once the turn has begun. All turns of a stage begin together: when
-    the first of their briefs is sent, or the first reply is given."""
-    questions_before_last_turn: Mapping[tuple[str, bool], int] = field(default_factory=_empty)
-    """Seat, and whether its turn is mirrored, to the number of questions asked before its latest turn began."""
-    speeches: Mapping[str, VisibleText] = field(default_factory=_empty)
+    speeches: Mapping[str, VisibleText] = field(default_factory=dict)
     """Turn id to what others hear of its speech."""
     conceding: frozenset[str] = frozenset()
     """The turns whose speech concedes the debate by the reserved line."""
-    ignored_lines: Mapping[str, str] = field(default_factory=_empty)
-    """Turn id to the reserved line in its speech that does not count."""
-    votes: Mapping[str, Sequence[Vote]] = field(default_factory=_empty)
+    votes: Mapping[str, Sequence[Vote]] = field(default_factory=dict)
     """Slot id to its votes, absent ones among them, once the whole panel has voted there."""
-    judged: Mapping[int, JudgedRound] = field(default_factory=_empty)
+    judged: Mapping[int, JudgedRound] = field(default_factory=dict)
     stages: Sequence[Stage] = ()
     """Every stage whose turns are all taken, in order, and the one that is due."""
-    turns: Mapping[str, Turn] = field(default_factory=_empty)
+    turns: Mapping[str, Turn] = field(default_factory=dict)
     """The turns of those stages, by id."""
-    turns_reached: Mapping[str, Turn] = field(default_factory=_empty)
+    turns_reached: Mapping[str, Turn] = field(default_factory=dict)
     """Every turn that was due at some time, by id: also those that are in no stage since the debate was reopened or
     ended early."""
     position: SlotPosition = field(default_factory=SlotPosition)
     due: Stage = ()
     """The turns that must be taken now; empty when the debate is complete. They are independent."""
-    last_slots: Mapping[str, int] = field(default_factory=_empty)
-    """Seat to the number of the last slot in which it has a turn whatever is found."""
 
     def __hash__(self) -> int:
         return hash((self.opened.nonce, tuple(self.turns), frozenset(self.replies)))
@@ -196,13 +173,17 @@ class DebateState:
         return (*self.format.sides, *((JUDGE,) if self.judges else ()))
 
     @property
-    def knows_model_tags(self) -> bool:
-        """Whether the tags that models put around their reasoning count, besides the format's own."""
-        return self.opened.speech_rules > 1
-
-    @property
     def mirror(self) -> Mirror:
         return self.plan.mirror
+
+    def briefs_sent(self, turn_id: str) -> list[BriefSent]:
+        return [event for event in self.turn_events.get(turn_id, ()) if isinstance(event, BriefSent)]
+
+    def failed_calls(self, turn_id: str) -> list[CallFailed]:
+        return [event for event in self.turn_events.get(turn_id, ()) if isinstance(event, CallFailed)]
+
+    def rejected_replies(self, turn_id: str) -> list[Rejected]:
+        return [event for event in self.turn_events.get(turn_id, ()) if isinstance(event, Rejected)]
 
     def reply(self, turn: Turn) -> Reply:
         """The reply of a turn that is taken."""
@@ -225,8 +206,8 @@ class DebateState:
         """Whether an early end has left out that slot."""
         if slot.after_rounds or self.ended_after is None:
             return False
-        slot_numbers = self.plan.slot_numbers
-        return slot_numbers[slot.turn_id("")] > slot_numbers.get(self.ended_after, len(slot_numbers))
+        slot_indexes = self.plan.slot_indexes
+        return slot_indexes[slot.id] > slot_indexes.get(self.ended_after, len(slot_indexes))
 
 
 def spec_in(debate: DebateState, seat: str) -> str:
@@ -239,14 +220,11 @@ def make_plan(opened: Opened) -> DebatePlan:
     """What the event `Opened` decides for the whole debate."""
     settings, format = opened.settings, opened.format
     slots = tuple(opened.slots)
-    by_round: dict[int | None, list[Slot]] = {}
-    for slot in slots:
-        by_round.setdefault(slot.round, []).append(slot)
     judges = judge_seats(len(opened.cast.get(JUDGE, ()))) if JUDGE in format.active_seats() else ()
-    judge_turns = {slot.turn_id(""): _judge_turns(opened, slot, judges) for slot in slots if format.is_vote(slot.phase)}
+    judge_turns = {slot.id: _judge_turns(opened, slot, judges) for slot in slots if format.is_vote(slot.phase)}
     voting_turn_ids: dict[int, tuple[str, ...]] = {}
     for slot in slots:
-        ids = tuple(turn_id for voter in judge_turns.get(slot.turn_id(""), ()) for turn_id in voter.turns)
+        ids = tuple(turn_id for voter in judge_turns.get(slot.id, ()) for turn_id in voter.turns)
         if slot.round is not None and ids:
             voting_turn_ids[slot.round] = voting_turn_ids.get(slot.round, ()) + ids
     weights = {
@@ -257,14 +235,14 @@ def make_plan(opened: Opened) -> DebatePlan:
     first = (settings.first,) if settings.first in format.sides else ()
     return DebatePlan(
         slots=slots,
-        slot_numbers=MappingProxyType({slot.turn_id(""): n for n, slot in enumerate(slots)}),
-        slots_by_round=MappingProxyType({round: tuple(group) for round, group in by_round.items()}),
+        slot_indexes={slot.id: index for index, slot in enumerate(slots)},
+        sections={section: tuple(group) for section, group in groupby(slots, key=lambda slot: slot.section)},
         speaking_order=(*first, *(side for side in format.sides if side not in first)),
         judges=judges,
-        judge_turns=MappingProxyType(judge_turns),
-        voting_turn_ids=MappingProxyType(voting_turn_ids),
-        weights=MappingProxyType(weights),
-        winner_of_label=MappingProxyType(_winner_of_label(format)),
+        judge_turns=judge_turns,
+        voting_turn_ids=voting_turn_ids,
+        weights=weights,
+        winner_of_label=_winner_of_label(format),
         mirror=Mirror(format),
     )
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from debate_orchestrator.core.events import StructuredReplyGiven
-from debate_orchestrator.core.phases import MIRRORED, Slot
+from debate_orchestrator.core.phases import AFTER_ROUNDS, BEFORE_ROUNDS, MIRRORED, Slot
 from debate_orchestrator.core.shape import Shape
 from debate_orchestrator.core.state import DebateState, JudgedRound, JudgeTurns, Stage
 from debate_orchestrator.core.verdict import (
@@ -47,21 +47,21 @@ def _ballots(debate: DebateState, given_votes: Sequence[Vote]) -> list[Structure
 
 def votes(debate: DebateState, round: int) -> list[Vote]:
     """Each judge's vote on a round, also of absent judges; empty before the whole panel has voted."""
-    return _votes(debate, debate.plan.slots_by_round.get(round, ()))
+    return _votes(debate, debate.plan.sections.get((round, False), ()))
 
 
 def final_votes(debate: DebateState) -> list[Vote]:
     """Each judge's vote on the debate."""
-    return _votes(debate, [slot for slot in debate.plan.slots_by_round.get(None, ()) if slot.after_rounds])
+    return _votes(debate, debate.plan.sections.get(AFTER_ROUNDS, ()))
 
 
 def pre_debate_votes(debate: DebateState) -> list[Vote]:
     """Each judge's vote before the first word; empty if the format does not ask."""
-    return _votes(debate, [slot for slot in debate.plan.slots_by_round.get(None, ()) if slot.phase.option == "blind"])
+    return _votes(debate, debate.plan.sections.get(BEFORE_ROUNDS, ()))
 
 
 def _votes(debate: DebateState, slots: Sequence[Slot]) -> list[Vote]:
-    slot_ids = [slot_id for slot in slots if (slot_id := slot.turn_id("")) in debate.plan.judge_turns]
+    slot_ids = [slot.id for slot in slots if slot.id in debate.plan.judge_turns]
     if any(slot_id not in debate.votes for slot_id in slot_ids):
         return []
     return [vote for slot_id in slot_ids for vote in debate.votes[slot_id]]
@@ -109,7 +109,7 @@ def judge_round(debate: DebateState, round: int) -> JudgedRound:
         if absent
         else round_result(round, round_votes, format.sides, debate.opened.settings.quorum, debate.plan.winner_of_label)
     )
-    answering = [slot for slot in debate.plan.slots_by_round[round] if slot.phase.triggered_by == "convergence"]
+    answering = [slot for slot in debate.plan.sections[round, False] if slot.phase.triggered_by == "convergence"]
     wants_intervention = found.detected and any(not debate.is_skipped(slot) for slot in answering)
     before = range(round - format.intervention.most_in_a_row, round)
     intervened = (
@@ -205,7 +205,7 @@ def means(debate: DebateState) -> dict[str, dict[str, Fraction]]:
     """Side to criterion to the mean of what judges gave it, over all ballots whose scores count; empty without any."""
     points: dict[str, dict[str, list[Fraction]]] = {}
     slots = [slot for slot in debate.plan.slots if slot.phase.option != "blind"]
-    panels = [debate.plan.judge_turns.get(slot.turn_id(""), ()) for slot in slots]
+    panels = [debate.plan.judge_turns.get(slot.id, ()) for slot in slots]
     for judge_turns in [judge_turns for panel in panels for judge_turns in panel]:
         shape, turns = judge_turns.shape, judge_turns.turns
         judge_ballots = [ballot for turn_id in turns if (ballot := debate.structured_reply(turn_id)) is not None]

@@ -6,9 +6,10 @@ each time the same, and sanitized before anything else: nothing that hides in a 
 Private working     what stands in the format's tag, if it has one, and in tags that models use: see `private_text`.
 Length              what comes after the most words of the phase is not heard; a quote that is cut in two ends there.
 Quotes              `<quote>...</quote>` becomes `<v_quote>` where a context file holds it, else `<u_quote>`.
-                    Such tags that a speaker writes are taken for plain quotes, and looked up like them.
-                    Compared without case, punctuation and space, but 5.2 is one word; a quote of a few words proves
-                    nothing, and is unverified. So are those after the first 200 of a speech.
+                    In a format with quotes every other `<` of a speech is heard as `&lt;`, so that no speaker can write
+                    a tag that says a quote was found. Compared without case, punctuation and space, but a figure is one
+                    word with its sign, its groups and its decimals; a quote of a few words proves nothing, and is
+                    unverified. So are those after the first 200 of a speech.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from functools import lru_cache
 from itertools import islice
 
 from debate_orchestrator.core.phases import Phase, Quotes
-from debate_orchestrator.core.private_text import without_private
+from debate_orchestrator.core.private_text import public_text
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.util.sanitize import normalized, part_small_figures, sanitize
 
@@ -28,9 +29,14 @@ MAX_QUOTES = 200
 """Quotes of one text that are looked up; those after them are heard as unverified."""
 _WORD = re.compile(r"\S+")
 _APOSTROPHES = re.compile(r"(?<=\w)['\u2018\u2019\u02bc\u02b9\u2032`\u00b4\uff07](?=\w)")
-_IN_FIGURES = ".,^\u2044"
-"""What belongs to a word where it stands between two digits: 5.2, 7,000,000, 10^2 and the halves of a fraction."""
-_NOT_IN_FIGURES = re.compile(rf"(?<!\d)[{_IN_FIGURES}]|[.,\u2044](?!\d)")
+_SIGN = re.compile(r"(?<![^\W_])[-+\u2010-\u2015\u2212](?=\d)")
+_GROUPS = re.compile(r"(?<=\d)[^\S\n]{1,3}(?=\d)")
+_MINUS, _GROUP = "\u2212", "_"
+_IN_FIGURES = f".,^\u2044{_GROUP}{_MINUS}"
+"""What belongs to a word where it stands in a figure: 5.2, 7,000,000, 7_000_000, 10^2, -7 and the halves of a fraction.
+"""
+_NOT_IN_FIGURES = re.compile(rf"(?<!\d)[.,^\u2044{_GROUP}]|[.,\u2044{_GROUP}](?!\d)|(?<=\w){_MINUS}|{_MINUS}(?!\d)")
+_LESS_THAN = re.compile("[<\ufe64\uff1c]")
 
 
 class Quote(FrozenModel):
@@ -61,20 +67,20 @@ def make_visible(
     private: str = "",
     quotes: Quotes | None = None,
     context_texts: Sequence[str] = (),
-    model_tags: bool = True,
 ) -> VisibleText:
     """A speech as others hear it. Quotes are looked up in `context_texts`, if there are any. `private` is the format's
-    tag for private working; `model_tags` says whether the tags that models use count too."""
-    whole = sanitize(text)
-    visible = without_private(whole, private, model_tags=model_tags)
-    hidden = visible != whole
-    if quotes is not None:
-        visible = _plain(visible, quotes)
+    tag for private working."""
+    public = public_text(sanitize(text), private)
+    visible = public.text if quotes is None else _with_plain_tags(public.text, quotes)
     visible, dropped = cut_to_length(visible, phase.most_words if phase else None)
-    found: tuple[Quote, ...] = ()
-    if quotes is not None:
-        visible, found = _looked_up(_closed(visible, quotes) if dropped else visible, quotes, tuple(context_texts))
-    return VisibleText(text=visible, words=len(visible.split()), dropped=dropped, quotes=found, private=hidden)
+    checked: tuple[Quote, ...] = ()
+    if quotes is not None and any(context_texts):
+        visible, checked = _checked(_closed(visible, quotes) if dropped else visible, quotes, tuple(context_texts))
+    elif quotes is not None and dropped:
+        visible = _closed(visible, quotes)
+    return VisibleText(
+        text=visible, words=len(visible.split()), dropped=dropped, quotes=checked, private=public.private
+    )
 
 
 def cut_to_length(text: str, maximum: int | None) -> tuple[str, int]:
@@ -88,21 +94,13 @@ def cut_to_length(text: str, maximum: int | None) -> tuple[str, int]:
     return text[: last.end()] if last else "", count - maximum
 
 
-def _plain(text: str, quotes: Quotes) -> str:
-    """The text with every tag of a quote as the plain one, in one spelling: no speaker may say that it was found."""
-    return _tags(quotes).sub(lambda found: f"<{found['slash'] or ''}{quotes.tag}>", text)
-
-
-@lru_cache(maxsize=16)
-def _tags(quotes: Quotes) -> re.Pattern[str]:
-    """What finds the tags of quotes: the plain ones, and in more spellings those that only checking sets."""
-    checked = "|".join(r"[\W_]*".join(re.findall(r"[^\W_]+", name)) for name in (quotes.verified, quotes.unverified))
-    return re.compile(
-        # No two parts may take the same spaces or backslashes: a flood of them would be tried in every division.
-        rf"(?:(?<!\\)\\*[<＜]|&lt;?)[\s\\]*(?:(?P<slash>/)[\s\\]*)?"
-        rf"(?:(?:{checked})\b(?:[^<>]{{0,200}}?(?:>|＞|&gt;?))?|{quotes.tag}(?:\s[^<>]{{0,200}})?>)",
-        re.IGNORECASE,
-    )
+def _with_plain_tags(text: str, quotes: Quotes) -> str:
+    """The text with the plain tags of quotes as its only tags: every other `<` is escaped."""
+    tag, parts, at = re.compile(rf"<(/?){quotes.tag}>", re.IGNORECASE), list[str](), 0
+    for found in tag.finditer(text):
+        parts += [_LESS_THAN.sub("&lt;", text[at : found.start()]), f"<{found[1]}{quotes.tag}>"]
+        at = found.end()
+    return "".join((*parts, _LESS_THAN.sub("&lt;", text[at:])))
 
 
 def _closed(text: str, quotes: Quotes) -> str:
@@ -111,21 +109,19 @@ def _closed(text: str, quotes: Quotes) -> str:
     return text if not slashes or slashes[-1] else f"{text}</{quotes.tag}>"
 
 
-def _looked_up(text: str, quotes: Quotes, context_texts: tuple[str, ...]) -> tuple[str, tuple[Quote, ...]]:
-    """The text with every quote in the tag that says whether it was found; unchanged without any context."""
-    if not any(context_texts):
-        return text, ()
-    found: list[Quote] = []
+def _checked(text: str, quotes: Quotes, context_texts: tuple[str, ...]) -> tuple[str, tuple[Quote, ...]]:
+    """The text with every quote in the tag that says whether a context file holds it."""
+    checked: list[Quote] = []
 
     def tagged(match: re.Match[str]) -> str:
-        inner, within = match[1], _compared(context_texts)
-        verified = len(found) < MAX_QUOTES and _in(inner, within, quotes.least_words)
-        found.append(Quote(text=inner.strip(), verified=verified))
+        quote, within = match[1], _compared(context_texts)
+        verified = len(checked) < MAX_QUOTES and _in(quote, within, quotes.least_words)
+        checked.append(Quote(text=quote.strip(), verified=verified))
         name = quotes.verified if verified else quotes.unverified
-        return f"<{name}>{inner}</{name}>"
+        return f"<{name}>{quote}</{name}>"
 
     text = re.sub(rf"<{quotes.tag}>((?:(?!</?{quotes.tag}>).)*)</{quotes.tag}>", tagged, text, flags=re.DOTALL)
-    return text, tuple(found)
+    return text, tuple(checked)
 
 
 @lru_cache(maxsize=4)
@@ -143,10 +139,11 @@ def _in(quote: str, within: str, least_words: int) -> bool:
 def normalize(text: str) -> str:
     """A text as quotes are compared: words of letters and digits in small letters, one space between them.
 
-    A figure is one word with its decimal signs and groups, and with what is raised behind it."""
+    A figure is one word with its sign, its groups and decimals, and with what is raised behind it."""
     # An apostrophe within a word belongs to it, however it is written; a hyphen parts words, as a space does.
     folded = normalized(part_small_figures(_APOSTROPHES.sub("", sanitize(text)))).casefold()
-    words = _NOT_IN_FIGURES.sub(" ", normalized(folded).translate(_LETTERS)).split()
+    figures = _GROUPS.sub(_GROUP, _SIGN.sub(_MINUS, normalized(folded)))
+    words = _NOT_IN_FIGURES.sub(" ", figures.translate(_LETTERS)).split()
     return " ".join(word for word in words if any(map(str.isalnum, word)))
 
 

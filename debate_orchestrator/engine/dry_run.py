@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from debate_orchestrator import __version__
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import SPEECH_RULES, ContextFile, Event, Opened
+from debate_orchestrator.core.events import ContextFile, Event, Opened
 from debate_orchestrator.core.fold import apply, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, JUDGE, Turn
@@ -91,7 +91,6 @@ def opened(
         templates=dict(templates),
         seed=0,
         nonce=_NONCE,
-        speech_rules=SPEECH_RULES,
     )
 
 

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 from debate_orchestrator.core import schedule, tally, transcript_entries
 from debate_orchestrator.core.events import (
-    SPEECH_RULES,
     Declined,
     EarlierDebate,
     EarlierQuestion,
@@ -165,9 +164,8 @@ def opened_from_journal(
         settings=settings.model_copy(update={"cast": cast, **calls}),
         context=old.context,
         earlier_debate=earlier,
-        speech_rules=old.speech_rules,
     )
-    asked = _earlier_questions(debate, make_plan(opened).slot_numbers)
+    asked = _earlier_questions(debate, make_plan(opened).slot_indexes)
     return opened.model_copy(update={"earlier_debate": earlier.model_copy(update={"questions": asked})}), []
 
 
@@ -177,9 +175,9 @@ def _earlier_questions(debate: DebateState, slots: Container[str]) -> tuple[Earl
     earlier: list[EarlierQuestion] = []
     stages_of = Counter[str]()
     for stage in debate.stages:
-        slot_id = schedule.slot_id_of(stage[0])
+        slot_id = stage[0].slot_id
         if slot_id in slots:
-            before = max(debate.question_counts[turn.id].before_this_turn for turn in stage)
+            before = max(debate.question_counts[turn.id] for turn in stage)
             asked = debate.questions[len(earlier) : before]
             earlier += [EarlierQuestion(asked=event, before=slot_id, stage=stages_of[slot_id]) for event in asked]
         stages_of[slot_id] += 1
@@ -322,7 +320,6 @@ def opened_from_transcript(
         earlier_debate=EarlierDebate(
             source=source, digest=digest, root=digest, speakers=transcript.speakers, notes=transcript.notes
         ),
-        speech_rules=SPEECH_RULES,
     )
     return opened, _events(opened, transcript.speeches, source)
 

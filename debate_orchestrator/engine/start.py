@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from debate_orchestrator import __version__
-from debate_orchestrator.core.events import MAX_CONTEXT, MAX_FILES, SPEECH_RULES, ContextFile, Noted, Opened
+from debate_orchestrator.core.events import MAX_CONTEXT, MAX_FILES, ContextFile, Noted, Opened
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import DECISION_BRIEF, ISSUES, RAPPORTEUR
@@ -191,7 +191,6 @@ def make_opened(
         settings=settings.model_copy(update=names),
         context=context,
         seed=secrets.randbits(32) if seed is None else seed,
-        speech_rules=SPEECH_RULES,
     )
 
 

@@ -126,7 +126,7 @@ class TurnRunner:
 
     def _former(self, turn: Turn, provider: Provider) -> Rejected | None:
         """The last reply to a turn that can't be used, if it is from the same model: no other's reply is shown."""
-        rejected = self.debate.rejected.get(turn.id, [])
+        rejected = self.debate.rejected_replies(turn.id)
         return rejected[-1] if rejected and rejected[-1].reply.by == provider.name else None
 
     def _parse(self, turn: Turn, reply: Reply, code: ReplyCode | None, *, last: bool) -> ReplyEvent:

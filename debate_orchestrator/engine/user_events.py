@@ -36,8 +36,8 @@ def audience_question(debate: DebateState, text: str, to: Sequence[str] = ()) ->
 
 def _waits(debate: DebateState, question: str, seat: str) -> bool:
     """Whether a question was put to a seat that has begun no turn since."""
-    own = (counts for turn, counts in debate.question_counts.items() if debate.turns_reached[turn].role == seat)
-    heard = max((counts.before_this_turn for counts in own), default=0)
+    own = (count for turn, count in debate.question_counts.items() if debate.turns_reached[turn].role == seat)
+    heard = max(own, default=0)
     return any(event.question == question and seat in event.to for event in debate.questions[heard:])
 
 

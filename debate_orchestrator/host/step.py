@@ -136,7 +136,7 @@ class Stepper:
         self.announcer = Announcer()
         self.before = [] if begun else self.announcer.new(opened.state)
         self.providers = seat_providers(opened, permissions)
-        self.waiting = [turn.id for turn in self._due_at_host() if turn.id in self.state.briefs_sent]
+        self.waiting = [turn.id for turn in self._due_at_host() if self.state.briefs_sent(turn.id)]
         self.accepted: list[Accepted] = []
         self.problems: list[str] = []
         self.rejected: set[str] = set()
@@ -237,7 +237,7 @@ class Stepper:
         if turn_id not in self.state.replies:
             self._record_brief_sent(turn, turn_brief)
         if self.opened.record(event):
-            ignored = self.state.ignored_lines.get(turn_id)
+            ignored = speech_rules.ignored_line(self.state, turn, reply)
             remark = self.state.format.lines.advice(ignored) if ignored else None
             words = sanitize.count_words(speech_rules.without_private_working(self.state, text))
             changes = (event.changes if isinstance(event, StructuredReplyGiven) else ()) or None
@@ -264,14 +264,14 @@ class Stepper:
         return [turn for turn in self.state.due if turn.seat not in self.providers]
 
     def _record_brief_sent(self, turn: Turn, turn_brief: Brief) -> None:
-        earlier = self.state.briefs_sent.get(turn.id)
+        earlier = self.state.briefs_sent(turn.id)
         if not earlier or earlier[-1].brief_digest != turn_brief.digest:
             self.opened.record(BriefSent(turn=turn.id, brief_digest=turn_brief.digest, by=model_spec.HOST))
 
     def _brief(self, turn: Turn) -> Brief:
         """The brief of a due turn as the host may see it: without the secrets of the environment. It ends with the last
         reply that could not be used, and why."""
-        rejected = self.state.rejected.get(turn.id, ())
+        rejected = self.state.rejected_replies(turn.id)
         former = rejected[-1] if rejected and rejected[-1].reply.by == model_spec.HOST else None
         code = code_for(self.state, turn, spec_in(self.state, turn.seat), reply_secret.kept_secret)
         return brief(self.state, turn, former, code).redacted()

@@ -109,8 +109,10 @@ def _read(debate: DebateState, turn: Turn, shape: Shape, found: Found) -> Normal
     """The reading of a structured reply from the object that was found in it."""
     shape_context, (value, changes) = schedule.shape_context(debate, turn), found
     bare, wrapped = unwrapped(value, fields_asked(shape, shape_context), (turn.phase.reply, turn.phase.name))
-    reading = normalize(shape, bare, shape_context, _sides(debate, turn))
-    return reading._replace(changes=[*changes, *wrapped, *reading.changes])
+    public = speech_rules.without_private_fields(debate, bare)
+    private = ["private working in the texts left out"] if public != bare else []
+    reading = normalize(shape, public, shape_context, _sides(debate, turn))
+    return reading._replace(changes=[*changes, *wrapped, *private, *reading.changes])
 
 
 def _check_quality(debate: DebateState, turn: Turn, structured: dict[str, Any]) -> None:
@@ -151,7 +153,7 @@ def _check_speech(debate: DebateState, turn: Turn, speech: VisibleText) -> None:
         raise _only_private_working(turn.id, debate.format.private)
     least = turn.phase.least_words
     # Asked once only: a seat that has no more to say keeps its short speech.
-    if least is not None and speech.words + speech.dropped < least and not debate.rejected.get(turn.id):
+    if least is not None and speech.words + speech.dropped < least and not debate.rejected_replies(turn.id):
         problem = f"{turn.id}: the speech has {speech.words} words; at least {least} are needed."
         raise BadReply(problem, hint="make the argument")
 

@@ -192,7 +192,7 @@ def _about(debate: DebateState, turn: Turn) -> Iterator[Announcement]:
         text = f"{name} wrote lines for the other side ({turn.id})."
     if text:
         yield Announcement("conduct", text, "warning", turn.id)
-    if ignored := debate.ignored_lines.get(turn.id):
+    if ignored := speech_rules.ignored_line(debate, turn, debate.reply(turn)):
         yield Announcement("conduct", f'{name} wrote "{ignored}" where it does not count ({turn.id}).', turn=turn.id)
     if schedule.is_unwritten(debate, turn):
         yield Announcement("missing", wording.unwritten(debate, turn), "warning", turn.id)

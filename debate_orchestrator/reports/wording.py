@@ -205,7 +205,7 @@ def user_event_text(debate: DebateState, event: Event) -> str | None:
 
 def ended_early(debate: DebateState) -> str | None:
     """The sentence that says after what a debate was ended early; None if it was not."""
-    slot = next((slot for slot in debate.plan.slots if slot.turn_id("") == debate.ended_after), None)
+    slot = next((slot for slot in debate.plan.slots if slot.id == debate.ended_after), None)
     if slot is None:
         return None
     where = f" of round {slot.round}" if slot.round else ""
@@ -225,7 +225,7 @@ def filler_in_place(text: str) -> str:
 def unwritten(debate: DebateState, turn: Turn) -> str:
     """What is missing because no reply to a turn could be used, and why, in a sentence. The problem may quote the
     reply, so it is left out of a turn that must stay hidden."""
-    rejected = debate.rejected[turn.id]
+    rejected = debate.rejected_replies(turn.id)
     replies = "the only reply" if len(rejected) == 1 else f"each of the {len(rejected)} replies"
     text = f"No {turn.phase.title.lower()}: {replies} from {debate.format.name_of(turn.seat)} was unusable"
     if rapporteur.is_hidden_advice(debate, turn):

@@ -16,7 +16,6 @@ from debate_orchestrator.core.phases import CLERK, DEBATING_SEATS, DECISION_BRIE
 from debate_orchestrator.core.settings import (
     DECLARED,
     DEFAULT_FORMAT,
-    FORMER_NAMES,
     MAX_JUDGES,
     MODERATOR,
     SETTINGS_WITH_SOURCE,
@@ -235,8 +234,7 @@ def unknown_keys(given: Iterable[object], where: Callable[[str], str]) -> list[s
 
 
 def _unknown_key(key: object, where: str) -> str:
-    new_name = FORMER_NAMES.get(str(key))
-    hint = f"Did you mean {new_name!r}?" if new_name else suggest(key, KEYS)
+    hint = suggest(key, KEYS)
     hint = "Try: indent it with blanks below positions or cast." if key in (*SEATS, MODERATOR) else hint
     return (
         f"{where}: {short_repr(key)} is not a key of an answers file. {hint or 'The keys are ' + ', '.join(KEYS) + '.'}"

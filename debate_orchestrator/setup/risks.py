@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from debate_orchestrator.core.events import SPEECH_RULES, Event, Opened
+from debate_orchestrator.core.events import Event, Opened
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.values import FrozenModel
@@ -43,8 +43,6 @@ _INSTRUCTIONS = frozenset(
 """Names of files from which agents take orders in the folder where they work, in small letters."""
 
 
-OLDER_SPEECH_RULES = "speech_rules"
-"""The key of the risk of a journal whose speeches are read by an older version's rules."""
 _GRAVE: tuple[Kind, ...] = ("server", "program")
 _SCREEN = 1_500
 """Characters that the programs and servers of one question may take, so that none scrolls away."""
@@ -159,8 +157,7 @@ def of_settings(
 
 def of_debate(opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Risk, ...]:
     """The risks of taking turns in such a debate with that cast. Besides the cast and the prompts, these are more
-    rounds than a user may choose, and the speech rules of older versions, under which a quotation can concede and the
-    private working of models is shown to other seats."""
+    rounds than a user may choose."""
     risks = list(_of_cast(cast))
     for seat, specs in cast.items():
         if any(model_spec.kind(spec) == model_spec.FETCH for spec in specs):
@@ -171,9 +168,6 @@ def of_debate(opened: Opened, cast: Mapping[str, tuple[str, ...]]) -> tuple[Risk
         risks.append(
             Risk(kind="rounds", where="setup.rounds", what=f"{rounds} rounds, where its format takes {maximum}")
         )
-    if opened.speech_rules < SPEECH_RULES:
-        what = "an older version: a quotation can concede, and private working is shown to other seats"
-        risks.append(Risk(kind="format", where=OLDER_SPEECH_RULES, what=what))
     return _joined(risks)
 
 
@@ -191,11 +185,11 @@ def _pages(seat: str) -> Risk:
 
 def of_judging(events: Sequence[Event]) -> tuple[Risk, ...]:
     """The risks of judging a recorded debate again: its prompts, and more rounds than its format takes. Its cast is not
-    called, and no one speaks any more, so an older version's rules for speeches are none."""
+    called."""
     opened = events[0]
     if not isinstance(opened, Opened):
         return ()
-    return tuple(risk for risk in of_debate(opened, {}) if risk.where != OLDER_SPEECH_RULES)
+    return of_debate(opened, {})
 
 
 def _is_shipped(format: Format, templates: Mapping[str, str]) -> bool:

@@ -191,9 +191,9 @@ class Live:
         return self._speeches[turn_id]
 
     def _new(self, turn: Turn) -> SpeechView:
-        format, model_tags = self._debate.format, self._debate.knows_model_tags
+        format = self._debate.format
         style = _side_style(self._debate, turn.seat) if turn.seat in format.sides else JUDGE
-        return SpeechView(turn, format.heading_of(turn), style, self._now(), format.private, model_tags=model_tags)
+        return SpeechView(turn, format.heading_of(turn), style, self._now(), format.private)
 
     def _end_stage(self) -> None:
         """Prints what was heard in the stage under way."""

@@ -48,15 +48,14 @@ def _wrapped(line: str, style: str, indent: int, width: int) -> tuple[Text, ...]
 class SpeechView:
     """One turn while it is taken: what came of it, attempt after attempt."""
 
-    def __init__(self, turn: Turn, heading: str, style: str, since: float, tag: str = "", *, model_tags: bool = True):
-        """`since` is when it was asked, in seconds; `tag` the format's own tag of private working; `model_tags` says
-        whether the tags that models use count too."""
+    def __init__(self, turn: Turn, heading: str, style: str, since: float, tag: str = ""):
+        """`since` is when it was asked, in seconds; `tag` the format's own tag of private working."""
         self.turn, self.since = turn, since
         self.until: float | None = None
         """When it is asked again, in seconds; None while it is not waiting for that."""
         self.asked = 0
         self.is_final = False
-        self._heading, self._style, self._tag, self._model_tags = heading, style, tag, model_tags
+        self._heading, self._style, self._tag = heading, style, tag
         self._blocks = [Block(heading, style)]
         self.wait(None)
 
@@ -82,7 +81,7 @@ class SpeechView:
         self.begun = False
         """Whether the answer has begun, even if no word of it has come."""
         self._text = ""
-        self._private: PrivateFilter = PrivateFilter(self._tag, model_tags=self._model_tags)
+        self._private = PrivateFilter(self._tag)
         # A secret may become whole only when private working is left out of it.
         self._redacted = StreamRedactor(self._show)
 
@@ -94,7 +93,7 @@ class SpeechView:
 
     def show_recorded(self, text: str, note: str = "") -> None:
         """Shows the speech as it is on record, and a note below it."""
-        self._text = without_private(sanitize(text), self._tag, model_tags=self._model_tags).strip()
+        self._text = without_private(sanitize(text), self._tag).strip()
         self._end(note)
         self.is_final, self.until = True, None
 

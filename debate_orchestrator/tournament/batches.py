@@ -328,7 +328,7 @@ class BatchedProvider(Provider):
         return sent[-1] if sent else None
 
     def in_batch(self, brief: Brief) -> bool:
-        failed = self._current.state.failed.get(brief.turn, ())
+        failed = self._current.state.failed_calls(brief.turn)
         again = any(call.by == self.name and call.wait is not None for call in failed)
         return self._batches.knows(self._id(brief)) or (self._batches.collects and not brief.search and not again)
 
@@ -361,7 +361,7 @@ class BatchedProvider(Provider):
 def call_id(debate: DebateState, turn: str, model: str, brief: str) -> str:
     """The id of the next call of a turn in any batch: the same until its result is in the journal. `brief` is the
     brief's digest."""
-    results = len(debate.rejected.get(turn, ())) + len(debate.failed.get(turn, ()))
+    results = len(debate.rejected_replies(turn)) + len(debate.failed_calls(turn))
     parts = [debate.opened.nonce, turn, model, brief, results]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:48]
 

@@ -357,7 +357,7 @@ def _failed_turns(debate: DebateState) -> list[Turn]:
     return [
         turn
         for turn in debate.due
-        if debate.rejected.get(turn.id) or any(call.wait is None for call in debate.failed.get(turn.id, ())[-1:])
+        if debate.rejected_replies(turn.id) or any(call.wait is None for call in debate.failed_calls(turn.id)[-1:])
     ]
 
 

@@ -68,7 +68,7 @@ class StreamedReply:
     def __init__(self, debate: DebateState, turn: Turn):
         self.turn, self.heading = turn, debate.format.heading_of(turn)
         self.side = blocks.side(debate, turn)
-        self._filter = PrivateFilter(debate.format.private, model_tags=debate.knows_model_tags)
+        self._filter = PrivateFilter(debate.format.private)
         self._public, self.shown, self.pieces = "", "", list[str]()
 
     def take(self) -> int:

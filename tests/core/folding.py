@@ -11,7 +11,6 @@ from hypothesis import settings
 
 from debate_orchestrator.core import schedule, tally
 from debate_orchestrator.core.events import (
-    SPEECH_RULES,
     Declined,
     Opened,
     Rejected,
@@ -56,7 +55,6 @@ def opened(rounds: int = 3, judges: int = 1, *, rules: Format = ADVERSARIAL, **s
         prompts={},
         seed=1,
         nonce="0123456789abcdef",
-        speech_rules=SPEECH_RULES,
     )
 
 
@@ -81,8 +79,8 @@ def spoiled(turn: str, text: str = "no JSON") -> Rejected:
 
 
 def absent(turn: str) -> list[ReplyEvent]:
-    """What makes a judge count as absent: two spoiled replies."""
-    return [spoiled(turn, "no JSON"), spoiled(turn, "still no JSON")]
+    """What makes a judge count as absent: the last of its spoiled replies says so."""
+    return [spoiled(turn, "no JSON"), spoiled(turn, "still no JSON").model_copy(update={"absent": True})]
 
 
 def scored(a: float = 7, b: float = 6, *, rounds: int = 3, **changes: Any) -> dict[str, Any]:
@@ -214,8 +212,7 @@ def state(debate: DebateState) -> dict[str, Any]:
         "due": [turn.id for turn in debate.due],
         "stages": stages,
         "answers": dict(debate.replies),
-        "spoiled": {turn: list(events) for turn, events in debate.rejected.items() if events},
-        "asked": {turn: list(events) for turn, events in debate.briefs_sent.items() if events},
+        "turn events": dict(debate.turn_events),
         "notes": list(debate.notes),
         "heard": {turn.id: [heard.id for heard in schedule.heard(debate, turn)] for turn in turns},
         "convergences": [tally.convergence(debate, n) for n in range(1, debate.rounds + 1)],

@@ -180,16 +180,6 @@ def test_the_setup_is_on_it() -> None:
     assert [(one.seat, one.phase) for one in made.lines] == [("moderator", SETUP), ("a", "opening")]
 
 
-@pytest.mark.parametrize(("former", "now"), [("hearing", "speech_rules"), ("course", "recording")])
-def test_a_field_stands_under_one_of_its_names(former: str, now: str) -> None:
-    """A journal with both names of a field, the earlier and the one of today, is refused, whatever they say."""
-    data = opened().model_dump(mode="json")
-    value = data.pop(now)
-    assert EVENT.validate_python({**data, former: value}) == EVENT.validate_python({**data, now: value})
-    with pytest.raises(ValidationError, match=f"it has {former} and {now}, which are two names of one field"):
-        EVENT.validate_python({**data, now: value, former: value})
-
-
 @pytest.mark.parametrize("field", [{"asked_code": "BCDFGH"}, {"recorded_outcome": {"complaints": []}}])
 def test_what_only_the_reading_of_a_reply_needs_is_in_no_journal(field: dict[str, Any]) -> None:
     """A journal can't bring along the code of a reply, or what another debate made of it."""

@@ -51,11 +51,8 @@ PAIRS = {
     "apertus": ("<|inner_prefix|>", "<|inner_suffix|>"),
     "solar": ("<|think|>", "<|end|><|begin|>assistant<|content|>"),
 }
-READ = {name: pair for name, pair in PAIRS.items() if name != "hidden"}
-"""Those of them that are found in a text as it came."""
+READ = [PAIRS[name] for name in ("think", "kimi", "square", "harmony", "command")]
 tags = st.sampled_from(sorted(PAIRS.values()))
-tags = st.sampled_from(sorted(pair for pair in PAIRS.values() if "|" not in pair[0]))
-"""Those that are no tokens, which may be mentioned bare."""
 
 
 def heard(text: str, turn: str = "1.opening.a") -> str:
@@ -69,26 +66,12 @@ def heard(text: str, turn: str = "1.opening.a") -> str:
 FORMS = [
     ("{0}SECRET{1}So.", "So."), ("\n {0}\nSECRET\n\nSECRET\n{1}\n\nSo.", "So."),
     ("{0}SECRET{1}{0}SECRET{1}So.", "So."), ("So.\n\n{0}SECRET{1}\n\nAnd so.", "So. And so."),
-    ("So.\n{0}\nSECRET\n{1}\nAnd so.", "So. And so."), ("So it\n{0}\nSECRET\n{1}\nis.", "So it is."),
-    ("{0}SECRET ` \" ``` ~~~ <!-- {1}\n\nSo.", "So."), ("{0}\n```\nSECRET\n{1}\nSo.", "So."),
-    ("SECRET\n{1}\n\nSo.", "So."), ("SECRET.{1}\n\nSo.", "So."), ("SECRET\n{1}So.", "So."),
-    ("SECRET\n\n```\nSECRET\n{1}\n\nSo.", "So."),
+    ("So it\n{0}\nSECRET\n{1}\nis.", "So it is."), ("{0}SECRET ` \" ``` ~~~ <!-- {1}\n\nSo.", "So."),
+    ("{0}\n```\nSECRET\n{1}\nSo.", "So."), ("SECRET\n\n```\nSECRET\n{1}\n\nSo.", "So."),
+    ("SECRET\n{1}\n\nSo.", "So."), ("SECRET.{1}\n\nSo.", "So."), ("SECRET\n{1}So.", "So."), ("{1}So.", "So."),
     ("So. {0}SECRET{1} And so.", "So. And so."), ("**So.** {0}SECRET\n\nSECRET{1}\n\nAnd so.", "**So.** And so."),
-    ("So!{0}SECRET{1}And so.", "So! And so."),
-    ("The \"27\" screen is 5'10\". {0}SECRET", "The \"27\" screen is 5'10\"."), ("It is 3. {0}SECRET", "It is 3."),
-    ("{0}SECRET", ""), ("{0}SECRET\n```\n", ""), ("So.\n\n{0}SECRET", "So."),
-    ("So.\n{0}\nSECRET", "So."), ("{0}{1}So.", "So."), ("{0}\n\n{1}\n\nSo.", "So."), ("{1}So.", "So."),
-    ("我们需要SECRET考虑\n{1}你好。", "你好。"), ("надо SECRET подумать\n{1}Привет.", "Привет."),
-    ("SECRET\n{1}Ömer sagt.", "Ömer sagt."), ("SECRET\n{1}so it is.", "so it is."), ("SECRET {1}\n So.", "So."),
-    ("SECRET\n{1}- One thing.", "- One thing."), ("SECRET\n{1}— so.", "— so."),
-    ("# Opening\n{0}we SECRET{1}\nSo.", "# Opening So."),
-    ("开场白\n{0}我们SECRET{1}\nSo.", "开场白 So."), ("So,\n{0} so SECRET{1}\nSo.", "So, So."),
-    ("So.\n> {0}\n> SECRET\n> {1}\nSo.", "So. > So."), ("So.\n- {0}SECRET{1}\nSo.", "So. - So."),
-    ("1. {0}SECRET{1}\nSo.", "1. So."), ("**{0}**\nSECRET\n**{1}**\nSo.", "** ** So."),
-    ('"{0}SECRET{1}" So.', '" " So.'),
-    ("assistant: {0}SECRET{1} So.", "assistant: So."), ("**Researcher A:** {0}SECRET{1} So.", "**Researcher A:** So."),
-    ("<p>{0}SECRET{1} So.", "<p> So."),
-    ("So. {0} is SECRET", "So."), ("So.\n    {0}SECRET\n{1}So.", "So. So."),
+    ("{0}SECRET", ""), ("{0}SECRET\n```\n", ""), ("{0}SECRET{1}\n{0}SECRET", ""), ("{0}\n\n{1}\n\nSo.", "So."),
+    ("我们需要SECRET考虑\n{1}你好。", "你好。"), ("开场白\n{0}我们SECRET{1}\nSo.", "开场白 So."),
 ]  # fmt: skip
 """Speeches with tags in them, and what is heard of each."""
 
@@ -108,25 +91,18 @@ def test_the_tags_of_every_model_are_known(row: tuple[str, str]) -> None:
         ("{0}SECRET{1}So.", "So."),
         ("So it\n{0}\nSECRET\n{1}\nis.", "So it is."),
         ("SECRET\n\n```\nSECRET\n{1}\n\nSo.", "So."),
-        ("So.\n\n{0}SECRET", "So."),
+        ("{0}SECRET", ""),
     ):
         assert heard(text.format(left, right)).split() == rest.split(), text
 
 
-def test_a_lost_token_loses_no_working() -> None:
-    """Where the first token of a channel was lost, its name and the next one still open private working."""
-    said = heard("analysis<|message|>SECRET<|end|><|start|>assistant<|channel|>final<|message|>So.")
-    assert "SECRET" not in said and said.endswith("So.")
-
-
 MENTIONS = (
-    "Models write {0} before they speak, and {1} after it.",
-    "Models write `{0}` before they speak, and `{1}` after it.",
-    "So.\n\n`{0}` is how it begins.\n`{1}` is how it ends.", "So:\n\n```\n{0}\nHm.\n{1}\n```\n\nAnd so.",
-    "So.\n\n~~~text\n{0}\n~~~", "Is it ({0}, {1}), or not?", "A block ({0}Hm.{1}) within a sentence.",
-    "Models end it with {1} and go on.", "They close it by `{1}`.", "They write `x {1}` there.",
-    "He wrote: \"they close it by {1}\".", "He wrote: “{1}”.",
+    "Models write {0} before they speak, and {1} after it.", "They write `{0}` there, and `{1}` here.",
+    "So:\n\n```\n{0}\nHm.\n{1}\n```\n\nAnd so.", "A block ({0}Hm.{1}) within a sentence.",
+    "Researcher B: {0} so it goes on.", "He wrote:\n{0} so it goes on.", "> {0}\n> Hm.\n> {1}\n\nSo.",
+    "> and so {1}\nThat is no argument.", "- {1} is how it ends.", "So it says. {1} So it is.",
 )  # fmt: skip
+"""Tags that open without being closed behind a speech, or stand within a line, a quotation or code."""
 
 
 @pytest.mark.parametrize(("left", "right"), [PAIRS["think"], PAIRS["kimi"], PAIRS["square"]])
@@ -136,24 +112,6 @@ def test_a_mark_that_is_mentioned_hides_nothing(left: str, right: str) -> None:
         text = f"It is so.\n\n{mention.format(left, right)}"
         assert heard(text) == text, mention
         assert heard(f"{left}Hm.{right}{text}") == text, mention
-
-
-QUOTED_ENDS = (
-    'Researcher A wrote: "{1} and so the tax fails." That is no argument.',
-    'Researcher A wrote:\n\n"{1} and so the tax fails."', "> {1} and so the tax fails.\n\nThat is no argument.",
-    "> and so {1}\nThat is no argument.", "Researcher A: {1} and so.", "`{1}` it wrote.", "- {1}\n- And so.",
-    "It wrote {1} in the middle.", "So it says. {1} So it is.", "So{1}So.", "“And so {1}\nit fails”, it wrote.",
-    f"{'So it is. ' * 60}It wrote \"and so {{1}}\nit fails.\"",
-)  # fmt: skip
-"""A closing tag that is no line's first word and no line's end, or stands in a quotation."""
-
-
-@for_each(READ.values())
-def test_a_quoted_closing_tag_hides_nothing(row: tuple[str, str]) -> None:
-    """To quote the end of another's working, a tag or a token, hides nothing of the own speech."""
-    for form in QUOTED_ENDS:
-        text = f"The tax works.\n\n{form.format(*row)}"
-        assert heard(text) == text, form
 
 
 PLAIN = "So it is and is not (x) [1] 5 < 6 * `code` “so”, a/b <b>so</b> [so](https://x.y) – that"
@@ -166,7 +124,7 @@ WORKING = st.text('ab \n`~"<>|[]_*#-', max_size=60).map("{}SECRET".format)
 # Replies
 
 
-@for_each(READ.values())
+@for_each(READ)
 def test_working_alone_is_an_empty_reply(row: tuple[str, str]) -> None:
     """A reply of which nothing would be heard is refused, a speech and a ballot, with what to do about it."""
     left, right = row
@@ -176,7 +134,7 @@ def test_working_alone_is_an_empty_reply(row: tuple[str, str]) -> None:
                 parse_reply(debate, debate.due[0], reply(text), None)
 
 
-@for_each(READ.values())
+@for_each(READ)
 def test_a_ballot_is_read_without_its_working(row: tuple[str, str]) -> None:
     """Working around a structured reply is left out before it is read, and kept verbatim beside it."""
     left, right = row
@@ -203,6 +161,20 @@ def test_json_that_mentions_a_mark_is_read_whole() -> None:
     for said in ({"x": "<think>Hm.</think>\n\n<think>"}, {"x": "</think>"}, {"<think>": "[THINK]"}):
         assert parse_structured("x", json.dumps(said)) == said
         assert parse_structured("x", f"```json\n{json.dumps(said, indent=2)}\n```") == said
+
+
+def test_working_in_the_texts_of_a_ballot_is_left_out() -> None:
+    """What a judge thinks within a text of its ballot is in no field of it, and that is told."""
+    debate = debated(1, until="1.verdict.judge")
+    turn = debate.due[0]
+    usual = next(
+        event for event in debates.played(rounds=1) if isinstance(event, StructuredReplyGiven) and event.turn == turn.id
+    )
+    ballot = usual.data | {"justification": "<think>SECRET</think>So it is."}
+    event = parse_reply(debate, turn, reply(json.dumps(ballot)), None)
+    assert isinstance(event, StructuredReplyGiven)
+    assert event.data["justification"] == "So it is."
+    assert "private working in the texts left out" in event.changes and "SECRET" in event.reply.text
 
 
 # While it streams
