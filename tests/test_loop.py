@@ -151,10 +151,9 @@ def test_an_undecided_debate_is_reopened(tmp_path: Path) -> None:
         current = CurrentState(driven(journal, Speaker(rounds=1), "a", "b"))
         while not current.state.complete:
             turn = current.state.due[0].id
-            for text in ("No.", "Never."):
-                reply = Reply(text=text, brief_digest="0" * 64, by="old")
-                event = Rejected(turn=turn, problems=("no JSON",), reply=reply)
-                record_event(journal, current, event)
+            reply = Reply(text="No.", brief_digest="0" * 64, by="old")
+            absent = not current.state.due[0].speaking
+            record_event(journal, current, Rejected(turn=turn, problems=("no JSON",), reply=reply, absent=absent))
             if current.state.due and current.state.due[0].speaking:
                 current = CurrentState(driven(journal, Speaker(rounds=1), "a", "b"))
         assert tally.verdict(current.state) is None

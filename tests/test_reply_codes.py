@@ -185,7 +185,6 @@ def test_a_ballot_may_quote_a_tag(tag: str, around: str) -> None:
     [
         "<think>\nOne draft:\n{}\nHm.\n</think>\nSo B wins.",
         "One draft:\n{}\nHm.\n</think>\nSo B wins.",
-        "So.\n<think>\n{}",
     ]
 )
 def test_a_ballot_in_private_working_is_none(form: str) -> None:

@@ -133,7 +133,9 @@ def test_replies_that_will_not_do() -> None:
     shown.speak("1.opening.b", "Not so.")
     for n in (1, 2):
         shown.ask("1.verdict.judge")
-        shown.happen(Rejected(turn="1.verdict.judge", problems=(f"No JSON, {n}.", "Again."), reply=reply))
+        shown.happen(
+            Rejected(turn="1.verdict.judge", problems=(f"No JSON, {n}.", "Again."), reply=reply, absent=n == 2)
+        )
     lines = shown.close()
 
     assert "a reply that can't be taken: it is empty" in lines

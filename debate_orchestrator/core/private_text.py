@@ -127,7 +127,9 @@ def _scan(text: str, tag: str, *, whole: bool) -> PublicText:
             if kind == _OWN or _stands_alone(text, found):
                 public, at, private, restarted = [], position, True, True
             continue
-        if kind in unclosed or not (kind == _OWN or kind in _TOKENS or _begins(text[max(at, found.start() - _NEAR) : found.start()])):
+        if kind in unclosed or not (
+            kind == _OWN or kind in _TOKENS or _begins(text[max(at, found.start() - _NEAR) : found.start()])
+        ):
             continue
         closing = tags.closing[kind].search(outside_code, position)
         if closing is None and whole and kind != _OWN and "".join((*public, text[at : found.start()])).strip():

@@ -90,11 +90,12 @@ def without_private_working(debate: DebateState, text: str) -> str:
 
 
 def without_private_fields(debate: DebateState, fields: Any) -> Any:
-    """A structured reply without the private working in its texts."""
+    """A structured reply without the private working in its texts. Only pairs of tags count there: one alone is a
+    word about tags."""
 
     def public(leaf: Any) -> Any:
         text = public_text(sanitize(leaf), debate.format.private) if isinstance(leaf, str) else None
-        return text.text if text is not None and text.private else leaf
+        return text.text if text is not None and text.private and text.text and not text.restarted else leaf
 
     return map_leaves(fields, public)
 
