@@ -39,7 +39,7 @@ No source that the debaters cite was looked up: this format has no seat for that
 **Strength:** narrow\x20\x20
 **Overall Scores:** Researcher A: 7 | Researcher B: 6
 
-**Researcher A prevailed narrowly**, arguing: Indent with tabs. Rounds won: Researcher A 1, Researcher B 0, tied 0.
+*Outcome:* Indent with tabs. Researcher A (Pro) argued better (narrow).
 
 > It came down to one point. A made it. B did not answer it.
 

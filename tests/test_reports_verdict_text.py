@@ -30,7 +30,7 @@ def test_an_answer() -> None:
 
     assert made == (
         "**Winner:** B  \n**Answer:** Red.  \n**Probability:** 85%\n\n"
-        "**Debater B's answer was chosen, held 85% likely:** Red.\n\n"
+        "*Outcome:* Red. 85% likely, by the judge.\n\n"
         "- **Reasons:** It **says** so."
     )
 
@@ -44,7 +44,9 @@ def test_an_answer() -> None:
 )
 def test_a_label(ballot: dict[str, Any], head: str) -> None:
     """A claim ends with its label and its score, if the label has one."""
-    assert verdict("claim", {"final.verdict.judge": ballot}).startswith(f"{head}\n\n**The verdict: ")
+    assert verdict("claim", {"final.verdict.judge": ballot}).startswith(
+        f"{head}\n\n*Outcome:* The claim is judged: {ballot['label']}."
+    )
 
 
 def test_labels_of_a_panel() -> None:
@@ -57,7 +59,8 @@ def test_labels_of_a_panel() -> None:
     assert "**Judge 1** decided: misleading (4/10)\n" in verdict("claim", one, panel=2)
     assert verdict("claim", two, panel=2).startswith(
         "**Label:** no decision  \n**Score:** none\n\n"
-        "**No label stands.** No label was given by more judges than any other.\n"
+        "*Outcome:* No label stands. No label was given by more judges than any other. "
+        "Judges' labels: misleading 1, supported 1.\n"
     )
 
 
@@ -66,7 +69,10 @@ def test_too_few_labels() -> None:
     script = {"final.verdict.judge-1": label("supported", 9), "final.verdict.judge-2": absent("final.verdict.judge-2")}
     made = verdict("claim", script, panel=2, quorum=2)
 
-    assert "**No label stands.** 1 of 2 votes counts, and 2 are needed: Judge 2 cast no ballot that counts.\n" in made
+    assert (
+        "*Outcome:* No label stands. 1 of 2 votes counts, and 2 are needed: Judge 2 cast no ballot that counts. "
+        in made
+    )
 
 
 def test_a_panel_that_declares_nothing() -> None:
@@ -76,12 +82,12 @@ def test_a_panel_that_declares_nothing() -> None:
 
     assert made.startswith(
         "**Winner:** A  \n**Strength:** narrow  \n**Overall Scores:** Debater A: 6 | Debater B: 7.67\n\n"
-        "**Debater A prevailed, though behind on points**, arguing: Yes. 2 of 3 judges voted for A, 1 for B.\n"
+        "*Outcome:* Yes. Debater A (PRO) was declared the winner (narrow), though behind on points. "
+        "2 of 3 judges voted for A, 1 for B.\n"
     )
     assert "\n\n**Judge 1** decided: A (A 8, B 7)\n\n| Criterion | Debater A | Debater B |\n" in made
     assert "- The winner has more votes and fewer points; by rule the votes decide.\n" in made
     assert "A judge's vote is for the side with the better score. A side's score on a ballot is the mean of" in made
-    assert "Rounds won" not in made
 
 
 @pytest.mark.parametrize(
@@ -108,7 +114,7 @@ def test_no_decision(script: Any, panel: int, quorum: int, why: str) -> None:
     """Where too few votes count nothing is decided, and the report says whose do not, and why."""
     made = verdict("question", script, panel=panel, quorum=quorum, mirror=True)
 
-    assert made.startswith(f"**Winner:** no decision\n\n**Nothing was decided.** {why}\n")
+    assert made.startswith(f"**Winner:** no decision\n\n*Outcome:* Nothing was decided. {why}\n")
 
 
 def test_sections_that_a_format_has_no_shape_for() -> None:

@@ -50,7 +50,7 @@ _MEMBERS = (
 
 
 class ReportFileType(NamedTuple):
-    """One type of report file."""
+    """One type of report file. The checksum is the last thing in such files, or the last before `end`."""
 
     name: str
     """What `render` calls it."""
@@ -58,12 +58,24 @@ class ReportFileType(NamedTuple):
     """The module whose `render(report)` makes it; imported only where it is asked for."""
     begins: tuple[bytes, ...]
     """How files of the type begin. A file that begins otherwise is not a report, and is never overwritten."""
-    checksum: re.Pattern[bytes]
-    """Finds the checksum where `rendered` puts it: at the end of the file, in HTML at the end of the footer."""
     around: tuple[str, str] | None = None
-    """What stands before and after the sentence; None if the rendered text has the values already."""
-    before: str = ""
+    """What stands before and after the sentence; None if the rendered text has the values already, as JSON."""
+    end: str = ""
     """What the sentence is put before, the last of its kind; empty for the end of the text."""
+
+    def find_checksum(self, data: bytes) -> re.Match[bytes] | None:
+        """The checksum of a file's bytes; None if there is none where it has to be."""
+        before, after = map(re.escape, self.around or ("", ""))
+        pattern = f"{before}{SENTENCE}{after}" if self.around else _MEMBERS
+        end = data.rfind(self.end.encode()) if self.end else len(data)
+        return re.compile(rf"{pattern}\Z".encode()).search(data, 0, max(0, end))
+
+    def with_sentence(self, text: str, sentence: str) -> str:
+        """The rendered text with that sentence in its place."""
+        if self.around is None:
+            return text
+        at = text.rfind(self.end) if self.end else len(text)
+        return f"{text[:at]}{self.around[0]}{sentence}{self.around[1]}{text[at:]}"
 
 
 FILE_TYPES = {
@@ -71,22 +83,19 @@ FILE_TYPES = {
         "markdown",
         "debate_orchestrator.reports.markdown",
         (b"# Debate Report", b"# Debate Transcript"),
-        re.compile(rf"\n---\n\n\*{SENTENCE}\*\n\Z".encode()),
         ("\n---\n\n*", "*\n"),
     ),
     ".html": ReportFileType(
         "html",
         "debate_orchestrator.reports.html.page",
         (b'<!doctype html>\n<html lang="en" class="debate-report">',),
-        re.compile(rf'<p class="checksum">{SENTENCE}</p>\n(?=</footer>\s*</div>\s*</body>\s*</html>\s*\Z)'.encode()),
         ('<p class="checksum">', "</p>\n"),
-        before="</footer>",
+        end="</footer>",
     ),
     ".json": ReportFileType(
         "json",
         "debate_orchestrator.reports.json",
         (b'{\n  "schema": 2,\n  "document": "debate report",\n',),
-        re.compile(rf"\n{_MEMBERS}\Z".encode()),
     ),
 }
 """Every type of report file, by its suffix. To add one, write a module with `render(report)` and an entry here:
@@ -121,44 +130,29 @@ def checksum_sentence(report: ReportModel) -> str:
 
 def read_checksum(data: bytes, suffix: str) -> Checksum | None:
     """The checksum of a report's bytes; None if there is none, or none that can be read."""
-    found = _place(data, suffix)
-    if found is None:
+    match = FILE_TYPES[suffix].find_checksum(data)
+    if match is None:
         return None
-    start, end = found.span("digest")
+    start, end = match.span("digest")
     digest = hashlib.sha256(data[:start] + BLANK.encode() + data[end:]).hexdigest()
-    stated = {name: value.decode() for name, value in found.groupdict().items()}
     return Checksum(
-        version=stated["version"],
-        lines=int(stated["lines"]),
-        schema_version=int(stated["schema_version"]),
-        last_hash=stated["last_hash"],
-        digest=stated["digest"],
-        fits=stated["digest"] == digest,
+        version=match["version"].decode(),
+        lines=int(match["lines"]),
+        schema_version=int(match["schema_version"]),
+        last_hash=match["last_hash"].decode(),
+        digest=match["digest"].decode(),
+        fits=match["digest"].decode() == digest,
     )
 
 
-def _place(data: bytes, suffix: str) -> re.Match[bytes] | None:
-    return FILE_TYPES[suffix].checksum.search(data)
-
-
-def by_version(data: bytes, suffix: str, version: str) -> bytes:
-    """A report as that version would have made it if it renders the journal the same: it names itself, and the checksum
-    is of these bytes. Raises ValueError where the report has no checksum."""
-    found = _place(data, suffix)
-    if found is None:
-        raise ValueError("no checksum")
-    (start, end), (digits, after) = found.span("version"), found.span("digest")
-    before, rest = data[:start] + version.encode() + data[end:digits], data[after:]
-    return before + hashlib.sha256(before + BLANK.encode() + rest).hexdigest().encode() + rest
-
-
-def rendered(report: ReportModel, suffix: str) -> str:
-    """A report as a file of that suffix, with its checksum where such files have it."""
+def rendered(report: ReportModel, suffix: str, version: str = __version__) -> str:
+    """A report as a file of that suffix, with its checksum, as that version makes it if it renders the journal the
+    same."""
     file_type = FILE_TYPES[suffix]
-    text: str = importlib.import_module(file_type.module).render(report)
-    if file_type.around is not None:
-        at = text.rfind(file_type.before) if file_type.before else len(text)
-        text = f"{text[:at]}{file_type.around[0]}{checksum_sentence(report)}{file_type.around[1]}{text[at:]}"
+    text = file_type.with_sentence(importlib.import_module(file_type.module).render(report), checksum_sentence(report))
+    if version != __version__ and (match := file_type.find_checksum(text.encode())):
+        names = text.encode()
+        text = (names[: match.start("version")] + version.encode() + names[match.end("version") :]).decode()
     digest = hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
     before, _, after = text.rpartition(BLANK)
     return f"{before}{digest}{after}"
@@ -220,7 +214,23 @@ State = Literal[
     "reviewed",  # does not have the reviewers' ballots that there are now
     "other version",  # names another version of this program, and only that one can tell
 ]
-Rerendered = Literal["same", "different", "not compared"]
+_TEXTS: dict[State, str] = {
+    "unchanged": "belongs to this journal, and is unchanged since it was written; made again, it is the same {how}.",
+    "earlier": "unchanged, and made from this journal when it had {lines} of its {now} lines; made again, it is the "
+    "same {how}.",
+    "another": "of another journal, or this one was changed: it names {named} and the hash of the last, {head}, and "
+    "this journal of {now} has no such line there.",
+    "changed": "changed after it was written: its bytes do not have the checksum that it states.",
+    "no checksum": "has no checksum that can be read, so nothing shows that it says what the journal says.",
+    "contradicts": "does not say what the journal says: its checksum fits, but made again it differs. It was changed "
+    "and given a new checksum, or reviewers' ballots that it includes were taken away.",
+    "reviewed": "does not tell of the reviewers' ballots that lie beside the journal now: they were filed or changed "
+    "since, or it was changed and given a new checksum. `debate report` makes it anew.",
+    "other version": "names this journal, and its checksum fits. It also names version {version}, and this is "
+    f"{__version__}, which renders the journal differently. Only that version can tell whether it says what the "
+    "journal says: anyone can give a report a new checksum.",
+}
+"""Each state for people, in a sentence or two that the report's name begins."""
 
 
 class Verification(NamedTuple):
@@ -228,11 +238,16 @@ class Verification(NamedTuple):
 
     path: str
     state: State
-    rerendered: Rerendered
-    """Whether rendering it again gives the same bytes."""
-    text: str
-    """The same for people, in a sentence or two that the report's name begins."""
+    journal_lines: int
+    """How many lines the journal has now."""
     checksum: Checksum | None = None
+
+    @property
+    def rerendered(self) -> Literal["same", "different", "not compared"]:
+        """Whether rendering it again gives the same bytes."""
+        if self.state in ("another", "changed", "no checksum"):
+            return "not compared"
+        return "same" if self.ok else "different"
 
     @property
     def ok(self) -> bool:
@@ -243,6 +258,22 @@ class Verification(NamedTuple):
     def inconclusive(self) -> bool:
         """Whether `ok` is not decidable yet, since something has to be done first."""
         return self.state in ("reviewed", "other version")
+
+    @property
+    def text(self) -> str:
+        """The same for people."""
+        if self.checksum is None:
+            return _TEXTS[self.state]
+        version, lines = self.checksum.version, self.checksum.lines
+        how = "to the byte" if version == __version__ else f"but for the version, which was {version}"
+        return _TEXTS[self.state].format(
+            how=how,
+            version=version,
+            lines=lines,
+            named=plural(lines, "line"),
+            head=self.checksum.last_hash[:16],
+            now=self.journal_lines,
+        )
 
     @property
     def data(self) -> dict[str, object]:
@@ -299,52 +330,25 @@ def read_reports(paths: Sequence[str]) -> list[tuple[str, bytes]]:
 def verify(path: str, data: bytes, entries: Sequence[Entry], reviews: str = "") -> Verification:
     """Compares a report with the verified `entries` of a journal, and with the ballots in the folder `reviews`."""
     checksum = read_checksum(data, os.path.splitext(path)[1])
+    return Verification(path, _state(path, data, entries, checksum, reviews), len(entries), checksum)
+
+
+def _state(path: str, data: bytes, entries: Sequence[Entry], checksum: Checksum | None, reviews: str) -> State:
     if checksum is None:
-        text = "has no checksum that can be read, so nothing shows that it says what the journal says."
-        return Verification(path, "no checksum", "not compared", text)
+        return "no checksum"
     if not checksum.fits:
-        text = "changed after it was written: its bytes do not have the checksum that it states."
-        return Verification(path, "changed", "not compared", text, checksum)
+        return "changed"
     if checksum.lines > len(entries) or entries[checksum.lines - 1].hash != checksum.last_hash:
-        text = (
-            f"of another journal, or this one was changed: it names {plural(checksum.lines, 'line')} and the hash of "
-            f"the last, {checksum.last_hash[:16]}, and this journal of {len(entries)} has no such line there."
-        )
-        return Verification(path, "another", "not compared", text, checksum)
-    return _made_again(path, data, entries, checksum, reviews)
-
-
-def _made_again(path: str, data: bytes, entries: Sequence[Entry], checksum: Checksum, reviews: str) -> Verification:
-    """A report whose checksum fits, and whose journal this is: compared with what this version makes of it."""
-    suffix, latest = os.path.splitext(path)[1], checksum.lines == len(entries)
-    renderings = _renderings(entries[: checksum.lines], suffix, reviews)
+        return "another"
+    suffix, first = os.path.splitext(path)[1], entries[: checksum.lines]
+    ballots = gather_reviews(reviews, first) if reviews else GatheredReviews()
     # Every byte is compared, but another version that renders the journal the same names itself.
-    same = [by_version(rendering, suffix, checksum.version) for rendering in renderings]
-    if data == same[-1]:
-        text = "belongs to this journal, and is unchanged since it was written"
-        if not latest:
-            text = f"unchanged, and made from this journal when it had {checksum.lines} of its {len(entries)} lines"
-        how = "to the byte" if checksum.version == __version__ else f"but for the version, which was {checksum.version}"
-        state: State = "unchanged" if latest else "earlier"
-        return Verification(path, state, "same", f"{text}; made again, it is the same {how}.", checksum)
-    if len(same) > 1:
-        text = (
-            "does not tell of the reviewers' ballots that lie beside the journal now: they were filed or changed "
-            "since, or it was changed and given a new checksum. `debate report` makes it anew."
-        )
-        return Verification(path, "reviewed", "different", text, checksum)
-    if checksum.version != __version__:
-        text = (
-            f"names this journal, and its checksum fits. It also names version {checksum.version}, and this is "
-            f"{__version__}, which renders the journal differently. Only that version can tell whether it says what "
-            "the journal says: anyone can give a report a new checksum."
-        )
-        return Verification(path, "other version", "different", text, checksum)
-    text = (
-        "does not say what the journal says: its checksum fits, but made again it differs. It was changed and given a "
-        "new checksum, or reviewers' ballots that it includes were taken away."
-    )
-    return Verification(path, "contradicts", "different", text, checksum)
+    again = rendered(build_report(first, ballots), suffix, checksum.version)
+    if data == again.encode("utf-8", "backslashreplace"):
+        return "unchanged" if checksum.lines == len(entries) else "earlier"
+    if ballots.counted or ballots.left_out:
+        return "reviewed"
+    return "contradicts" if checksum.version == __version__ else "other version"
 
 
 def integrity(path: str, data: bytes) -> str:
@@ -358,10 +362,3 @@ def integrity(path: str, data: bytes) -> str:
     return (
         f"unchanged since it was written, from a journal of {lines}, the last with the hash {checksum.last_hash[:16]}."
     )
-
-
-def _renderings(entries: Sequence[Entry], suffix: str, reviews: str) -> list[bytes]:
-    """The report that this version makes of these lines; where there are reviewers' ballots, without them and with."""
-    found = gather_reviews(reviews, entries) if reviews else GatheredReviews()
-    reports = [build_report(entries), *([build_report(entries, found)] if found.counted or found.left_out else [])]
-    return [rendered(report, suffix).encode("utf-8", "backslashreplace") for report in reports]

@@ -13,7 +13,7 @@ from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.decision_brief import MARKED
 from debate_orchestrator.reports.model import ReportModel
 from debate_orchestrator.reports.parts import DisputedClaim, TurnReport, VerdictReport
-from debate_orchestrator.reports.rich_text import Phrase, PhraseTable, citing, joined, literal, phrase, prose, strong
+from debate_orchestrator.reports.rich_text import Phrase, PhraseTable, citing, literal, phrase, prose, strong
 from debate_orchestrator.reports.wording import winner_word
 from debate_orchestrator.setup.plain_positions import affirms, denies
 from debate_orchestrator.util.numbers import decimals, percent, plural
@@ -48,7 +48,6 @@ _NO_WINNER = {
     None: "There is no verdict on who argued better",
 }
 """The outcome of a debate that neither side won; None where there is no verdict."""
-_FIRMLY = {"decisive": " decisively", "narrow": " narrowly"}
 
 
 def headline(report: ReportModel) -> list[tuple[str, Phrase]]:
@@ -110,86 +109,6 @@ def who_argued_better(report: ReportModel) -> str:
     if verdict.behind:
         return f"{name} was declared the winner{firmly}, though behind on points"
     return f"{name} argued better{firmly}"
-
-
-def outcome(report: ReportModel) -> Phrase:
-    """The decision, in a sentence or two, for a reader who reads nothing else."""
-    verdict = report.verdict
-    if verdict is None:
-        return ()
-    if report.stand_ins_judged:
-        return phrase(strong(wording.NO_JUDGE), f" {wording.FILLER}")
-    if report.judging.labelled:
-        return _label_outcome(report, verdict)
-    sentences: list[str | Phrase] = [_winner_outcome(report, verdict)]
-    if "winner" in report.judging.round_fields or report.judging.scores_rounds:
-        sentences.append(_rounds_won(report, verdict))
-    if len(verdict.panel) > 1:
-        sentences.append(wording.votes_sentence(verdict))
-    if report.judging.by_swing and verdict.swing:
-        gained = ", ".join(f"{report.seats[side]} {votes:+d}" for side, votes in verdict.swing.items())
-        sentences.append(f"It is decided by the votes gained since the first word: {gained}.")
-    return joined(" ", filter(None, sentences))
-
-
-def _rounds_won(report: ReportModel, verdict: VerdictReport) -> str:
-    """How many rounds each side won; that the final ballot stands alone, where no round counts."""
-    if verdict.rounds_won:
-        won = [f"{report.seats[side]} {verdict.rounds_won[side]}" for side in report.positions]
-        against = wording.behind_sentence(judged.result for judged in report.rounds if judged.result)
-        return f"Rounds won: {', '.join(won)}, tied {verdict.rounds_won[TIE]}. {against}".rstrip()
-    if verdict.winner == NO_DECISION or report.conceded:
-        return ""
-    ballots = "ballots" if len(verdict.panel) > 1 else "ballot"
-    done = "scored" if report.judging.measured else "voted on"
-    return f"It was decided on the final {ballots} alone, since no round was {done}."
-
-
-def _winner_outcome(report: ReportModel, verdict: VerdictReport) -> Phrase:
-    if verdict.winner in report.positions:
-        position, name = literal(report.positions[verdict.winner].rstrip(".")), report.seats[verdict.winner]
-        if report.judging.answers:
-            likely = "" if verdict.win_probability is None else f", held {percent(verdict.win_probability)} likely"
-            return phrase(strong(f"{name}'s answer was chosen{likely}:"), " ", position, ".")
-        return phrase(strong(f"{name} prevailed{_firmness(report, verdict)}"), ", arguing: ", position, ".")
-    if verdict.winner == TIE:
-        return strong("Neither side prevailed.")
-    if verdict.winner == CONSENSUS:
-        conceded = f": {_concession(report)}." if report.conceded else "."
-        return phrase(strong("The sides ended in consensus"), conceded)
-    why = wording.shortfall(verdict.panel, verdict.quorum, report.seats.__getitem__)
-    why = why or "No vote before the debate counts, so that nothing can have been gained by it."
-    return phrase(strong("Nothing was decided."), f" {why}")
-
-
-def _firmness(report: ReportModel, verdict: VerdictReport) -> str:
-    """How firmly a side prevailed, by the points; by the votes, where several judges give none."""
-    if verdict.behind:
-        return ", though behind on points"
-    if verdict.strength in _FIRMLY and verdict.totals:
-        return _FIRMLY[verdict.strength]
-    if len(verdict.panel) > 1 and not report.judging.by_swing:
-        won = verdict.vote_counts.get(verdict.winner, 0)
-        lost = sum(verdict.vote_counts.get(side, 0) for side in report.positions if side != verdict.winner)
-        return f" by {plural(won, 'vote')} to {lost}"
-    return ""
-
-
-def _label_outcome(report: ReportModel, verdict: VerdictReport) -> Phrase:
-    if verdict.label is None:
-        few = wording.shortfall(verdict.panel, verdict.quorum, report.seats.__getitem__)
-        return phrase(strong("No label stands."), f" {few or 'No label was given by more judges than any other.'}")
-    winner = report.judging.format.winner_of.get(verdict.label, verdict.winner)
-    counts = "as a tie" if winner == TIE else "for neither side"
-    counts = f"for {report.seats[winner]}" if winner in report.seats else counts
-    score = "" if verdict.score is None else f" ({report.judging.scales.with_scale(verdict.score)})"
-    stated = strong("The verdict: ", literal(verdict.label), f"{score}.")
-    sentences: list[str | Phrase] = [stated, f"Between the two sides it counts {counts}."]
-    if len(verdict.panel) > 1:
-        labels = [vote.label for vote in verdict.panel if vote.label is not None]
-        tally = joined(", ", [phrase(literal(label), f" {labels.count(label)}") for label in dict.fromkeys(labels)])
-        sentences.append(phrase("Judges' labels: ", tally, "."))
-    return joined(" ", sentences)
 
 
 def _concession(report: ReportModel) -> str:
@@ -334,7 +253,7 @@ class FirstScreen(NamedTuple):
     answer: Phrase
     """A sentence about the world: the position that won, or why there is none."""
     sure: tuple[str, ...]
-    """How firm that is, computed from the ballots, a sentence each."""
+    """How firm that is, a sentence each: see `firmness`."""
     score_bar: ScoreBar | None
     reasons: tuple[Reason, ...]
     open_claims: tuple[tuple[str, DisputedClaim], ...]
@@ -353,7 +272,7 @@ def first_screen(report: ReportModel) -> FirstScreen:
     still_open.sort(key=lambda claim: claim[1].status != "unresolved")
     return FirstScreen(
         answer=answer(report),
-        sure=tuple(_sure(report)),
+        sure=tuple(firmness(report)),
         score_bar=_score_bar(report),
         reasons=tuple(reasons(report)),
         open_claims=tuple(still_open[:MAX_OPEN]),
@@ -371,26 +290,34 @@ def answer(report: ReportModel) -> Phrase:
         return phrase("No final ballot counts." if report.status == "complete" else "Not decided yet.")
     if report.stand_ins_judged:
         return phrase(wording.NO_JUDGE)
+    if report.judging.labelled:
+        return (
+            phrase("The claim is judged: ", literal(verdict.label), ".")
+            if verdict.label
+            else phrase("No label stands.")
+        )
     if verdict.winner in report.positions:
-        position = report.positions[verdict.winner].strip()
-        affirming = [side for side, held in report.positions.items() if affirms(report.topic, held)]
-        firmly = ", narrowly." if verdict.strength == "narrow" else "."
-        if affirming != list(report.positions)[:1]:
-            return literal(position)
-        if verdict.winner in affirming:
-            return phrase(f"Yes{firmly}")
-        return phrase(f"No{firmly} ", literal(position)) if denies(report.topic, position) else literal(position)
-    if report.judging.labelled and verdict.label:
-        return phrase("The claim is judged: ", literal(verdict.label), ".")
+        return _winning_position(report, verdict)
     if verdict.winner == TIE:
         return phrase("Neither position prevailed.")
-    if verdict.winner == CONSENSUS:
-        agreed = [(turn.fields or {}).get("converged_on") for turn in _finals(report)]
-        found = next((text for text in agreed if isinstance(text, str) and text.strip()), "")
-        if report.conceded:
-            return phrase(f"{_concession(report)}. " if found else f"{_concession(report)}.", literal(found))
-        return literal(found) if found else phrase("Both sides ended in agreement.")
-    return phrase("No decision.")
+    if verdict.winner == NO_DECISION:
+        return phrase("Nothing was decided.")
+    agreed = [(turn.fields or {}).get("converged_on") for turn in _finals(report)]
+    middle = next((text for text in agreed if isinstance(text, str) and text.strip()), "")
+    if report.conceded:
+        return phrase(f"{_concession(report)}. " if middle else f"{_concession(report)}.", literal(middle))
+    return literal(middle) if middle else phrase("Both sides ended in agreement.")
+
+
+def _winning_position(report: ReportModel, verdict: VerdictReport) -> Phrase:
+    position = report.positions[verdict.winner].strip()
+    affirming = [side for side, held in report.positions.items() if affirms(report.topic, held)]
+    firmly = ", narrowly." if verdict.strength == "narrow" else "."
+    if affirming != list(report.positions)[:1]:
+        return literal(position)
+    if verdict.winner in affirming:
+        return phrase(f"Yes{firmly}")
+    return phrase(f"No{firmly} ", literal(position)) if denies(report.topic, position) else literal(position)
 
 
 def _finals(report: ReportModel) -> list[TurnReport]:
@@ -398,28 +325,42 @@ def _finals(report: ReportModel) -> list[TurnReport]:
     return [turn for turn in report.finals if turn.fields and not turn.mirrored]
 
 
-def _sure(report: ReportModel) -> Iterator[str]:
-    verdict = report.verdict
-    if verdict is None or report.stand_ins_judged:
+def firmness(report: ReportModel) -> Iterator[str]:
+    """How firm the answer is, or why there is none, computed from the ballots, a sentence each."""
+    verdict, judging = report.verdict, report.judging
+    if verdict is None:
         return
-    if report.judging.labelled:
-        if verdict.label is not None:
-            score = "" if verdict.score is None else f", {report.judging.scales.with_scale(verdict.score, ' of ')}"
-            yield f"Judged {verdict.label}{score}."
-    elif verdict.strength is not None:
+    if report.stand_ins_judged:
+        yield wording.FILLER
+        return
+    if judging.labelled:
+        yield from _label_firmness(report, verdict)
+        return
+    if verdict.strength is not None:
         yield f"{who_argued_better(report)}."
     elif verdict.win_probability is not None:
         likely, judges = wording.whole_percent(verdict.win_probability), "judge" + "s" * (len(report.judges) != 1)
         yield f"{likely} likely, by the {judges}."
     if behind := wording.behind_sentence(judged.result for judged in report.rounds if judged.result):
         yield behind
-    if len(verdict.panel) > 1 and not report.judging.labelled:
+    if verdict.winner == NO_DECISION:
+        why = wording.shortfall(verdict.panel, verdict.quorum, report.seats.__getitem__)
+        yield why or "No vote before the debate counts, so that nothing can have been gained by it."
+    if len(verdict.panel) > 1:
         yield wording.votes_sentence(verdict)
-    if verdict.winner == NO_DECISION or not report.judging.panel:
-        return
-    if report.judging.mirrored:
-        held = report.judging.mirrored - report.judging.flipped
-        yield f"Held with the sides exchanged: {held} of {report.judging.mirrored} votes."
+    if judging.mirrored and judging.panel and verdict.winner != NO_DECISION:
+        yield f"Held with the sides exchanged: {judging.mirrored - judging.flipped} of {judging.mirrored} votes."
+
+
+def _label_firmness(report: ReportModel, verdict: VerdictReport) -> Iterator[str]:
+    if verdict.label is None:
+        few = wording.shortfall(verdict.panel, verdict.quorum, report.seats.__getitem__)
+        yield few or "No label was given by more judges than any other."
+    elif verdict.score is not None:
+        yield f"Judged {report.judging.scales.with_scale(verdict.score, ' of ')}."
+    if len(verdict.panel) > 1:
+        labels = [vote.label for vote in verdict.panel if vote.label is not None]
+        yield f"Judges' labels: {', '.join(f'{label} {labels.count(label)}' for label in dict.fromkeys(labels))}."
 
 
 def _score_bar(report: ReportModel) -> ScoreBar | None:
