@@ -205,11 +205,34 @@ def test_more_rounds_than_the_format_takes_need_consent() -> None:
     assert risk.text == "setup.rounds: the debate of 9 rounds, where its format takes 8"
 
 
-@pytest.mark.parametrize("output", ["CLAUDE.md", "sub/agents.md", "./Gemini.MD.md/../GEMINI.md", "AGENTS.override.md"])
+@pytest.mark.parametrize(
+    "output",
+    ["CLAUDE.md", "sub/agents.md", "./Gemini.MD.md/../GEMINI.md", "AGENTS.override.md", "QWEN.md", "README.md"],
+)
 def test_a_report_that_an_agent_would_follow(here: Path, output: str) -> None:
     """A report under a name that agents read as their instructions needs consent; under any other it does not."""
     assert kinds(output=output) == [("output", "output")]
     assert kinds(output="claude/report.md") == []
+    assert kinds(output="Rust-or-Go.md") == []
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "output: {}x.md",
+        "format: ./{}",
+        "context: [{}x]",
+        "cast: {{a: 'replay:{}x', b: rehearse, judge: rehearse}}",
+    ],
+)
+def test_a_path_without_end_is_refused(debate: Run, here: Path, answer: str) -> None:
+    """A path of an answers file that no system takes is refused before anybody looks where it leads; so is a report in
+    thousands of folders."""
+    for path in ("a/" * 300_000, "../" * 100_000, "a/" * 1_500):
+        Path("a.yaml").write_text(ANSWERS + answer.format(path) + "\n", encoding="utf-8")
+        ran = debate("open", "--answers", "a.yaml")
+        assert ran.code == 2 and len(ran.err) < 1_000 and "Traceback" not in ran.err, ran.err[:2_000]
+    assert [path.name for path in here.iterdir()] == ["a.yaml"]
 
 
 @pytest.mark.parametrize("place", ["seats", "shapes", "rubric"])

@@ -19,9 +19,9 @@ from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.formats import loader, source
-from debate_orchestrator.storage.paths import DebateFiles
+from debate_orchestrator.storage.paths import MAX_PATH_LENGTH, DebateFiles
 from debate_orchestrator.util import model_spec, resources
-from debate_orchestrator.util.errors import BadFile, BadSettings
+from debate_orchestrator.util.errors import BadFile, BadSettings, short_repr
 from debate_orchestrator.util.redact import truncate
 
 Kind = Literal["program", "server", "recording", "context", "output", "format", "pages", "rounds", "calls"]
@@ -40,7 +40,8 @@ _INSTRUCTIONS = frozenset(
     f"{name}.md"
     for name in ("agent", "agents", "agents.override", "claude", "claude.local", "copilot-instructions", "gemini")
 ) | {"skill.md"}
-"""Names of files from which agents take orders in the folder where they work, in small letters."""
+"""Names of files from which agents take orders in the folder where they work, in small letters: where a file system
+does not tell letters by their size, these are such files too. Otherwise their names are in capitals."""
 
 
 _GRAVE: tuple[Kind, ...] = ("server", "program")
@@ -147,7 +148,7 @@ def of_settings(
             risks.append(Risk(kind="context", where="context", what=leads))
     if report := _report(given.get("output")):
         real = _real(report)
-        if leads := _outside(report) or (real if os.path.basename(real).casefold() in _INSTRUCTIONS else ""):
+        if leads := _outside(report) or (real if _gives_orders(os.path.basename(real)) else ""):
             risks.append(Risk(kind="output", where="output", what=leads))
     format = typed_format or given.get("format")
     if not typed_format and isinstance(format, str) and source.is_path(format):
@@ -235,8 +236,15 @@ def _report(output: object) -> str:
         return ""
 
 
+def _gives_orders(name: str) -> bool:
+    """Whether a report of that name may be taken for instructions to agents, or for a page that a repository has of old
+    (README.md): the name is in capitals, or one of those that are known."""
+    return name.removesuffix(".md").isupper() or name.casefold() in _INSTRUCTIONS
+
+
 def _outside(path: str) -> str:
     """Where a path really leads, if that is outside the working folder, hidden in it, or unknown; else empty."""
+    _must_be_short(path)
     try:
         leads = os.path.realpath(path)
     except OSError:
@@ -249,10 +257,17 @@ def _outside(path: str) -> str:
 
 def _real(path: str) -> str:
     """Where a path really leads; the path as it is written, if that is unknown."""
+    _must_be_short(path)
     try:
         return os.path.realpath(path)
     except (OSError, ValueError):
         return os.path.join(os.getcwd(), path)
+
+
+def _must_be_short(path: str) -> None:
+    """Raises BadSettings for a path that no system takes: to look where it leads would take minutes."""
+    if len(path) > MAX_PATH_LENGTH:
+        raise BadSettings(f"{short_repr(path)} is no path: it has more than {MAX_PATH_LENGTH:,} characters.")
 
 
 def _texts(value: object) -> list[str]:

@@ -16,6 +16,10 @@ from debate_orchestrator.util.errors import BadFile, short_repr
 
 REPORT = "debate-report.md"
 JOURNAL = ".journal.jsonl"
+MAX_PATH_LENGTH = 4_096
+"""Characters of a path: what Linux takes."""
+MAX_FOLDERS = 100
+"""Folders in the path of a report."""
 
 
 class DebateFiles(NamedTuple):
@@ -62,6 +66,8 @@ class DebateFiles(NamedTuple):
         report = output = os.path.expanduser(output) if output.startswith("~") else output
         if not output.isprintable():
             raise _unwritable(output, "the name has unprintable characters")
+        if len(output) > MAX_PATH_LENGTH or output.count("/") > MAX_FOLDERS:
+            raise _unwritable(output, f"the path is over {MAX_PATH_LENGTH:,} characters or {MAX_FOLDERS} folders long")
         if os.path.isdir(output) or output.endswith(("/", os.sep)) or not os.path.splitext(output)[1]:
             report = os.path.join(output, REPORT)
         if not report.endswith(".md"):

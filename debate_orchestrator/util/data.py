@@ -232,10 +232,14 @@ def is_link(folder: str | os.PathLike[str]) -> bool:
     return os.path.islink(os.path.normpath(folder))
 
 
+MAX_NAME_LENGTH = 500
+"""Characters of a path that a message shows whole."""
+
+
 def name_of(path: str | os.PathLike[str]) -> str:
     """A path as it may stand in a message, whatever bytes it has."""
     name = os.fspath(path)
-    return name if name.isprintable() else short_repr(name)
+    return name if name.isprintable() and len(name) <= MAX_NAME_LENGTH else short_repr(name)
 
 
 def error_text(error: Exception) -> str:

@@ -7,7 +7,6 @@ go on there from the last line of their journals.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections.abc import Callable
 from contextlib import suppress
@@ -23,6 +22,7 @@ from debate_orchestrator.tournament.cluster.queue import LEASE, Requeue
 from debate_orchestrator.tournament.folder import Tournament, unfrozen
 from debate_orchestrator.tournament.plan import ScheduledDebate
 from debate_orchestrator.tournament.run import DebateStatus, OnChange, TournamentRun, stopped_by_internal_error
+from debate_orchestrator.util.data import strict_json
 from debate_orchestrator.util.errors import BadFile, BadSettings, UserError
 from debate_orchestrator.util.redact import redact
 
@@ -253,7 +253,7 @@ class Worker:
 
         def scheduled() -> Tournament:
             ((text,),) = found
-            spec = unfrozen(json.loads(text), name).model_copy(update={"max_cost": None})
+            spec = unfrozen(strict_json(text), name).model_copy(update={"max_cost": None})
             return Tournament.of(name, spec)
 
         try:
