@@ -15,8 +15,6 @@ from speakers import Speaker, begun, take_turns
 
 from debate_orchestrator.core.events import BriefSent
 from debate_orchestrator.core.fold import CurrentState, fold
-from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util.errors import PermanentFailure
 
@@ -28,10 +26,10 @@ def held(journal: JournalWriter, make_room: Callable[[], None]) -> dict[str, Any
     speaker, waited, most = Speaker(rounds=1), list[str](), 0
     current = CurrentState(fold(journal.events))
 
+    journal.tell = waited.append
+
     async def run() -> None:
-        driving = asyncio.create_task(
-            take_turns(journal, current, seats, on_event=speaker_watch, unsaved=UnsavedEvents(waited.append))
-        )
+        driving = asyncio.create_task(take_turns(journal, current, seats))
         while not driving.done():
             before = len(waited)
             await asyncio.sleep(0.3)
@@ -40,9 +38,6 @@ def held(journal: JournalWriter, make_room: Callable[[], None]) -> dict[str, Any
                 most = max(most, sum("kept in memory" in one for one in waited))
                 make_room()
         await driving
-
-    def speaker_watch(debate: DebateState, event: Any) -> None:
-        """No one is watching."""
 
     seats = dict.fromkeys(("a", "b", *current.state.judges), speaker)
     try:
@@ -58,7 +53,7 @@ def held(journal: JournalWriter, make_room: Callable[[], None]) -> dict[str, Any
         "once": len(briefs) == len(set(briefs)) and set(briefs) == set(asked),
         "torn": reading.torn,
         "waited": most,
-        "never_asked": [one for one in waited if "the failure of its call" in one],
+        "never_asked": [one for one in waited if "a failed call" in one],
     }
 
 

@@ -16,6 +16,7 @@ from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import start
 from debate_orchestrator.engine.debate import drive, open_journal
+from debate_orchestrator.engine.turn import RunOptions
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers.provider import OnPiece, Provider
@@ -59,8 +60,9 @@ def begun(path: Path, judges: int = 1, rounds: int = 2, **more: Any) -> JournalW
 async def take_turns(
     journal: JournalWriter, current: CurrentState, seats: Mapping[str, Provider], **options: Any
 ) -> DebateState:
-    """Drives the debate of a journal, from a state of its own; `options` are those of `drive`."""
-    await drive(replace(open_journal(journal, DebateFiles.of_journal(journal.path)), current=current), seats, **options)
+    """Drives the debate of a journal, from a state of its own; `options` are those of `RunOptions`."""
+    opened = replace(open_journal(journal, DebateFiles.of_journal(journal.path)), current=current)
+    await drive(opened, seats, RunOptions(**options))
     return current.state
 
 

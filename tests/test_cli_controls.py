@@ -19,6 +19,7 @@ from debate_orchestrator.core.events import CallFailed, Event, StructuredReplyGi
 from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.debate import OpenDebate, create_debate, drive, seat_providers
+from debate_orchestrator.engine.turn import RunOptions
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.terminal import prompt
@@ -110,9 +111,8 @@ def test_the_list_is_changed_before_any_side_is_asked(here: Path, monkeypatch: p
             if isinstance(event, StructuredReplyGiven) and event.turn == "start.issues.rapporteur":
                 controls.press("c")
 
-        await drive(
-            opened, seat_providers(opened), on_event=pressed_at_once, stop=controls.stop, paused=controls.paused
-        )
+        options = RunOptions(on_event=pressed_at_once, stop=controls.stop, paused=controls.paused)
+        await drive(opened, seat_providers(opened), options)
         return opened.state
 
     given = opened_event(rounds=1, issues=True, cast=seats)
@@ -141,7 +141,8 @@ def test_a_question_from_the_floor(here: Path, monkeypatch: pytest.MonkeyPatch) 
                 if getattr(event, "turn", "") == "1.opening.b":
                     asyncio.get_running_loop().call_later(0.2, controls.press, "r")
 
-        await drive(opened, seat_providers(opened), on_event=pressed, stop=controls.stop, paused=controls.paused)
+        options = RunOptions(on_event=pressed, stop=controls.stop, paused=controls.paused)
+        await drive(opened, seat_providers(opened), options)
         return opened.state
 
     with create_debate(opened_event(rounds=1, cast=seats), DebateFiles.of_journal(J)) as held:

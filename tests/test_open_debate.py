@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from debates import opened_event
 from debate_orchestrator.core.events import BudgetChanged, Event, Opened, Reassigned
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine import retry
 from debate_orchestrator.engine.debate import (
     continue_debate,
     create_debate,
@@ -23,12 +21,20 @@ from debate_orchestrator.engine.debate import (
     finish,
     seat_providers,
 )
-from debate_orchestrator.engine.retry import UnsavedEvents
+from debate_orchestrator.engine.turn import RunOptions
 from debate_orchestrator.providers import casting
 from debate_orchestrator.setup.risks import Risk
+from debate_orchestrator.storage import journal
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.util.errors import BadJournal, BadSettings, JournalWriteError, Paused, PermanentFailure
+from debate_orchestrator.util.errors import (
+    BadJournal,
+    BadSettings,
+    JournalWriteError,
+    Paused,
+    PermanentFailure,
+    ProviderFailed,
+)
 from debate_orchestrator.util.messages import ignore
 
 J = "r.journal.jsonl"
@@ -43,7 +49,7 @@ def test_nothing_happens_before_consent(here: Path, monkeypatch: pytest.MonkeyPa
     before = Path(J).read_bytes()
     monkeypatch.setattr(casting, "make_providers", lambda *_: pytest.fail("a provider was made"))
 
-    def refuse(journal: JournalWriter, risks: Sequence[Risk]) -> None:
+    def refuse(writer: JournalWriter, risks: Sequence[Risk]) -> None:
         raise BadSettings(", ".join(risk.what for risk in risks))
 
     with pytest.raises(BadSettings, match=r"^cat -u, tee$"):
@@ -56,7 +62,7 @@ def test_what_the_user_seats_needs_no_consent(here: Path) -> None:
     create_debate(opened_event(cast=PROGRAMS), FILES).journal.close()
     asked: list[str] = []
 
-    def agree(journal: JournalWriter, risks: Sequence[Risk]) -> None:
+    def agree(writer: JournalWriter, risks: Sequence[Risk]) -> None:
         asked.extend(risk.what for risk in risks)
 
     changes: list[Event] = [Reassigned(seat="a", who=("command:sort",))]
@@ -81,7 +87,8 @@ def test_a_pause(here: Path, resumes: bool) -> None:
         return resumes
 
     with create_debate(opened_event(rounds=1, cast=dict.fromkeys(("a", "b", "judge"), ("rehearse",))), FILES) as debate:
-        asyncio.run(drive(debate, seat_providers(debate), on_event=on_event, stop=stop, paused=paused))
+        options = RunOptions(on_event=on_event, stop=stop, paused=paused)
+        asyncio.run(drive(debate, seat_providers(debate), options))
         assert debate.state.complete is resumes and pauses == [1]
         if not resumes:
             with pytest.raises(Paused, match="turns are left"):
@@ -93,31 +100,39 @@ def test_a_pause(here: Path, resumes: bool) -> None:
     assert len({event.turn for event in read(J).events if event.kind == "spoke"}) == 2
 
 
-def test_what_was_paid_for_waits_for_room(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An opening with derived positions is written once the disk has room; one that cost nothing fails at once."""
-    given = opened_event()
-    paid = given.model_copy(update={"derived": (Reply(text="{}", brief_digest="b", by="anthropic:m", called=True),)})
-    create, tried, told = JournalWriter.create, list[str](), list[str]()
+def paid_event() -> Opened:
+    """An opening with positions that a model derived."""
+    reply = Reply(text="{}", brief_digest="b", by="anthropic:m", called=True)
+    return opened_event().model_copy(update={"derived": (reply,)})
 
-    def full_twice(path: Any, opened: Opened) -> JournalWriter:
-        tried.append(str(path))
+
+async def awaited(opened: Opened) -> Opened:
+    return opened
+
+
+def test_what_was_paid_for_waits_for_room(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An opening with derived positions is written once the disk has room; one that cost nothing fails at once, and
+    leaves no file."""
+    append, tried, told = journal.append_line, list[str](), list[str]()
+
+    def full_twice(*arguments: Any) -> int:
+        tried.append("line")
         if len(tried) < 3:
             raise JournalWriteError("No room.", "no space left on device")
-        return create(path, opened)
+        return append(*arguments)
 
-    monkeypatch.setattr(JournalWriter, "create", full_twice)
-    monkeypatch.setattr(retry, "WRITE_AGAIN", 0.0)
-    asyncio.run(create_paid_debate(paid, FILES, unsaved=UnsavedEvents(told.append))).journal.close()
+    monkeypatch.setattr(journal, "append_line", full_twice)
+    monkeypatch.setattr(journal, "WRITE_AGAIN", 0.0)
+    monkeypatch.setattr(JournalWriter, "tell", told.append)
+    paid = paid_event()
+    asyncio.run(create_paid_debate(awaited(paid), FILES)).journal.close()
     assert len(tried) == 3 and read(J).events == [paid]
-    assert [sentence.split(":")[0].split(" can't")[0] for sentence in told] == [
-        "the positions that were derived",
-        "Saved",
-    ]
+    assert told[0].startswith("the positions that were derived for ") and told[1].startswith("Saved: the positions")
 
     tried.clear()
     with pytest.raises(JournalWriteError):
-        asyncio.run(create_paid_debate(given, DebateFiles.of_journal("s.journal.jsonl")))
-    assert len(tried) == 1
+        asyncio.run(create_paid_debate(awaited(opened_event()), DebateFiles.of_journal("s.journal.jsonl")))
+    assert len(tried) == 1 and not Path("s.journal.jsonl").exists()
 
 
 def test_a_reply_to_a_journal_that_was_moved_is_named_as_lost(here: Path) -> None:
@@ -134,7 +149,8 @@ def test_a_reply_to_a_journal_that_was_moved_is_named_as_lost(here: Path) -> Non
         create_debate(opened_event(cast=STAND_INS), FILES) as debate,
         pytest.raises(PermanentFailure, match="moved or replaced"),
     ):
-        asyncio.run(drive(debate, seat_providers(debate), on_text=move, unsaved=UnsavedEvents(told.append)))
+        debate.journal.tell = told.append
+        asyncio.run(drive(debate, seat_providers(debate), RunOptions(on_text=move)))
     assert len(told) == 1 and told[0].startswith("Lost: 1.opening.a: its reply")
     assert Path(J).read_bytes() == Path("moved").read_bytes()
     with continue_debate(J, ignore) as debate:
@@ -152,27 +168,14 @@ def test_no_report_is_written_of_a_journal_that_is_gone(here: Path) -> None:
     assert [path.name for path in here.iterdir()] == ["moved"]
 
 
-@pytest.mark.parametrize("taken_by", ["a locked journal", "a file"])
-def test_what_was_paid_for_goes_beside_a_name_that_was_taken(here: Path, taken_by: str) -> None:
-    """What has the journal's name by the time the positions are derived stays as it is; the debate is in the next free
-    files, and that is told. One that cost nothing is refused."""
-    given = opened_event()
-    paid = given.model_copy(update={"derived": (Reply(text="{}", brief_digest="b", by="anthropic:m", called=True),)})
-    told, first = list[str](), Path(J)
-    with ExitStack() as held:
-        match taken_by:
-            case "a locked journal":
-                held.enter_context(create_debate(given, FILES))
-            case "a file":
-                first.write_text("A note.\n", encoding="utf-8")
-        unsaved = UnsavedEvents(told.append)
-        opened = [asyncio.run(create_paid_debate(paid, FILES, unsaved=unsaved)) for _ in range(2)]
-        for debate in opened:
-            debate.journal.close()
-        assert [debate.files.journal for debate in opened] == ["r-2.journal.jsonl", "r-3.journal.jsonl"]
-        assert read("r-2.journal.jsonl").events == [paid.with_settings(output="r-2.md")]
-        assert unsaved.lost == 0 and told == [
-            f"{J} was taken meanwhile: this debate is in r-{number}.journal.jsonl." for number in (2, 3)
-        ]
-        with pytest.raises(BadJournal):
-            asyncio.run(create_paid_debate(given, FILES))
+def test_the_name_of_a_journal_is_held_while_positions_are_paid_for(here: Path) -> None:
+    """Another debate can't take it meanwhile, and nothing is left of it where the positions can't be had."""
+
+    async def opening() -> Opened:
+        with pytest.raises(BadJournal, match="locked"):
+            create_debate(opened_event(), FILES)
+        raise ProviderFailed("no positions")
+
+    with pytest.raises(ProviderFailed):
+        asyncio.run(create_paid_debate(opening(), FILES))
+    assert list(here.iterdir()) == []

@@ -48,7 +48,7 @@ def run(path: Path, speaker: Speaker, stop: asyncio.Event | None = None, **opene
         seats = dict.fromkeys(("a", "b", *debate.judges), speaker)
         try:
             current = CurrentState(debate)
-            debate = asyncio.run(take_turns(journal, current, seats, stop=stop))
+            debate = asyncio.run(take_turns(journal, current, seats, stop=stop or asyncio.Event()))
         finally:
             assert read(path).events == journal.events
     return journal.events

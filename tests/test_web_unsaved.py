@@ -20,18 +20,17 @@ from typing import Any
 import pytest
 from debates import opened_event
 from public_server import ask, served_public, start
-from public_site import visiting_public
 from web_visitor import visiting
 
-from debate_orchestrator.core.events import Event, Opened, ReplyEvent
+from debate_orchestrator.core.events import Opened
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.settings import Settings
-from debate_orchestrator.engine import api, retry, turn
+from debate_orchestrator.engine import api
 from debate_orchestrator.engine.debate import create_debate
 from debate_orchestrator.providers import discovery
-from debate_orchestrator.storage.journal import JournalWriter
+from debate_orchestrator.storage import journal
 from debate_orchestrator.storage.paths import DebateFiles
-from debate_orchestrator.util.errors import BadJournal, JournalWriteError
+from debate_orchestrator.util.errors import JournalWriteError, PermanentFailure
 from debate_orchestrator.web import log
 from debate_orchestrator.web.public.sentences import public_reasons
 from debate_orchestrator.web.runs import Run, Runs, consent_already_given, error_sentences
@@ -47,15 +46,15 @@ def fail(here: Path, monkeypatch: pytest.MonkeyPatch) -> Fail:
     cast = dict.fromkeys(("a", "b", "judge"), ("rehearse",))
     create_debate(opened_event(cast=cast), DebateFiles.of_journal(J)).journal.close()
     failing: list[Exception | None] = [None]
-    record = turn.record_event
+    append = journal.append_line
 
-    def record_event(journal: JournalWriter, current: Any, event: Event, on_event: Any = None) -> bool:
-        if isinstance(event, ReplyEvent) and failing[0] is not None:
+    def append_line(handle: int, line: bytes, *more: Any) -> int:
+        if b'"reply":{' in line and failing[0] is not None:
             raise failing[0]
-        return record(journal, current, event, on_event)
+        return append(handle, line, *more)
 
-    monkeypatch.setattr(turn, "record_event", record_event)
-    monkeypatch.setattr(retry, "WRITE_AGAIN", 0.01)
+    monkeypatch.setattr(journal, "append_line", append_line)
+    monkeypatch.setattr(journal, "WRITE_AGAIN", 0.01)
     return lambda error: failing.__setitem__(0, error)
 
 
@@ -92,7 +91,7 @@ def test_a_server_that_ends_names_the_replies_that_are_lost(fail: Fail, explain:
 def test_a_journal_that_takes_no_more_names_the_replies_that_are_lost(fail: Fail) -> None:
     """The page of the debate says why it is paused and what is lost, visitors are not told that it is kept, and both
     still count when the server ends."""
-    fail(BadJournal("The journal is gone."))
+    fail(PermanentFailure("The journal is gone."))
     told: list[str] = []
 
     async def served(explain: Any) -> str:
@@ -128,57 +127,49 @@ def test_nothing_is_said_to_wait_once_it_is_saved(fail: Fail, explain: Any) -> N
 @pytest.fixture
 def full_once(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Positions are paid for, and the disk has no room when their debate is opened first."""
-    opened_with_positions, create = api.start.opened_with_positions, JournalWriter.create
+    opened_with_positions, append = api.start.opened_with_positions, journal.append_line
     paid, tried = Reply(text="{}", brief_digest="b", by="anthropic:m", called=True), list[object]()
 
     async def derived(settings: Settings) -> Opened:
         return (await opened_with_positions(settings)).model_copy(update={"derived": (paid,)})
 
-    def full(path: str, opened: Opened) -> JournalWriter:
-        tried.append(path)
+    def full(*arguments: Any) -> int:
+        tried.append(arguments)
         if len(tried) == 1:
             raise JournalWriteError("full", "no room")
-        return create(path, opened)
+        return append(*arguments)
 
     monkeypatch.setattr(api.start, "opened_with_positions", derived)
-    monkeypatch.setattr(JournalWriter, "create", full)
-    monkeypatch.setattr(retry, "WRITE_AGAIN", 0.01)
+    monkeypatch.setattr(journal, "append_line", full)
+    monkeypatch.setattr(journal, "WRITE_AGAIN", 0.01)
     monkeypatch.setattr(discovery, "available", lambda *_: [])
 
 
-POSITIONS = "the positions that were derived can't be saved: no room."
+POSITIONS = "can't be saved: no room."
 
 
-def test_a_dashboard_tells_that_positions_wait(full_once: None, capsys: pytest.CaptureFixture[str]) -> None:
-    """The terminal of the dashboard says that what was paid for before a debate is open waits for room."""
+def test_a_server_tells_that_positions_wait(full_once: None, caplog: pytest.LogCaptureFixture) -> None:
+    """The log of a server says that what was paid for before a debate is open waits for room."""
     with visiting() as visitor:
         form = {"topic": "Should we move to gRPC?", "rounds": "1", "action": "start"}
         visitor.until(visitor.send("/new", form).headers["location"], "Complete")
-    assert POSITIONS in capsys.readouterr().err
-
-
-def test_a_public_site_tells_its_owner_that_positions_wait(full_once: None) -> None:
-    """The log of a public site says the same."""
-    with visiting_public() as visitor:
-        visitor.until(visitor.start({"topic": "Should we use tabs?", "rounds": "1"}).headers["location"], "Complete")
-        assert [line for line in visitor.log if line.startswith(POSITIONS)]
+    assert POSITIONS in caplog.text
 
 
 # A process of its own
 
 SERVER = """
 import asyncio, os, signal, sys, threading
-from debate_orchestrator.core.events import ReplyEvent
-from debate_orchestrator.engine import turn
+from debate_orchestrator.storage import journal
 from debate_orchestrator.util.errors import JournalWriteError
 from debate_orchestrator.web.runs import Runs
 
-record, shutdown, how = turn.record_event, Runs.shutdown, sys.argv.pop(1)
+append, shutdown, how = journal.append_line, Runs.shutdown, sys.argv.pop(1)
 
-def full(journal, current, event, on_event=None):
-    if isinstance(event, ReplyEvent):
+def full(handle, line, *more):
+    if b'"reply":{' in line:
         raise JournalWriteError("full", "no room")
-    return record(journal, current, event, on_event)
+    return append(handle, line, *more)
 
 async def ended(runs):
     os.kill(os.getpid(), signal.SIGINT)
@@ -186,7 +177,7 @@ async def ended(runs):
     await shutdown(runs)
 
 if how == "full":
-    turn.record_event = full
+    journal.append_line = full
 if how == "twice":
     Runs.shutdown = ended
 if how == "busy":

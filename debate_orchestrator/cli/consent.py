@@ -16,9 +16,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from debate_orchestrator.cli.output import at_terminal, print_status
-from debate_orchestrator.core.events import Event, Opened
-from debate_orchestrator.engine.debate import OpenDebate, PlanChanges, continue_debate, create_paid_debate
-from debate_orchestrator.engine.retry import Interrupted, UnsavedEvents
+from debate_orchestrator.core.events import Opened
+from debate_orchestrator.engine.debate import (
+    Following,
+    OpenDebate,
+    PlanChanges,
+    continue_debate,
+    create_debate,
+    create_paid_debate,
+)
 from debate_orchestrator.setup import risks as risks_module
 from debate_orchestrator.setup.risks import Risk
 from debate_orchestrator.storage.files import write_atomic
@@ -27,7 +33,7 @@ from debate_orchestrator.storage.journal_lines import Entry
 from debate_orchestrator.storage.paths import DebateFiles, state_folder
 from debate_orchestrator.util import coroutines
 from debate_orchestrator.util.data import name_of
-from debate_orchestrator.util.errors import BadFile, BadSettings
+from debate_orchestrator.util.errors import BadFile, BadSettings, Interrupted
 
 STANDARD_INPUT = "-"
 """The file name that means standard input."""
@@ -114,10 +120,6 @@ def remember_answers(path: str, answers: Mapping[str, Any], before: str = "", ca
     remember(source_of_file(path), (*risks_module.of_settings(answers), *calls))
 
 
-Following = Callable[[Opened], Sequence[Event]]
-"""Makes the events that follow the first one at once."""
-
-
 @contextmanager
 def new_debate(
     opening: Opened | Coroutine[Any, Any, Opened], files: DebateFiles, following: Following = lambda opened: ()
@@ -125,11 +127,14 @@ def new_debate(
     """Begins the journal of a debate to whose settings the user has consented, and remembers that for the verbs that
     continue it. If positions are paid for while its first event is made, nothing is awaited from the answer until the
     journal holds it: an interrupt comes before or after that, and says so."""
-    unsaved, created = UnsavedEvents(print_status), list[OpenDebate]()
+    created: list[OpenDebate] = []
 
     async def create() -> None:
-        opened = opening if isinstance(opening, Opened) else await opening
-        created.append(await create_paid_debate(opened, files, following(opened), unsaved))
+        if isinstance(opening, Opened):
+            created.append(create_debate(opening, files, following(opening)))
+        else:
+            created.append(await create_paid_debate(opening, files, following))
+        opened = created[0].state.opened
         remember(source_of_journal(created[0].journal), risks_module.of_debate(opened, opened.cast))
 
     interrupted: KeyboardInterrupt | None = None
@@ -141,7 +146,7 @@ def new_debate(
         if not isinstance(opening, Opened):
             opening.close()  # where the interrupt came before it began
     if not created:
-        raise Interrupted("no debate was opened, and nothing is saved.", unsaved.lost) from None
+        raise Interrupted("no debate was opened, and nothing is saved.") from None
     with _saying_what_is_saved(created[0]) as opened:
         if interrupted is not None:
             raise interrupted
@@ -168,8 +173,8 @@ def _saying_what_is_saved(opened: OpenDebate) -> Iterator[OpenDebate]:
     with opened:
         try:
             yield opened
-        except KeyboardInterrupt as interrupt:
-            raise Interrupted(opened.saved, getattr(interrupt, "lost", 0)) from None
+        except KeyboardInterrupt:
+            raise Interrupted(opened.saved) from None
 
 
 def has_agreed(path: str, risks: Sequence[Risk]) -> bool:

@@ -15,12 +15,11 @@ from debate_orchestrator.core.events import BriefSent, Event, ReplyEvent
 from debate_orchestrator.core.fold import can_end_early
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.debate import OpenDebate
-from debate_orchestrator.engine.retry import Interrupted, UnsavedEvents
 from debate_orchestrator.engine.turn import OnEvent
 from debate_orchestrator.engine.user_events import audience_question, current_issues
 from debate_orchestrator.prompting.person_turns import hides_ballots
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.errors import DebateError, ExternalError
+from debate_orchestrator.util.errors import DebateError, ExternalError, Interrupted
 from debate_orchestrator.util.terminal_text import moves
 
 if TYPE_CHECKING:
@@ -55,11 +54,11 @@ class Controls:
     ):
         self._open, self._live, self._person_input = opened, live, person_input
         self._message: Callable[[str], None] = live.message if live else print_status
+        opened.journal.tell = self._message
         self._on_event = on_event
         self._task = asyncio.current_task()
         self._terminal: TerminalControl | None = None
         self.stop, self._resumed = asyncio.Event(), asyncio.Event()
-        self.unsaved = UnsavedEvents(self._message)
         self.user_quit = False
         """Whether the user has quit."""
         self._paused = False
@@ -238,11 +237,10 @@ class Controls:
     # Signals
 
     def interrupt(self) -> None:
-        """Handles Ctrl-C: quits, and gives up what waits for room on the disk; a second one cancels the calls under
-        way. While a person's editor is open, Ctrl-C is for the editor."""
+        """Handles Ctrl-C: quits; a second one cancels the calls under way, and the wait for room on a full disk. While
+        a person's editor is open, Ctrl-C is for the editor."""
         if self._person_input is not None and self._person_input.elsewhere:
             return
-        self.unsaved.give_up()
         if self.user_quit and self._task is not None:
             self._task.cancel()
         self.quit()
@@ -250,7 +248,6 @@ class Controls:
     def terminate(self) -> None:
         """Handles SIGTERM and SIGHUP, which a system sends seconds before it kills: cancels the calls under way, and
         keeps the part of each reply that has come."""
-        self.unsaved.give_up()
         self._leave()
         if self._task is not None:
             asyncio.get_running_loop().call_later(_CANCELLED_AFTER, self._task.cancel)
@@ -355,4 +352,4 @@ async def controlled(
         for problem in error.problems:
             print_status(problem)
     if controls.user_quit and not opened.state.complete:
-        raise Interrupted(lost=controls.unsaved.lost)
+        raise Interrupted

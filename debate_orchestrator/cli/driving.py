@@ -26,7 +26,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.verdict import Verdict
 from debate_orchestrator.engine.debate import OpenDebate, drive, finish, seat_providers
 from debate_orchestrator.engine.estimate import estimate
-from debate_orchestrator.engine.turn import OnEvent, OnText
+from debate_orchestrator.engine.turn import OnEvent, OnText, RunOptions
 from debate_orchestrator.host.turns_folder import TurnsFolder
 from debate_orchestrator.reports import wording
 from debate_orchestrator.reports.model import summary_line
@@ -120,16 +120,15 @@ async def _drive(opened: OpenDebate, arguments: argparse.Namespace) -> None:
     folder = TurnsFolder(files.turns, live.message if live else print_status)
     turn_taker = person_here(debate.cast, files.drafts)
     async with controlled(opened, live, on_event, turn_taker) as controls:
-        await drive(
-            opened,
-            seat_providers(opened, flags.permitted(arguments), turn_taker, controls.on_event),
+        providers = seat_providers(opened, flags.permitted(arguments), turn_taker, controls.on_event)
+        options = RunOptions(
             on_event=controls.on_event,
             on_text=on_text,
-            on_brief=BriefFiles(folder) if rehearses else None,
+            on_brief=BriefFiles(folder) if rehearses else ignore,
             stop=controls.stop,
             paused=controls.paused,
-            unsaved=controls.unsaved,
         )
+        await drive(opened, providers, options)
 
 
 def person_here(cast: Mapping[str, tuple[str, ...]], drafts: str) -> TerminalPeople | None:

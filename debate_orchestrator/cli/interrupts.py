@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from debate_orchestrator.cli.output import print_status
-from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.util.messages import Tell
 from debate_orchestrator.util.signals import terminating
 
@@ -63,19 +62,15 @@ def graceful_stop(
 
 
 @contextmanager
-def graceful_stop_of_calls(stop: asyncio.Event, unsaved: UnsavedEvents, said: str = STOPPING) -> Iterator[Interruption]:
-    """As `graceful_stop`, for calls that the running task awaits. The first Ctrl-C sets `stop` and gives up what
-    waits for room on the disk; the second one, SIGTERM and SIGHUP also cancel the task, and the block ends."""
+def graceful_stop_of_calls(stop: asyncio.Event, said: str = STOPPING) -> Iterator[Interruption]:
+    """As `graceful_stop`, for calls that the running task awaits. The first Ctrl-C sets `stop`; the second one, SIGTERM
+    and SIGHUP also cancel the task, and the block ends."""
     task = asyncio.current_task()
 
-    def stop_calls() -> None:
-        unsaved.give_up()
-        stop.set()
-
     def cancel() -> None:
-        stop_calls()
+        stop.set()
         if task:
             task.cancel()
 
-    with graceful_stop(stop_calls, cancel, said) as interruption, suppress(asyncio.CancelledError):
+    with graceful_stop(stop.set, cancel, said) as interruption, suppress(asyncio.CancelledError):
         yield interruption

@@ -19,7 +19,6 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine import budget
 from debate_orchestrator.engine import probe as probes
 from debate_orchestrator.engine.probe import ProbeCase, ProbeRun
-from debate_orchestrator.engine.retry import Interrupted, UnsavedEvents
 from debate_orchestrator.providers import casting
 from debate_orchestrator.reports.scorecard import NO_BALLOT, Data, ballot_text, markdown, table
 from debate_orchestrator.setup.risks import Risk
@@ -32,6 +31,7 @@ from debate_orchestrator.util.errors import (
     BadFile,
     BadSettings,
     ExternalError,
+    Interrupted,
     Paused,
     PermanentFailure,
     UserError,
@@ -149,7 +149,7 @@ def _documents(card: Data, report: str) -> dict[str, str]:
 
 async def _run(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
     """Asks until done or interrupted. The first Ctrl-C waits for the replies under way, the second one leaves them."""
-    stop, unsaved = asyncio.Event(), UnsavedEvents(print_status)
+    stop = asyncio.Event()
     failures: list[ExternalError] = []
 
     def on_event(debate: DebateState, event: Event) -> None:
@@ -164,12 +164,12 @@ async def _run(run: ProbeRun, *, quiet: bool) -> list[ExternalError]:
     def remember(journal: JournalWriter) -> None:
         consent.remember(consent.source_of_journal(journal), _BALLOT)
 
-    with graceful_stop_of_calls(stop, unsaved):
-        failures = await run.run(stop, on_event, unsaved, remember)
+    with graceful_stop_of_calls(stop):
+        failures = await run.run(stop, on_event, remember)
     if stop.is_set() and run.pending():
         problems = dict.fromkeys(problem for error in failures for problem in error.problems)
         print_problems(list(problems))
-        raise Interrupted(_saved(run), unsaved.lost)
+        raise Interrupted(_saved(run))
     return failures
 
 

@@ -11,9 +11,8 @@ from debate_orchestrator.cli import exit_code, flags
 from debate_orchestrator.cli.interrupts import graceful_stop
 from debate_orchestrator.cli.output import print_json, print_problems, say
 from debate_orchestrator.cli.tournament import specs
-from debate_orchestrator.engine.retry import Interrupted, UnsavedEvents, all_saved, lost_sentence
 from debate_orchestrator.util import coroutines
-from debate_orchestrator.util.errors import PermanentFailure
+from debate_orchestrator.util.errors import Interrupted, PermanentFailure, saved_but_for
 from debate_orchestrator.util.messages import ignore
 from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.web.log import take_records, tell_line
@@ -48,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     must_be_installed()
     progress = Progress()
     interrupted, lost = coroutines.run(_work(arguments, progress, specs.concurrency(arguments.at_once)))
-    problems = [lost_sentence(lost)] if lost else []
+    problems = [saved_but_for(lost)] if lost else []
     if arguments.json:
         status = "interrupted" if interrupted else "stopped" if problems else "done"
         counts = {"completed": progress.completed, "calls": progress.calls, "lost": lost}
@@ -56,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         say(f"{plural(progress.completed, 'debate')} completed here, with {plural(progress.calls, 'call')}.")
     if interrupted:
-        raise Interrupted(f"{all_saved(lost)} Other workers go on with the debates under way.", lost)
+        raise Interrupted(f"{saved_but_for(lost)} Other workers go on with the debates under way.")
     if problems:
         print_problems(problems)
         return exit_code(PermanentFailure(problems))
@@ -90,7 +89,6 @@ async def _work(arguments: argparse.Namespace, progress: Progress, concurrency: 
             permissions=permissions,
             on_change=progress,
             tell=tell,
-            unsaved=UnsavedEvents(tell_line),
         )
         tell(f"Waiting for debates from {database.where}. Ctrl-C ends this worker.")
         showing = None if arguments.quiet or arguments.json else asyncio.create_task(_show(progress))
@@ -100,7 +98,7 @@ async def _work(arguments: argparse.Namespace, progress: Progress, concurrency: 
             showing.cancel()
             with suppress(asyncio.CancelledError):
                 await showing
-        return interruption.came, worker.unsaved.lost
+        return interruption.came, worker.lost
 
 
 async def _show(progress: Progress) -> None:

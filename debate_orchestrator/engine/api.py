@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from debate_orchestrator.core.events import BudgetChanged, Event, RetryForChanged
+from debate_orchestrator.core.events import BudgetChanged, Event, Noted, Opened, RetryForChanged
 from debate_orchestrator.core.format import Format
 from debate_orchestrator.core.phases import JUDGE
 from debate_orchestrator.core.settings import DECLARED, MAX_COST, Settings
@@ -26,8 +26,7 @@ from debate_orchestrator.engine.debate import (
     seat_providers,
 )
 from debate_orchestrator.engine.estimate import estimate
-from debate_orchestrator.engine.retry import UnsavedEvents
-from debate_orchestrator.engine.turn import OnEvent, OnText
+from debate_orchestrator.engine.turn import OnEvent, OnText, RunOptions
 from debate_orchestrator.providers import discovery
 from debate_orchestrator.reports import report_files
 from debate_orchestrator.reports.model import ReportModel, report_of
@@ -39,6 +38,7 @@ from debate_orchestrator.storage.paths import REPORT, DebateFiles
 from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.util import model_spec
 from debate_orchestrator.util.errors import BadSettings, ExternalError
+from debate_orchestrator.util.messages import ignore
 
 Path = str | os.PathLike[str]
 
@@ -193,7 +193,6 @@ async def open_debate(
     *,
     rehearse: bool = False,
     people: bool = False,
-    unsaved: UnsavedEvents | None = None,
 ) -> DebateFiles:
     """Write the journal of a new debate and ask for no turn yet, for a program that replies with `step`. A seat without
     a model is filled by the host, which is that program.
@@ -201,14 +200,13 @@ async def open_debate(
     Args:
         settings, rehearse: as in `run`.
         people: whether the caller can ask the people in the seats that are filled by `human`.
-        unsaved: holds positions that were paid for while the disk is full, and tells of it; by default in the log.
 
     Raises:
         BadSettings, BadFile: as in `run`.
         Paused, ProviderFailed: positions were to be derived, and the moderator's model failed.
     """
     hosted = _settings(settings, lambda seat: model_spec.HOST)
-    with await _create(hosted, rehearse=rehearse, people=people, unsaved=unsaved) as opened:
+    with await _create(hosted, rehearse=rehearse, people=people) as opened:
         return opened.files
 
 
@@ -256,16 +254,16 @@ def _must_be_trusted(path: str, found: Sequence[risks.Risk], trust: bool) -> Non
         raise BadSettings(f"{path}: this journal asks for more than a debate ({listed}). Pass trust=True to agree.")
 
 
-async def _create(
-    settings: Settings, *, rehearse: bool = False, people: bool = False, unsaved: UnsavedEvents | None = None
-) -> OpenDebate:
+async def _create(settings: Settings, *, rehearse: bool = False, people: bool = False) -> OpenDebate:
     files = DebateFiles.of_output(settings.output)
     if rehearse:
         settings, files = start.rehearsed(settings), files.with_suffix(".rehearsed")
     start.check_settings(settings, files, people=people)
-    opened = await start.opened_with_positions(settings)
-    expected = estimate(opened).sentence() if rehearse else ""
-    return await create_paid_debate(opened, files, start.notes_after_opened(settings, expected), unsaved)
+
+    def notes(opened: Opened) -> list[Noted]:
+        return start.notes_after_opened(settings, estimate(opened).sentence() if rehearse else "")
+
+    return await create_paid_debate(start.opened_with_positions(settings), files, notes)
 
 
 async def _run(opened: OpenDebate, on_event: OnEvent | None, on_text: OnText | None) -> DebateResult:
@@ -273,7 +271,8 @@ async def _run(opened: OpenDebate, on_event: OnEvent | None, on_text: OnText | N
     if opened.state.due:
         start.must_be_callable(opened.state.cast)
     try:
-        await drive(opened, seat_providers(opened, on_event=on_event), on_event=on_event, on_text=on_text)
+        options = RunOptions(on_event=on_event or ignore, on_text=on_text)
+        await drive(opened, seat_providers(opened, on_event=options.on_event), options)
     except ExternalError as error:
         raise opened.with_saved(error) from error
     report, _ = finish(opened)

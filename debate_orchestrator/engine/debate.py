@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from types import TracebackType
 
 from debate_orchestrator.core import schedule
-from debate_orchestrator.core.events import Event, Opened, Reopened
+from debate_orchestrator.core.events import Event, Opened, Reopened, ReplyEvent
 from debate_orchestrator.core.fold import CurrentState, apply
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.engine.budget import Budget
-from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.engine.start import changed_prompts
-from debate_orchestrator.engine.turn import OnBrief, OnEvent, OnText, TurnRunner, record_event
+from debate_orchestrator.engine.turn import OnEvent, RunOptions, TurnRunner, record_event
 from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions, Provider, TurnTaker
 from debate_orchestrator.reports import report_files
@@ -27,16 +26,17 @@ from debate_orchestrator.reports.model import ReportModel, report_of
 from debate_orchestrator.reports.wording import next_command
 from debate_orchestrator.setup import risks
 from debate_orchestrator.storage.journal import JournalWriter
-from debate_orchestrator.storage.paths import DebateFiles, free_files
+from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.storage.stored_state import stored_state
 from debate_orchestrator.util import model_spec
-from debate_orchestrator.util.data import name_of
-from debate_orchestrator.util.errors import BadJournal, DiskFull, ExternalError, Paused
+from debate_orchestrator.util.errors import DiskFull, ExternalError, Paused
 from debate_orchestrator.util.messages import Tell, command, ignore
 from debate_orchestrator.util.numbers import plural
 
 RequireConsent = Callable[[JournalWriter, tuple[risks.Risk, ...]], None]
 """Returns if the user consents to these risks of a journal; raises otherwise."""
+Following = Callable[[Opened], Sequence[Event]]
+"""Makes the events that follow the first one at once."""
 PlanChanges = Callable[[DebateState], list[Event]]
 """Checks that a debate can be continued, and returns the events that record its changes. Raises if it can't."""
 
@@ -62,13 +62,16 @@ class OpenDebate:
         if not self.journal.is_in_place():
             gone = "the journal is gone: it was deleted, moved or replaced meanwhile."
             return f"{gone} Put it back, or a copy of it, then g{way_on}"
-        return f"{plural(len(self.state.replies), 'reply', 'replies')} saved. G{way_on}"
+        lost = len(self.journal.unsaved)
+        first = f"{plural(lost, 'reply', 'replies')} lost, as named above. " if lost else ""
+        replies = {event.turn for event in self.journal.saved_events() if isinstance(event, ReplyEvent)}
+        return f"{first}{plural(len(replies & self.state.replies.keys()), 'reply', 'replies')} saved. G{way_on}"
 
     def with_saved(self, error: ExternalError) -> ExternalError:
         """The error, which also says what is saved and how to continue."""
         return type(error)([*error.problems, f"{self.files.journal}: {self.saved}"])
 
-    def record(self, event: Event, on_event: OnEvent | None = None) -> bool:
+    def record(self, event: Event, on_event: OnEvent = ignore) -> bool:
         """Writes an event and folds it into the state, as `record_event` does; False if it is on record already."""
         return record_event(self.journal, self.current, event, on_event)
 
@@ -94,26 +97,20 @@ def create_debate(opened: Opened, files: DebateFiles, following: Sequence[Event]
 
 
 async def create_paid_debate(
-    opened: Opened, files: DebateFiles, following: Sequence[Event] = (), unsaved: UnsavedEvents | None = None
+    opening: Awaitable[Opened], files: DebateFiles, following: Following = lambda opened: ()
 ) -> OpenDebate:
-    """As `create_debate`. If calls were paid for to derive the positions, the first event waits in `unsaved` while the
-    disk is full, and goes under the next free name, which `unsaved` tells, if the journal's was taken meanwhile."""
-    if not opened.derived:
-        return create_debate(opened, files, following)
-    unsaved = unsaved or UnsavedEvents()
-
-    def create() -> tuple[JournalWriter, DebateFiles]:
-        try:
-            return JournalWriter.create(files.journal, opened), files
-        except BadJournal:
-            free = free_files(files)
-            renamed = opened.with_settings(output=os.path.basename(free.report))
-            return JournalWriter.create(free.journal, renamed), free
-
-    journal, used = await unsaved.written("the positions that were derived", create)
-    if used != files:
-        unsaved.tell(f"{name_of(files.journal)} was taken meanwhile: this debate is in {name_of(used.journal)}.")
-    return _opened(journal, used, following)
+    """As `create_debate`, for a first event that calls may have to be paid for. The journal is locked before the event
+    is awaited, so that nothing else can take its name. The event then waits for room on a full disk."""
+    journal = JournalWriter.reserve(files.journal)
+    try:
+        opened = await opening
+        journal.append(opened, keep=bool(opened.derived))
+        await journal.written()
+        journal.sync()
+    except BaseException:
+        journal.close()
+        raise
+    return _opened(journal, files, following(opened))
 
 
 def open_journal(journal: JournalWriter, files: DebateFiles) -> OpenDebate:
@@ -194,7 +191,7 @@ def seat_providers(
     opened: OpenDebate,
     permissions: Permissions = NO_PERMISSIONS,
     turn_taker: TurnTaker | None = None,
-    on_event: OnEvent | None = None,
+    on_event: OnEvent = ignore,
 ) -> dict[str, Provider]:
     """The providers of a debate that goes on, by seat: none for seats of an agent host, and none at all where no turn
     is due. `turn_taker` takes the turns of human seats. Prompts that are not those of its last turns are noted in the
@@ -209,50 +206,21 @@ def seat_providers(
     return providers
 
 
-async def drive(
-    opened: OpenDebate,
-    providers: Mapping[str, Provider],
-    *,
-    on_event: OnEvent | None = None,
-    on_text: OnText | None = None,
-    on_brief: OnBrief | None = None,
-    stop: asyncio.Event | None = None,
-    paused: Callable[[], Awaitable[bool]] | None = None,
-    unsaved: UnsavedEvents | None = None,
-    budget: Budget | None = None,
-    needs_ballots: bool = True,
-    whole_panel: bool = False,
-) -> None:
+async def drive(opened: OpenDebate, providers: Mapping[str, Provider], options: RunOptions | None = None) -> None:
     """Takes every turn that can be taken from here: until the debate is complete, only seats without a provider are
-    due, or `stop` is set.
-
-    The turns of a stage are independent and run at once. Once `stop` is set no new call is made, and the replies under
-    way are awaited. If turns are left then, `paused` is awaited: the debate goes on if it returns true. `on_event`
-    gets each event, `on_text` each piece of a reply, `on_brief` each brief. `unsaved` holds replies while the disk is
-    full; `budget` limits the costs (by default to the debate's own cap). Without `needs_ballots` the debate continues
-    if no reply of a judge can be used, even if nothing can be decided then; with `whole_panel` it stops even if the
-    other judges could decide.
+    due, or it is told to stop. The turns of a stage are independent and run at once.
 
     Raises the first failure of a provider, after the other replies of the stage are saved; OverBudget if a call would
     exceed the cap; Paused if no reply of a judge can be used whom the panel can't spare.
     """
-    stop = stop or asyncio.Event()
-    budget = budget or Budget(opened.current)
-    unsaved = unsaved or UnsavedEvents()
-    runner = TurnRunner(
-        opened.journal, opened.current, stop, on_event, on_text, on_brief, budget, unsaved, needs_ballots, whole_panel
-    )
-    while True:
-        await _run_stages(runner, providers)
-        left = any(turn.seat in providers for turn in opened.state.due)
-        if not left or not stop.is_set() or paused is None or not await paused():
-            return
-
-
-async def _run_stages(runner: TurnRunner, providers: Mapping[str, Provider]) -> None:
-    """The debate loop: one stage of due turns after another, until none has a provider or the debate is stopped."""
+    options = options or RunOptions()
+    runner = TurnRunner(opened.journal, opened.current, options.budget or Budget(opened.current), options)
     try:
-        while not runner.stop.is_set() and (turns := [turn for turn in runner.debate.due if turn.seat in providers]):
+        while turns := [turn for turn in opened.state.due if turn.seat in providers]:
+            if options.stop.is_set():
+                if options.paused is None or not await options.paused():
+                    return
+                continue  # what is due may have changed meanwhile
             stage = runner.start_stage([(turn, providers[turn.seat]) for turn in turns])
             # Answers cost money: all of a stage are written down before the first failure is raised.
             for outcome in await asyncio.gather(*stage, return_exceptions=True):

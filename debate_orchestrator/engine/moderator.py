@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import NamedTuple
 
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.settings import Settings
 from debate_orchestrator.engine.budget import check_cap
 from debate_orchestrator.engine.estimate import cost_after_call, cost_before_call
-from debate_orchestrator.engine.retry import call_with_retry
+from debate_orchestrator.engine.retry import Retries
 from debate_orchestrator.formats import loader
 from debate_orchestrator.prompting.briefs import Brief, Message, moderator_brief
 from debate_orchestrator.prompting.replies import parse_structured
@@ -31,7 +31,7 @@ from debate_orchestrator.util.errors import (
     ProviderFailed,
     TransientError,
 )
-from debate_orchestrator.util.messages import Tell
+from debate_orchestrator.util.messages import Tell, ignore
 
 _ATTEMPTS = 2
 _WORDS = 80
@@ -98,13 +98,12 @@ async def propose(
     def spent() -> float:
         return sum(_capped_cost(reply) for reply in (*state.progress.paid, *paid))
 
-    async def within_cap() -> bool:
+    def must_be_within_cap() -> None:
         check_cap(limits.cap, spent, work, provider.name, price, limits.instead)
-        return True
 
     try:
         for attempt in range(1, _ATTEMPTS + 1):
-            reply = await _reply(brief, provider, limits, within_cap)
+            reply = await _reply(brief, provider, limits, must_be_within_cap)
             update = {
                 "brief_digest": brief.digest,
                 "by": provider.name,
@@ -145,22 +144,18 @@ def _capped_cost(reply: Reply) -> float:
 
 
 async def _reply(
-    brief: Brief, provider: Provider, limits: ModeratorLimits, within_cap: Callable[[], Awaitable[bool]]
+    brief: Brief, provider: Provider, limits: ModeratorLimits, must_be_within_cap: Callable[[], None]
 ) -> Reply:
-    """The reply to a call that is made again while it fails; `within_cap` is awaited before each."""
-
-    async def failed(failure: ExternalError, wait: float | None) -> None:
-        if wait is not None:
+    """The reply to a call that is made again while it fails."""
+    retries = Retries(limits.retry_for)
+    while True:
+        must_be_within_cap()
+        try:
+            return await call_provider(provider, brief, ignore)
+        except ExternalError as failure:
+            wait = retries.next_wait(failure)
+            if wait is None:
+                kind = Paused if isinstance(failure, TransientError) else type(failure)
+                raise kind([*failure.problems, *limits.hints()]) from failure
             limits.tell(f"  {' '.join(failure.problems)} Retry in {wait:.0f} s.")
-            return
-        kind = Paused if isinstance(failure, TransientError) else type(failure)
-        raise kind([*failure.problems, *limits.hints()]) from failure
-
-    reply = await call_with_retry(
-        lambda: call_provider(provider, brief, lambda piece: None),
-        limits.retry_for,
-        before=within_cap,
-        on_failure=failed,
-    )
-    assert reply is not None  # nothing sets its stop
-    return reply
+        await asyncio.sleep(wait)

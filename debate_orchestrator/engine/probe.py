@@ -13,7 +13,7 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from string import Template
-from typing import Annotated, Any, NamedTuple, TypeVar
+from typing import Annotated, NamedTuple, TypeVar
 
 from pydantic import Field, ValidationError
 
@@ -32,11 +32,11 @@ from debate_orchestrator.core.events import (
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.engine import estimate, rejudge, turn
+from debate_orchestrator.engine import estimate, rejudge
 from debate_orchestrator.engine.budget import SharedBudget
 from debate_orchestrator.engine.debate import continue_debate, create_debate, drive
-from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.engine.transcript_file import Transcript, TranscriptSpeech
+from debate_orchestrator.engine.turn import OnEvent, RunOptions
 from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
@@ -208,9 +208,8 @@ class ProbeRun:
     async def run(
         self,
         stop: asyncio.Event,
-        on_event: turn.OnEvent | None = None,
-        unsaved: UnsavedEvents | None = None,
-        on_begin: Callable[[journal.JournalWriter], None] | None = None,
+        on_event: OnEvent = ignore,
+        on_begin: Callable[[journal.JournalWriter], None] = ignore,
     ) -> list[ExternalError]:
         """Asks for the missing ballots until there are none or `stop` is set. Returns the errors of those that could
         not be had. `on_begin` gets the journal of each before its judge is asked. A judge that fails is asked no more,
@@ -222,7 +221,7 @@ class ProbeRun:
                 if stop.is_set() or ballot.judge in failed:
                     return
                 try:
-                    await self._ask(ballot, on_begin, on_event=on_event, stop=stop, unsaved=unsaved)
+                    await self._ask(ballot, stop, on_event, on_begin)
                 except ExternalError as error:
                     failed.setdefault(ballot.judge, error)
                 except BaseException:
@@ -235,9 +234,13 @@ class ProbeRun:
         return list(failed.values())
 
     async def _ask(
-        self, ballot: Ballot, on_begin: Callable[[journal.JournalWriter], None] | None, **options: Any
+        self,
+        ballot: Ballot,
+        stop: asyncio.Event,
+        on_event: OnEvent,
+        on_begin: Callable[[journal.JournalWriter], None],
     ) -> None:
-        """Asks for one ballot; `options` are those of `drive`."""
+        """Asks for one ballot."""
         opened, speeches = make_opened(ballot.case, ballot.judge)
         make_folder(os.path.dirname(ballot.path))
         if ballot.path in self._debates:
@@ -247,15 +250,15 @@ class ProbeRun:
         with open_debate:
             _checked(ballot, open_debate.journal.events)  # it may have changed since
             self._debates[ballot.path] = open_debate.current
-            if on_begin:
-                on_begin(open_debate.journal)
+            on_begin(open_debate.journal)
             for event in speeches:
                 open_debate.record(event)
             open_debate.journal.sync()
             budget = self._shared_budget.budget(ballot.path, open_debate.current)
             providers = casting.make_providers(open_debate.current, permissions=self._permissions)
             # A judge without a usable ballot is a result here, and no reason to stop.
-            await drive(open_debate, providers, budget=budget, needs_ballots=False, **options)
+            options = RunOptions(on_event=on_event, stop=stop, budget=budget, panel="none")
+            await drive(open_debate, providers, options)
             if open_debate.state.complete:
                 self._shared_budget.freeze(ballot.path)
 

@@ -15,7 +15,6 @@ from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.engine.api import trusting
 from debate_orchestrator.engine.debate import OpenDebate, continue_debate, drive, finish, seat_providers
-from debate_orchestrator.engine.retry import Interrupted, UnsavedEvents
 from debate_orchestrator.engine.start import must_be_callable
 from debate_orchestrator.host.turns_folder import TurnFiles, TurnsFolder, wait_for_replies
 from debate_orchestrator.prompting import replies
@@ -213,11 +212,7 @@ class Stepper:
             self.told = True
             self.before_calls(self.opened)
         if self.providers:
-            unsaved = UnsavedEvents(self.folder.tell)
-            try:
-                coroutines.run(drive(self.opened, self.providers, unsaved=unsaved))
-            except KeyboardInterrupt:
-                raise Interrupted(lost=unsaved.lost) from None
+            coroutines.run(drive(self.opened, self.providers))
         return len(self.state.replies) > before
 
     def _take(self, turn_id: str, text: str) -> None:

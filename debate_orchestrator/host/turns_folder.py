@@ -13,11 +13,10 @@ import time
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from debate_orchestrator.engine.retry import Interrupted
 from debate_orchestrator.prompting.replies import MAX_SIZE, decode
 from debate_orchestrator.storage.files import make_folder, move_aside, write_atomic
 from debate_orchestrator.util.data import error_text, is_link, read_regular
-from debate_orchestrator.util.errors import BadFile, BadReply, with_hint
+from debate_orchestrator.util.errors import BadFile, BadReply, Interrupted, with_hint
 from debate_orchestrator.util.messages import Tell, ignore
 
 _POLL_SECONDS = 0.3

@@ -5,17 +5,19 @@ newline is a torn tail. Readers skip it, and a writer trims it before it appends
 damage, and is reported instead of repaired.
 
 There is one writer at a time. It holds a lock on the file for as long as it lives; the kernel releases the lock when
-the process ends, however it ends.
+the process ends, however it ends. On a full disk the writer keeps results of calls in memory until there is room.
 """
 
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from debate_orchestrator.core.events import Event, Opened
 from debate_orchestrator.storage.files import append_line, sync_folder, take_lock
@@ -37,12 +39,17 @@ from debate_orchestrator.util.data import (
     read_regular,
     regular_file,
 )
-from debate_orchestrator.util.errors import BadJournal, LockedJournal, PermanentFailure
-from debate_orchestrator.util.messages import command
+from debate_orchestrator.util.errors import BadJournal, JournalWriteError, LockedJournal, PermanentFailure
+from debate_orchestrator.util.messages import Tell, command
+from debate_orchestrator.util.numbers import plural
 from debate_orchestrator.util.redact import redactor
+from debate_orchestrator.util.sanitize import count_words
 
 NAME_ONE = f"name a file that ends in {JOURNAL}"
 """What to try where a name is no journal's."""
+WRITE_AGAIN = 0.5
+"""Seconds between two attempts to write on a full disk."""
+_KEPT = "It is kept in memory and saved as soon as there is room. Ctrl-C twice discards it."
 
 
 def read(path: str | os.PathLike[str], *, follow: bool = True) -> JournalContents:
@@ -111,6 +118,14 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+class WaitingLine(NamedTuple):
+    """A line that is kept in memory while the disk is full."""
+
+    line: bytes
+    what: str
+    """What it holds, in a few words."""
+
+
 class JournalWriter:
     """The one writer of a journal. Use it in a `with`; leaving it releases the lock.
 
@@ -118,7 +133,9 @@ class JournalWriter:
     """
 
     entries: list[Entry]
-    """Every line, those of earlier writers too."""
+    """Every line, those of earlier writers too, and those that wait for room."""
+    tell: Tell = logging.getLogger(__name__).warning
+    """Gets a sentence when a line begins to wait for room, and when it is saved or lost."""
 
     def __init__(self, path: str | os.PathLike[str], *, clock: Callable[[], str] = now):
         """Locks and reads an existing journal. Raises LockedJournal if another writer has it, and as `read`."""
@@ -131,8 +148,8 @@ class JournalWriter:
         self._written = self._synced = len(self.entries)
 
     @classmethod
-    def create(cls, path: str | os.PathLike[str], opened: Opened, *, clock: Callable[[], str] = now) -> JournalWriter:
-        """Begins a journal.
+    def reserve(cls, path: str | os.PathLike[str], *, clock: Callable[[], str] = now) -> JournalWriter:
+        """Makes and locks the file of a new journal, whose first event is still to come.
 
         Raises BadJournal if a file is there already, unless it is empty or holds no more than the beginning of a
         journal's first line, which a crash left.
@@ -142,20 +159,20 @@ class JournalWriter:
         with new._closed_on_failure():
             # Checked under the lock: two processes that create the same journal can't both find it free.
             _must_be_free(str(path), new._read_all())
-            try:
-                new.append(opened)
-            except BaseException:
-                new._discard_empty()
-                raise
+            new._is_empty = True
+        return new
+
+    @classmethod
+    def create(cls, path: str | os.PathLike[str], opened: Opened, *, clock: Callable[[], str] = now) -> JournalWriter:
+        """Begins a journal. Raises BadJournal as `reserve`, and JournalWriteError on a full disk."""
+        new = cls.reserve(path, clock=clock)
+        with new._closed_on_failure():
+            new.append(opened)
             new.sync()
-            sync_folder(os.path.dirname(os.path.abspath(path)))
         return new
 
     def _acquire(self, path: str | os.PathLike[str], flags: int, clock: Callable[[], str]) -> None:
-        self.path, self._clock = str(path), clock
-        self.entries = []
-        self._size = self._written = self._synced = 0
-        self._sync_lost = False
+        self._set_up(str(path), clock)
         self._syncing = threading.Lock()
         try:
             self._handle = regular_file(self.path, flags)
@@ -163,6 +180,15 @@ class JournalWriter:
             raise _unwritable(self.path, error) from None
         with self._closed_on_failure():
             self._lock()
+
+    def _set_up(self, path: str, clock: Callable[[], str]) -> None:
+        self.path, self._clock = path, clock
+        self.entries = []
+        self.lost: list[str] = []
+        """What each result was that could not be saved, in a few words."""
+        self._waiting: list[WaitingLine] = []
+        self._size = self._written = self._synced = 0
+        self._is_empty = self._sync_lost = False
 
     @contextmanager
     def _closed_on_failure(self) -> Iterator[None]:
@@ -195,24 +221,67 @@ class JournalWriter:
     def events(self) -> list[Event]:
         return [entry.event for entry in self.entries]
 
-    def append(self, event: Event) -> Entry:
+    def saved_events(self) -> list[Event]:
+        """Those that do not wait for room."""
+        return self.events[: len(self.entries) - len(self._waiting)]
+
+    @property
+    def unsaved(self) -> list[str]:
+        """A sentence on each result that is lost, and on each that waits for room."""
+        return [f"Lost: {what}." for what in self.lost] + [
+            f"{waiting.what} is not saved yet. {_KEPT}" for waiting in self._waiting if waiting.what
+        ]
+
+    # Appending
+
+    def append(self, event: Event, *, keep: bool = False) -> Entry:
         """Writes one event after the last complete line; the entry holds it as it was written, without the secrets
-        of the environment.
+        of the environment. With `keep`, the line is kept in memory if the disk is full, and `written` writes it.
 
         Raises BadJournal for an event that would not read back as it is, and JournalWriteError if the disk does not
         take it; the journal is then as it was. Raises PermanentFailure if another program changed the file.
         """
         event = event.with_text(redactor())
         line, entry = made_line(event, self._clock(), self.entries)
-        self._write(line)
+        self._append_line(WaitingLine(line, f"{_summary(event)} for {self._name}" if keep else ""))
         self.entries.append(entry)
         return entry
 
-    def _write(self, line: bytes) -> None:
-        """Writes the next line. A journal that is kept elsewhere than in a file has another `_write`."""
+    def _append_line(self, new: WaitingLine) -> None:
+        """Writes the next line, or keeps it. A journal that is kept elsewhere than in a file does it in another way."""
+        try:
+            self._write_waiting()
+            self._write_line(new.line)
+        except JournalWriteError as error:
+            if not new.what:
+                raise
+            self._waiting.append(new)
+            self._tell(f"{new.what} can't be saved: {error.why}. {_KEPT}")
+        except PermanentFailure:
+            self._lose(new)
+            raise
+
+    def _write_waiting(self) -> None:
+        """Writes the lines that wait for room. Raises JournalWriteError if there is none."""
+        while self._waiting:
+            self._write_line(self._waiting[0].line)
+            self._tell(f"Saved: {self._waiting.pop(0).what}.")
+
+    def _write_line(self, line: bytes) -> None:
         self._check_unchanged()
         self._size = append_line(self._handle, line, self._size, self._name)
         self._written += 1
+        self._is_empty = False
+
+    def _lose(self, line: WaitingLine) -> None:
+        """Names what is lost, unless it can be had again at no cost."""
+        if line.what:
+            self.lost.append(line.what)
+            self._tell(f"Lost: {line.what}.")
+
+    def _tell(self, sentence: str) -> None:
+        with suppress(OSError):  # stderr may be closed, or go to the same full disk
+            self.tell(sentence)
 
     def _check_unchanged(self) -> None:
         """Fences this writer off from a file that is not as it left it, and trims the tail that a crash left.
@@ -228,15 +297,38 @@ class JournalWriter:
         if size > self._size:
             os.ftruncate(self._handle, self._size)
 
-    def _discard_empty(self) -> None:
-        """Removes the file where it has no line: it would be taken for the newest debate of its folder. A file that
-        another program has put in its place stays."""
-        with suppress(OSError):
-            if self.is_in_place() and b"\n" not in self._read_all():
-                os.unlink(self.path)
+    # Making lines durable
+
+    async def written(self) -> None:
+        """Returns when no line waits for room. A task that is cancelled meanwhile tries a last time: if that succeeds,
+        the cancellation comes at its next wait."""
+        import asyncio  # late: reading a journal needs no asyncio
+
+        from debate_orchestrator.util.coroutines import cancel_later
+
+        while self._waiting:
+            try:
+                await asyncio.sleep(WRITE_AGAIN)
+            except asyncio.CancelledError as cancelled:
+                try:
+                    self._write_waiting()
+                except JournalWriteError:
+                    raise cancelled from None
+                cancel_later()
+            with suppress(JournalWriteError):
+                self._write_waiting()
+
+    async def synced(self) -> None:
+        """Returns when all that was appended is on the disk. Tasks that wait while another syncs share the next
+        sync."""
+        from debate_orchestrator.util.threads import in_debate_pool
+
+        await self.written()
+        written = self._written
+        await in_debate_pool(lambda: self.sync(written))
 
     def sync(self, upto: int | None = None) -> None:
-        """Returns when the first `upto` events, or all that were appended, are on the disk.
+        """Returns when the first `upto` lines, or all that are written, are on the disk.
 
         Raises PermanentFailure if that fails, and from then on. After a failed sync the kernel may have dropped the
         data and report success the next time, so a second attempt proves nothing.
@@ -254,14 +346,12 @@ class JournalWriter:
                 reason = error.strerror or "an error"
                 problem = f"The disk did not confirm what was written to {self._name} ({reason})."
                 raise PermanentFailure(problem, hint="check the disk, then `debate check` the journal") from None
+            if not self._synced:
+                sync_folder(os.path.dirname(os.path.abspath(self.path)))
             self._synced = written
 
-    async def synced(self) -> None:
-        """`sync` off the event loop. Tasks that wait while another syncs share the next sync."""
-        from debate_orchestrator.util.threads import in_debate_pool  # late: reading a journal needs no asyncio
-
-        written = self._written
-        await in_debate_pool(lambda: self.sync(written))
+    async def handed_over(self) -> None:
+        """Returns when all that was appended outlives this process. No-op for files: the kernel has the bytes."""
 
     def is_in_place(self) -> bool:
         """Whether the file still stands at its path. One that was deleted, moved or replaced can't be resumed there."""
@@ -273,17 +363,37 @@ class JournalWriter:
             problem = f"The journal {self._name} was deleted, moved or replaced while it was open."
             raise PermanentFailure(problem, hint="put it back, or a copy of it, and resume that")
 
-    async def handed_over(self) -> None:
-        """Returns when all that was appended outlives this process. No-op for files: the kernel has the bytes."""
-
     def close(self) -> None:
-        """Closes the file, which releases the lock."""
-        if self._handle >= 0:
-            os.close(self._handle)
-            self._handle = -1
+        """Closes the file, which releases the lock. What still waits for room is tried a last time, and then lost."""
+        if self._handle < 0:
+            return
+        with suppress(JournalWriteError, PermanentFailure):
+            self._write_waiting()
+        for line in self._waiting:
+            self._lose(line)
+        self._waiting.clear()
+        if self._is_empty:
+            self._discard_empty()
+        os.close(self._handle)
+        self._handle = -1
+
+    def _discard_empty(self) -> None:
+        """Removes a file without a line: it would be taken for the newest debate of its folder. A file that another
+        program has put in its place stays."""
+        with suppress(OSError):
+            if self.is_in_place() and b"\n" not in self._read_all():
+                os.unlink(self.path)
 
     def __enter__(self) -> JournalWriter:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _summary(event: Event) -> str:
+    """What an event holds that was paid for, in a few words."""
+    if isinstance(event, Opened):
+        return "the positions that were derived"
+    reply, turn = getattr(event, "reply", None), getattr(event, "turn", "")
+    return f"{turn}: its reply ({plural(count_words(reply.text), 'word')})" if reply else f"{turn}: a failed call"

@@ -19,7 +19,7 @@ from debate_orchestrator.core.events import BriefSent
 from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.core.state import DebateState
-from debate_orchestrator.engine.retry import call_with_retry
+from debate_orchestrator.engine.retry import Retries
 from debate_orchestrator.prompting.briefs import Brief
 from debate_orchestrator.providers import casting, registry
 from debate_orchestrator.providers.limits import LIMITS
@@ -302,7 +302,14 @@ class Batches:
 async def _with_retries(call: Callable[[], Awaitable[_Result]]) -> _Result:
     """The result of a request about a batch, which is made again for a while if it fails. TransientError after that.
     Such a request costs nothing, and is in no journal."""
-    return cast(_Result, await call_with_retry(call, LIMITS.retry_for))
+    retries = Retries(LIMITS.retry_for)
+    while True:
+        try:
+            return await call()
+        except TransientError as failure:
+            if (wait := retries.next_wait(failure)) is None:
+                raise
+        await asyncio.sleep(wait)
 
 
 class BatchedProvider(Provider):

@@ -21,8 +21,8 @@ from debate_orchestrator.core.phases import JUDGE, NO_DECISION, Turn
 from debate_orchestrator.core.state import DebateState, spec_in
 from debate_orchestrator.engine.budget import SharedBudget
 from debate_orchestrator.engine.debate import OpenDebate, drive, open_journal
-from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.engine.start import changed_prompts
+from debate_orchestrator.engine.turn import RunOptions
 from debate_orchestrator.providers import casting
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions, Provider
 from debate_orchestrator.storage.journal import JournalWriter, read
@@ -138,7 +138,6 @@ class TournamentRun:
         concurrency: int = CONCURRENCY,
         retry_failed: bool = False,
         on_change: OnChange = lambda scheduled, debate_status, event: None,
-        unsaved: UnsavedEvents | None = None,
         batches: Batches | None = None,
         wrap: Callable[[str, Mapping[str, Provider]], Mapping[str, Provider]] = lambda debate_id, providers: providers,
     ):
@@ -146,12 +145,14 @@ class TournamentRun:
         `wrap` gets the id and the providers of a debate, and returns those that are called."""
         self.tournament, self._store = tournament, store or FileJournals(tournament)
         self._permissions, self._concurrency, self._retry_failed = permissions, concurrency, retry_failed
-        self._on_change, self._unsaved = on_change, unsaved or UnsavedEvents()
+        self._on_change = on_change
         self._batches, self._wrap = batches, wrap
         self.limiters = Limiters(tournament.spec)
         self.budget = SharedBudget(tournament.spec.max_cost)
         self.statuses: dict[str, DebateStatus] = {}
         """By the id of the debate."""
+        self.lost = 0
+        """Replies that could not be saved; each was told."""
         self._failures: Counter[str] = Counter()
         self._capped = False
 
@@ -249,21 +250,31 @@ class TournamentRun:
             made.append(self.tournament.make_opened(scheduled))
             return made[0]
 
-        async with self._store.open(scheduled.id, make_opened) as journal:
-            events = journal.events
-            if not made or events[0] is not made[0]:
-                self.tournament.must_belong(scheduled, events)
-            running = open_journal(journal, DebateFiles.of_journal(journal.path))
-            if not made and running.state.due and (note := changed_prompts(running.state)) is not None:
-                running.record(note)
-            if schedule.unanswered_at_the_end(running.state) and self._retry_failed:
-                running.record(Reopened())
-            try:
-                while running.state.due and not stop.is_set():
-                    await self._drive(scheduled, running, stop)
-                await journal.synced()
-            finally:
-                self._record_status(scheduled, running.current)
+        journal: JournalWriter | None = None
+        try:
+            async with self._store.open(scheduled.id, make_opened) as journal:
+                await self._take_turns_of(scheduled, journal, made, stop)
+        finally:
+            self.lost += len(journal.lost) if journal is not None else 0
+
+    async def _take_turns_of(
+        self, scheduled: ScheduledDebate, journal: JournalWriter, made: Sequence[Opened], stop: asyncio.Event
+    ) -> None:
+        """Takes every turn of the debate in a journal; `made` has its first event if it was begun just now."""
+        events = journal.events
+        if not made or events[0] is not made[0]:
+            self.tournament.must_belong(scheduled, events)
+        running = open_journal(journal, DebateFiles.of_journal(journal.path))
+        if not made and running.state.due and (note := changed_prompts(running.state)) is not None:
+            running.record(note)
+        if schedule.unanswered_at_the_end(running.state) and self._retry_failed:
+            running.record(Reopened())
+        try:
+            while running.state.due and not stop.is_set():
+                await self._drive(scheduled, running, stop)
+            await journal.synced()
+        finally:
+            self._record_status(scheduled, running.current)
 
     async def _drive(self, scheduled: ScheduledDebate, running: OpenDebate, stop: asyncio.Event) -> None:
         """Takes the turns of a debate until it is complete, or stops; a judge who fails is replaced from the
@@ -281,15 +292,13 @@ class TournamentRun:
             providers = self._batches.wrapped(plain, providers, running.current)
         reserve = self._reserve(scheduled, running.journal.events)
         try:
-            await drive(
-                running,
-                providers,
+            options = RunOptions(
                 on_event=on_event,
                 stop=stop,
                 budget=self.budget.budget(scheduled.id, running.current),
-                unsaved=self._unsaved,
-                whole_panel=bool(reserve),
+                panel="whole" if reserve else "quorum",
             )
+            await drive(running, providers, options)
         except (OverBudget, ReplyPending):
             raise
         except ExternalError as error:

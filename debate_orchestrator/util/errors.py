@@ -209,3 +209,17 @@ class JournalWriteError(PermanentFailure):
 
 class DiskFull(PermanentFailure, BadFile):
     """A file can't be written since the disk is full or fails. The same name will do once there is room."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """An interrupt of a verb. Its text is the last line that the user reads: what is saved."""
+
+    def __init__(self, saved: str = ""):
+        super().__init__(f"interrupted; {saved or saved_but_for(0)}")
+
+
+def saved_but_for(lost: int) -> str:
+    """Says that every reply is saved but for those that are `lost`, each of which was named before."""
+    if not lost:
+        return "every reply that was accepted is saved."
+    return f"{lost:,} {'reply' if lost == 1 else 'replies'} lost, as named above. Every other one is saved."

@@ -137,9 +137,7 @@ class Dashboard:
 
     async def _run(self, prepared: Prepared) -> str:
         """Opens a debate and runs it; its journal."""
-        files = await open_debate(
-            prepared.settings, rehearse=prepared.rehearsal, people=True, unsaved=self._runs.unsaved
-        )
+        files = await open_debate(prepared.settings, rehearse=prepared.rehearsal, people=True)
         self._runs.start(files.journal, consent_already_given)
         return files.journal
 

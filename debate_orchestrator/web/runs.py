@@ -26,9 +26,10 @@ from debate_orchestrator.engine.debate import (
     reopening,
     seat_providers,
 )
-from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.engine.start import must_be_callable
+from debate_orchestrator.engine.turn import RunOptions
 from debate_orchestrator.setup.risks import Risk
+from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.util.errors import BadSettings, DebateError, JournalWriteError, LockedJournal, Paused
 from debate_orchestrator.util.messages import Tell, ignore
 from debate_orchestrator.util.redact import redact
@@ -102,9 +103,9 @@ class Run:
         """Why it ended before its debate was complete, unless it was paused on purpose."""
         self._explain, self._tell, self._require_consent = explain, tell, require_consent
         self._alone = alone
-        self.unsaved = UnsavedEvents(self._tell_unsaved)
         self.open_debate: OpenDebate | None = None
         """The debate while it runs."""
+        self._journal: JournalWriter | None = None
         self.opened = asyncio.Event()
         """Set once `open_debate` is there, or never will be: a thread reads the journal, which may be long."""
         self.current: CurrentState | None = None
@@ -119,6 +120,11 @@ class Run:
     @property
     def running(self) -> bool:
         return not self.task.done()
+
+    @property
+    def lost(self) -> int:
+        """How many replies could not be saved; each was told."""
+        return len(self._journal.lost) if self._journal else 0
 
     @property
     def stopping(self) -> bool:
@@ -179,20 +185,16 @@ class Run:
         """Takes every turn that can be taken from here, and writes the report when none is left."""
         async with self._alone:
             opened = await to_its_end(partial(continue_debate, self.path, self._require_consent, reopening))
-            self.open_debate, self.current = opened, opened.current
+            self.open_debate, self.current, self._journal = opened, opened.current, opened.journal
+            opened.journal.tell = self._tell_unsaved
         with opened as open_debate:
             self.opened.set()
             self.blocks.take(open_debate.state)
             if open_debate.state.due:
                 must_be_callable(open_debate.state.cast, people=True)
-            await drive(
-                open_debate,
-                seat_providers(open_debate, turn_taker=self.turn_taker, on_event=self._on_event),
-                on_event=self._on_event,
-                on_text=self._on_text,
-                stop=self._stop,
-                unsaved=self.unsaved,
-            )
+            providers = seat_providers(open_debate, turn_taker=self.turn_taker, on_event=self._on_event)
+            options = RunOptions(on_event=self._on_event, on_text=self._on_text, stop=self._stop)
+            await drive(open_debate, providers, options)
             if not open_debate.state.due:
                 await to_its_end(lambda: finish(open_debate))
 
@@ -205,7 +207,7 @@ class Run:
 
     def _found_problems(self) -> list[str]:
         """What viewers are told of the failure, and of what waits for room in the journal or is lost."""
-        unsaved, failure = self.unsaved.sentences, self.failure
+        unsaved, failure = self._journal.unsaved if self._journal else [], self.failure
         if unsaved and isinstance(failure, DebateError | None):
             failure = JournalWriteError([*(failure.problems if failure else ()), *unsaved])
         return self._explain(failure) if failure else []
@@ -300,8 +302,6 @@ class Runs:
         """By the path of a journal, what is held while it is opened, as long as it is used."""
         self._problems: dict[str, list[str]] = {}
         self._explain, self._tell = explain, tell
-        self.unsaved = UnsavedEvents(tell)
-        """For what is paid for before a debate is open."""
         self._lost = 0
 
     def problems(self, path: str) -> list[str]:
@@ -312,7 +312,7 @@ class Runs:
     @property
     def lost(self) -> int:
         """How many replies could not be saved; each was told."""
-        return self.unsaved.lost + self._lost + sum(run.unsaved.lost for run in self._runs.values())
+        return self._lost + sum(run.lost for run in self._runs.values())
 
     def running(self, path: str) -> Run | None:
         run = self._runs.get(path)
@@ -332,7 +332,7 @@ class Runs:
 
     def _ended(self, run: Run) -> None:
         """Forgets a run, and keeps only why it failed: the journal has the rest."""
-        self._lost += run.unsaved.lost
+        self._lost += run.lost
         if self._runs.get(run.path) is run:
             del self._runs[run.path]
             if run.failure is not None:

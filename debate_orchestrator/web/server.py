@@ -17,11 +17,10 @@ from types import FrameType
 
 import uvicorn
 
-from debate_orchestrator.engine.retry import Interrupted
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.paths import state_folder
 from debate_orchestrator.util import coroutines
-from debate_orchestrator.util.errors import BadFile, BadSettings
+from debate_orchestrator.util.errors import BadFile, BadSettings, Interrupted, saved_but_for
 from debate_orchestrator.util.messages import ignore
 from debate_orchestrator.util.signals import terminating
 from debate_orchestrator.web.application import create_app
@@ -158,7 +157,7 @@ def _run(app: App, listening: socket.socket, runs: Runs, shutdown: End, ending: 
         server.ended_by = signal.SIGINT
     if server.ended_by is None:
         return
-    interrupted = Interrupted(lost=runs.lost)
+    interrupted = Interrupted(saved_but_for(runs.lost))
     if server.ended_by == signal.SIGINT:
         raise interrupted
     tell_line(f"debate: {interrupted}")

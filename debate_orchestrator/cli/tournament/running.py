@@ -17,11 +17,19 @@ from debate_orchestrator.cli.interrupts import STOPPING, graceful_stop_of_calls,
 from debate_orchestrator.cli.output import print_json, print_json_line, print_problems, print_status, say
 from debate_orchestrator.cli.tournament import specs
 from debate_orchestrator.cli.tournament.progress import Progress, shown, status_line
-from debate_orchestrator.engine.retry import Interrupted, UnsavedEvents, all_saved, lost_and_saved
 from debate_orchestrator.providers import casting
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util import coroutines
-from debate_orchestrator.util.errors import BadSettings, DiskFull, Paused, PermanentFailure, UserError, first_few
+from debate_orchestrator.util.errors import (
+    BadSettings,
+    DiskFull,
+    Interrupted,
+    Paused,
+    PermanentFailure,
+    UserError,
+    first_few,
+    saved_but_for,
+)
 from debate_orchestrator.util.messages import command
 from debate_orchestrator.util.numbers import plural
 
@@ -124,7 +132,6 @@ def run_tournament(tournament: Tournament, arguments: argparse.Namespace) -> int
     if (changed := changed_prompts(tournament.spec)) and not arguments.quiet:
         print_status(f"Note: these prompts are not those with which the tournament began: {', '.join(changed[:5])}.")
     progress = Progress()
-    unsaved = UnsavedEvents(print_status)
     batches = _batches(tournament, arguments)
 
     def on_change(scheduled: ScheduledDebate, debate_status: DebateStatus, event: Event | None) -> None:
@@ -138,7 +145,6 @@ def run_tournament(tournament: Tournament, arguments: argparse.Namespace) -> int
         concurrency=arguments.at_once,
         retry_failed=arguments.retry_failed,
         on_change=on_change,
-        unsaved=unsaved,
         batches=batches,
     )
     run.read_journals()
@@ -148,9 +154,9 @@ def run_tournament(tournament: Tournament, arguments: argparse.Namespace) -> int
         print_status(
             f"{len(tournament.schedule) - unfinished:,} of {plural(len(tournament.schedule), 'debate')} complete."
         )
-    interrupted = coroutines.run(_run(run, progress, unsaved, arguments))
+    interrupted = coroutines.run(_run(run, progress, arguments))
     resume = command("tournament resume", tournament.folder) + (" --batch" if arguments.batch else "")
-    return _end(run, progress.numbers(run), arguments, resume, interrupted=interrupted, lost=unsaved.lost)
+    return _end(run, progress.numbers(run), arguments, resume, interrupted=interrupted)
 
 
 def _must_be_callable(spec: TournamentSpec, arguments: argparse.Namespace) -> None:
@@ -169,11 +175,11 @@ def _batches(tournament: Tournament, arguments: argparse.Namespace) -> Batches |
     return Batches(tournament.folder, collects=arguments.batch, permissions=flags.permitted(arguments), on_note=on_note)
 
 
-async def _run(run: TournamentRun, progress: Progress, unsaved: UnsavedEvents, arguments: argparse.Namespace) -> bool:
+async def _run(run: TournamentRun, progress: Progress, arguments: argparse.Namespace) -> bool:
     """Runs until done or interrupted; whether it was interrupted."""
     stop = asyncio.Event()
     said = f"{STOPPING} Batches under way are left to `resume`." if arguments.batch else STOPPING
-    with graceful_stop_of_calls(stop, unsaved, said) as interruption:
+    with graceful_stop_of_calls(stop, said) as interruption:
         async with shown(lambda: progress.numbers(run), progress.winners, arguments):
             await run.run(stop)
     return interruption.came
@@ -289,16 +295,14 @@ def _end(
     resume: str,
     *,
     interrupted: bool,
-    lost: int = 0,
 ) -> int:
-    """Writes reports, and says how a run ended and what to do next; `resume` is the command that continues, `lost` the
-    number of replies that could not be saved."""
+    """Writes reports, and says how a run ended and what to do next; `resume` is the command that continues."""
     unwritten = _write_reports(run, quiet=arguments.quiet) if not arguments.no_reports else {}
     folder = run.tournament.folder
     left = numbers.debates - numbers.complete
-    saved = all_saved(lost) if arguments.cluster is None else "what workers have stored is saved."
+    saved = saved_but_for(run.lost) if arguments.cluster is None else "what workers have stored is saved."
     saved = f"{saved} Go on with `{resume}`."
-    stopped = _left_over(run, left, lost_and_saved(lost, saved)) if left and not interrupted else None
+    stopped = _left_over(run, left, saved) if left and not interrupted else None
     if arguments.json:
         status = "done" if not left else "interrupted" if interrupted else "stopped"
         problems = {key: list(debate_status.why) for key, debate_status in run.statuses.items() if debate_status.why}
@@ -308,7 +312,7 @@ def _end(
         print_status(status_line(numbers))
     print_problems(list(first_few((problem for one in unwritten.values() for problem in one), "reports")))
     if interrupted and left:
-        raise Interrupted(saved, lost)
+        raise Interrupted(saved)
     if stopped is not None and arguments.json:  # stdout has its one object already
         print_problems(stopped.problems)
         return exit_code(stopped)

@@ -11,10 +11,8 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
-from debate_orchestrator.core.events import CallFailed, Opened, ReplyEvent
-from debate_orchestrator.engine.retry import UnsavedEvents
-from debate_orchestrator.engine.turn import summary
-from debate_orchestrator.storage.journal import JournalWriter, now
+from debate_orchestrator.core.events import Opened
+from debate_orchestrator.storage.journal import JournalWriter, WaitingLine, now
 from debate_orchestrator.storage.journal_lines import parse
 from debate_orchestrator.tournament.cluster.database import AT_THE_END, Database, fetched
 from debate_orchestrator.util.errors import BadFile, DamagedJournal, LockedJournal, PermanentFailure
@@ -39,9 +37,8 @@ WHERE lines.line IS DISTINCT FROM given.line
 class DatabaseJournals:
     """The journals of one tournament."""
 
-    def __init__(self, database: Database, tournament: str, unsaved: UnsavedEvents):
-        """`unsaved` names the answers that are lost."""
-        self._database, self._tournament, self._unsaved = database, tournament, unsaved
+    def __init__(self, database: Database, tournament: str):
+        self._database, self._tournament = database, tournament
 
     @asynccontextmanager
     async def open(self, debate_id: str, make_opened: Callable[[], Opened]) -> AsyncIterator[JournalWriter]:
@@ -60,13 +57,11 @@ class DatabaseJournals:
             raise
         finally:
             try:
-                with suppress(TimeoutError, LockedJournal, PermanentFailure):  # told when the answers are named
+                with suppress(TimeoutError, LockedJournal, PermanentFailure):  # told where the answers are named
                     async with asyncio.timeout(timeout):
                         await journal.handed_over()
             finally:
-                for event in journal.events[journal.stored :]:
-                    if isinstance(event, ReplyEvent | CallFailed) and event.reply is not None:
-                        self._unsaved.name_lost(f"{summary(event)} for {journal.path}")
+                journal.close()
 
     def pages_folder(self, debate_id: str) -> str | None:
         return None
@@ -77,23 +72,22 @@ class DatabaseJournal(JournalWriter):
 
     def __init__(self, database: Database, tournament: str, debate_id: str, lines: Sequence[tuple[int, bytes]]):
         """BadJournal if the lines are damaged or one is missing: lines would be appended after a hole."""
-        self.path, self._clock = f"{database.where}: {debate_id}", now
+        self._set_up(f"{database.where}: {debate_id}", now)
         self._database, self._tournament, self._debate_id = database, tournament, debate_id
         self.entries = parse(self.path, b"".join(bytes(line) for _, line in lines)).entries if lines else []
         if [n for n, _ in lines] != [*range(1, len(self.entries) + 1)]:
             raise DamagedJournal(f"{self.path} lacks lines: the last is {lines[-1][0]:,}, and it has {len(lines):,}.")
         self.stored = len(self.entries)
         """Lines that are in the database."""
-        self._waiting: list[bytes] = []
-        """Those that are not."""
         self._writing = asyncio.Lock()
         self._failure: LockedJournal | PermanentFailure | None = None
         """Why nothing more can be written."""
 
-    def _write(self, line: bytes) -> None:
+    def _append_line(self, new: WaitingLine) -> None:
         if self._failure is not None:
+            self._lose(new)
             raise self._failure
-        self._waiting.append(line)
+        self._waiting.append(new)
 
     async def handed_over(self) -> None:
         """Returns when all that was appended is in the database. LockedJournal if another worker goes on with the
@@ -101,7 +95,7 @@ class DatabaseJournal(JournalWriter):
         async with self._writing:
             if self._failure is not None:
                 raise self._failure
-            lines = list(self._waiting)
+            lines = [waiting.line for waiting in self._waiting]
             if not lines:
                 return
             try:
@@ -125,7 +119,10 @@ class DatabaseJournal(JournalWriter):
         await self.handed_over()
 
     def close(self) -> None:
-        """Does nothing: a journal in the database is not locked."""
+        """Names the answers that are not in the database."""
+        for line in self._waiting:
+            self._lose(line)
+        self._waiting.clear()
 
 
 async def append_lines(

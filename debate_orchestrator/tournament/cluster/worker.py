@@ -12,7 +12,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from debate_orchestrator.engine.retry import UnsavedEvents
 from debate_orchestrator.providers.provider import NO_PERMISSIONS, Permissions
 from debate_orchestrator.tournament.cluster import queue
 from debate_orchestrator.tournament.cluster.cap import SharedCap
@@ -65,24 +64,28 @@ class Worker:
         permissions: Permissions = NO_PERMISSIONS,
         on_change: OnChange = lambda scheduled, debate_status, event: None,
         tell: Callable[[str], None] = _LOG.info,
-        unsaved: UnsavedEvents | None = None,
         lease: float = LEASE,
     ):
         """`find_problems` returns why a tournament can't run here: a missing key, no consent. `concurrency` debates of
-        each tournament run at the same time. `tell` gets sentences for people, and `unsaved` names events that are
-        lost."""
+        each tournament run at the same time. `tell` gets sentences for people."""
         self._database, self._find_problems, self._concurrency = database, find_problems, concurrency
         self._permissions, self._on_change, self._tell, self._lease = permissions, on_change, tell, lease
-        self.unsaved = unsaved or UnsavedEvents(tell)
         self._stop = asyncio.Event()
         self._passes: dict[str, _Pass] = {}
         """By tournament, what runs here."""
+        self._runs: list[TournamentRun] = []
+        """The runs of all passes."""
         self._taking: dict[str, asyncio.Task[None]] = {}
         self._looked_at: dict[str, int] = {}
         """By tournament, the pass for which was found whether it can run here."""
         self._jobs: dict[asyncio.Task[Any], int] = {}
         """The debates under way, with the worker id under which each runs."""
         queue.register(database.app, self._run_job)
+
+    @property
+    def lost(self) -> int:
+        """How many replies could not be stored; each was told."""
+        return sum(run.lost for run in self._runs)
 
     def stop(self) -> None:
         """Takes no more debates, and makes no more calls. Replies under way are awaited."""
@@ -236,13 +239,13 @@ class Worker:
         cap = current.cap if current is not None else SharedCap(self._database, tournament)
         run = TournamentRun(
             loaded,
-            DatabaseJournals(self._database, tournament, self.unsaved),
+            DatabaseJournals(self._database, tournament),
             permissions=self._permissions,
             retry_failed=retry_failed,
             on_change=self._on_change,
-            unsaved=self.unsaved,
             wrap=cap.capped,
         )
+        self._runs.append(run)
         self._passes[tournament] = _Pass(number, {one.id: one for one in loaded.schedule}, run, cap)
         return self._passes[tournament]
 

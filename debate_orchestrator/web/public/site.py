@@ -67,7 +67,7 @@ class Site:
         self._admit(name, visitor, offer)
         self.queue.starting += 1
         try:
-            files = await open_debate(settings, rehearse=offer.rehearsal, unsaved=self.runs.unsaved)
+            files = await open_debate(settings, rehearse=offer.rehearsal)
         except DebateError as error:
             self.limits.charge(name, 0.0)
             self.log(f"{name}: {error}")
