@@ -81,7 +81,7 @@ class SpeechView:
         self.begun = False
         """Whether the answer has begun, even if no word of it has come."""
         self._text = ""
-        self._private = PrivateFilter(self._tag)
+        self._private: PrivateFilter = PrivateFilter(self._tag)
         # A secret may become whole only when private working is left out of it.
         self._redacted = StreamRedactor(self._show)
 
