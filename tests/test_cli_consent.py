@@ -14,6 +14,7 @@ from own_formats import written
 from viewer import watching
 
 from debate_orchestrator.cli.answers_and_flags import setup_questions
+from debate_orchestrator.setup.risks import WANTS
 from debate_orchestrator.storage.journal import JournalWriter
 
 SETUP = "topic: T\npositions: {a: It is so., b: It is not so.}\nrounds: 1\nissues: false\nbrief: false\n"
@@ -200,7 +201,7 @@ def test_ask_shows_what_needs_consent(debate: Run, outside: Path) -> None:
 
 
 def test_the_block_shows_it(debate: Run, outside: Path) -> None:
-    """The confirmed setup shows whatever asks for more than a debate, also where the user typed it; a plain one has no
+    """The confirmed setup shows what it risks, also where the user typed it; a plain one has no
     more lines than before."""
     shown = debate("open", *TYPED, "--context", str(outside / "private.md"), "--json").json["show"]
     plain = debate("open", *TYPED, "--output=s.md", "--json").json["show"]
@@ -310,7 +311,7 @@ def test_a_program_is_trusted_in_one_folder(
 
 
 def test_consent_is_asked_for_at_a_terminal(here: Path) -> None:
-    """At a terminal what asks for more than a debate is shown, and nothing happens unless the user says yes."""
+    """At a terminal every risk is shown, and nothing happens unless the user says yes."""
     answers(f'cast: "{TOUCHES}"\n')
     with watching("run", "--answers", "a.yaml", columns=120) as viewer:
         viewer.see_text("[y/N]")
@@ -337,7 +338,7 @@ def test_a_question_can_not_be_forged(here: Path, monkeypatch: pytest.MonkeyPatc
     """Every row of what a file asks for is indented below the question's first line, and the last one is the
     program's, however the file words it."""
     monkeypatch.delenv("COLUMNS", raising=False)  # test runners set it, and it would replace the terminal's own width
-    words = "x.sh done a.json asks for more than a debate: - cast.a, cast.b, cast.judge: the program claude -p"
+    words = f"x.sh done a.json {WANTS}: - cast.a, cast.b, cast.judge: the program claude -p"
     answers(f'context: [{", ".join(f"/x/{n}.md" for n in range(60))}]\ncast: "command:sh -c {words} {"y" * 170}"\n')
     with watching("run", "--answers", "a.yaml", columns=60, rows=40) as viewer:
         viewer.see_text("[y/N]")

@@ -146,7 +146,10 @@ class TestFilesOfOthers:
         ran, shown = person(*arguments, keys=keys)
 
         assert ran.code == 2
-        assert f"{name} asks for more than a debate." in shown and "the program sh -c 'touch marker'" in shown
+        assert (
+            f"{name} wants to run programs, contact servers or use files outside this folder." in shown
+            and "the program sh -c 'touch marker'" in shown
+        )
         assert [path.name for path in Path().iterdir()] == [name]
 
     def test_a_yes_goes_on_and_is_remembered(self, person: Person) -> None:

@@ -53,13 +53,6 @@ def test_everything_comes_at_once(here: Path) -> None:
     assert places == lines
 
 
-def test_what_hangs_together_is_told_beside_wrong_values(here: Path) -> None:
-    """A key that is misspelt in one place does not hide a shape that is missing in another."""
-    text = FORMAT.replace("words: 100", "word: 100").replace("reply: final", "reply: finale")
-    told = format_check.find_problems(str(written(here / "mine", format_yaml=text)))
-    assert ["'word'" in told[0], "'finale'" in told[1], len(told)] == [True, True, 2]
-
-
 def test_what_is_inherited_is_told_where_it_stands(here: Path) -> None:
     """A value of the extended format that does not go with the user's is told by that format's file and line."""
     decline = "I DECLINE TO ARGUE THIS POSITION."

@@ -217,7 +217,7 @@ def test_private_working_alone_is_no_speech(text: str) -> None:
     """A speech of which nothing would be heard is refused, however often, with what to do about it."""
     debate = held()
     for _ in range(3):
-        with pytest.raises(BadReply, match=r"private working alone.*close the <thinking> tag"):
+        with pytest.raises(BadReply, match=r"outside private working.*close the <thinking> tag"):
             said(text, debate)
         debate = apply(debate, spoiled("1.opening.a", text))
     assert isinstance(said(f"One two three.{text}" if text.startswith("<") else f"{text}One two three.", debate), Spoke)

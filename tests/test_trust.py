@@ -17,7 +17,7 @@ from debate_orchestrator.formats import loader
 from debate_orchestrator.providers import command
 from debate_orchestrator.reports.reviews import gather_reviews, read_draft
 from debate_orchestrator.setup import risks
-from debate_orchestrator.setup.risks import Risk
+from debate_orchestrator.setup.risks import WANTS, Risk
 from debate_orchestrator.storage.journal import JournalWriter, read
 from debate_orchestrator.util import resources
 from debate_orchestrator.util.errors import BadFile, BadSettings
@@ -98,7 +98,12 @@ def forged() -> str:
     """A command line of which a terminal would make rows of its own, by blanks alone."""
     gap = " " * 200
     return f"sh -c 'touch marker'{gap}" + gap.join(
-        ["x.sh", *["."] * 40, "a.json asks for more than a debate:", "- cast.a"]
+        [
+            "x.sh",
+            *["."] * 40,
+            f"a.json {WANTS}:",
+            "- cast.a",
+        ]
     )
 
 

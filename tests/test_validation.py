@@ -90,13 +90,6 @@ def test_what_does_not_hang_together() -> None:
     assert told(guests=nobodies) == ["guests[0]: Nobody comes.", "guests[2]: Nobody comes."]
 
 
-@pytest.mark.parametrize("wrong", [{"hots": "Ann"}, {"price": "much"}, {"guests": [{"name": "Nobody", "age": "old"}]}])
-def test_a_wrong_value_hides_no_misfit(wrong: dict[str, Any]) -> None:
-    """What does not hang together is told beside single values that do not fit."""
-    problems = told(**{"guests": [{"name": "Nobody"}]} | wrong)
-    assert (len(problems), problems[-1]) == (2, "guests[0]: Nobody comes.")
-
-
 def test_what_hangs_on_a_wrong_value_is_not_told() -> None:
     """Nothing is said of what depends on a value that is missing or wrong itself."""
     assert told(guests=[{}], late="perhaps") == [

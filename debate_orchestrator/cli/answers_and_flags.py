@@ -171,8 +171,8 @@ def setup_questions_of(path: str, used_format: str = "") -> SetupQuestions:
 
 
 def setup_lines(arguments: argparse.Namespace, settings: Settings, files: DebateFiles) -> list[str]:
-    """The setup as confirmed. If the answers hold a conversation it was shown there; then only what asks for more than
-    a debate, since another user may have had that conversation."""
+    """The setup as confirmed. If the answers hold a conversation it was shown there; then only its
+    risks, since another user may have had that conversation."""
     values, questions = settings.model_dump() | {"output": files.report}, setup_questions(settings.format)
     confirmed = "setup" in read_answers(arguments)
     lines = questions.risk_lines(values) if confirmed else questions.confirmed(values).split("\n")

@@ -26,7 +26,7 @@ from debate_orchestrator.engine.debate import (
     create_paid_debate,
 )
 from debate_orchestrator.setup import risks as risks_module
-from debate_orchestrator.setup.risks import Risk
+from debate_orchestrator.setup.risks import WANTS, Risk
 from debate_orchestrator.storage.files import write_atomic
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.storage.journal_lines import Entry
@@ -90,7 +90,7 @@ def agree(source: Source, risks: Sequence[Risk], *, trusted: bool, ask: AskConse
         risk_texts = "; ".join(risk.text for risk in risks_module.ordered(risks))
         otherwise = "leave it" if source.key.startswith("journal") else "change it there, or give other values as flags"
         raise BadSettings(
-            f"{source.name}: it asks for more than a debate and needs your consent ({risk_texts}). "
+            f"{source.name}: it {WANTS} and needs your consent ({risk_texts}). "
             f"If you trust all of it, add --trust; otherwise {otherwise}."
         )
     remember(source, risks)
@@ -215,6 +215,6 @@ def _record(source: Source) -> Path | None:
 
 def _ask(name: str, risks: Sequence[Risk]) -> bool:
     items = risks_module.risk_lines(risks)
-    print_status(f"{name} asks for more than a debate:", *items)
+    print_status(f"{name} {WANTS}:", *items)
     print("Do you trust it with that? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")

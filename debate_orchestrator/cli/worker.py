@@ -11,6 +11,7 @@ from debate_orchestrator.cli import exit_code, flags
 from debate_orchestrator.cli.interrupts import graceful_stop
 from debate_orchestrator.cli.output import print_json, print_problems, say
 from debate_orchestrator.cli.tournament import specs
+from debate_orchestrator.setup.risks import WANTS
 from debate_orchestrator.util import coroutines
 from debate_orchestrator.util.errors import Interrupted, PermanentFailure, saved_but_for
 from debate_orchestrator.util.messages import ignore
@@ -74,7 +75,7 @@ async def _work(arguments: argparse.Namespace, progress: Progress, concurrency: 
         problems = casting.key_problems(tournament.spec.everyone, permissions)
         if (risks := specs.folder_risks(tournament, remote=True)) and not arguments.trust:
             risk_texts = "; ".join(risk.text for risk in risks)
-            consent = f"{tournament.spec.tag} asks for more than a debate and needs your consent here ({risk_texts})."
+            consent = f"{tournament.spec.tag} {WANTS} and needs your consent here ({risk_texts})."
             problems.append(f"{consent} Try: --trust, if you trust all of it.")
         return problems
 

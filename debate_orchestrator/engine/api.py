@@ -251,7 +251,7 @@ def trusting(trust: bool) -> RequireConsent:
 def _must_be_trusted(path: str, found: Sequence[risks.Risk], trust: bool) -> None:
     if found and not trust:
         listed = "; ".join(risk.text for risk in risks.ordered(found))
-        raise BadSettings(f"{path}: this journal asks for more than a debate ({listed}). Pass trust=True to agree.")
+        raise BadSettings(f"{path}: this journal {risks.WANTS} ({listed}). Pass trust=True to agree.")
 
 
 async def _create(settings: Settings, *, rehearse: bool = False, people: bool = False) -> OpenDebate:

@@ -6,10 +6,7 @@ would be right.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import reduce
-from operator import getitem
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
@@ -55,47 +52,30 @@ def key_path(keys: Sequence[str | int]) -> str:
 def validate(
     model: type[Model], data: Mapping[str, Any], where: Callable[[Keys], str]
 ) -> tuple[Model | None, list[str]]:
-    """The model made of `data`, or None and every error; `where` gives the place of some keys.
-
-    Checks over the whole model (InvalidFormat) can only run on a valid one. If single values are wrong, they run on a
-    copy with placeholders, and their errors about the placeholders are left out. If there are more wrong values than
-    are listed, these checks are skipped.
-    """
+    """The model made of `data`, or None and every error; `where` gives the place of some keys. Checks over the whole
+    model (InvalidFormat) run once its single values are valid."""
     try:
         return model.model_validate(data), []
     except ValidationError as error:
-        found = error.errors()
-    listed = found[:MAX_LISTED]
-    rest = {(_keys_to(data, item["loc"]), item["type"] == "missing" and item["loc"]) for item in found[MAX_LISTED:]}
-    problems = [*_values(model, data, listed, where), *_model_problems(listed, where)]
-    repaired = _repaired(model, data, found) if not rest else None
-    if repaired is not None:
-        copied, changed = repaired
-        try:
-            model.model_validate(copied)
-        except ValidationError as error:
-            problems += _model_problems(error.errors(), where, changed)
-    problems = list(dict.fromkeys(problems))
-    left_out = max(0, len(problems) - MAX_LISTED) + len(rest)
-    return None, [*problems[:MAX_LISTED], *([f"{where(())}: and {left_out:,} more."] if left_out > 0 else [])]
+        items = error.errors()
+    problems = list(dict.fromkeys([*_values(model, data, items[:MAX_LISTED], where), *_model_problems(items, where)]))
+    left_out = max(0, len(items) - MAX_LISTED, len(problems) - MAX_LISTED)
+    return None, [*problems[:MAX_LISTED], *([f"{where(())}: and {left_out:,} more."] if left_out else [])]
 
 
-def _model_problems(found: Sequence[Any], where: Callable[[Keys], str], changed: Sequence[Keys] = ()) -> Iterator[str]:
-    """The errors over the whole model, without those about values that were `changed`."""
-    places = set(changed)
-    for item in found:
+def _model_problems(items: Sequence[Any], where: Callable[[Keys], str]) -> Iterator[str]:
+    """The errors over the whole model."""
+    for item in items:
         if isinstance(invalid := item.get("ctx", {}).get("error"), InvalidFormat):
-            for keys, message in invalid.problems:
-                if not any(keys[:n] in places for n in range(len(keys) + 1)):
-                    yield f"{where(keys)}: {message}."
+            yield from (f"{where(keys)}: {message}." for keys, message in invalid.problems)
 
 
 def _values(
-    model: type[BaseModel], data: Mapping[str, Any], found: Sequence[Any], where: Callable[[Keys], str]
+    model: type[BaseModel], data: Mapping[str, Any], items: Sequence[Any], where: Callable[[Keys], str]
 ) -> Iterator[str]:
     """The errors about single values, one for each value, whatever types it might have had."""
     expected: dict[Keys, list[Any]] = {}
-    for item in found:
+    for item in items:
         keys = _keys_to(data, item["loc"])
         if item["type"] == "missing":
             yield f"{where(keys)}: the key {item['loc'][-1]!r} is missing."
@@ -105,9 +85,9 @@ def _values(
             yield f"{where(keys)}: {message} {suggest(keys[-1], known)}".rstrip()
         elif not isinstance(item.get("ctx", {}).get("error"), InvalidFormat):
             expected.setdefault(keys, []).append(item)
-    for keys, items in expected.items():
-        wanted = " or ".join(dict.fromkeys(map(_expected, items)))
-        yield f"{where(keys)}: {_got(items[0])} should be {wanted}. {_hint(items)}".rstrip()
+    for keys, tried in expected.items():
+        wanted = " or ".join(dict.fromkeys(map(_expected, tried)))
+        yield f"{where(keys)}: {_got(tried[0])} should be {wanted}. {_hint(tried)}".rstrip()
 
 
 def _got(item: Any) -> str:
@@ -172,26 +152,3 @@ def _plain(kind: Any) -> Any:
     if get_origin(kind) in (Union, UnionType):
         return _plain(next(part for part in get_args(kind) if part is not NoneType))
     return kind
-
-
-def _repaired(
-    model: type[BaseModel], data: Mapping[str, Any], found: Sequence[Any]
-) -> tuple[dict[str, Any], list[Keys]] | None:
-    """The data with stand-ins for the wrong values, and their places; None if there is no simple stand-in."""
-    copied: dict[str, Any] = copy.deepcopy(dict(data))
-    changed: list[Keys] = []
-    for item in found:
-        missing = item["type"] == "missing"
-        keys = (*_keys_to(data, item["loc"]), *(item["loc"][-1:] if missing else ()))
-        kind = _kind(model, keys)
-        holder = reduce(getitem, keys[:-1], copied)
-        if not keys or get_origin(kind) in (dict, tuple) or not isinstance(holder, dict):
-            return None
-        holder.pop(keys[-1], None)
-        field = _fields(_kind(model, keys[:-1])).get(str(keys[-1]))
-        if field is not None and field.is_required():
-            if kind is not str:
-                return None
-            holder[keys[-1]] = "x"
-        changed.append(keys)
-    return copied, changed

@@ -1,17 +1,16 @@
 """Finds the JSON object in a model's reply, and mends its punctuation where that can't change the meaning.
 
-A repair guesses, and a guess must never decide a debate. So a repaired object counts only if its words are those of the
-reply, in the same order, and if it has no bracket that the reply lacks: only the punctuation may be mended. A
-truncated object or a key that stands twice is no reply, and neither is a `!a` read as `a`.
+A reply that is JSON as a whole is read as it is. In any other, private working is left out first, and the rest must
+hold one object. A repair guesses, and a guess must never decide a debate: a repaired object counts only if its words
+are those of the reply, in the same order, and if it has no bracket that the reply lacks.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from debate_orchestrator.core.private_text import without_private
 from debate_orchestrator.prompting.reply_code import ReplyCode
@@ -21,9 +20,6 @@ MAX_REPAIRED_LENGTH = 8_000
 """Characters of an object that is repaired; a longer one must be JSON as it stands."""
 _MAX_STARTS = 50
 """Places of a text from which an object is looked for."""
-
-_JOINED = "private working stands within the JSON object"
-"""Why no object is read that only leaving out private working makes one: its parts may be those of two."""
 _MARK = re.compile(r"\0(\d+)\0")
 _WHOLE_FENCE = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)\r?\n```", re.DOTALL)
 _ESCAPED_SPACE = re.compile(r"\\[nrtbf]")
@@ -41,11 +37,19 @@ class NoCode(ValueError):
     """No object in a reply has the code of its turn."""
 
 
-Found = tuple[Any, list[str]]
+FoundObject = tuple[Any, list[str]]
 """A JSON value, and one short line for each change that was made to read it."""
 
 
-def find_object(text: str, code: ReplyCode | None = None) -> Found:
+class _Span(NamedTuple):
+    """An object in a text."""
+
+    start: int
+    stop: int
+    value: dict[str, Any]
+
+
+def find_object(text: str, code: ReplyCode | None = None) -> FoundObject:
     """The JSON object of a reply: the one with the code, or the only one where no code is needed. A reply that is JSON
     of another type is returned as that value where no code is needed.
 
@@ -54,19 +58,18 @@ def find_object(text: str, code: ReplyCode | None = None) -> Found:
     """
     whole = text.replace("\0", "").strip()
     bare = _without_fence(whole)
-    changes = [] if bare == whole else ["code fence left out"]
     value, problem = _strict(bare)
     if isinstance(value, dict) and (code is None or code.is_held_by(value)):
-        return value, changes
+        return value, [] if bare == whole else ["code fence left out"]
     public = _public(whole, code)
     if not _without_fence(public):
-        raise OnlyPrivateWorking("the reply is private working alone")
+        raise OnlyPrivateWorking("the reply has no text outside private working")
     changes = [] if public == whole else ["private working left out"]
-    if (read := _strict_object(public, code, whole)) is not None:
-        return read, [*changes, "text around the JSON object left out"]
-    part = _span(public, code)
+    if spans := _spans(public, code):
+        return _only(public, spans, code, whole), [*changes, "text around the JSON object left out"]
+    part = _faulty_object(public, code)
     if part not in whole:
-        raise ValueError(_JOINED)
+        raise ValueError("private working stands within the JSON object")
     if (repaired := _repaired(part)) is not None and (code is None or code.is_held_by(repaired)):
         return repaired, [*changes, "punctuation of the JSON repaired"]
     if code is not None and not part:
@@ -79,14 +82,13 @@ def find_object(text: str, code: ReplyCode | None = None) -> Found:
 
 
 def _public(text: str, code: ReplyCode | None) -> str:
-    """What of a reply is no private working. A tag within an object that is JSON as it stands is a word of the object,
-    so a mark takes the object's place while the tags are read. An object in private working goes with it."""
-    marked, at, objects = "", 0, list[str]()
-    for start, stop, value in _objects(text, code):
-        if code is None or code.is_held_by(value):
-            marked += f"{text[at:start]}\0{len(objects)}\0"
-            objects.append(text[start:stop])
-            at = stop
+    """A reply without its private working. A tag within an object that is JSON as it stands is a word of the object, so
+    a mark takes the object's place while the tags are read. An object in private working goes with it."""
+    marked, at, spans = "", 0, _spans(text, code)
+    for number, span in enumerate(spans):
+        marked += f"{text[at : span.start]}\0{number}\0"
+        at = span.stop
+    objects = [text[span.start : span.stop] for span in spans]
     return _MARK.sub(lambda mark: objects[int(mark[1])], without_private(marked + text[at:]))
 
 
@@ -98,38 +100,33 @@ def _strict(text: str) -> tuple[Any, str]:
         return None, str(error)
 
 
-def _strict_object(text: str, code: ReplyCode | None, whole: str) -> dict[str, Any] | None:
-    """The object in a text that is JSON as it stands. Raises ValueError if the text may hold another one, or if the
-    object is none in the `whole` reply."""
-    found = [(start, stop, value) for start, stop, value in _objects(text, code) if not code or code.is_held_by(value)]
-    if not found:
-        return None
-    if any(text[start:stop] not in whole for start, stop, _ in found):
-        raise ValueError(_JOINED)
-    first, _, own = found[0]
+def _only(text: str, spans: list[_Span], code: ReplyCode | None, whole: str) -> dict[str, Any]:
+    """The object of these, which must be the same. Raises ValueError if the text may hold another one beside them, or
+    if an object is none in the `whole` reply: then its parts may be those of two."""
+    if any(text[span.start : span.stop] not in whole for span in spans):
+        raise ValueError("private working stands within the JSON object")
     rest = text
-    for start, stop, _ in found:
-        rest = f"{rest[:start]}{' ' * (stop - start)}{rest[stop:]}"
-    if any(value != own for _, _, value in found) or (code is None and _BEGINS_OBJECT.search(rest)):
+    for span in spans:
+        rest = f"{rest[: span.start]}{' ' * (span.stop - span.start)}{rest[span.stop :]}"
+    if any(span.value != spans[0].value for span in spans) or (code is None and _BEGINS_OBJECT.search(rest)):
         raise ValueError("it holds JSON objects that differ")
-    if code is not None and code.text.casefold() in rest[first:].casefold():
+    if code is not None and code.text.casefold() in rest[spans[0].start :].casefold():
         raise ValueError("the code stands behind the object that has it, too, as in another object with faults")
-    return own
+    return spans[0].value
 
 
-def _objects(text: str, code: ReplyCode | None) -> Iterator[tuple[int, int, dict[str, Any]]]:
-    """The objects in a text that are JSON as they stand, and not part of another, with their places."""
-    decoder, end = json.JSONDecoder(), 0
+def _spans(text: str, code: ReplyCode | None) -> list[_Span]:
+    """The objects in a text that are JSON as they stand, not part of another, and hold the code, if one is needed."""
+    decoder, spans, end = json.JSONDecoder(), list[_Span](), 0
     for start in _starts(text, code):
         if start < end:
             continue
         try:
-            _, stop = decoder.raw_decode(text, start)
-            value = strict_json(text[start:stop])
+            _, end = decoder.raw_decode(text, start)
+            spans.append(_Span(start, end, strict_json(text[start:end])))
         except (ValueError, RecursionError):
             continue
-        yield start, stop, value
-        end = stop
+    return [span for span in spans if code is None or code.is_held_by(span.value)]
 
 
 def _starts(text: str, code: ReplyCode | None) -> list[int]:
@@ -141,7 +138,7 @@ def _starts(text: str, code: ReplyCode | None) -> list[int]:
     return sorted({start for start in before if start >= 0})
 
 
-def _span(text: str, code: ReplyCode | None) -> str:
+def _faulty_object(text: str, code: ReplyCode | None) -> str:
     """The part of a text that may be its object, with faults; with a code, from the brace before the first place of the
     code to the one behind the last."""
     first, last = text.find("{"), text.rfind("}")

@@ -18,7 +18,7 @@ from debate_orchestrator.core.reply_check import check
 from debate_orchestrator.core.shape import Shape, fields_asked
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.visible_text import VisibleText
-from debate_orchestrator.prompting.json_object import Found, NoCode, OnlyPrivateWorking, find_object
+from debate_orchestrator.prompting.json_object import FoundObject, NoCode, OnlyPrivateWorking, find_object
 from debate_orchestrator.prompting.normalize import NormalizedReply, normalize, phrase, unwrapped
 from debate_orchestrator.prompting.reply_code import ReplyCode, needs_code
 from debate_orchestrator.util import model_spec
@@ -29,8 +29,8 @@ MAX_SIZE = 256 * 1024
 """Bytes that a reply may have: about 40,000 words, eighty times what any phase asks for."""
 
 _PER_WORD, _AT_LEAST = 50, 2_000
-"""Characters that a speech may have for each word that is heard of it at most, and in any case: many times what is
-needed, also where no spaces part words. Line breaks are no words."""
+"""A speech may have this many characters for each word of the phase's limit, and in any case at least so many. No
+language needs as many."""
 _BEFORE_SIDE = ("side", "researcher", "debater", "speaker", "participant", "position", "team", "seat")
 """What a side's letter may follow."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -68,9 +68,11 @@ def _check_text(turn_id: str, text: str) -> None:
 def parse_reply(
     debate: DebateState, turn: Turn, reply: Reply, code: ReplyCode | None, *, last: bool = False
 ) -> Spoke | Declined | StructuredReplyGiven:
-    """The event that a reply amounts to. `code` is that of the brief that it answers. It is the `last` if no other will
-    be asked for: then it is not sent back for its quality alone. Neither is the reply of a person, who is told of such
-    problems before handing it in. Raises BadReply, with every problem, if it can't be used."""
+    """The event that a reply amounts to. `code` is the code of the brief that the reply answers.
+
+    Raises BadReply, with every problem, if the reply can't be used. A rapporteur's usable reply is sent back once for
+    its quality, unless it is the `last` that is asked for, or a person's, since the form showed its problems.
+    """
     recorded_outcome = reply.recorded_outcome
     if code is not None:
         asked = {"text": reply.asked_code} if reply.asked_code else {}
@@ -105,7 +107,7 @@ def parse_reply(
     return StructuredReplyGiven(turn=turn.id, data=reading.value, reply=reply, changes=tuple(reading.changes))
 
 
-def _read(debate: DebateState, turn: Turn, shape: Shape, found: Found) -> NormalizedReply:
+def _read(debate: DebateState, turn: Turn, shape: Shape, found: FoundObject) -> NormalizedReply:
     """The reading of a structured reply from the object that was found in it."""
     shape_context, (value, changes) = schedule.shape_context(debate, turn), found
     bare, wrapped = unwrapped(value, fields_asked(shape, shape_context), (turn.phase.reply, turn.phase.name))
@@ -162,7 +164,7 @@ def _only_private_working(where: str, tag: str = "") -> BadReply:
     """The error for a reply that is all private working; `tag` is the format's own tag for that, if it has one."""
     tags, them = (f"<{tag}> tag", "it") if tag else ("tags of the working", "them")
     hint = f"close the {tags}, and write the reply after {them}"
-    return BadReply(f"{where}: the reply is private working alone.", hint=hint)
+    return BadReply(f"{where}: the reply has no text outside private working.", hint=hint)
 
 
 def parse_structured(where: str, text: str) -> Any:
@@ -170,7 +172,7 @@ def parse_structured(where: str, text: str) -> Any:
     return _found(where, text, None)[0]
 
 
-def _found(where: str, text: str, code: ReplyCode | None) -> Found:
+def _found(where: str, text: str, code: ReplyCode | None) -> FoundObject:
     """The object in a reply that is its writer's own, without the code of the turn."""
     hint = "reply with the JSON object alone"
     if code is not None:

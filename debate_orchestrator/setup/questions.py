@@ -212,7 +212,7 @@ class SetupQuestions:
         return self.words.confirmed.format(positions="\n".join(lines), more=more, **flat)
 
     def risk_lines(self, given: dict[str, Any]) -> list[str]:
-        """A line for each thing in a setup that asks for more than a debate."""
+        """A line for each risk of a setup."""
         return [self.words.risk.format(what=risk.text) for risk in risks.of_settings(given)]
 
     def who(self, side: str) -> str:

@@ -65,8 +65,12 @@ _EARLIER = frozenset(
 """The digests of formats as earlier versions shipped them, so that their journals need no consent; see `_digest`."""
 
 
+WANTS = "wants to run programs, contact servers or use files outside this folder"
+"""What a setup with risks does, for messages."""
+
+
 class Risk(FrozenModel):
-    """One thing that asks for more than a debate."""
+    """One program, server, file or set of prompts that a setup wants to use."""
 
     kind: Kind
     """A `recording` is the journal that a `replay:` source names."""

@@ -118,7 +118,7 @@ class QuestionTexts(FrozenModel):
     automatic: tuple[str, ...]
     confirmed: str
     risk: str
-    """A line of the confirmed block for what asks for more than a debate."""
+    """A risk's line of the confirmed block."""
     side: str
     """A side's line of the confirmed block."""
     shapes: dict[str, Shape]

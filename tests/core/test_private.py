@@ -130,7 +130,7 @@ def test_working_alone_is_an_empty_reply(row: tuple[str, str]) -> None:
     left, right = row
     for debate in (fold([opened()]), debated(1, until="1.verdict.judge")):
         for text in (f"{left}Hm.{right}", f"{left}Hm.", f"Hm.\n{right}\n"):
-            with pytest.raises(BadReply, match=r"private working alone.*write the reply after them"):
+            with pytest.raises(BadReply, match=r"outside private working.*write the reply after them"):
                 parse_reply(debate, debate.due[0], reply(text), None)
 
 

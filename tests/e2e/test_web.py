@@ -207,7 +207,7 @@ def test_speeches_are_seen_while_they_are_written(folder: Path, context: Any) ->
     with served(folder) as (address, _):
         window, other = context.new_page(), context.new_page()
         fill_in(window, address, program=program, to="ab")
-        window.get_by_text("It asks for more than a debate").wait_for()
+        window.get_by_text("It wants to run programs, contact servers or use files outside this folder").wait_for()
         looked_at(window)
         window.get_by_label("I trust it with that").check()
         window.get_by_role("button", name="Start the debate").click()
