@@ -318,17 +318,3 @@ def test_every_error_is_told_at_once() -> None:
         rejudge.opened_from_transcript(transcript, "t.md", "f" * 64, (), "cruel", None, {"a": " "})
 
     assert len(refused.value.problems) == 4
-
-
-def test_what_a_report_tells_of_its_speeches_is_on_record() -> None:
-    """A cut and a refused speech of a report are so in its judging; the new report says what is left aside."""
-    events = played(saying(_1_opening_b=DECLINE), rounds=1)
-    first = next(n for n, event in enumerate(events) if isinstance(event, Spoke) and event.turn == "1.opening.a")
-    cut = events[first]
-    assert isinstance(cut, Spoke)
-    events[first] = cut.model_copy(update={"reply": cut.reply.model_copy(update={"ended": "cut"})})
-    debate, report = judged_document(markdown.render(build_report(entries(events))))
-    one, two, *_ = debate.replies.values()
-
-    assert (one.reply.ended, one.kind, two.kind) == ("cut", "spoke", "declined")
-    assert "The report's verdict is not read" in report

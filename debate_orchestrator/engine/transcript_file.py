@@ -9,8 +9,8 @@ Each speech stands below a heading that names its side:
     ### Bob (Con)
     Dogs come when they are called.
 
-JSON is a list of objects with `speaker`, `side`, `round` and `text`. Reports and transcripts that this package
-wrote are read back. Anything else is refused: who speaks is never guessed.
+JSON is a list of objects with `speaker`, `side`, `round` and `text`. Anything else is refused: who speaks is never
+guessed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from typing import NamedTuple
 from pydantic import Field, TypeAdapter, ValidationError
 
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.reports import markup
 from debate_orchestrator.util.data import read_regular, read_text, strict_json
 from debate_orchestrator.util.errors import BadFile, short_repr
 from debate_orchestrator.util.sanitize import normalized, sanitize
@@ -38,6 +37,8 @@ HOW_TO_WRITE = (
     'the speech, `### Bob (Con)`, the speech; or as JSON: [{"speaker": "Alice", "side": "pro", "text": "..."}, ...].'
 )
 _MAX_LISTED = 20
+_OWN = re.compile(r"\s*# Debate (?:Report|Transcript)\s*\n")
+"""How a report or a transcript of this program begins."""
 
 
 class TranscriptSpeech(FrozenModel):
@@ -81,11 +82,13 @@ def parse(text: str, name: str) -> Transcript:
     Raises BadFile with every problem and the form to write in; `name` is what the messages call the document.
     """
     problems: list[str] = []
-    if re.match(r"\s*(?:\{|\[\s*[\]{])", text):
+    if _OWN.match(text):
+        problems.append("it was written by this program. Judge the journal of its debate instead.")
+        transcript = Transcript(topic=None, positions={}, speakers={}, speeches=())
+    elif re.match(r"\s*(?:\{|\[\s*[\]{])", text):
         transcript = _parse_json(text, problems)
     else:
-        kind = _own_kind(text)
-        transcript = _parse_own(markup.sanitized(text), kind) if kind else _parse_markdown(sanitize(text), problems)
+        transcript = _parse_markdown(sanitize(text), problems)
     problems = problems or list(_whole(transcript))
     if problems:
         hidden = len(problems) - _MAX_LISTED
@@ -343,74 +346,3 @@ def _parse_json(text: str, problems: list[str]) -> Transcript:
     elif speeches and not speeches[0].round:
         speeches = _numbered(speeches)
     return Transcript(topic=None, positions={}, speakers=speakers.names, speeches=tuple(speeches))
-
-
-# Reports and transcripts of this package
-
-_FACTS = ("Topic", "Rounds", "Rounds Completed", "Judge Strictness", "Date", "Spoken by", "From the Floor")
-_OWN_FIELD = re.compile(r"\*\*(.+?):\*\* (.*)")
-_OWN_END = re.compile(r"\n---\n\n\*[^\n]+\*\n*(?:\n---\n\n\*(?:Made|Sealed) by [^\n]+\*\n*)?\Z")
-"""The line on how a transcript was made, and its checksum."""
-_TAG = re.compile(r"\A(?:\*From the floor:\* [^\n]*\n+)*\[[^\n]+\](?:\n+|\Z)")
-"""Questions from the floor, and the line that names who spoke: `[NAME]`, or `[NAME - ROLE]`."""
-_NOTE = re.compile(
-    r"\*(?:(?P<declined>[^*]+ declined to argue\. A refusal is no concession\.)"
-    r"|(?P<cut>Here (?:a limit of length cut the speech short|the limit of [\d,]+ words was reached: [^*]+)\.)"
-    r"|It writes lines for the other side, which this format forbids\.|With this, [^*]+ conceded the debate\.)\*"
-)
-"""A line of a report about a speech, which stands outside of its quote."""
-_LEFT_ASIDE = "The report's verdict is not read. To see both verdicts side by side, use `debate judge` on its journal."
-
-
-def _own_kind(text: str) -> str:
-    """`Report` or `Transcript` where this package wrote the document; empty otherwise."""
-    first = text.lstrip("\n").partition("\n")[0].rstrip()
-    if first == "# Debate Report" and "\n## Debate Transcript\n" in text:
-        return "Report"
-    return "Transcript" if first == "# Debate Transcript" and _OWN_END.search(text) else ""
-
-
-def _parse_own(text: str, kind: str) -> Transcript:
-    """The speeches in a report or in a transcript. Other sections, such as those of judges, are left aside."""
-    report = kind == "Report"
-    lines = (text if report else _OWN_END.sub("", text, count=1)).split("\n")
-    title, *sections = _sections(lines, _headings(lines, []), 6)
-    found = [_OWN_FIELD.fullmatch(line.rstrip()) for line in title.lines]
-    fields = {field[1]: markup.unescape(field[2]) for field in found if field}
-    sides = dict(zip("ab", (field for field in fields if field not in _FACTS), strict=False))
-    names = {re.sub(r" \([^()]*\)$", "", field): side for side, field in sides.items()}
-    heading_of = re.compile(rf"(?:.+) — ({'|'.join(map(re.escape, names)) or '(?!)'})(?: \[[^\[\]]+\])?")
-    speeches, number, inside = list[TranscriptSpeech](), 1, not report
-    for section in sections:
-        heading = markup.unescape(section.heading)
-        speaks = heading_of.fullmatch(heading) if inside else None
-        if report and section.level == 2:
-            inside = heading == "Debate Transcript"
-        elif round_name := _ROUND.fullmatch(heading):
-            number = int(round_name[1])
-        elif speaks:
-            spoken = _TAG.sub("", section.text, count=1) if report else section.text
-            speeches.append(_own_speech(names[speaks[1]], number, spoken))
-    pattern = "; ".join(rf"{re.escape(name)}: (.+)" for name in names)
-    by = re.fullmatch(pattern, fields.get("Spoken by", ""))
-    return Transcript(
-        topic=fields.get("Topic"),
-        positions={side: fields[field] for side, field in sides.items()},
-        speakers=dict(zip("ab", by.groups(), strict=False)) if by else {},
-        speeches=tuple(speeches),
-        notes=(_LEFT_ASIDE,) if report else (),
-    )
-
-
-def _own_speech(side: str, number: int, text: str) -> TranscriptSpeech:
-    """A speech without the lines that tell how it ended."""
-    lines = [(line, _NOTE.fullmatch(line)) for line in text.split("\n")]
-    notes = [note for _, note in lines if note]
-    spoken = "\n".join(line for line, note in lines if not note).strip("\n")
-    return TranscriptSpeech(
-        side=side,
-        round=number,
-        text=markup.unquote_speech(spoken),
-        declined=any(note["declined"] for note in notes),
-        cut=any(note["cut"] for note in notes),
-    )

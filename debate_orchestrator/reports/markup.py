@@ -46,16 +46,6 @@ def quote_speech(text: str) -> str:
     return "\n".join(f"> {line}" if line.strip() else ">" for line in lines)
 
 
-def unquote_speech(markdown: str) -> str:
-    """The speech of which `quote_speech` made this. Lines outside of the quote stay as they are."""
-    return "\n".join(re.sub("^> ?", "", line) for line in markdown.replace(_APART, "").split("\n"))
-
-
-def sanitized(markdown: str) -> str:
-    """A report read back, as `sanitize` makes it, with what keeps its characters apart."""
-    return _APART.join(map(sanitize.sanitize, markdown.split(_APART)))
-
-
 def _apart(text: str) -> str:
     """A text in which nothing begins. A brace, with which attributes begin, belongs neither to what stands before it
     nor to what follows."""
@@ -77,11 +67,6 @@ def escape(text: str) -> str:
 def literal(text: str) -> str:
     """One line in which every character is shown as itself: topics, positions, names."""
     return escape(sanitize.one_line(text))
-
-
-def unescape(markdown: str) -> str:
-    """The line that `literal` made this of."""
-    return re.sub(r"\\([!-/:-@\[-`{-~])|&lt;", lambda match: match[1] or "<", markdown)
 
 
 def _escape_signs(text: str) -> str:
