@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 from conftest import Run
+from persons import CTRL_C
 from reviewers import filled, paper
+from test_cli_converse import Person
 
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.util import resources
@@ -17,6 +19,7 @@ from debate_orchestrator.util.data import read_mapping, to_yaml
 
 J = "debate-report.journal.jsonl"
 EXAMPLES = resources.folder("examples")
+KEYS = ("no", "undecided", "done", "7 6", "5 5", "a", "a", "a", "It answered the other.", "")
 
 
 @pytest.fixture
@@ -24,6 +27,11 @@ def journal(here: Path) -> Path:
     """A finished real debate of one round in the working directory."""
     shutil.copy(EXAMPLES / "friday-deploys" / J, J)
     return here / J
+
+
+@pytest.fixture
+def person(here: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Person:
+    return Person(monkeypatch, capfd)
 
 
 def ballot(name: str = "ada", **changes: object) -> str:
@@ -36,22 +44,13 @@ def ballot(name: str = "ada", **changes: object) -> str:
     return path
 
 
-def test_a_form_is_begun(debate: Run, journal: Path) -> None:
-    """The form and the debate without votes are written; a form that is begun stays, and a name counts once."""
-    begun = debate("ballot", J, "--as", "ada")
-    form = Path("debate-report.ballots/ada.draft.yaml")
-    text = form.read_text()
-    Path(ballot("ada")).rename(form)
-    again = debate("ballot", J, "--as", "ada")
+def test_without_a_terminal_nothing_is_asked(debate: Run, journal: Path) -> None:
+    """In a script the verb names the flags that go without questions, and leaves nothing behind."""
+    ran = debate("ballot", J, "--as", "ada")
 
-    assert begun.code == again.code == 0, begun.err
-    assert f"`debate ballot {J} --take {form}`" in begun.err and "before: " in text and "reviewer: ada" in text
-    assert "Winner" not in Path("debate-report.ballots/debate.md").read_text()
-    assert debate("ballot", J, "--take", str(form)).code == 0
-    assert sorted(os.listdir("debate-report.ballots")) == ["ada.yaml", "debate.md"]
-    taken, nameless = debate("ballot", J, "--as", "ada"), debate("ballot", J)
-    assert taken.code == nameless.code == 2
-    assert "a ballot that 'ada' has cast" in taken.err and "--as is missing" in nameless.err
+    assert ran.code == 2
+    assert "asks at a terminal" in ran.err and "--form" in ran.err
+    assert not Path("debate-report.ballots").exists()
 
 
 def test_from_the_form_to_the_report(debate: Run, journal: Path) -> None:
@@ -103,6 +102,46 @@ def test_a_debate_that_is_not_over_is_not_reviewed(debate: Run, journal: Path) -
     ran = debate("ballot", J, "--form")
 
     assert ran.code == 2 and "not finished (due: final." in ran.err
+
+
+def test_at_a_terminal(person: Person, journal: Path) -> None:
+    """The questions end in a ballot beside the journal, and only then in how to see the verdict. Whose ballot is there
+    is told so at once."""
+    ran, shown = person("ballot", J, "--as", "ada", keys=KEYS)
+
+    assert ran.code == 0, ran.err
+    assert read_mapping("debate-report.ballots/ada.yaml")["why"] == "It answered the other."
+    assert "Now you may see the verdict: `debate report" in " ".join(ran.out.split())
+    assert "Now you may see the verdict" not in shown
+
+    ran, shown = person("ballot", J, "--as", "ada", keys=KEYS)
+    assert ran.code == 2 and "a ballot that 'ada' has cast" in ran.err
+    assert "which position do you hold" not in shown
+
+
+def test_what_was_left_is_gone_on_with(person: Person, journal: Path) -> None:
+    """Ctrl-C keeps a draft, names the command that goes on, and that goes on; the draft is gone in the end."""
+    left, _ = person("ballot", J, "--as", "ada", keys=(*KEYS[:5], CTRL_C))
+    draft = Path("debate-report.ballots/ada.draft.yaml")
+    there = draft.exists()
+    ran, shown = person("ballot", J, "--as", "ada", keys=("done", "", "", *KEYS[5:]))
+
+    assert left.code == 130 and there
+    assert f"Go on with `debate ballot {J} --as ada`" in left.err
+    assert ran.code == 0, ran.err
+    assert "goes on where you left it" in shown
+    assert os.listdir("debate-report.ballots") == ["ada.yaml"]
+
+
+def test_a_name_is_asked_where_none_is_given(person: Person, journal: Path) -> None:
+    """Without --as the name is asked for; what can't be a name is refused, in one sentence that names the flag."""
+    ran, _ = person("ballot", J, keys=("bob", *KEYS))
+    bad, _ = person("ballot", J, "--as", "x" * 200, keys=KEYS)
+    none, _ = person("ballot", J, "--as", " ", keys=())
+
+    assert ran.code == 0 and Path("debate-report.ballots/bob.yaml").exists()
+    assert bad.code == none.code == 2 and "--as" in bad.err
+    assert none.err.count("debate: ") == 1 and "debate: --as: ' ' is not a name on one line" in none.err
 
 
 def test_every_form_of_report_has_the_reviewers(debate: Run, journal: Path) -> None:

@@ -78,7 +78,7 @@ def test_a_ballot_is_filed_and_found(tmp_path: Path) -> None:
     """What is filed counts, by the name of its file; a draft does not."""
     folder = str(tmp_path / "r.ballots")
     paths = [reviews.file_ballot(folder, filled(ASKED, name)) for name in ("zoe", "ada", "Grace Hopper")]
-    reviews.begin_review(folder, filled(ASKED, "bob"))
+    reviews.keep_draft(folder, filled(ASKED, "bob"))
     found = reviews.gather_reviews(folder, MADE)
 
     assert paths[1] == f"{folder}/ada.yaml"
@@ -117,9 +117,9 @@ def test_every_bad_file_is_told_whole(tmp_path: Path) -> None:
 
 
 def test_a_ballot_is_never_overwritten(tmp_path: Path) -> None:
-    """Who has voted can't be made to have voted otherwise; the draft is gone once the ballot is filed."""
-    assert reviews.begin_review(str(tmp_path), filled(ASKED, "ada", side="b"))
-    assert not reviews.begin_review(str(tmp_path), filled(ASKED, "ada"))
+    """Who has voted can't be made to have voted otherwise; a draft may be, and is gone once the ballot is filed."""
+    reviews.keep_draft(str(tmp_path), filled(ASKED, "ada"))
+    reviews.keep_draft(str(tmp_path), filled(ASKED, "ada", side="b"))
     assert reviews.read_draft(str(tmp_path), "ada", DIGEST)["after"] == "b"
     path = Path(reviews.file_ballot(str(tmp_path), filled(ASKED, "ada")))
     before = path.read_bytes()

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 from human_turns import HAND_IN, due, run, standing, taken
-from persons import BACK, CTRL_C, ENTER, ERASE, SETUP, TOPIC, hold
+from persons import BACK, CTRL_C, ENTER, ERASE, SETUP, TOPIC, hold, typing
+from reviewers import DIGEST, debated, paper
 
 from debate_orchestrator.core import schedule
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.prompting.briefs import brief
+from debate_orchestrator.reports.reviews import ReviewForm, empty, review_texts
 from debate_orchestrator.terminal.drafts import Drafts
+from debate_orchestrator.terminal.form import ReviewBallotForm, ask_name
+from debate_orchestrator.terminal.prompt import Quit
 from debate_orchestrator.terminal.turn import SpeechEditor, TerminalPeople
 from debate_orchestrator.util.errors import Paused
 
 KEYS = {"back": BACK, "back in words": ERASE + "back" + ENTER, "explain": "?" + ENTER, "leave": CTRL_C}
 SPEECH = ("Tabs are one key, and that is enough of a reason for me." + HAND_IN, "e" + ENTER, HAND_IN)
 BALLOT = tuple(answer + ENTER for answer in ("7 7 7", "6 6 6", "a", "It was.", "none", "none"))
+REVIEW = ("ada", "no", "undecided", "here", "7 6", "5 5", "a", "a", "a", "It answered.")
 CAST = ("seats", "rehearse", "rehearse", "rehearse", "no")
 at_each_key = pytest.mark.parametrize("key", KEYS)
 
@@ -36,6 +42,19 @@ def take_turn(debate: DebateState, turn: str, keys: tuple[str, ...], folder: Pat
             run(person.reply(debate, at, brief(debate, at)))
 
 
+def review(form: ReviewForm, keys: tuple[str, ...]) -> None:
+    """A reviewer gives a name and fills in a ballot."""
+    with typing(*keys) as (terminal, _):
+
+        async def ask() -> None:
+            name = await ask_name(terminal, review_texts())
+            given = empty(DIGEST, name, "2026-02-04")
+            await ReviewBallotForm(terminal, review_texts(), form, given, lambda: None, lambda fields: None).take()
+
+        with pytest.raises(Quit):
+            asyncio.run(ask())
+
+
 @pytest.mark.slow
 @at_each_key
 def test_a_turn(key: str, tmp_path: Path) -> None:
@@ -44,6 +63,15 @@ def test_a_turn(key: str, tmp_path: Path) -> None:
         debate = due(turn)
         for n in places(len(typed) + 2, key):
             take_turn(debate, turn, (*(ENTER, *typed)[:n], KEYS[key]), tmp_path / f"{turn}{n}")
+
+
+@pytest.mark.slow
+@at_each_key
+def test_a_review(key: str) -> None:
+    """A key at a reviewer's name, at any question, and before the ballot is filed."""
+    form = paper(debated(rounds=1))
+    for n in places(len(REVIEW) + 1, key):
+        review(form, (*REVIEW[:n], KEYS[key] + CTRL_C))
 
 
 @pytest.mark.slow

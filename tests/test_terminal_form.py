@@ -14,8 +14,8 @@ from debate_orchestrator.core import rapporteur
 from debate_orchestrator.core.fold import apply
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.prompting.replies import parse_reply
-from debate_orchestrator.terminal.form import TurnForm
 from debate_orchestrator.terminal.prompt import Quit
+from debate_orchestrator.terminal.turn import TurnForm
 from debate_orchestrator.util.terminal_text import Back
 
 SHORT = ("7 6 8", "5 5.5 4", "a", "A was better.", "more of it, A", "more of it, B")

@@ -23,8 +23,8 @@ from debate_orchestrator.prompting.briefs import brief
 from debate_orchestrator.prompting.replies import parse_reply
 from debate_orchestrator.providers import rehearse
 from debate_orchestrator.setup.answers import make_settings
+from debate_orchestrator.terminal import turn as terminal_turn
 from debate_orchestrator.terminal.drafts import Drafts
-from debate_orchestrator.terminal.person_turn import PersonTurn
 from debate_orchestrator.terminal.turn import TerminalPeople
 from debate_orchestrator.util.errors import Paused
 
@@ -167,7 +167,7 @@ def test_leaving(here: Path) -> None:
 
 def shown(debate: DebateState, turn: str) -> str:
     one = schedule.turn(debate, turn)
-    return PersonTurn(debate, one, brief(debate, one), None, None).whole()
+    return terminal_turn.PersonTurn(debate, one, brief(debate, one), None, None).whole()
 
 
 def test_what_a_debater_needs() -> None:

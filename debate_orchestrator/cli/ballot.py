@@ -1,33 +1,39 @@
-"""`debate ballot`: a reader judges a finished debate before seeing its verdict, with a form to fill in."""
+"""`debate ballot`: a reader judges a finished debate before seeing its verdict, at a terminal or with a form."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import shlex
+import signal
+import sys
 import textwrap
 from collections.abc import Iterator
 from datetime import date
+from functools import partial
 from typing import Any
 
 from debate_orchestrator.cli import flags
 from debate_orchestrator.cli.answers_and_flags import read_standard_input
 from debate_orchestrator.cli.consent import STANDARD_INPUT, STDIN
 from debate_orchestrator.cli.journals import journal_named
-from debate_orchestrator.cli.output import next_step, print_document, print_json, print_status, say
+from debate_orchestrator.cli.output import at_terminal, print_document, print_json, print_status, say
 from debate_orchestrator.core.json_schema import json_schema
 from debate_orchestrator.core.shape import Field, Shape
 from debate_orchestrator.reports import markdown, reviews
 from debate_orchestrator.reports.model import build_report
 from debate_orchestrator.reports.reviews import ReviewedDebate, ReviewForm
 from debate_orchestrator.reports.wording import next_command
-from debate_orchestrator.storage.files import make_folder, write_new, write_over
+from debate_orchestrator.storage.files import write_over
 from debate_orchestrator.storage.journal import read
 from debate_orchestrator.storage.stored_state import stored_state
+from debate_orchestrator.terminal import prompt
+from debate_orchestrator.terminal.form import ReviewBallotForm, ask_name
+from debate_orchestrator.util import coroutines
 from debate_orchestrator.util.data import name_of, read_mapping_with_lines, to_yaml
 from debate_orchestrator.util.errors import BadSettings, short_repr
 from debate_orchestrator.util.messages import command
-from debate_orchestrator.util.sanitize import one_line
+from debate_orchestrator.util.sanitize import one_line, sanitize
 
 EXAMPLE = "debate ballot debate-report.journal.jsonl --as ada"
 
@@ -60,7 +66,13 @@ def run(arguments: argparse.Namespace) -> int:
         return _take_form(arguments, case)
     if arguments.json:
         return _print_reviewers(case)
-    return _begin(arguments, case)
+    if not at_terminal(sys.stdout):
+        raise BadSettings(
+            "`debate ballot` asks at a terminal, and there is none.",
+            hint="`--form` prints a form to fill in, `--read FILE` writes the debate without votes, `--take FILE` "
+            "files the form",
+        )
+    return _ask(arguments, case)
 
 
 def _print_reviewers(case: ReviewedDebate) -> int:
@@ -79,15 +91,16 @@ def _print_reviewers(case: ReviewedDebate) -> int:
     return 0
 
 
-def _write_debate(case: ReviewedDebate, path: str) -> None:
-    """Writes the debate as markdown, without votes."""
-    text = markdown.render_for_review(build_report(case.entries, journal=case.path))
-    if kept := write_over(path, text, markdown.TO_REVIEW.encode(), "a debate to be reviewed"):
-        print_status(f"{name_of(path)} was not as this program writes it: kept as {name_of(kept)}.")
+def _text_for_review(case: ReviewedDebate) -> str:
+    """The debate as markdown, without votes."""
+    return markdown.render_for_review(build_report(case.entries, journal=case.path))
 
 
 def _write_transcript(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
-    _write_debate(case, arguments.read)
+    """Writes the debate as reviewers read it."""
+    kept = write_over(arguments.read, _text_for_review(case), markdown.TO_REVIEW.encode(), "a debate to be reviewed")
+    if kept:
+        print_status(f"{name_of(arguments.read)} was not as this program writes it: kept as {name_of(kept)}.")
     if arguments.json:
         print_json({"status": "written", "transcript": arguments.read})
     else:
@@ -131,26 +144,46 @@ def _print_filed(arguments: argparse.Namespace, case: ReviewedDebate, path: str,
     return 0
 
 
-def _begin(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
-    """Writes the form of a reviewer, unless it is begun already, and the debate without votes."""
-    name = arguments.name
-    if not name:
-        raise BadSettings("--as is missing.", hint="--as NAME, the name you sign with")
-    if problem := reviews.name_problem(name, "--as"):
-        raise BadSettings(problem)
-    reviews.must_be_free(case.folder, name)
-    form, debate = reviews.path_of(case.folder, name, reviews.DRAFT), os.path.join(case.folder, "debate.md")
-    make_folder(case.folder)
-    if not os.path.lexists(form):
-        write_new(form, form_text(case.form, case.digest, case.path, date.today().isoformat(), name))
-    _write_debate(case, debate)
-    say(
-        f"1. Open {form} in an editor, and fill in `seen` and `before`.",
-        f"2. Read {debate}, which holds no vote and no verdict.",
-        "3. Fill in the rest of the form.",
-    )
-    next_step(f"`{command('ballot', case.path)} --take {shlex.quote(form)}` files your ballot.")
-    return 0
+def _ask(arguments: argparse.Namespace, case: ReviewedDebate) -> int:
+    """Asks at the terminal. Answers are kept as a draft, which the next call of the same reviewer continues."""
+    prompter, draft, name = prompt.Prompter(stream=sys.stdout), "", arguments.name or ""
+
+    def keep(fields: dict[str, Any]) -> None:
+        nonlocal draft
+        draft = reviews.keep_draft(case.folder, fields)
+
+    async def ask() -> dict[str, Any]:
+        nonlocal draft, name
+        name = name or await ask_name(prompter, reviews.review_texts())
+        if problem := reviews.name_problem(name, "--as"):
+            raise BadSettings(problem)
+        reviews.must_be_free(case.folder, name)
+        begun = reviews.read_draft(case.folder, name, case.digest)
+        draft = reviews.path_of(case.folder, name, reviews.DRAFT) if begun else ""
+        fields = begun | reviews.empty(case.digest, name, date.today().isoformat())
+        show = partial(_show, prompter, _text_for_review(case))
+        return await ReviewBallotForm(prompter, reviews.review_texts(), case.form, fields, show, keep).take()
+
+    try:
+        with prompter:
+            review = coroutines.run(ask())
+    except (prompt.Quit, KeyboardInterrupt, EOFError):
+        text = reviews.review_texts().said["left" if draft else "left_empty"]
+        print_status(f"debate: {text.format(path=draft, journal=case.path, name=shlex.quote(name))}")
+        return 130
+    reviews.checked_review(review, "the ballot", case.form, case.entries)
+    return _print_filed(arguments, case, reviews.file_ballot(case.folder, review), name)
+
+
+def _show(prompter: prompt.Prompter, text: str) -> None:
+    """Shows a text in the user's pager, or prints it if there is none. While it runs, Ctrl-C is for the pager."""
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        shown = bool(os.environ.get("PAGER")) and prompt.show_in_pager(sanitize(text))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if not shown:
+        prompter.tell(text)
 
 
 def form_text(form: ReviewForm, digest: str, journal: str, day: str, reviewer: str = "") -> str:

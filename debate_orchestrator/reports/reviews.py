@@ -28,7 +28,7 @@ from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.core.verdict import ParsedBallot, read_ballot
 from debate_orchestrator.setup.state import QuestionText
-from debate_orchestrator.storage.files import make_folder, write_new
+from debate_orchestrator.storage.files import make_folder, write_atomic, write_new
 from debate_orchestrator.storage.journal_lines import Entry
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.storage.stored_state import stored_state
@@ -426,6 +426,14 @@ def reviewer_names(folder: str) -> list[tuple[str, bool]]:
                 if isinstance(reviewer, str) and name == stem_of(reviewer) + suffix:
                     found[one_line(reviewer)] = found.get(one_line(reviewer), False) or suffix == SUFFIX
     return sorted(found.items())
+
+
+def keep_draft(folder: str, value: Mapping[str, Any]) -> str:
+    """Keeps a draft; its path."""
+    path = path_of(folder, value["reviewer"], DRAFT)
+    make_folder(folder)
+    write_atomic(path, to_yaml(value))
+    return path
 
 
 def read_draft(folder: str, reviewer: str, digest: str) -> dict[str, Any]:

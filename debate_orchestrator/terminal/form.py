@@ -1,13 +1,14 @@
-"""The form of a structured turn, which a person fills in: one question after the other, a way back to each, and a look
-at it all in the end. A changed list of issues is edited as a text."""
+"""Forms that a person fills in: one question after the other, a way back to each, and a look at it all in the end. A
+reviewer's ballot and a changed list of issues are forms too."""
 
 from __future__ import annotations
 
-import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from debate_orchestrator.core import rapporteur, schedule, transcript_entries
 from debate_orchestrator.core.events import IssuesChanged
+from debate_orchestrator.core.shape import Shape, ShapeContext
 from debate_orchestrator.engine.user_events import changed_issues
 from debate_orchestrator.prompting.fields import (
     FieldPath,
@@ -21,121 +22,128 @@ from debate_orchestrator.prompting.fields import (
     value,
     written,
 )
-from debate_orchestrator.prompting.person_turns import (
-    computed,
-    form_remarks,
-    part_name,
-    question_label,
-    short_form,
-)
+from debate_orchestrator.reports.reviews import READ, ReviewForm, ReviewTexts, in_order, worded
 from debate_orchestrator.terminal.drafts import DraftWriter
-from debate_orchestrator.terminal.person_turn import PersonTurn
-from debate_orchestrator.terminal.prompt import LINE_KEYS, Line, Prompter, Question, Quit
+from debate_orchestrator.terminal.prompt import Line, Prompter, Question, Quit, unknown_choice
 from debate_orchestrator.util.errors import BadReply, BadSettings, short_repr
 from debate_orchestrator.util.numbers import plural
-from debate_orchestrator.util.sanitize import count_words, one_line
+from debate_orchestrator.util.sanitize import one_line
 from debate_orchestrator.util.terminal_text import Back, numbered
 
 TYPING = ("",)
 """Begins the place of what is typed and not entered yet."""
 
 
-class TurnForm:
-    """The form of one turn, while a person fills it in. `entered` is what was typed so far, and is kept after every
-    answer. A judge is asked six questions at most, unless they want more."""
+class Form(ABC):
+    """A form while a person fills it in. `entered` is what was typed so far, and is kept after every answer."""
 
-    def __init__(self, person_turn: PersonTurn):
-        debate, turn, brief = person_turn.debate, person_turn.turn, person_turn.brief
-        self._person_turn, self._prompter = person_turn, person_turn.prompter
-        self._shape, self._shape_context = debate.shape(turn) or {}, schedule.shape_context(debate, turn)
-        self._short = short_form(debate, turn)
-        """Picks the questions that are asked unless the person wants more; None where all are asked."""
-        self.entered = person_turn.drafts.entered(brief)
-        self._writer = DraftWriter[Mapping[FieldPath, str]](
-            lambda values: person_turn.drafts.keep_entered(brief, values)
-        )
-        entries = transcript_entries.entries_for(debate, turn)
-        meanings = {entry.turn.id: debate.format.heading_of(entry.turn) for entry in entries}
-        meanings |= debate.format.rubric.convergence
-        self._meanings = meanings | {side: debate.format.name_of(side) for side in self._shape_context.sides}
+    first = "This is the first question."
+    """What is said where there is no way back."""
+    short: Callable[[list[FormQuestion]], list[FormQuestion]] | None = None
+    """Picks the questions that are asked unless the person wants more; None where all are asked."""
 
-    async def take(self) -> str:
-        """The reply as it is handed in, valid. Raises Quit, with all that was entered kept."""
-        if self.entered:
-            self._prompter.tell(Line("What you had entered is here again.", True))
-        self._prompter.tell("", f"Fill in the form: ? explains a question, {LINE_KEYS}.")
-        question: FormQuestion | None = None
+    def __init__(
+        self,
+        prompter: Prompter,
+        shape: Shape,
+        shape_context: ShapeContext,
+        writer: DraftWriter[Mapping[FieldPath, str]],
+        entered: dict[FieldPath, str],
+    ):
+        self.prompter, self.shape, self.shape_context = prompter, shape, shape_context
+        self.writer, self.entered = writer, entered
+
+    @abstractmethod
+    def prompt_for(self, question: FormQuestion) -> Question:
+        """A question of the form as it is asked at the terminal."""
+
+    @abstractmethod
+    def name(self, part: str) -> str:
+        """The name of a side or a criterion; empty for anything else."""
+
+    def computed(self, entered: Mapping[FieldPath, str]) -> Mapping[FieldPath, str]:
+        """Answers that need not be asked for, by what was entered."""
+        return {}
+
+    def questions(self) -> list[FormQuestion]:
+        return self._asked_for(self.entered)
+
+    def _asked_for(self, entered: Mapping[FieldPath, str]) -> list[FormQuestion]:
+        """The questions that a person answers, as far as they are known from what was entered."""
+        computed = self.computed(entered)
+        return [
+            question
+            for question in form_questions(self.shape, self.shape_context, {**entered, **computed})
+            if question.field_path not in computed
+        ]
+
+    def asked(self) -> list[FormQuestion]:
+        """The questions that are asked."""
+        every = self.questions()
+        wanted = self.short(every) if self.short else every
+        return [question for question in every if question in wanted or question.field_path in self.entered]
+
+    def reply(self) -> dict[str, Any] | None:
+        """What was entered, with defaults for what was not asked; None while something is missing."""
+        given = {**self.entered, **self.computed(self.entered)}
+        full = completed(self.shape, self.shape_context, given) if self.short else given
+        return value(self.shape, self.shape_context, full)
+
+    async def fill_in(
+        self,
+        problems: Callable[[], list[str]] | None = None,
+        question: FormQuestion | None = None,
+        remarks: Callable[[], list[str]] = list,
+    ) -> None:
+        """Asks `question`, if one is given, and then every question without a valid answer. With `problems`, what
+        was entered is then shown, to be changed or handed in; it returns what is wrong with the whole, and `remarks`
+        what may be meant so. Raises Quit."""
         while True:
             question = question or self._missing()
             try:
                 if question is not None:
-                    await self._ask(question)
+                    await self.ask(question)
                     question = None
-                elif (question := await self._look()) is None:
-                    return self._text()
+                elif problems is None or (question := await self._look(problems, remarks)) is None:
+                    return
             except Back:
                 question = self._before(question)
 
-    def _questions(self, entered: Mapping[FieldPath, str]) -> list[FormQuestion]:
-        """The questions that a person answers, as far as they are known from what was entered."""
-        computed = self._computed(entered)
-        return [
-            question
-            for question in form_questions(self._shape, self._shape_context, {**entered, **computed})
-            if question.field_path not in computed
-        ]
-
-    def _computed(self, entered: Mapping[FieldPath, str]) -> Mapping[FieldPath, str]:
-        """Answers that need not be asked for, by what was entered."""
-        return computed(self._person_turn.debate, self._person_turn.turn, entered)
-
-    def _asked(self) -> list[FormQuestion]:
-        """The questions that are asked."""
-        every = self._questions(self.entered)
-        wanted = self._short(every) if self._short else every
-        return [question for question in every if question in wanted or question.field_path in self.entered]
-
-    def _text(self) -> str:
-        """What was entered as a reply, with defaults for what was not asked; `null` while something is missing."""
-        answers = {**self.entered, **self._computed(self.entered)}
-        full = completed(self._shape, self._shape_context, answers) if self._short else answers
-        return json.dumps(value(self._shape, self._shape_context, full), ensure_ascii=False, indent=1)
-
     def _missing(self) -> FormQuestion | None:
-        unread = (asked for asked in self._asked() if not readable(asked, self._shape_context, self.entered))
+        unread = (asked for asked in self.asked() if not readable(asked, self.shape_context, self.entered))
         return next(unread, None)
 
     def _before(self, question: FormQuestion | None) -> FormQuestion:
         """The question before that one: the last one before all of them are shown."""
-        asked = self._asked()
+        asked = self.asked()
         field_paths = [other.field_path for other in asked]
         at = len(asked)
         if question is not None and question.field_path in field_paths:
             at = field_paths.index(question.field_path)
         if at == 0:
-            self._prompter.tell("This is the first question.")
+            self.prompter.tell(self.first)
         return asked[max(0, at - 1)]
 
-    async def _ask(self, question: FormQuestion) -> None:
+    async def ask(self, question: FormQuestion) -> None:
         """Asks one question until its answer is valid."""
         typing = (*TYPING, *question.field_path)
         problems: list[str] = []
         short_list = False
         while True:
-            stands = question.short and readable(question, self._shape_context, self.entered)
+            stands = question.short and readable(question, self.shape_context, self.entered)
             standing = self.entered[question.field_path] if stands else ""
             now = self.entered.get(typing, "" if standing else self.entered.get(question.field_path, ""))
-            prompt = self._prompt_for(question)
+            prompt = self.prompt_for(question)
             prompt = prompt._replace(
                 lines=(*prompt.lines, *problems),
                 now=now,
                 default=standing or prompt.default,
                 back=True,
-                changed=lambda typed: self._writer.soon({**self.entered, typing: typed}),
+                changed=lambda typed: self.writer.soon({**self.entered, typing: typed}),
             )
             try:
-                answer = await self._prompter.ask(prompt) or standing
-                value = read(question, self._shape_context, answer)
+                answer = await self.prompter.ask(prompt) or standing
+                value = read(question, self.shape_context, answer)
                 if question.lacking and value in (None, False) and not short_list:
                     short_list = True
                     lacking = plural(question.lacking, "more item")
@@ -151,20 +159,19 @@ class TurnForm:
                 self.entered.pop(typing, None)
                 self.entered[question.field_path] = answer
                 if prompt.private:
-                    self._prompter.tell(f"{label(question, self._name)}: {self._answer(question)}")
+                    self.prompter.tell(f"{label(question, self.name)}: {self.shown(question)}")
                 return
             finally:
-                self._writer.now(self.entered)
+                self.writer.now(self.entered)
 
-    async def _look(self) -> FormQuestion | None:
+    async def _look(self, problems: Callable[[], list[str]], remarks: Callable[[], list[str]]) -> FormQuestion | None:
         """Shows all that was entered. Returns the question to be answered anew, or None where it is handed in."""
-        person_turn = self._person_turn
-        every, wrong = self._questions(self.entered), person_turn.problems(self._text())
-        if self._short:
-            every = self._questions(completed(self._shape, self._shape_context, self.entered))
-        notes = [] if wrong else form_remarks(person_turn.debate, person_turn.turn, self._text())
-        notices = [Line(text, True) for text in (*wrong, *notes)]
-        self._prompter.tell("", Line("This is your reply:", True), *self._view(every), *notices)
+        every, wrong = self.questions(), problems()
+        if self.short:
+            every = self._asked_for(completed(self.shape, self.shape_context, self.entered))
+        notes = [] if wrong else remarks()
+        shown = [Line(text, True) for text in (*wrong, *notes)]
+        self.prompter.tell("", Line("This is your reply:", True), *self.view(every), *shown)
         unasked = [question for question in every if question.field_path not in self.entered]
         keys = [
             "" if wrong else "Enter keeps that and hands it in" if notes else "Enter hands it in",
@@ -173,78 +180,38 @@ class TurnForm:
         keys += ["more asks what was not asked"] if unasked else []
         question = Question(f"{', '.join(key for key in keys if key)}.", back=True, private=True)
         while True:
-            answer = (await self._prompter.ask(question)).lower()
+            answer = (await self.prompter.ask(question)).lower()
             if answer in ("", "y", "yes") and not wrong:
                 return None
             if unasked and answer in ("m", "more"):
-                self._short = None
+                self.short = None
                 return unasked[0]
             if (n := numbered(answer, len(every))) is not None:
                 return every[n - 1]
-            self._prompter.tell(f"{short_repr(answer)} is not a number from 1 to {len(every)}.")
+            self.prompter.tell(f"{short_repr(answer)} is not a number from 1 to {len(every)}.")
 
-    def _view(self, every: list[FormQuestion] | None = None) -> list[str]:
+    def view(self, every: list[FormQuestion] | None = None) -> list[str]:
         """What was entered, under the numbers of its questions; of `every` question also those that were not asked."""
         rows = []
-        for n, question in enumerate(self._asked() if every is None else every, 1):
+        for n, question in enumerate(self.asked() if every is None else every, 1):
             if question.field_path in self.entered:
-                rows.append(f"{n:3} {label(question, self._name)}: {self._answer(question)}")
+                rows.append(f"{n:3} {label(question, self.name)}: {self.shown(question)}")
             elif every is not None:
-                rows.append(f"{n:3} {label(question, self._name)}: {question.default or 'none'} (not asked)")
+                rows.append(f"{n:3} {label(question, self.name)}: {question.default or 'none'} (not asked)")
         return rows
 
-    def _answer(self, question: FormQuestion) -> str:
+    def shown(self, question: FormQuestion) -> str:
         """An answer as it was understood."""
         try:
-            return written(read(question, self._shape_context, self.entered[question.field_path])) or "none"
+            return written(read(question, self.shape_context, self.entered[question.field_path])) or "none"
         except BadReply:
             return self.entered[question.field_path]
 
-    def _prompt_for(self, question: FormQuestion) -> Question:
-        """A question with what it means and what may be chosen."""
-        options, expected = question.options(self._shape_context), hint(question, self._shape_context)
-        unheard = (
-            question.field_path[0] == "feedback" and self._person_turn.turn.round == self._person_turn.debate.rounds
-        )
-        note = "no round follows this one, so it only stands in the report" if unheard else ""
-        about = "; ".join(filter(None, (question.about, note)))
-        named = question_label(question, self._shape_context, self._person_turn.debate.format)
-        several = question.field.kind in ("choices", "turns")
-        rows = [f"  {n} {option}  {self._meanings.get(option, '')}".rstrip() for n, option in enumerate(options, 1)]
-        rows = self._issues() if question.field.per_issue else rows
-        listed = tuple((option, self._meanings.get(option, "")) for option in options)
-        keys = f"Keys: Enter sends the answer; {LINE_KEYS}."
-        return Question(
-            named,
-            lines=(about, *(rows if several or question.field.per_issue else ()), f"({expected})"),
-            choices=() if several or question.may_be_empty else listed,
-            words=options,
-            explanation=("", f"{named}: {about or 'A part of your ballot'}.", f"What it takes: {expected}.", keys),
-            private=True,
-            status=lambda typed: self._status(question, typed),
-            shows={"brief": self._person_turn.whole, "entered": lambda: "\n".join(self._view()) + "\n"},
-        )
-
-    def _issues(self) -> list[str]:
-        """The list of issues in words, as the brief of this turn has them."""
-        debate, listed = self._person_turn.debate, rapporteur.issue_list(self._person_turn.debate)
-        renamed: Callable[[str], str] = debate.mirror.text if self._person_turn.turn.mirrored else str
-        return [f"  {name}. {one_line(renamed(text))}" for name, text in listed.issues.items()] if listed else []
-
-    def _status(self, question: FormQuestion, typed: str) -> str:
-        words, most = count_words(typed), question.field.words
-        length = f"{words} words" + (f" of at most {most}" if most else "") if question.field.kind == "text" else ""
-        return " · ".join(filter(None, (self._progress(question), length, self._writer.problem)))
-
-    def _progress(self, question: FormQuestion) -> str:
+    def progress_text(self, question: FormQuestion) -> str:
         """How far the form is filled in."""
-        field_paths = [other.field_path for other in self._asked()]
+        field_paths = [other.field_path for other in self.asked()]
         at = field_paths.index(question.field_path) + 1 if question.field_path in field_paths else len(field_paths)
         return f"Question {at} of {len(field_paths)}"
-
-    def _name(self, part: str) -> str:
-        """The name of a side or a criterion; empty for anything else."""
-        return part_name(part, self._shape_context, self._person_turn.debate.format)
 
 
 async def change_issues(prompter: Prompter, questions: Sequence[str]) -> IssuesChanged:
@@ -258,3 +225,142 @@ async def change_issues(prompter: Prompter, questions: Sequence[str]) -> IssuesC
             return changed_issues([line.strip() for line in listed.split("\n") if line.strip()])
         except BadSettings as error:
             prompter.tell(*error.problems)
+
+
+_FIRST, _SECOND = ("seen", "before"), ("rounds", "final", "after", "why")
+_HEAD = ("ballot", "journal", "reviewer", "date")
+Keep = Callable[[dict[str, Any]], None]
+
+
+class ReviewBallotForm(Form):
+    """One ballot under way: its first part, then the debate, then the second. `given` is the ballot so far, in the form
+    that is filed."""
+
+    def __init__(
+        self,
+        prompter: Prompter,
+        texts: ReviewTexts,
+        form: ReviewForm,
+        given: dict[str, Any],
+        show: Callable[[], None],
+        keep: Keep,
+    ):
+        """`show` shows the debate; `keep` keeps a draft after every answer."""
+        self.texts, self.form = texts, form
+        self._show, self._head = show, {name: given[name] for name in _HEAD if name in given}
+        self._was_read = given.get(READ) is True
+        self._whole = form.asked(*_FIRST, *_SECOND)
+        writer = DraftWriter[Mapping[FieldPath, str]](
+            lambda entered: keep(self.ballot() | ({READ: True} if self._was_read else {}))
+        )
+        super().__init__(prompter, form.asked(*_FIRST), form.shape_context, writer, _entered(self._whole, form, given))
+
+    async def take(self) -> dict[str, Any]:
+        """The ballot, complete and confirmed. Raises Quit with what was answered kept."""
+        self.prompter.tell(self.texts.said["again" if self.entered else "welcome"])
+        seen, *_, before = self.questions()
+        if not self._was_read:
+            await self.fill_in()
+        while not await self._read_debate():
+            if self._was_read:
+                self.prompter.tell(self.texts.said["stands"])
+            else:
+                await self.fill_in(question=before)
+        if read(seen, self.shape_context, self.entered[seen.field_path]):
+            self.prompter.tell(self.texts.said["seen"])
+        self.shape, self.first = self.form.asked(*_SECOND), self.texts.said["stands"]
+        await self.fill_in(lambda: [])
+        return self.ballot()
+
+    async def _read_debate(self) -> bool:
+        """Shows the debate; the vote before stands from then on. False where the question before is wanted."""
+        wording = self.texts.questions[READ]
+        question = Question(
+            wording.text, (wording.help,), tuple(wording.choices.items()), next(iter(wording.choices)), back=True
+        )
+        try:
+            while (answer := await self.prompter.ask(question)) not in wording.choices:
+                self.prompter.tell(unknown_choice(question))
+        except Back:
+            return False
+        self._was_read = True
+        self.writer.now(self.entered)
+        if answer == "here":
+            self._show()
+        if rated := self.form.rated:
+            rows = (f"  {title} ({scale}): {about}" for title, scale, about in rated)
+            self.prompter.tell("", self.texts.said["scored"], *rows)
+        return True
+
+    def ballot(self) -> dict[str, Any]:
+        """The ballot so far, its parts in the order of a filed one."""
+        ballot: dict[str, Any] = dict(self._head)
+        for question in form_questions(self._whole, self.shape_context, self.entered):
+            if not readable(question, self.shape_context, self.entered):
+                continue
+            *path, last = (int(part) if part.isdigit() else part for part in question.field_path)
+            part: dict[Any, Any] = ballot
+            for key in path:
+                part = part.setdefault(key, {})
+            answer = read(question, self.shape_context, self.entered[question.field_path])
+            part[last] = one_line(answer) if last == "why" else answer
+        return in_order(self.form, ballot)
+
+    # What is asked, in the words of prompts/reviewing.yaml
+
+    def prompt_for(self, question: FormQuestion) -> Question:
+        wording = worded(self.form, question.field_path, question.about)
+        expected = hint(question, self.shape_context) if question.field.kind in ("scores", "number") else ""
+        return Question(
+            wording.text,
+            (wording.help, expected),
+            self._choices(question, wording.choices),
+            explanation=(self.texts.said["keys"],),
+            status=lambda typed: self._status(question),
+        )
+
+    def _choices(self, question: FormQuestion, worded: dict[str, str]) -> tuple[tuple[str, str], ...]:
+        if worded:
+            return tuple(worded.items())
+        positions, format = self.form.debate.opened.settings.positions, self.form.debate.format
+        meanings = {side: f"{format.name_of(side)}: {one_line(positions[side])}" for side in self.form.sides}
+        meanings = self.texts.words | meanings
+        return tuple((option, meanings.get(option, "")) for option in question.options(self.shape_context))
+
+    def _status(self, question: FormQuestion) -> str:
+        every = form_questions(self._whole, self.shape_context, self.entered)
+        at = next((n for n, other in enumerate(every, 1) if other.field_path == question.field_path), 0)
+        return f"{at} of {len(every)}" if at else ""
+
+    def name(self, part: str) -> str:
+        return self.form.debate.format.name_of(part) if part in self.form.sides else ""
+
+
+async def ask_name(prompter: Prompter, texts: ReviewTexts) -> str:
+    """The name that a reviewer signs with."""
+    question = Question(texts.questions["name"].text)
+    while not (name := await prompter.ask(question)):
+        prompter.tell(texts.said["needed"])
+    return name
+
+
+def _entered(shape: Shape, form: ReviewForm, given: dict[str, Any]) -> dict[FieldPath, str]:
+    """The earlier answers, as they would be typed. Invalid ones are left out, and so asked again."""
+    entered: dict[FieldPath, str] = {}
+    while True:
+        found: dict[FieldPath, str] = {}
+        for question in form_questions(shape, form.shape_context, entered):
+            answer: Any = given
+            for key in question.field_path:
+                parts = answer if isinstance(answer, dict) else {}
+                answer = next((part for name, part in parts.items() if str(name) == key), None)
+            here = {question.field_path: written(answer)}
+            if (
+                answer is not None
+                and question.field_path not in entered
+                and readable(question, form.shape_context, here)
+            ):
+                found |= here
+        if not found:
+            return entered
+        entered |= found

@@ -5,32 +5,65 @@ While a turn of theirs is due nothing else is shown there: they hear no more tha
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
-from debate_orchestrator.core import speech_rules
+from debate_orchestrator.core import rapporteur, schedule, speech_rules, transcript_entries
 from debate_orchestrator.core.events import BriefSent, Event
 from debate_orchestrator.core.phases import Turn
 from debate_orchestrator.core.state import DebateState
 from debate_orchestrator.engine.turn import OnEvent
-from debate_orchestrator.prompting.brief_pieces import Piece, length_hint, pieces
+from debate_orchestrator.prompting.brief_pieces import ALL_ASKED, BALLOT, Piece, length_hint, pieces
+from debate_orchestrator.prompting.brief_pieces import tasks as tasks_of
 from debate_orchestrator.prompting.briefs import Brief
+from debate_orchestrator.prompting.fields import FieldPath, FormQuestion, hint
 from debate_orchestrator.prompting.person_turns import (
+    asked_at_first,
+    computed,
+    form_remarks,
     hides_ballots,
     human_seats,
+    part_name,
+    question_label,
+    reply_problems,
+    short_form,
     speech_remarks,
 )
 from debate_orchestrator.terminal.drafts import Drafts, DraftWriter
-from debate_orchestrator.terminal.form import TurnForm
-from debate_orchestrator.terminal.person_turn import PersonTurn, readable
-from debate_orchestrator.terminal.prompt import TEXT_KEYS, Line, Prompter, Question, Quit
+from debate_orchestrator.terminal.form import Form
+from debate_orchestrator.terminal.prompt import LINE_KEYS, TEXT_KEYS, Line, Prompter, Question, Quit
 from debate_orchestrator.util.errors import Paused
 from debate_orchestrator.util.numbers import plural
+from debate_orchestrator.util.sanitize import count_words, one_line, sanitize
 from debate_orchestrator.util.terminal_text import Back
 
 if TYPE_CHECKING:
     from debate_orchestrator.terminal.keys import TerminalControl
+
+
+class PersonTurn(NamedTuple):
+    """A turn that a person is taking."""
+
+    debate: DebateState
+    turn: Turn
+    brief: Brief
+    prompter: Prompter
+    drafts: Drafts
+
+    def whole(self) -> str:
+        """All of the brief, readable, as a text."""
+        lines = [Line(_heading(self.debate, self.turn), True)]
+        for piece in pieces(self.brief, _form(self.debate, self.turn)):
+            lines += [Line(""), *_told(piece)]
+        if length := length_hint(self.turn):
+            lines += [Line(""), Line(f"Length: {length}")]
+        return "\n".join(line.text for line in lines) + "\n"
+
+    def problems(self, text: str) -> list[str]:
+        """What is wrong with a text as the reply to this turn; empty if it is valid."""
+        return reply_problems(self.debate, self.turn, self.brief, text)
 
 
 class SpeechEditor:
@@ -100,6 +133,80 @@ class SpeechEditor:
         asked = f" of about {phase.words:,}" if phase.words else ""
         over = f", {dropped:,} too many" if dropped else f" ({phase.most_words:,} at most)" if phase.most_words else ""
         return " · ".join(filter(None, (f"{words:,} words{asked}{over}", self._writer.problem)))
+
+
+class TurnForm(Form):
+    """The form of one turn, while it is being filled in. A judge is asked six questions at most, unless they want
+    more."""
+
+    def __init__(self, person_turn: PersonTurn):
+        debate, turn, brief, drafts = person_turn.debate, person_turn.turn, person_turn.brief, person_turn.drafts
+        writer = DraftWriter[Mapping[FieldPath, str]](lambda values: drafts.keep_entered(brief, values))
+        shape, shape_context = debate.shape(turn) or {}, schedule.shape_context(debate, turn)
+        super().__init__(person_turn.prompter, shape, shape_context, writer, drafts.entered(brief))
+        self.short = short_form(debate, turn)
+        self._person_turn = person_turn
+        entries = transcript_entries.entries_for(debate, turn)
+        meanings = {entry.turn.id: debate.format.heading_of(entry.turn) for entry in entries}
+        meanings |= debate.format.rubric.convergence
+        self._meanings = meanings | {side: debate.format.name_of(side) for side in shape_context.sides}
+
+    async def take(self) -> str:
+        """The reply as it is handed in, valid. Raises Quit, with all that was entered kept."""
+        if self.entered:
+            self.prompter.tell(Line("What you had entered is here again.", True))
+        self.prompter.tell("", f"Fill in the form: ? explains a question, {LINE_KEYS}.")
+        person_turn = self._person_turn
+        await self.fill_in(
+            lambda: person_turn.problems(self._text()),
+            remarks=lambda: form_remarks(person_turn.debate, person_turn.turn, self._text()),
+        )
+        return self._text()
+
+    def _text(self) -> str:
+        return json.dumps(self.reply(), ensure_ascii=False, indent=1)
+
+    def name(self, part: str) -> str:
+        return part_name(part, self.shape_context, self._person_turn.debate.format)
+
+    def computed(self, entered: Mapping[FieldPath, str]) -> Mapping[FieldPath, str]:
+        return computed(self._person_turn.debate, self._person_turn.turn, entered)
+
+    def prompt_for(self, question: FormQuestion) -> Question:
+        """A question with what it means and what may be chosen."""
+        options, expected = question.options(self.shape_context), hint(question, self.shape_context)
+        unheard = (
+            question.field_path[0] == "feedback" and self._person_turn.turn.round == self._person_turn.debate.rounds
+        )
+        note = "no round follows this one, so it only stands in the report" if unheard else ""
+        about = "; ".join(filter(None, (question.about, note)))
+        named = question_label(question, self.shape_context, self._person_turn.debate.format)
+        several = question.field.kind in ("choices", "turns")
+        rows = [f"  {n} {option}  {self._meanings.get(option, '')}".rstrip() for n, option in enumerate(options, 1)]
+        rows = self._issues() if question.field.per_issue else rows
+        listed = tuple((option, self._meanings.get(option, "")) for option in options)
+        keys = f"Keys: Enter sends the answer; {LINE_KEYS}."
+        return Question(
+            named,
+            lines=(about, *(rows if several or question.field.per_issue else ()), f"({expected})"),
+            choices=() if several or question.may_be_empty else listed,
+            words=options,
+            explanation=("", f"{named}: {about or 'A part of your ballot'}.", f"What it takes: {expected}.", keys),
+            private=True,
+            status=lambda typed: self._status(question, typed),
+            shows={"brief": self._person_turn.whole, "entered": lambda: "\n".join(self.view()) + "\n"},
+        )
+
+    def _issues(self) -> list[str]:
+        """The list of issues in words, as the brief of this turn has them."""
+        debate, listed = self._person_turn.debate, rapporteur.issue_list(self._person_turn.debate)
+        renamed: Callable[[str], str] = debate.mirror.text if self._person_turn.turn.mirrored else str
+        return [f"  {name}. {one_line(renamed(text))}" for name, text in listed.issues.items()] if listed else []
+
+    def _status(self, question: FormQuestion, typed: str) -> str:
+        words, most = count_words(typed), question.field.words
+        length = f"{words} words" + (f" of at most {most}" if most else "") if question.field.kind == "text" else ""
+        return " · ".join(filter(None, (self.progress_text(question), length, self.writer.problem)))
 
 
 class TerminalPeople:
@@ -196,3 +303,62 @@ class TerminalPeople:
         self._read |= {piece for piece in pieces(person_turn.brief) if piece.kind}
         for path in self._drafts.others(person_turn.brief):
             self._prompter.tell(f"What was written for this turn before, and is not offered, is in {path}.")
+
+
+def readable(debate: DebateState, turn: Turn, brief: Brief, known: Collection[Piece] = ()) -> list[Line]:
+    """What a person reads before a turn: who they are, the documents, the task, the length.
+
+    Documents that are `known` are only counted, and so are the person's own ballots, which others at the terminal
+    need not see.
+    """
+    lines = [Line(_heading(debate, turn), True)]
+    if turn.seat in debate.format.sides:
+        position = sanitize(debate.opened.settings.positions[turn.seat])
+        lines += [Line(f"You argue: {position}")]
+    left_out: list[Piece] = []
+    tasks: list[str] = []
+    for piece in pieces(brief, _form(debate, turn)):
+        if not piece.kind:
+            tasks += tasks_of(piece.body, short=debate.shape(turn) is None)
+        elif piece in known or piece.kind == BALLOT:
+            left_out.append(piece)
+        else:
+            lines += [Line(""), *_told(piece)]
+    lines += _aside(left_out)
+    lines += [Line(""), *(line for task in tasks for line in _told(Piece("", "", task)))]
+    if length := length_hint(turn):
+        lines += [Line(""), Line(f"Length: {length}")]
+    how = "the lines that concede the debate or decline the position included" if turn.speaking else "word for word"
+    return [*lines, Line(f"F2 shows all that a model would be told here, {how}.")]
+
+
+def _form(debate: DebateState, turn: Turn) -> str:
+    """What the form of a turn asks for."""
+    if debate.shape(turn) is None or short_form(debate, turn) is None:
+        return ALL_ASKED
+    return f"A form asks for these: {', '.join(asked_at_first(debate, turn))}. `more` at its end asks for the rest."
+
+
+def _heading(debate: DebateState, turn: Turn) -> str:
+    return f"{debate.format.heading_of(turn)}. {debate.format.name_of(turn.seat)}, it is your turn."
+
+
+def _aside(left_out: list[Piece]) -> Iterator[Line]:
+    """The line that counts what is not shown."""
+    ballots = sum(piece.kind == BALLOT for piece in left_out)
+    heard = len(left_out) - ballots
+    counts = [f"{plural(heard, 'document')} that you have read before"] if heard else []
+    counts += [f"{plural(ballots, 'earlier ballot')} of yours"] if ballots else []
+    if counts:
+        yield Line("")
+        yield Line(f"({' and '.join(counts)}: F2 shows them)")
+
+
+def _told(piece: Piece) -> Iterator[Line]:
+    if piece.head:
+        yield Line(sanitize(piece.head), True)
+    for line in sanitize(piece.body).split("\n"):
+        if piece.kind:
+            yield Line(f"  {line}".rstrip())
+        else:
+            yield Line(line.lstrip("# "), True) if line.startswith("# ") else Line(line)

@@ -1,0 +1,137 @@
+"""A ballot is cast at a terminal: before the verdict is seen, round by round, kept as it goes."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, NamedTuple
+
+import pytest
+from persons import BACK, CTRL_C, CTRL_D, typing
+from reviewers import DIGEST, debated, kind, paper
+
+from debate_orchestrator.reports.reviews import ReviewForm, empty, review_texts
+from debate_orchestrator.terminal.form import ReviewBallotForm
+from debate_orchestrator.terminal.prompt import Quit
+
+ONE = paper(debated(rounds=1))
+WHOLE = ("no", "undecided", "here", "7 6", "5 5", "a", "a", "a", "It answered.", "")
+"""A whole ballot on a debate of one round."""
+READ = "(HERE IS THE DEBATE)"
+
+
+class Cast(NamedTuple):
+    """How a review ended."""
+
+    ballot: dict[str, Any] | None
+    ended: str
+    """`filed` or `left`."""
+    text: str
+    kept: list[dict[str, Any]]
+    reads: int
+
+
+def cast(*keys: str, asked: ReviewForm = ONE, begun: dict[str, Any] | None = None) -> Cast:
+    """A ballot for which these keys are typed."""
+    kept: list[dict[str, Any]] = []
+    reads: list[int] = []
+    with typing(*keys) as (terminal, screen):
+
+        def read() -> None:
+            reads.append(len(kept))
+            terminal.tell(READ)
+
+        given = (begun or {}) | empty(DIGEST, "ada", "2026-02-04")
+        review = ReviewBallotForm(terminal, review_texts(), asked, given, read, kept.append)
+        ballot, ended = None, "filed"
+        try:
+            ballot = asyncio.run(review.take())
+        except Quit:
+            ended = "left"
+        return Cast(ballot, ended, screen.text, kept, len(reads))
+
+
+def _scores(ballot: dict[str, Any]) -> Any:
+    """What is given in round 1."""
+    (judged,) = ballot["rounds"].values()
+    return judged["scores"]
+
+
+def test_a_whole_ballot() -> None:
+    """Ten answers make a ballot that will do; the vote before comes before the debate, and scores after it."""
+    made = cast(*WHOLE)
+
+    assert made.ended == "filed" and made.ballot is not None
+    assert ONE.problems(made.ballot) == []
+    ballot = ONE.ballot(made.ballot)
+    assert (ballot.before, ballot.after, ballot.final.winner, ballot.why) == ("undecided", "a", "a", "It answered.")
+    assert _scores(made.ballot)["a"]["use_of_evidence"] == 6
+    assert made.text.index("which position do you hold?") < made.text.index(READ) < made.text.index("What is scored")
+    assert made.reads == 1
+    before = made.text.partition(READ)[0]
+    assert "Topic: Tabs are better than spaces." in before and "Researcher A: Indent with tabs." in before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "leave"), [(1, CTRL_D), (1, CTRL_C), (4, CTRL_D), (8, CTRL_C)])
+def test_it_is_kept_and_gone_on_with(n: int, leave: str) -> None:
+    """One who leaves after any answer has all of them kept, and goes on without being asked to vote before again."""
+    left = cast(*WHOLE[:n], leave)
+    assert left.ended == "left"
+    begun = left.kept[-1]
+    first = min(n, 2)
+    again = cast(*WHOLE[first:2], "done", *WHOLE[3:], asked=ONE, begun=dict(begun))
+
+    assert again.ended == "filed" and again.ballot is not None
+    assert ONE.problems(again.ballot) == []
+    assert "goes on where you left it" in again.text
+    assert again.reads == 0
+
+
+def test_back_returns_to_the_question_before() -> None:
+    """Shift-Tab, or `back`, returns; before the first question there is none."""
+    made = cast(BACK, "no", "a", "back", "b", "here", "7 6", ":back", "8 8", "5 5", *WHOLE[5:])
+
+    assert made.ballot is not None
+    assert made.ballot["before"] == "b"
+    assert made.ballot["rounds"][1]["scores"]["a"]["argument_quality"] == 8
+    assert "This is the first question." in made.text
+
+
+def test_the_vote_before_stands_once_the_debate_was_read() -> None:
+    """From the debate on, there is no way back to the vote before it, not in a later sitting either."""
+    made = cast("no", "a", "here", BACK, *WHOLE[3:])
+    again = cast(BACK, "done", *WHOLE[3:], begun=dict(cast("no", "a", "here", "7 6", CTRL_C).kept[-1]))
+
+    for one in (made, again):
+        assert one.ballot is not None and one.ballot["before"] == "a"
+        assert "The vote before reading stands" in one.text
+
+
+def test_what_will_not_do_is_asked_again() -> None:
+    """Scores off the scale, too few of them, and choices that are none are told, by their criterion."""
+    made = cast("no", "undecided", "here", "11 6", "7", "7 x", "", "7 6", "5 5", "both", "a", *WHOLE[6:])
+
+    assert made.ended == "filed"
+    assert "argument_quality: 11 is not a number from 1 to 10." in made.text
+    assert "2 numbers are needed, one for each of: argument_quality, use_of_evidence." in made.text
+    assert "use_of_evidence: 'x' is not a number from 1 to 10." in made.text
+    assert "'both' is not one of a, b, tie" in made.text
+    assert "An answer is needed here." in made.text
+
+
+@pytest.mark.parametrize(
+    ("name", "keys"),
+    [
+        ("claim", ("misleading", "4", "needs more evidence")),
+        ("question", ("b", "0.8")),
+        ("conversation", ("tie",)),
+        ("panel", ("7 7 7 7 7", "6 6 6 6 6")),
+    ],
+)
+def test_every_format_can_be_reviewed(name: str, keys: tuple[str, ...]) -> None:
+    """Labels, probabilities and bare winners are asked for as the format's judges are; what does not apply is not."""
+    asked = paper(kind(name))
+    made = cast("no", "a", "here", *keys, "b", "So.", "", asked=asked)
+
+    assert made.ended == "filed" and made.ballot is not None, made.text[-500:]
+    assert asked.problems(made.ballot) == []
