@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -147,26 +146,6 @@ def test_the_key_of_pseudonyms_changes_with_the_day(monkeypatch: pytest.MonkeyPa
         assert (counted.full({"x": 1}) == "x") == (len(pseudonyms) == 2)
         counted.count("x")
     assert pseudonyms[0] == pseudonyms[1] != pseudonyms[2]
-
-
-def test_streams_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One visitor can't hold all streams, and a stream that ends makes room."""
-    monkeypatch.setattr(limits, "_MAX_STREAMS", 2)
-    counted = Limits(rules(), {})
-
-    async def events() -> AsyncIterator[int]:
-        yield 1
-        yield 2
-
-    async def run() -> None:
-        streams = [counted.counted("a", events()) for _ in range(2)]
-        for stream in streams:
-            await anext(stream)
-        assert not counted.may_open_stream("a") and counted.may_open_stream("b")
-        await streams[0].aclose()  # type: ignore[attr-defined]
-        assert counted.may_open_stream("a")
-
-    asyncio.run(run())
 
 
 def test_dollars_are_reserved_and_settled(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import json
 import signal
 import time
@@ -16,7 +14,6 @@ from messages_server import Server
 from postgres import Postgres
 from started import PATIENCE, started
 
-from debate_orchestrator.storage import files
 from debate_orchestrator.tournament import folder
 
 pytestmark = pytest.mark.usefixtures("few_draws")
@@ -67,17 +64,6 @@ def test_a_second_process_is_refused(debate: Run, spec: Server) -> None:
     assert all(one.err.count(HELD) == 1 and "`debate worker URL`" in one.err for one in refused)
     assert Path("held/tournament.json").read_bytes() == before
     assert after.code == 0 and "6 debates complete" in after.out, after.err
-
-
-@pytest.mark.slow
-def test_what_is_there_is_told_meanwhile(debate: Run, here: Path) -> None:
-    """A folder that another process runs is rated and reported on as any other."""
-    Path("spec.json").write_text(json.dumps(contests.given(1)), encoding="utf-8")
-    contests.ran(contests.tournament(topics=1))
-    with folder.locked("held"):
-        ran = [debate("tournament", *verb) for verb in (("plan", "spec.json"), ("rate", "held"), ("report", "held"))]
-
-    assert [one.code for one in ran] == [0, 0, 0], [one.err for one in ran]
 
 
 def test_a_run_in_batches_is_refused_too(debate: Run, spec: Server) -> None:
@@ -132,31 +118,3 @@ def test_a_lock_that_is_a_link_is_refused(debate: Run, here: Path, outside: Path
     ran = debate(*RESUME)
 
     assert ran.code == 2 and ".lock is a symbolic link" in ran.err and not (outside / "made").exists()
-
-
-def test_a_folder_that_takes_no_file(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder that can't be written is refused by a run, and can be read."""
-    contests.tournament(topics=1)
-
-    def read_only(path: str, flags: int) -> int:
-        raise OSError(errno.EROFS, "Read-only file system")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(folder, "regular_file", read_only)
-        ran = debate(*RESUME)
-
-    assert ran.code == 2 and "Can't write to the folder held (Read-only file system)" in ran.err
-
-
-def test_a_place_without_locks(debate: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the file system has no locks, a run says so and does not go on alone."""
-    contests.tournament(topics=1)
-
-    def without(handle: int, how: int) -> None:
-        raise OSError(errno.ENOLCK, "No locks available")
-
-    monkeypatch.setattr(files.fcntl, "flock", without)
-    ran = debate(*RESUME)
-
-    assert fcntl.flock is without
-    assert ran.code == 2 and "held is in a place without file locks (No locks available)" in ran.err

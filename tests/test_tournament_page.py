@@ -6,7 +6,6 @@ import base64
 import hashlib
 import re
 import shutil
-import subprocess
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -84,18 +83,6 @@ def test_no_name_leaves_its_place(debate: Run) -> None:
 
 
 @pytest.mark.slow
-def test_a_page_of_something_else_is_not_overwritten(debate: Run) -> None:
-    """An index.html that is no tournament's page stays, and the command says so."""
-    imported(debate, [row(f"d{n}", "a", "b", "pro") for n in range(3)])
-    Path("t/index.html").write_text("<p>mine", encoding="utf-8")
-
-    ran = debate("tournament", "report", "t")
-
-    assert ran.code == 2 and "t/index.html is not a tournament's page" in ran.err
-    assert Path("t/index.html").read_text(encoding="utf-8") == "<p>mine"
-
-
-@pytest.mark.slow
 def test_only_own_files_are_replaced(debate: Run) -> None:
     """Tables, plots and ratings that were there before or were changed since are moved aside, which a note says. Those
     that this program wrote are replaced, and `SHA256SUMS` lists them as they are."""
@@ -131,30 +118,6 @@ def test_only_own_files_are_replaced(debate: Run) -> None:
 def written() -> dict[Path, bytes]:
     """Every file of the tournament, with what is in it."""
     return {path: path.read_bytes() for path in Path("t").rglob("*") if path.is_file()}
-
-
-@pytest.mark.slow
-def test_a_report_made_again_keeps_a_list_of_checksums_of_the_user(debate: Run) -> None:
-    """A list that another program made is moved aside, and believed in nothing: a file that was changed before it was
-    made is kept too. The program's own list is read by `sha256sum -c`, and replaced without a word: a report of the
-    same rows is the same, and moves nothing aside."""
-    imported(debate, [row(f"d{n}", "a", "b", ("pro", "con")[n % 2], topic=f"t{n}") for n in range(8)])
-    assert debate("tournament", "report", "t").code == 0
-    checked = subprocess.run(["sha256sum", "-c", "--strict", "SHA256SUMS"], cwd="t", capture_output=True, check=False)
-    assert checked.returncode == 0, checked.stderr
-    table = Path("t/csv/head_to_head.csv")
-    table.write_text("my numbers", encoding="utf-8")
-    theirs = f"{hashlib.sha256(table.read_bytes()).hexdigest()}  csv/head_to_head.csv\n"
-    Path("t/SHA256SUMS").write_text(theirs, encoding="utf-8")
-
-    assert debate("tournament", "report", "t").err.count("is kept as") == 2
-    assert Path("t/SHA256SUMS.edited").read_text(encoding="utf-8") == theirs
-    assert Path("t/csv/head_to_head.edited.csv").read_text(encoding="utf-8") == "my numbers"
-    before = written()
-    assert "is kept as" not in debate("tournament", "report", "t").err
-    assert written() == before
-    names = {path.name for path in before}
-    assert names >= {"index.html", "ratings.json", "elo.csv", "judge_agreement.csv", "strengths.png"}
 
 
 @pytest.mark.slow

@@ -11,7 +11,6 @@ import contests
 import pytest
 from contests import HAIKU, JUDGES, OPUS, SONNET, given
 
-from debate_orchestrator.tournament import plan
 from debate_orchestrator.tournament.plan import estimate_tournament, make_schedule
 from debate_orchestrator.tournament.spec_file import parse_spec, sample
 from debate_orchestrator.util.data import parse_mapping
@@ -37,17 +36,6 @@ def test_the_same_spec_makes_the_same_schedule() -> None:
     assert [one.judges for one in first] != [one.judges for one in reseeded]
     assert [one.seed for one in first] == [one.seed for one in reseeded]
     assert not {one.seed for one in first} & {one.seed for one in renamed}
-
-
-def test_a_seed_is_the_tags_topics_and_models() -> None:
-    """A debate's seed and id are those of its own tag, topic, sides and repetition: more topics or models around it
-    change neither."""
-    few = {(one.topic_id, one.pro, one.con): one for one in make_schedule(contests.spec(1))}
-    many = {
-        (one.topic_id, one.pro, one.con): one for one in make_schedule(contests.spec(5, models=[HAIKU, OPUS, SONNET]))
-    }
-
-    assert all((many[key].seed, many[key].id) == (one.seed, one.id) for key, one in few.items())
 
 
 def test_swapped_sides_and_both_orders() -> None:
@@ -193,16 +181,6 @@ def test_what_a_tournament_takes() -> None:
     assert free.calls == len(held) * (6 + 2) and 0 < low < cost < high
     assert slow.seconds == pytest.approx(free.calls / 2 * 60) and "requests a minute" in slow.bound
     assert free.bound == "12 debates at once"
-
-
-def test_a_large_plan_is_estimated_from_a_part() -> None:
-    """Of many debates some are estimated and stand for all: the calls are still those of all debates."""
-    made = contests.spec(plan.MAX_ESTIMATED // 6 + 1, rehearse=False)
-    held = make_schedule(made)
-    part, whole = estimate_tournament(made, held, 10), estimate_tournament(made, held[: plan.MAX_ESTIMATED], 10)
-
-    assert part.sampled and not whole.sampled and part.calls == len(held) * (6 + 2)
-    assert part.cost()[0] == pytest.approx(whole.cost()[0] * len(held) / plan.MAX_ESTIMATED, rel=0.05)
 
 
 def test_a_limit_of_a_provider_holds_for_each_server() -> None:

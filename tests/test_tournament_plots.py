@@ -10,15 +10,13 @@ from xml.etree import ElementTree
 
 import pytest
 from conftest import Run
-from contests import imported, row, spec, write_rows
+from contests import imported, row, write_rows
 
 from debate_orchestrator.tournament import plots
 from debate_orchestrator.tournament.ratings import rate
-from debate_orchestrator.tournament.rows import MAX_NAME_LENGTH, BallotRow, DebateRow, Rows, dump
-from debate_orchestrator.tournament.spec import model_of
+from debate_orchestrator.tournament.rows import MAX_NAME_LENGTH, BallotRow, DebateRow, Rows
 from debate_orchestrator.tournament.spec_file import read_topics
 from debate_orchestrator.tournament.tables import all_tables
-from debate_orchestrator.util.errors import BadSettings
 
 pytestmark = pytest.mark.usefixtures("few_draws")
 
@@ -88,26 +86,6 @@ def test_names_that_are_too_long_are_not_imported(debate: Run, name: str) -> Non
     assert ran.code == 2 and f"at most {MAX_NAME_LENGTH:,} characters" in ran.err, ran.err
     assert not Path("t").exists()
     imported(debate, [row("d1", "a", "b", "pro"), {**row("d2", "a", "b", "con"), name: LONG[1:]}])
-
-
-@pytest.mark.parametrize("changed", [{"pro": LONG}, {"topic": LONG}, {}])
-def test_names_that_are_too_long_are_not_loaded(debate: Run, here: Path, changed: dict[str, str]) -> None:
-    """A folder of imported rows may be a stranger's, and is held to what an import is held to."""
-    imported(debate, [row("d1", "a", "b", "pro")])
-    found = DebateRow(id="d1", topic="t", pro="a", con="b", winner="pro").model_copy(update=changed)
-    ballot = BallotRow(debate="d1", judge="j", winner="pro").model_copy(update={} if changed else {"judge": LONG})
-    Path("t/rows.jsonl").write_text(dump(Rows([found], [ballot])), encoding="utf-8")
-    ran = debate("tournament", "report", "t")
-
-    assert ran.code == 2 and f"at most {MAX_NAME_LENGTH} characters" in ran.err and len(ran.err) < 500, ran.err
-
-
-def test_a_model_of_a_spec_has_no_long_name() -> None:
-    """A spec of a model stands in every table and plot, as its name."""
-    with pytest.raises(BadSettings, match=f"at most {MAX_NAME_LENGTH:,} characters"):
-        model_of(f"rehearse:anthropic:{LONG}")
-    with pytest.raises(BadSettings, match=f"judges: .*at most {MAX_NAME_LENGTH:,} characters"):
-        spec(judges={"from": [f"rehearse:anthropic:{LONG}"], "panel": 1})
 
 
 @pytest.mark.slow

@@ -80,6 +80,7 @@ def test_intervals_follow_the_topics() -> None:
     assert bradley_terry.fit(*simulated(6)) == bradley_terry.fit(*simulated(6))
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_equal_models_share_a_rank(debate: Run) -> None:
     """Models that the intervals do not separate share rank 1, and one that loses to both has rank 3."""
     rows = []
@@ -95,6 +96,7 @@ def test_equal_models_share_a_rank(debate: Run) -> None:
     assert {one["model"]: one["rank"] for one in ratings(debate)["bradley_terry"]} == {"a": 1, "b": 1, "c": 3}
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_a_model_that_won_everything_has_a_finite_strength(debate: Run) -> None:
     """The prior keeps it finite, above the others, and the note names it."""
     rows = [row(f"{n}-{side}", *(("best", "x") if side else ("x", "best")), "best", topic=f"t{n}") for n in range(6)
@@ -109,6 +111,7 @@ def test_a_model_that_won_everything_has_a_finite_strength(debate: Run) -> None:
     assert "the prior alone holds their strength: best, x" in ran.err
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_models_that_never_met_are_not_compared(debate: Run) -> None:
     """Two groups have ranks of their own, each is centered on 0, and the note says so."""
     rows = []
@@ -126,6 +129,7 @@ def test_models_that_never_met_are_not_compared(debate: Run) -> None:
     assert "2 groups that never met" in ran.err
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_effects_that_the_schedule_hides_are_null(debate: Run) -> None:
     """Without exchanged sides there is no side effect, and without both orders none of speaking second."""
     imported(debate, [row(f"d{n}", "a", "b", "pro" if n % 3 else "con", topic=f"t{n}") for n in range(9)])
@@ -139,6 +143,7 @@ def test_effects_that_the_schedule_hides_are_null(debate: Run) -> None:
     assert set(ran.json["elo"][0]) == {"model", "rating", "games", "won", "lost", "tied"}
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_flipped_votes_count_nowhere_and_are_said(debate: Run) -> None:
     """A vote that changes when the sides are exchanged counts in no panel, rating or agreement; the note has the
     number."""

@@ -16,9 +16,7 @@ from contests import JUDGES, OPUS, runner, statuses
 from messages_server import Server
 
 from debate_orchestrator.core.events import BriefSent, Event, Noted, Opened, Reassigned, Spoke, StructuredReplyGiven
-from debate_orchestrator.core.fold import fold
 from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.core.tally import final_votes
 from debate_orchestrator.formats import scaffold
 from debate_orchestrator.providers.anthropic import Messages
 from debate_orchestrator.storage.journal import JournalWriter, read
@@ -134,18 +132,6 @@ def test_a_judge_whose_server_refuses_is_replaced(server: Server) -> None:
     assert statuses(again) == ["complete"] and speeches == 6 and len(server.requests) - before == 2
 
 
-def test_a_short_panel_is_on_record(server: Server) -> None:
-    """Where there is no reserve, a judge without a usable reply is absent, which the journal says, and the others
-    decide."""
-    held = contests.tournament(**PAIR, judges={"from": JUDGES, "panel": 3})
-    server.say = lambda request: "no ballot" if asked_of(request, JUDGES[0]) else contests.replied(request)
-    run = contests.ran(held)
-    votes = final_votes(fold(events_of(held)))
-
-    assert statuses(run) == ["complete"] and len(votes) == 3
-    assert sum(vote.absent for vote in votes) == 1
-
-
 def test_ballots_are_asked_for_again(server: Server) -> None:
     """A debate of which no ballot can be used stays undone; once judges answer, `retry_failed` and a plain run complete
     it without another speech."""
@@ -247,24 +233,6 @@ def test_a_template_that_fails_stops_its_own_debates(debate: Run, here: Path) ->
     assert all(run.statuses[one.id].status == "unusable" for one in failed)
     assert ran.code == 4 and list(ran.json["problems"]) == [one.id for one in failed]
     assert "the template can't be rendered" in ran.err and failed[0].id in ran.err, ran.err
-
-
-def test_a_journal_whose_events_do_not_follow_stops_its_own_debate(debate: Run, here: Path) -> None:
-    """A journal with a whole chain and an event that is not due is told, and left as it is; the others are held."""
-    held = contests.tournament(topics=1)
-    contests.ran(held)
-    events = events_of(held)
-    paths = [Path(held.journal(one)) for one in held.schedule]
-    for path in paths:
-        path.unlink()
-    with JournalWriter.create(str(paths[0]), events[0]) as journal:
-        for event in (events[-1], *events[1:]):
-            journal.append(event)
-    before = paths[0].read_bytes()
-    ran = debate("tournament", "resume", held.folder, "--no-reports")
-
-    assert statuses(runner(held)) == ["unusable", *["complete"] * (len(paths) - 1)] and paths[0].read_bytes() == before
-    assert ran.code == 4 and held.schedule[0].id in ran.err, ran.err
 
 
 def test_a_report_that_cant_be_written_keeps_back_no_other(debate: Run, here: Path) -> None:

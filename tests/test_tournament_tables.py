@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 import scripted_debates
 from conftest import Run
-from contests import imported, ratings, row, table, write_rows
-from counting import calls
+from contests import imported, ratings, row, table
 
 from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.tournament.ratings import Ratings
-from debate_orchestrator.tournament.rows import BallotRow, DebateRow, RoleUsage, Rows, dump, load
+from debate_orchestrator.tournament.rows import BallotRow, DebateRow, Rows, dump, load
 from debate_orchestrator.tournament.tables import all_tables, cohen_kappa, fleiss_kappa
 
 
@@ -188,15 +187,6 @@ def test_a_folder_without_any_readable_journal_ends_in_a_sentence(debate: Run) -
     assert ran.code == 2 and "None of the 1 journals in t can be read" in ran.err
 
 
-def test_a_file_in_place_of_a_folder(debate: Run) -> None:
-    """The file of a tournament is no folder of one, which is said with what makes such a folder."""
-    Path("t.yaml").write_text("tag: t\n", encoding="utf-8")
-    ran = debate("tournament", "report", "t.yaml")
-
-    assert ran.code == 2
-    assert "t.yaml is a file, not the folder of a tournament. Try: the DIR of `debate tournament run" in ran.err
-
-
 def tables_of(debates: list[DebateRow], ballots: list[BallotRow]) -> dict[str, list[dict[str, Any]]]:
     """The rows of every table, by its name."""
     tables = all_tables(Rows(debates, ballots), Ratings([], None, ()))
@@ -231,25 +221,6 @@ def test_votes_of_unfinished_debates_are_left_out() -> None:
     assert [row["debates"] for row in found["self_consistency"]] == [1, 1]
 
 
-def test_unknown_seconds_are_unknown() -> None:
-    """Where any debate of a model was not measured, its seconds for a win are unknown."""
-    debates = [
-        DebateRow(
-            id=name,
-            topic="t",
-            pro="x",
-            con="y",
-            winner="pro",
-            usage_by_role={"pro": RoleUsage(seconds=seconds), "con": RoleUsage(seconds=3)},
-        )
-        for name, seconds in (("d1", 10), ("d2", None))
-    ]
-    debates += [row.model_copy(update={"id": f"{row.id}-other", "pro": "z"}) for row in debates[:1]]
-    found = {row["model"]: row["seconds_per_win"] for row in tables_of(debates, [])["cost_per_win"]}
-
-    assert found == {"x": None, "y": None, "z": 10}
-
-
 def test_turns_in_which_a_side_declined_are_refusals_in_files() -> None:
     """Rows that were written before are read, and rows are written as before: with `refusals` in what a side took."""
     work = '{"pro":{"refusals":2},"con":{}}'
@@ -259,40 +230,3 @@ def test_turns_in_which_a_side_declined_are_refusals_in_files() -> None:
 
     assert (refused["debates_with_refusal"], refused["turns"]) == (1, 2)
     assert json.loads(dump(rows))["work"]["pro"]["refusals"] == 2
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("few_draws")
-def test_many_rows(debate: Run) -> None:
-    """The work of importing rows, of rating and of telling them grows with their number, and no faster."""
-    models = [f"m{n}" for n in range(12)]
-
-    def work(debates: int) -> list[int]:
-        """The calls of each of the three commands, for three rows a debate."""
-        rows = (
-            row(
-                f"d{n}",
-                models[n % 12],
-                models[(n + 1 + n // 12 % 11) % 12],
-                "pro" if n % 3 else "con",
-                judge,
-                topic=f"t{n % 50}",
-            )
-            for n in range(debates)
-            for judge in ("x", "y", "z")
-        )
-        write_rows(rows)
-        folder = f"t{debates}"
-        commands = (("import", "rows.csv", "--map", "map.yaml", "--to", folder), ("rate", folder), ("report", folder))
-        return [calls(lambda command=command: debate("tournament", *command)) for command in commands]
-
-    work(150)
-    few, many = work(500), work(4_000)
-    assert all(more < 10 * less for less, more in zip(few, many, strict=True)), (few, many)
-
-
-def test_rows_keep_their_keys() -> None:
-    """The round of a ballot is `turn` in the file of rows, as it was in files of earlier versions."""
-    debate = DebateRow(id="d", topic="t", pro="a", con="b", winner=None)
-    kept = dump(Rows([debate], [BallotRow(debate="d", judge="j", winner=None, round=2)]))
-    assert '"turn":2,' in kept and [ballot.round for ballot in load(kept, "rows").ballots] == [2]

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
-from itertools import product
 from pathlib import Path
 from typing import Any
 
 import contests
 import pytest
 from conftest import Run
-from contests import imported, row
 
-from debate_orchestrator.core.events import Opened
-from debate_orchestrator.storage.journal import JournalWriter, now, read
+from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.tournament import folder
 from debate_orchestrator.tournament.journal_rows import read_rows
 from debate_orchestrator.util.data import to_yaml
@@ -116,20 +113,6 @@ def test_a_folder_is_held_to_what_a_file_is_held_to(debate: Run, frozen: Path, k
     assert ran.code == 2 and key in ran.err and "Traceback" not in ran.err, ran.err
 
 
-def test_a_folder_with_recordings_fetches_nothing_unasked(debate: Run, frozen: Path) -> None:
-    """Recordings in a frozen format with a clerk who looks pages up need consent to that."""
-    given = contests.given(1, format="claim", models=contests.given()["models"][:2])
-    Path("claims.yaml").write_text(to_yaml(given), encoding="utf-8")
-    made = debate("tournament", "run", "claims.yaml", "--to", "claims", "--rehearse", "--no-reports")
-    path = Path("claims/tournament.json")
-    recast(path, "replay:1.journal.jsonl", "replay:2.journal.jsonl")
-    Path("claims/schedule.json").unlink()
-    ran = debate("tournament", "resume", "claims")
-
-    assert path.exists(), made.err
-    assert ran.code == 2 and "every address" in ran.err and "--trust" in ran.err, ran.err
-
-
 @pytest.mark.parametrize("verb", ["plan", "run"])
 def test_topics_elsewhere_are_not_read_unasked(debate: Run, here: Path, outside: Path, verb: str) -> None:
     """A file of topics outside the working folder is read after consent, and nothing of it is shown before."""
@@ -168,7 +151,7 @@ def contents(where: str | Path) -> dict[str, bytes]:
     return {str(path.relative_to(where)): path.read_bytes() for path in files}
 
 
-@pytest.mark.parametrize("file", ["schedule.json", "debates/notes.txt", "main.c"])
+@pytest.mark.parametrize("file", ["schedule.json", "main.c"])
 @pytest.mark.parametrize("to", [[], ["--to", "src"]], ids=["tag", "typed"])
 def test_a_new_tournament_demands_a_folder_of_its_own(debate: Run, here: Path, file: str, to: list[str]) -> None:
     """A folder with other files, which a spec's tag may name, is refused, and nothing in it is changed."""
@@ -186,16 +169,6 @@ def test_a_new_tournament_demands_a_folder_of_its_own(debate: Run, here: Path, f
     assert contents(folder) == {file: b"mine"}
 
 
-def test_an_import_demands_a_folder_of_its_own(debate: Run, here: Path) -> None:
-    """Rows are imported to a new or an empty folder alone."""
-    Path("t").mkdir()
-    Path("t/notes.txt").write_text("mine", encoding="utf-8")
-    with pytest.raises(AssertionError, match=r"other files such as notes\.txt"):
-        imported(debate, [row("d1", "a", "b", "pro")])
-
-    assert contents("t") == {"notes.txt": b"mine"}
-
-
 def test_a_tag_names_no_link(debate: Run, here: Path, outside: Path) -> None:
     """A link with the name of the tag is not followed, although the folder that it leads to is empty."""
     empty = outside.parent / "empty"
@@ -207,7 +180,7 @@ def test_a_tag_names_no_link(debate: Run, here: Path, outside: Path) -> None:
     assert ran.code == 2 and "symbolic link" in ran.err and not list(empty.iterdir()), ran.err
 
 
-@pytest.mark.parametrize("part", ["debates", "tournament.json", "schedule.json", "csv", "plots", "ratings.json"])
+@pytest.mark.parametrize("part", ["debates", "tournament.json", "csv"])
 def test_a_folder_leads_nowhere_else(debate: Run, rehearsed: None, outside: Path, part: str) -> None:
     """A tournament's folder with a link for one of its parts is refused by every verb and not listed in the browser,
     and nothing is written where the link leads."""
@@ -266,6 +239,7 @@ def test_pages_that_journals_cite_are_fetched_with_consent(debate: Run, here: Pa
         assert asked.code == 2 and "every address that its journals cite" in asked.err, asked.err
 
 
+@pytest.mark.slow
 def test_a_folder_in_the_place_of_another_is_asked_about(debate: Run, here: Path) -> None:
     """What was agreed to of one tournament is not agreed to of another, which takes its place under the same path; a
     cap that changes makes no other tournament."""
@@ -303,37 +277,6 @@ def test_a_journal_counts_for_its_own_debate_and_once(debate: Run, rehearsed: No
     assert len(held_in("copies")) == 1 and "is a copy of another" in counted.err
 
 
-def test_values_of_other_kinds_are_no_crash(debate: Run, rehearsed: None) -> None:
-    """A frozen spec or a schedule with values of other kinds is refused or told of, without a traceback."""
-    spec = Path("out/tournament.json")
-    whole = spec.read_text(encoding="utf-8")
-    for key, value in product(("imported", "models", "judges"), (5, {"notes": 5}, {"from": 5}, [5])):
-        spec.write_text(whole, encoding="utf-8")
-        change(spec, **{key: value})
-        ran = debate("tournament", "rate", "out")
-        assert ran.code in (0, 2) and "Traceback" not in ran.err, (key, value, ran.err)
-    spec.unlink()
-    Path("out/schedule.json").write_text("5", encoding="utf-8")
-    ran = debate("tournament", "rate", "out")
-    assert ran.code == 0 and "Traceback" not in ran.err, ran.err
-
-
-@pytest.mark.parametrize("at", ["yesterday", "2026-01-01", "9999-12-31T23:59:59-12:00"])
-def test_times_that_no_run_wrote_are_left_out(debate: Run, rehearsed: None, at: str) -> None:
-    """A journal whose lines say when in other words, or in another zone, is rated without its times."""
-    events = [entry.event for entry in read(sorted(Path("out/debates").glob("*.journal.jsonl"))[0]).entries]
-    Path("timed").mkdir()
-    times = iter([at])
-    opened, *others = events
-    assert isinstance(opened, Opened)
-    with JournalWriter.create("timed/x.journal.jsonl", opened, clock=lambda: next(times, now())) as journal:
-        for event in others:
-            journal.append(event)
-
-    ran = debate("tournament", "rate", "timed")
-    assert ran.code == 0 and "Traceback" not in ran.err, ran.err
-
-
 def test_files_larger_than_any_memory_are_refused(debate: Run, rehearsed: None) -> None:
     """A journal or a record of batches with a size beyond all limits, which takes no room on the disk, is not read."""
     journal = sorted(Path("out/debates").glob("*.journal.jsonl"))[0]
@@ -349,27 +292,12 @@ def test_files_larger_than_any_memory_are_refused(debate: Run, rehearsed: None) 
     assert resumed.code in (3, 4) and "more than 268,435,456 bytes" in resumed.err, resumed.err
 
 
-def test_numbers_that_no_table_holds_are_refused(debate: Run, rehearsed: None) -> None:
-    """Imported rows with a count that no database holds are refused with the line."""
-    work = {"pro": {"input": int("9" * 400)}}
-    debate_row = {"kind": "debate", "id": "d", "topic": "t", "pro": "x", "con": "y", "winner": "pro", "work": work}
-    Path("out/rows.jsonl").write_text(json.dumps(debate_row, separators=(",", ":")) + "\n", encoding="utf-8")
-    change(Path("out/tournament.json"), imported={"notes": []})
-    ran = debate("tournament", "report", "out")
-
-    assert ran.code == 2 and "rows.jsonl:1: not a row of a tournament" in ran.err, ran.err
-
-
 @pytest.mark.parametrize(
     ("debate_fields", "ballot_fields"),
     [
         ({"work": {"pro": {"input": 10**23}}}, {}),
-        ({"work": {"pro": {"cost": 1e308}}}, {}),
-        ({"work": {"pro": {"seconds": -1e308}}}, {}),
         ({}, {"repeat": 10**26}),
         ({}, {"scores": {"x": [1e308, 0], "y": [1e308, 0]}}),
-        ({}, {"scores": {"x": [0, -1e308]}}),
-        ({}, {"score": 1e308}),
     ],
 )
 def test_rows_hold_numbers_of_a_size(

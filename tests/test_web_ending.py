@@ -14,7 +14,6 @@ import pytest
 from conftest import STATED, Run
 
 from debate_orchestrator.engine import debate as engine_debate
-from debate_orchestrator.util import threads
 from debate_orchestrator.web import runs as web_runs
 from debate_orchestrator.web.runs import Run as WebRun
 from debate_orchestrator.web.runs import Runs, consent_already_given
@@ -69,24 +68,6 @@ def test_a_report_that_is_being_written_when_the_server_ends(
     assert Path("r.md").stat().st_size and Path("r.html").stat().st_size
 
 
-def test_a_writing_that_never_ends_holds_up_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What ends waits for it so long, and no longer."""
-    monkeypatch.setattr(threads, "SHUTDOWN_SECONDS", 0.05)
-    go = threading.Event()
-
-    async def left() -> None:
-        working = asyncio.ensure_future(threads.to_its_end(lambda: go.wait(60)))
-        await asyncio.sleep(0.01)
-        working.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await working
-
-    try:
-        asyncio.run(left())
-    finally:
-        go.set()
-
-
 SLOW = """
 import sys, threading
 from debate_orchestrator.util import threads
@@ -104,6 +85,7 @@ main(["serve", "--no-browser", "--port", "0"])
 """A server whose work never ends once it is begun."""
 
 
+@pytest.mark.slow
 def test_the_process_of_a_server_that_has_ended_is_gone(debate: Run, here: Path) -> None:
     """Also while a thread renders a report without an end, for which Python would wait. Its journals are as they
     were."""

@@ -20,6 +20,8 @@ from debate_orchestrator.tournament.journal_rows import read_rows
 from debate_orchestrator.web import tournaments
 from debate_orchestrator.web.tournaments import Filters, chosen_debates, games, standings
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 ROWS = [
     row("d1", "one", "two", "pro", topic="tea", category="food"),
     row("d1", "one", "two", "con", judge="j2", topic="tea", category="food"),

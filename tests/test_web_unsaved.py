@@ -20,14 +20,8 @@ from typing import Any
 import pytest
 from debates import opened_event
 from public_server import ask, served_public, start
-from web_visitor import visiting
 
-from debate_orchestrator.core.events import Opened
-from debate_orchestrator.core.reply import Reply
-from debate_orchestrator.core.settings import Settings
-from debate_orchestrator.engine import api
 from debate_orchestrator.engine.debate import create_debate
-from debate_orchestrator.providers import discovery
 from debate_orchestrator.storage import journal
 from debate_orchestrator.storage.paths import DebateFiles
 from debate_orchestrator.util.errors import JournalWriteError, PermanentFailure
@@ -124,42 +118,10 @@ def test_nothing_is_said_to_wait_once_it_is_saved(fail: Fail, explain: Any) -> N
     asyncio.run(served())
 
 
-@pytest.fixture
-def full_once(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Positions are paid for, and the disk has no room when their debate is opened first."""
-    opened_with_positions, append = api.start.opened_with_positions, journal.append_line
-    paid, tried = Reply(text="{}", brief_digest="b", by="anthropic:m", called=True), list[object]()
-
-    async def derived(settings: Settings) -> Opened:
-        return (await opened_with_positions(settings)).model_copy(update={"derived": (paid,)})
-
-    def full(*arguments: Any) -> int:
-        tried.append(arguments)
-        if len(tried) == 1:
-            raise JournalWriteError("full", "no room")
-        return append(*arguments)
-
-    monkeypatch.setattr(api.start, "opened_with_positions", derived)
-    monkeypatch.setattr(journal, "append_line", full)
-    monkeypatch.setattr(journal, "WRITE_AGAIN", 0.01)
-    monkeypatch.setattr(discovery, "available", lambda *_: [])
-
-
-POSITIONS = "can't be saved: no room."
-
-
-def test_a_server_tells_that_positions_wait(full_once: None, caplog: pytest.LogCaptureFixture) -> None:
-    """The log of a server says that what was paid for before a debate is open waits for room."""
-    with visiting() as visitor:
-        form = {"topic": "Should we move to gRPC?", "rounds": "1", "action": "start"}
-        visitor.until(visitor.send("/new", form).headers["location"], "Complete")
-    assert POSITIONS in caplog.text
-
-
 # A process of its own
 
 SERVER = """
-import asyncio, os, signal, sys, threading
+import asyncio, os, signal, sys
 from debate_orchestrator.storage import journal
 from debate_orchestrator.util.errors import JournalWriteError
 from debate_orchestrator.web.runs import Runs
@@ -180,8 +142,6 @@ if how == "full":
     journal.append_line = full
 if how == "twice":
     Runs.shutdown = ended
-if how == "busy":
-    threading.Thread(target=threading.Event().wait).start()
 sys.argv[1:] = ["serve", "--public", "--no-browser", "--port", "0"]
 from debate_orchestrator.cli import main
 main()
@@ -265,6 +225,7 @@ def test_the_last_line_counts_what_is_lost(here: Path) -> None:
     ), said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ENDING)
 def test_a_server_that_ends_says_that_all_is_saved(here: Path, name: str) -> None:
     """In its last line, whatever signal ends it."""
@@ -275,15 +236,11 @@ def test_a_server_that_ends_says_that_all_is_saved(here: Path, name: str) -> Non
     assert said.count("\n") == 2, said
 
 
-@pytest.mark.parametrize("how", ["twice", "busy"])
-def test_a_second_interrupt_ends_in_one_line(here: Path, how: str) -> None:
-    """Another Ctrl-C, while the debates are ended or after the last line, prints no traceback."""
-    with site(how) as served:
+@pytest.mark.slow
+def test_a_second_interrupt_ends_in_one_line(here: Path) -> None:
+    """Another Ctrl-C, while the debates are ended, prints no traceback."""
+    with site("twice") as served:
         served.process.send_signal(signal.SIGINT)
-        served.hear("interrupted; every reply that was accepted is saved.")
-        if how == "busy":
-            time.sleep(0.5)  # until Python waits for the thread
-            served.process.send_signal(signal.SIGINT)
         said = served.end()
     assert "Traceback" not in said and said.count("\n") == 2, said
 
@@ -295,6 +252,7 @@ time.sleep(600)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="this system has no SIGHUP")
 def test_no_program_outlives_a_closed_terminal(here: Path) -> None:
     """SIGHUP ends the server in good order, with the program that looks at a topic."""
