@@ -146,8 +146,8 @@ sys.argv[1:] = ["serve", "--public", "--no-browser", "--port", "0"]
 from debate_orchestrator.cli import main
 main()
 """
-"""A public site that lets stand-ins debate: without room for replies, with a second Ctrl-C while it ends, or with a
-thread that does not end."""
+"""A public site that lets stand-ins debate: without room for replies, or with a second Ctrl-C while it
+ends."""
 
 
 class Site:
