@@ -27,7 +27,7 @@ from web_visitor import visiting
 
 from debate_orchestrator.cli import main
 from debate_orchestrator.core import fold as core_fold
-from debate_orchestrator.core.reserved_fields import MARKS
+from debate_orchestrator.core.shape_rules import MARKS
 from debate_orchestrator.engine import api
 from debate_orchestrator.reports import decision_brief
 from debate_orchestrator.reports.decision_brief import MARKED

@@ -40,16 +40,16 @@ from debate_orchestrator.core.phases import (
     Slot,
     Turn,
 )
-from debate_orchestrator.core.reserved_fields import (
-    JUDGED,
-    LOOKED_UP,
-    RECOMMENDED,
-    REPORTED,
-    SPOKEN,
-    reserved_field_problems,
-)
 from debate_orchestrator.core.shape import MAX_ITEMS, Condition, Field, Shape
-from debate_orchestrator.core.shape_size import size_problem
+from debate_orchestrator.core.shape_rules import (
+    CLERK_FIELDS,
+    DECISION_BRIEF_FIELDS,
+    JUDGE_FIELDS,
+    RAPPORTEUR_FIELDS,
+    SIDE_FIELDS,
+    reserved_field_problems,
+    size_problem,
+)
 from debate_orchestrator.core.values import FrozenModel, ShownKey, Text
 
 _ANSWERED = {"convergence": ("convergence", "round"), "findings": ("findings", "after")}
@@ -114,7 +114,7 @@ class Format(FrozenModel):
     ballot, whose `feedback`, `convergence` (`detected`, `side`, `criteria`) and `conceded` are acted on; one
     after the rounds is a final ballot. `rows` is a dissent record; `faults` and `sources` are listed in the report. A
     debater's shape with `refused` lets a side decline, by `true`; `url` and `quote` in it are what a clerk looks up.
-    What all of them have to be is in `reserved_fields`."""
+    What all of them have to be is in `shape_rules`."""
     rubric: Rubric
     intervention: Intervention = Intervention()
     labels: AnnouncementTexts = AnnouncementTexts()
@@ -341,12 +341,12 @@ class Format(FrozenModel):
         seats = {seat for phase in phases for seat in phase.seats}
         reported = [phase for phase in phases if phase.option in (ISSUES, DECISION_BRIEF) and JUDGE not in phase.seats]
         reports = RAPPORTEUR in seats or bool(reported)
-        kinds = [JUDGED] * (JUDGE in seats) + [SPOKEN] * bool(seats & {*self.sides})
-        kinds += [LOOKED_UP] * (CLERK in seats) + [REPORTED] * reports
+        kinds = [JUDGE_FIELDS] * (JUDGE in seats) + [SIDE_FIELDS] * bool(seats & {*self.sides})
+        kinds += [CLERK_FIELDS] * (CLERK in seats) + [RAPPORTEUR_FIELDS] * reports
         for reserved in kinds:
             yield from reserved_field_problems(reserved, shape, self.sides)
         if reports and "recommendation" in shape:
-            yield from reserved_field_problems(RECOMMENDED, shape, self.sides, inner=True)
+            yield from reserved_field_problems(DECISION_BRIEF_FIELDS, shape, self.sides, inner=True)
             if not {"best_case_against", "objections"} & set(shape):
                 yield ("recommendation",), "a decision brief without best_case_against or objections; reports show one"
 

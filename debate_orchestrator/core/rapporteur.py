@@ -31,8 +31,6 @@ _NUMBER = re.compile(r"^\s*I?\d{1,2}[.:)]\s+")
 
 ONCE = "This is asked for once. If your next reply does not change it, the report shows it as it is."
 """The last problem of a reply that has its shape and could be better: by it such a reply is recognised."""
-FORMER_ONCE = "A reply is sent back for this once only. What stays as it is stands in the report."
-"""The same in journals of earlier versions."""
 _SPARE_FACTOR = 1.1
 """How many times the words asked for a whole decision brief it may have before it is sent back."""
 
@@ -133,8 +131,8 @@ def decision_brief(debate: DebateState) -> StructuredReplyGiven | None:
     return briefs[-1] if briefs else None
 
 
-def decision_brief_faults(debate: DebateState) -> list[Any]:
-    """The faults that the check of the decision brief found, in the order of the check."""
+def decision_brief_findings(debate: DebateState) -> list[Any]:
+    """What the check of the decision brief found wrong in it, in the order of the check."""
     return [finding for reply in _replies(debate, DECISION_BRIEF) for finding in reply.data.get("findings") or ()]
 
 
@@ -211,23 +209,15 @@ def resend_problems(turn: Turn, found: Sequence[str]) -> list[str]:
 
 def was_sent_back(debate: DebateState, turn: Turn) -> bool:
     """Whether a reply to the turn was sent back for its quality, not because it could not be used."""
-    return any({ONCE, FORMER_ONCE} & set(reply.problems) for reply in debate.rejected_replies(turn.id))
+    return any(ONCE in reply.problems for reply in debate.rejected_replies(turn.id))
 
 
 def sent_back(debate: DebateState) -> list[str]:
     """The problems of the decision brief that the rapporteur was told of and did not mend."""
     written = decision_brief(debate)
     replies = debate.rejected_replies(written.turn) if written else ()
-    before = {_comparable(problem.partition(": ")[2]) for reply in replies for problem in reply.problems}
-    return [problem for problem in decision_brief_problems(debate) if _comparable(problem) in before]
-
-
-def _comparable(problem: str) -> str:
-    """A problem in words that all versions have for it: without the claim that it quotes, in which earlier ones escaped
-    every letter beyond ASCII, and with numbers and plurals as they wrote them (`1 items`, `1200 words`)."""
-    start, end = problem.find(" ("), problem.rfind(")")
-    unquoted = problem[:start] + problem[end + 1 :] if 0 <= start < end else problem
-    return re.sub(r"(?<=\d),(?=\d)|(?<=\b1 item)s\b|(?<=\b1 word)s\b", "", unquoted)
+    told = {problem.partition(": ")[2] for reply in replies for problem in reply.problems}
+    return [problem for problem in decision_brief_problems(debate) if problem in told]
 
 
 def mark_problems(debate: DebateState, reason: Mapping[str, Any]) -> list[str]:

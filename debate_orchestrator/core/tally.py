@@ -281,7 +281,7 @@ def verdict(debate: DebateState) -> Verdict | None:
         pre_debate_votes=pre_debate_votes(debate),
         by_swing=debate.format.decided_by == "swing",
         winner_of=debate.plan.winner_of_label,
-        measured=any("scores" in shape for shape in debate.format.shapes.values()),
+        has_scores=any("scores" in shape for shape in debate.format.shapes.values()),
         concession=conceded(debate),
         converged_again=bool(rounds_converged_again(debate)),
         strengths=[word for word in strengths if word is not None],

@@ -319,13 +319,13 @@ def final_verdict(
     quorum: int = 1,
     pre_debate_votes: Sequence[Vote] = (),
     by_swing: bool = False,
-    measured: bool = True,
+    has_scores: bool = True,
     winner_of: Mapping[str, str] | None = None,
     concession: str | None = None,
     converged_again: bool = False,
     strengths: Sequence[str] = (),
 ) -> Verdict:
-    """The verdict from the final votes (of at least one judge) and the rounds' results. `measured` says whether
+    """The verdict from the final votes (of at least one judge) and the rounds' results. `has_scores` says whether
     the format scores the sides at all; `strengths` are the judges' own words for the strength."""
     totals = score_totals(results, sides)
     winner = panel_winner(votes, sides, quorum, winner_of)
@@ -334,7 +334,7 @@ def final_verdict(
         winner = leader({side: Fraction(n) for side, n in gained.items()}) if gained else NO_DECISION
     winner = CONSENSUS if concession else winner
     gap = score_gap(totals)
-    strength = strength_of(winner, totals, measured=measured)
+    strength = strength_of(winner, totals, has_scores=has_scores)
     decided = decided_votes(votes)
     shares = [
         parsed_ballot.probability for vote in decided for parsed_ballot in vote.parsed_ballots if vote.winner == winner
@@ -360,13 +360,13 @@ def final_verdict(
 
 
 def strength_of(
-    winner: str, totals: dict[str, Fraction], *, measured: bool
+    winner: str, totals: dict[str, Fraction], *, has_scores: bool
 ) -> Literal["decisive", "narrow", "consensus"] | None:
-    """How firmly, by the totals alone; None if no side won, or nothing is measured."""
+    """How firmly, by the totals alone; None if no side won, or the format scores nothing."""
     gap = score_gap(totals)
     if winner == CONSENSUS:
         return "consensus"
-    if winner in (TIE, NO_DECISION) or not measured:
+    if winner in (TIE, NO_DECISION) or not has_scores:
         return None
     return "decisive" if gap is not None and gap > DECISIVE and winner == leader(totals) else "narrow"
 

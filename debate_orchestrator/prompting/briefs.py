@@ -376,7 +376,7 @@ def _for_rapporteur(debate: DebateState, turn: Turn, heard: list[dict[str, Any]]
         "result": {"winner": verdict.winner, "strength": verdict.strength} if verdict else None,
         "standings": rapporteur.issue_standings(debate),
         "dissent": rapporteur.dissent_rows(debate),
-        "findings": rapporteur.decision_brief_faults(debate),
+        "findings": rapporteur.decision_brief_findings(debate),
         "shortcomings": [*first_few(rapporteur.decision_brief_problems(debate), "the brief")],
     }
 

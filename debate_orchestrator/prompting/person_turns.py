@@ -58,7 +58,7 @@ def computed(debate: DebateState, turn: Turn, entered: Entered) -> dict[FieldPat
     ):
         return {}
     named = chosen(shape["winner"].of or debate.format.sides, winner or "") or ""
-    return {("strength",): strength_of(named, tally.totals(debate), measured=True) or "narrow"}
+    return {("strength",): strength_of(named, tally.totals(debate), has_scores=True) or "narrow"}
 
 
 def short_form(debate: DebateState, turn: Turn) -> Callable[[Iterable[FormQuestion]], list[FormQuestion]] | None:

@@ -23,7 +23,7 @@ MARKED: dict[str, str] = {
 }
 """What each mark of a consideration means to a reader."""
 _PLACE = re.compile(r"^([a-z_]+)(?:\[(\d+)\])?(?:\.(\w+))?(?=:)")
-"""The path of a part of a decision brief, or of a field of it, at the head of a shortcoming."""
+"""The path of a part of a decision brief, or of a field of it, at the head of a problem."""
 _PART_NAMES = {
     "why": "Reason",
     "objections": "Objection",
@@ -158,10 +158,10 @@ class DecisionBriefReport(Part):
     """What the debate changed in the rapporteur's own advice; empty where the decision brief does not say."""
     advice: str | None
     """The turn of that advice, which was given before the debate; null where there is none."""
-    shortcomings: tuple[str, ...]
+    problems: tuple[str, ...] = Field(serialization_alias="shortcomings")
     """What in it its own table or the record does not bear out."""
     sent_back: tuple[str, ...]
-    """Those of the shortcomings for which it was sent back to the rapporteur."""
+    """Those of the problems for which it was sent back to the rapporteur."""
 
 
 def issues_report(debate: DebateState) -> IssuesReport | None:
@@ -218,7 +218,7 @@ def decision_brief_report(debate: DebateState) -> DecisionBriefReport | None:
         objections=against,
         not_argued=tuple(NotArguedReport(**_shown(NotArguedReport, row)) for row in fields.get("not_argued") or ()),
         advice=before.turn if before else None,
-        shortcomings=tuple(map(_in_words, rapporteur.decision_brief_problems(debate))),
+        problems=tuple(map(_in_words, rapporteur.decision_brief_problems(debate))),
         sent_back=tuple(map(_in_words, rapporteur.sent_back(debate))),
     )
 
@@ -243,8 +243,8 @@ def _shown(part: type[Part], row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: row[name] for name in part.model_fields if name in row}
 
 
-def _in_words(shortcoming: str) -> str:
-    """A shortcoming of the decision brief with words in place of its path."""
+def _in_words(problem: str) -> str:
+    """A problem of the decision brief with words in place of its path."""
 
     def named(path: re.Match[str]) -> str:
         name, number, part = path.groups()
@@ -253,7 +253,7 @@ def _in_words(shortcoming: str) -> str:
             place = f"{_PART_NAMES.get(name, place)} {number}"
         return f"{place}, {part.replace('_', ' ')}" if part else place
 
-    return _PLACE.sub(named, shortcoming)
+    return _PLACE.sub(named, problem)
 
 
 def mark_text(reason: ConsiderationReport) -> str:

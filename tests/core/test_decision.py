@@ -229,40 +229,19 @@ def test_headline_and_table_say_the_same(row: tuple[dict[str, Any], str]) -> Non
     assert (problem in " ".join(found)) if problem else found == []
 
 
-@for_each([rapporteur.FORMER_ONCE, rapporteur.ONCE, ""])
-def test_a_brief_that_was_sent_back_is_known_in_journals_of_all_versions(last: str) -> None:
-    """The sentence of this version and that of earlier ones say so; any other problem does not."""
+def test_what_a_brief_was_sent_back_for_is_known() -> None:
+    """A reply that is sent back for its quality says so, and what still is wrong in the next one was told."""
     debate = at("final.brief.rapporteur")
     (turn,) = debate.due
-    sent_back = spoiled(turn.id).model_copy(update={"problems": (f"{turn.id}: too long", last)})
-    assert rapporteur.was_sent_back(apply(debate, sent_back), turn) is bool(last)
+    poor = brief(by_case=brief()["by_case"][:1])
+    problems = rapporteur.quality_problems(debate, turn, poor)
+    told = tuple(rapporteur.resend_problems(turn, problems))
+    debate = apply(debate, spoiled(turn.id).model_copy(update={"problems": told}))
+    assert rapporteur.was_sent_back(debate, turn)
+    assert rapporteur.sent_back(apply(debate, voted(turn.id, poor))) == problems
 
 
-LONG = {"by_case": [{**brief()["by_case"][0], "then": "word " * 1200}, *brief()["by_case"][1:]]}
-
-
-@pytest.mark.parametrize(
-    ("changes", "now", "then"),
-    [
-        ({"by_case": brief()["by_case"][:1]}, "by_case: it has 1 item;", "by_case: it has 1 items;"),
-        (LONG, "by_case[1].then: it has 1,200 words;", "by_case[1].then: it has 1200 words;"),
-    ],
-)
-def test_what_was_sent_back_is_known_in_the_words_of_earlier_versions(
-    changes: dict[str, Any], now: str, then: str
-) -> None:
-    """A journal holds the problem as it was told: without a plural that fits, and with numbers without commas."""
-    debate = at("final.brief.rapporteur")
-    (turn,) = debate.due
-    (found,) = [one for one in rapporteur.quality_problems(debate, turn, brief(**changes)) if one.startswith(now)]
-    told = (f"{turn.id}: {found.replace(now, then)}", rapporteur.ONCE)
-    debate = apply(
-        apply(debate, spoiled(turn.id).model_copy(update={"problems": told})), voted(turn.id, brief(**changes))
-    )
-    assert rapporteur.sent_back(debate) == [found]
-
-
-def test_a_brief_is_written_again_only_if_its_check_finds_a_fault() -> None:
+def test_a_brief_is_written_again_only_if_its_check_finds_a_problem() -> None:
     """Findings make one more turn due, and what is written there is the brief. Without a brief nothing is checked."""
     fault = {"kind": "inversion", "where": "why[1]", "problem": "It is the other way round."}
     script = {"final.brief.rapporteur": brief(), "final.brief-check.rapporteur": {"findings": [fault]}}

@@ -231,9 +231,9 @@ def test_an_abstention_is_no_disagreement() -> None:
 
 def test_without_scores_there_is_no_strength() -> None:
     """In a format that scores nothing no win is decisive or narrow, and no judge's word for it is contradicted."""
-    made = final_verdict(votes("a"), [], SIDES, measured=False, strengths=["decisive"])
+    made = final_verdict(votes("a"), [], SIDES, has_scores=False, strengths=["decisive"])
     assert (made.strength, made.gap, made.remarks) == (None, None, ())
-    assert final_verdict(votes("consensus"), [], SIDES, measured=False, converged_again=True).strength == "consensus"
+    assert final_verdict(votes("consensus"), [], SIDES, has_scores=False, converged_again=True).strength == "consensus"
 
 
 def test_a_swing_needs_a_vote_before_and_a_quorum_after() -> None:

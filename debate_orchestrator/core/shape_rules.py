@@ -1,7 +1,7 @@
-"""The fields of structured replies that the engine and the reports rely on: their kinds, options and inner fields.
+"""The rules for the shapes of a format: how large they may be, and what fields with a reserved name have to be.
 
-Every format is held to it when it is made or read, whether it
-ships with the program or comes from a folder, a tournament's spec or a journal. A field of any other name may be
+Every format is held to them when it is made or read, whether it ships with the program or comes from a folder, a
+tournament's spec or a journal. The engine and the reports rely on reserved fields; a field of any other name may be
 anything.
 """
 
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from debate_orchestrator.core.phases import OUTCOMES
-from debate_orchestrator.core.shape import Condition, Field, Shape
+from debate_orchestrator.core.phases import MAX_WORDS, OUTCOMES
+from debate_orchestrator.core.shape import MAX_DEPTH, MAX_FIELDS, MAX_ITEMS, MAX_NUMBER, Condition, Field, Shape
 
 MARKS = ("held", "granted", "weakened", "not challenged", "not argued")
 """What the debate made of a consideration of the decision brief."""
@@ -19,6 +19,8 @@ _SIDES = "sides"
 """Stands among options for the sides of the format."""
 
 Keys = tuple[str, ...]
+Problem = tuple[Keys, str]
+"""The keys that lead to a part of a format, and what is wrong with it."""
 
 
 class ReservedField(NamedTuple):
@@ -46,7 +48,7 @@ _SURE = ReservedField("number", whole=True)
 _SIDE = ReservedField("choice", options=(_SIDES,))
 _OF_A_CLAIM = ReservedField("text", left_out=True)
 
-JUDGED: Mapping[str, ReservedField] = {
+JUDGE_FIELDS: Mapping[str, ReservedField] = {
     "scores": ReservedField("scores"),
     "winner": ReservedField("choice", options=(_SIDES, *OUTCOMES)),
     "label": ReservedField("choice", null=True, left_out=True),
@@ -88,22 +90,22 @@ JUDGED: Mapping[str, ReservedField] = {
     "follow_up": ReservedField("text", null=True, left_out=True),
 }
 """In a judge's replies."""
-SPOKEN: Mapping[str, ReservedField] = {
+SIDE_FIELDS: Mapping[str, ReservedField] = {
     "refused": ReservedField("flag", null=True, left_out=True),
     "url": ReservedField("url", null=True, left_out=True),
     "quote": ReservedField("text", null=True, left_out=True),
 }
 """In a side's."""
-LOOKED_UP: Mapping[str, ReservedField] = {"checks": ReservedField("list", left_out=True, items="records")}
+CLERK_FIELDS: Mapping[str, ReservedField] = {"checks": ReservedField("list", left_out=True, items="records")}
 """In a clerk's."""
-REPORTED: Mapping[str, ReservedField] = {
+RAPPORTEUR_FIELDS: Mapping[str, ReservedField] = {
     "cases": ReservedField("list", left_out=True, items="texts"),
     "issues": ReservedField("list", left_out=True, items="texts"),
     "unknowns": ReservedField("list", left_out=True, items="texts"),
     "findings": ReservedField("list", left_out=True),
 }
 """In the rapporteur's."""
-RECOMMENDED: Mapping[str, ReservedField] = {
+DECISION_BRIEF_FIELDS: Mapping[str, ReservedField] = {
     "recommendation": ReservedField(
         "record",
         fields={
@@ -140,7 +142,7 @@ RECOMMENDED: Mapping[str, ReservedField] = {
 
 def reserved_field_problems(
     reserved: Mapping[str, ReservedField], shape: Shape, sides: Sequence[str], *, inner: bool = False
-) -> Iterator[tuple[Keys, str]]:
+) -> Iterator[Problem]:
     """The reasons why the engine and the reports can't rely on the fields of a shape, each with the keys that lead to
     the field. With `inner` the shape is that of a record: a field must be there unless it may be left out."""
     for key, rule in reserved.items():
@@ -151,7 +153,7 @@ def reserved_field_problems(
             yield (), f"got no {key!r}; expected a record of {needed}"
 
 
-def _field_problems(name: str, rule: ReservedField, field: Field, sides: Sequence[str]) -> Iterator[tuple[Keys, str]]:
+def _field_problems(name: str, rule: ReservedField, field: Field, sides: Sequence[str]) -> Iterator[Problem]:
     if field.kind != rule.kind:
         yield ("kind",), f"got {field.kind!r}; expected {rule.kind!r}, by which debates are judged or told"
         return
@@ -173,7 +175,7 @@ def _field_problems(name: str, rule: ReservedField, field: Field, sides: Sequenc
     yield from ((("fields", *keys) if keys else (), problem) for keys, problem in inner)
 
 
-def _condition_problems(name: str, rule: ReservedField, field: Field) -> Iterator[tuple[Keys, str]]:
+def _condition_problems(name: str, rule: ReservedField, field: Field) -> Iterator[Problem]:
     """Where a field may be null or absent, and must not be."""
     found = []
     if field.may_be_null and not rule.null:
@@ -183,3 +185,74 @@ def _condition_problems(name: str, rule: ReservedField, field: Field) -> Iterato
     if found:
         may = "be null; it may be left out by `when`" if rule.left_out else "depend on a condition: it is always needed"
         yield (found[0],), f"{name!r} can't {may}"
+
+
+# Sizes
+
+
+MAX_SHAPE_SIZE = 400_000
+"""About how many characters the JSON Schema of a reply, or the reply with the fewest items, may have: an item or more
+in each list. The schemas of the shipped formats have 10,000."""
+_FIELD_SIZE = 80
+"""About how many characters a field has in either, besides its name, its description and its options."""
+
+
+def size_problem(name: str, shape: Shape, sides: int, criteria: int) -> Problem | None:
+    """What makes a shape deeper or larger than its schema, its checks and its smallest reply may become. The numbers
+    are those of the format's sides and of its rubric's criteria."""
+    if wrong := _problem_within(shape, ("shapes", name), name, 1):
+        return wrong
+    if (count := _field_count(shape)) > MAX_FIELDS:
+        return ("shapes", name), f"{name} has {count:,} fields; at most {MAX_FIELDS}"
+    if (size := _size(shape, max(1, sides), max(1, criteria))) > MAX_SHAPE_SIZE:
+        return ("shapes", name), f"{name} asks for replies of about {size:,} characters; at most {MAX_SHAPE_SIZE:,}"
+    return None
+
+
+def _problem_within(shape: Shape, where: Keys, called: str, depth: int, sides: int = 1) -> Problem | None:
+    """The first problem of a field of a shape by itself, or of one within it."""
+    for key, field in shape.items():
+        here, name = (*where, key), f"{called}.{key}"
+        if depth > MAX_DEPTH:
+            return here, f"{name} is nested too deeply: at most {MAX_DEPTH} levels"
+        if wrong := _limit_problem(field, sides):
+            return (*here, *wrong[0]), f"{name} {wrong[1]}"
+        if inner := _problem_within(field.fields, (*here, "fields"), name, depth + 1, sides * (1 + field.per_side)):
+            return inner
+    return None
+
+
+def _field_count(shape: Shape) -> int:
+    """How many fields there are, those per side counted twice."""
+    return sum((1 + field.per_side) * (1 + _field_count(field.fields)) for field in shape.values())
+
+
+def _size(shape: Shape, sides: int, criteria: int) -> int:
+    """The size that `MAX_SHAPE_SIZE` limits. Lists multiply along their nestings, and so do values for each side or
+    issue."""
+    total = 0
+    for key, field in shape.items():
+        own = _FIELD_SIZE + len(key) + len(field.description) + sum(len(option) + 4 for option in field.of)
+        own *= sides * criteria if field.kind == "scores" else 1
+        items = max(1, round(field.least or 0)) if field.kind == "list" else 1
+        keys = sides if field.per_side else MAX_ITEMS if field.per_issue else 1
+        total += keys * (own + items * (_size(field.fields, sides, criteria) or _FIELD_SIZE))
+    return total
+
+
+def _limit_problem(field: Field, sides: int) -> Problem | None:
+    """What is wrong with a field by itself: the keys within it, and the end of a sentence."""
+    if len(field.of) > MAX_ITEMS:
+        return ("of",), f"has {len(field.of):,} options; at most {MAX_ITEMS}"
+    if len(set(field.of)) < len(field.of):
+        return ("of",), "has an option twice"
+    if field.per_side and sides > 1:
+        return (), "is per_side inside a field that is per_side"
+    low, high = (0, MAX_ITEMS) if field.kind == "list" else (-MAX_NUMBER, MAX_NUMBER)
+    for key, limit in (("least", field.least), ("most", field.most)):
+        if limit is not None and not low <= limit <= high:
+            return (key,), f"has {limit:g} as `{key}`; it must be from {low:,} to {high:,}"
+    for key, words in (("words", field.words), ("asked_words", field.asked_words)):
+        if words is not None and not 1 <= words <= MAX_WORDS:
+            return (key,), f"has a number of words in `{key}` that is not from 1 to {MAX_WORDS:,}"
+    return None
