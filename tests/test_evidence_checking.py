@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from debate_orchestrator.evidence import check as evidence_check
 from debate_orchestrator.evidence import reader
-from debate_orchestrator.evidence.check import Checked, check
+from debate_orchestrator.evidence.check import QuoteCheck, check
 from debate_orchestrator.evidence.fetch import Fetcher, Kind
 from debate_orchestrator.util.errors import BadFile
 
@@ -24,7 +24,7 @@ QUOTE = "The sea rose by 3.4 millimetres a year between 1993 and 2023"
 DIGEST = hashlib.sha256(ARTICLE.encode()).hexdigest()
 
 
-def checked(site: Site, quote: str = QUOTE, path: str = "/", folder: Path | None = None, **terms: Any) -> Checked:
+def checked(site: Site, quote: str = QUOTE, path: str = "/", folder: Path | None = None, **terms: Any) -> QuoteCheck:
     return run(check(site.url(path), quote, folder, site.fetcher(**terms)))
 
 
@@ -33,7 +33,7 @@ def test_a_quote_that_is_there(site: Site, tmp_path: Path) -> None:
     site.says["/moved"] = moved("/")
     found = checked(site, path="/moved", folder=tmp_path)
 
-    assert found == Checked(
+    assert found == QuoteCheck(
         url=site.url("/moved"),
         state="verified",
         similarity=1.0,
@@ -142,7 +142,7 @@ def test_any_address_and_quote_have_an_answer(url: str, quote: str) -> None:
     found = run(check(url, f"four words are enough for it {quote}", None, Fetcher(resolver=Names(["127.0.0.1"]))))
 
     assert found.state in ("blocked", "not found") and found.why
-    assert Checked.model_validate_json(found.model_dump_json()) == found
+    assert QuoteCheck.model_validate_json(found.model_dump_json()) == found
 
 
 BODY = b"<script>alert(1)</script>\r\n\x00\xff"

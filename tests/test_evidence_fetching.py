@@ -11,11 +11,11 @@ import pytest
 from corpus import for_each
 from evidence_site import ARTICLE, HERE, NAME, Names, Site, answer, given_up, moved, run
 
-from debate_orchestrator.evidence.fetch import MAX_ROBOTS_SIZE, Fetched, Fetcher, RobotsRules
+from debate_orchestrator.evidence.fetch import MAX_ROBOTS_SIZE, FetchedPage, Fetcher, RobotsRules
 from debate_orchestrator.evidence.states import Blocked, NotFetched
 
 
-def fetched(site: Site, path: str = "/", **terms: float) -> Fetched:
+def fetched(site: Site, path: str = "/", **terms: float) -> FetchedPage:
     return run(site.fetcher(**terms).fetch(site.url(path)))
 
 
@@ -50,7 +50,7 @@ def test_what_kinds_are_read(site: Site, kind: str, made: str, charset: str) -> 
     """HTML, plain text and PDF are taken, with the encoding that the server names."""
     site.says["/"] = answer(ARTICLE, kind)
 
-    assert fetched(site) == Fetched(site.url("/"), made, charset, ARTICLE.encode())
+    assert fetched(site) == FetchedPage(site.url("/"), made, charset, ARTICLE.encode())
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_one_at_a_time_of_a_host(site: Site) -> None:
     for path in paths:
         site.says[path] = slowly_alone
 
-    async def visits() -> list[Fetched]:
+    async def visits() -> list[FetchedPage]:
         return list(await asyncio.gather(*(fetcher.fetch(site.url(path)) for path in paths)))
 
     assert len(run(visits())) == 4

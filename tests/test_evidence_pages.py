@@ -17,12 +17,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debate_orchestrator.evidence import pages, reader
-from debate_orchestrator.evidence.fetch import Fetched
-from debate_orchestrator.evidence.pages import Page, decoded, html_page, plain
+from debate_orchestrator.evidence.fetch import FetchedPage
+from debate_orchestrator.evidence.pages import Page, decode, html_page, plain
 from debate_orchestrator.evidence.reader import read_page
 from debate_orchestrator.evidence.states import Unreadable
 
-PAGE = Fetched("http://page.example.org/", "html", "utf-8", ARTICLE.encode())
+PAGE = FetchedPage("http://page.example.org/", "html", "utf-8", ARTICLE.encode())
 QUOTE = "The sea rose by 3.4 millimetres a year between 1993 and 2023"
 SAID = {"state": "verified", "similarity": 1.0, "passage": "", "why": "so", "title": "", "date": "", "text": "t"}
 
@@ -232,7 +232,7 @@ ENCODINGS = [
 def test_encodings() -> None:
     """The encoding is that of its byte order mark, its server, its own word or its looks; odd ones are not believed."""
     for body, charset, text in ENCODINGS:
-        assert decoded(body, charset) == text if text else decoded(body, charset).endswith("河"), body
+        assert decode(body, charset) == text if text else decode(body, charset).endswith("河"), body
 
 
 @pytest.mark.parametrize(
@@ -284,7 +284,7 @@ def test_any_bytes_are_a_page(body: bytes) -> None:
     page = html_page(body, "")
     assert not set(page.text + page.title) & set(map(chr, [*range(9), *range(14, 32), 0x7F, 0x202E]))
     assert plain(body, "utf-16").title == ""
-    assert len(pages.decoded(body, "")) <= len(body)
+    assert len(pages.decode(body, "")) <= len(body)
 
 
 SEEN = [

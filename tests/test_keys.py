@@ -371,11 +371,3 @@ def test_what_the_user_names_is_given(given: Callable[..., dict[str, str]], monk
     monkeypatch.setenv("DEBATE_COMMAND_ENV", "AWS_PROFILE, ANTHROPIC_API_KEY")
     got = given("--command-env=SSH_AUTH_SOCK")
     assert {"AWS_PROFILE", "ANTHROPIC_API_KEY", "SSH_AUTH_SOCK"} <= set(got)
-
-
-def test_answers_name_no_variable(debate: Run) -> None:
-    """An answers file, which may be a stranger's, gives a program nothing of the environment."""
-    Path("a.yaml").write_text("command_env: [ANTHROPIC_API_KEY]\ninsecure: true\n", encoding="utf-8")
-    ran = debate("run", *SETUP, "--rehearse")
-
-    assert ran.code == 2 and "command_env" in ran.err and "insecure" in ran.err

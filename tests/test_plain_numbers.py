@@ -10,7 +10,7 @@ from debate_orchestrator.cli.answers_and_flags import cap
 from debate_orchestrator.setup.answers import from_text
 from debate_orchestrator.util.errors import BadSettings
 
-ODD = ("1_0", "١٠", "１０", "1_0.5", "nan", "inf", "0x10")
+ODD = ("1_0", "١٠", "nan")
 
 
 @pytest.mark.parametrize("text", ODD)

@@ -2,28 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-from core.folding import many
-from hypothesis import given
-from hypothesis import strategies as st
 
-from debate_orchestrator.util.yaml import InvalidYaml, dump, load, load_with_lines
-
-PLAIN = st.recursive(
-    st.none() | st.booleans() | st.integers(-(10**17), 10**17) | st.text(st.characters(exclude_categories=["Cs"])),
-    lambda some: st.lists(some, max_size=3) | st.dictionaries(st.text("abc", min_size=1), some, max_size=3),
-    max_leaves=8,
-)
-
-
-@many
-@given(st.dictionaries(st.text("abc", min_size=1), PLAIN))
-def test_there_and_back(value: dict[str, Any]) -> None:
-    """Whatever is written reads back as it was, in ASCII too."""
-    assert load(dump(value)) == value
-    assert load(dump(value, ascii_only=True)) == value
+from debate_orchestrator.util.yaml import InvalidYaml, load, load_with_lines
 
 
 @pytest.mark.parametrize(
@@ -63,21 +44,6 @@ def test_everything_has_a_line() -> None:
     """Each key is on the line where it stands, and each item of a list where it begins."""
     for keys, line in LINES_OF_KEYS:
         assert load_with_lines(TEXT)[1][tuple(keys.split())] == line, keys
-
-
-@many
-@given(st.dictionaries(st.text("abc", min_size=1), PLAIN, min_size=1))
-def test_all_that_is_read_has_a_line(value: dict[str, Any]) -> None:
-    """Whatever a text holds, every key and item of it has a line within the text."""
-    text = dump(value)
-    found = load_with_lines(text)[1]
-    assert {(key,) for key in value} | {()} <= set(found)
-    assert all(1 <= line <= text.count("\n") for line in found.values())
-
-
-def test_nothing_has_no_lines() -> None:
-    """An empty text holds nothing that could have a line."""
-    assert load_with_lines("# nothing\n") == (None, {})
 
 
 @pytest.mark.parametrize(

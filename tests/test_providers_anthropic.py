@@ -224,36 +224,3 @@ def test_a_whole_answer() -> None:
 def test_what_is_no_answer(events: list[Any], wrong: str) -> None:
     """A stream that breaks off, or does not say how it ended, is no answer."""
     assert wrong in str(heard(*events).incomplete())
-
-
-def test_pages_that_were_found() -> None:
-    """Pages that a search returned are kept, with what was cited of them; the text holds no citation."""
-    results = [{"type": "web_search_result", "url": f"https://x/{n}", "title": f"T{n}"} for n in range(2)]
-    block = told_event("web_search_tool_result", content=results)
-    cited = {"url": "https://x/1", "title": "T1", "cited_text": "so it says"}
-    citing = told_event("content_block_delta", index=1, delta=told_event("citations_delta", citation=cited))
-    counts = {"server_tool_use": {"web_search_requests": 2}}
-    answer = heard(
-        begun(),
-        told_event("content_block_start", index=0, content_block=block),
-        said("So.", 1),
-        citing,
-        *ended(**counts),
-    )
-    reply = answer.reply(SPEC)
-
-    assert reply.found_pages == (
-        FoundPage(url="https://x/0", title="T0"),
-        FoundPage(url="https://x/1", title="T1", quote="so it says"),
-    )
-    assert reply.usage is not None and reply.usage.searches == 2
-    assert all("cited" not in one and "citations" not in one for one in answer.blocks_to_resend())
-
-
-def test_an_answer_that_goes_on() -> None:
-    """An answer that was handed back in the middle of a search is one answer, with the tokens of both calls."""
-    half = heard(begun(), said("First. "), *ended("pause_turn"))
-    whole = heard(begun(), said("Second."), *ended(), before=half).reply(SPEC)
-
-    assert whole.text == "First. Second."
-    assert whole.usage == Usage(uncached_input=20, output=10)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import shlex
 import subprocess
@@ -14,22 +13,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import puppets
 import pytest
 from debates import opened_event
-from speakers import take_turns
 
-from debate_orchestrator.core import tally
 from debate_orchestrator.core.fold import CurrentState, fold
 from debate_orchestrator.core.reply import Reply
 from debate_orchestrator.prompting import replies
-from debate_orchestrator.prompting.briefs import Brief, Message, brief
+from debate_orchestrator.prompting.briefs import Brief, Message
 from debate_orchestrator.providers import command
-from debate_orchestrator.providers.casting import cast_problems, make_providers
+from debate_orchestrator.providers.casting import cast_problems
 from debate_orchestrator.providers.provider import NO_PERMISSIONS
-from debate_orchestrator.storage.journal import JournalWriter
 from debate_orchestrator.util.errors import ProviderFailed, TransientError
-from debate_orchestrator.util.sanitize import block_code
 
 NONCE = opened_event().nonce
 SAID = (Message(role="user", parts=("The motion.", "B spoke.")), Message(role="assistant", parts=("Mine \ud800",)))
@@ -89,14 +83,6 @@ def test_a_reply(program: Callable[[str], str]) -> None:
 
     assert reply.text + "\n" == command.document(BRIEF, NONCE).encode("utf-8", "replace").decode()
     assert (reply.by, reply.usage, reply.cost, reply.model, reply.ended) == (spec, None, None, None, "whole")
-
-
-def test_the_document() -> None:
-    """The text is self-contained: the system text, every part in its order, and what the seat said as its own."""
-    code = block_code(NONCE, BRIEF.turn, "earlier")
-    assert command.document(BRIEF, NONCE) == (
-        f"Be fair.\n\n---\n\nThe motion.\n\nB spoke.\n\n<<< EARLIER {code} said by you\nMine \ufffd\nEND {code} >>>\n"
-    )
 
 
 def test_no_shell(program: Callable[[str], str]) -> None:
@@ -260,23 +246,6 @@ def test_nothing_outlives_us(program: Callable[[str], str], tmp_path: Path, igno
     assert [pid for pid in map(int, pids.read_text(encoding="utf-8").split()) if not gone(pid)] == []
 
 
-def test_it_is_run_as_it_would_be_alone(program: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program has its environment, the signals and the open files as if we ran it by itself."""
-    monkeypatch.setenv("LC_ODD", "é = 1\n")
-    script = (
-        "import json, os, signal\n"
-        "number = os.open('/', os.O_RDONLY)\n"  # the lowest that is free
-        "names = [one.name for one in signal.valid_signals() if signal.getsignal(one) == signal.SIG_IGN]\n"
-        "print(json.dumps([number, sorted(names), os.getsid(0) == os.getpgid(0)]))"
-    )
-    for spec in ("command:env -0", program(script)):
-        words = shlex.split(spec.partition(":")[2])
-        alone = subprocess.run(
-            words, capture_output=True, check=True, start_new_session=True, env=command.environment()
-        ).stdout
-        assert ask(spec).text == alone.decode("utf-8", "replace").removesuffix("\n")
-
-
 def test_what_can_not_be_run(tmp_path: Path) -> None:
     """A program that is missing, or can't be run, is told before a debate is opened, and again if it goes later."""
     plain = tmp_path / "plain"
@@ -289,31 +258,6 @@ def test_what_can_not_be_run(tmp_path: Path) -> None:
     for spec in ("command:no-such-program -x", f"command:{plain}", "command:\ud800"):
         with pytest.raises(ProviderFailed, match="can't be run"):
             ask(spec)
-
-
-@pytest.mark.slow
-def test_a_whole_debate(program: Callable[[str], str], tmp_path: Path) -> None:
-    """A debate of one round between programs runs to its end: each is told all that it needs."""
-    replies = {"winner": puppets.ballot(rounds=1), "strength": puppets.final(), "rows": puppets.dissent()}
-    script = f"""
-import json, sys
-sys.path.insert(0, {str(Path(__file__).parent)!r})
-from reply_codes import coded
-text, replies = sys.stdin.read(), json.loads({json.dumps(json.dumps(replies))})
-schema = text.rpartition("(a JSON Schema):")[2]
-named = [name for name in ("rows", "strength", "winner") if schema != text and f'"{{name}}"' in schema]
-print(coded(text, replies[named[0]]) if named else "This is what I say.")
-"""
-    spec = program(script)
-    begun = opened_event(rounds=1, cast={"a": (spec,), "b": (spec,), "judge": (spec,)})
-    with JournalWriter.create(tmp_path / "j", begun) as journal:
-        debate = fold(journal.events)
-        assert brief(debate, debate.due[0]).system in command.document(brief(debate, debate.due[0]), NONCE)
-        current = CurrentState(debate)
-        debate = asyncio.run(take_turns(journal, current, make_providers(current)))
-
-    assert debate.complete
-    assert tally.result(debate, 1) is not None
 
 
 @pytest.mark.slow

@@ -112,21 +112,6 @@ def test_programs_are_looked_up(here: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert cast_problems({"a": ("command:claude -p",)}) == []
 
 
-@pytest.mark.slow
-def test_a_list_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A list without end is read up to a limit, and is then no list."""
-
-    def endless() -> Iterator[bytes]:
-        yield b'{"models": ['
-        while True:
-            yield b'{"name": "m"}, ' * 1_000
-
-    with sending(endless) as server:
-        monkeypatch.setenv("OLLAMA_HOST", server.url)
-        assert not found("ollama").ready
-        assert server.sent < 20_000_000
-
-
 @pytest.mark.parametrize(
     "body",
     [

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from conftest import STATED, Run
-from hostile import KINDS, begun, delta, ended, event, raw, said, sending, thought
+from hostile import KINDS, begun, ended, raw, said, sending, thought
 from test_providers_anthropic import ask
 
 from debate_orchestrator.core.events import CallFailed
@@ -63,12 +63,8 @@ def test_a_deeply_nested_event(kind: str, depth: int, hidden: bytes) -> None:
     "data",
     [
         b"7",
-        b"[]",
         b'{"type": 7, "choices": 7}',
-        b'{"type": "message_start"}',
         b"\xff",
-        b'{"x": NaN}',
-        b'{"x": 1e999}',
         b"{",
     ],
 )
@@ -105,25 +101,6 @@ def test_thinking_without_end(kind: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_event_without_end(kind: str) -> None:
-    """An event that never ends is given up, in one line or in many."""
-    for piece in (b"x" * 10_000, b"data: x\n" * 100, b"\r" + b"x" * 10_000):
-        with sending(forever(piece, first=begun(kind) + b"data: ")) as server:
-            fails(server.spec(kind), "an event of more than")
-        assert server.sent < 40_000_000
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
-def test_lines_without_end(kind: str) -> None:
-    """Lines are counted over the whole response, since each takes work: an event of text may have very many."""
-    lines = b"data:\n" * 900 + said(kind, ".")
-    with sending(lambda: [begun(kind) + lines * 1_000]) as server:
-        fails(server.spec(kind), "more than 900,000 lines")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
 def test_a_response_without_end(kind: str) -> None:
     """A response is bounded as a whole."""
     many = (thought(kind, "x" * 20_000) + b": " + b"x" * 980_000 + b"\n\n") * 150
@@ -134,18 +111,6 @@ def test_a_response_without_end(kind: str) -> None:
 EMPTY = {
     "pings": lambda kind: b'event: ping\ndata: {"type": "ping"}\n\n' if kind == "anthropic" else b": ping\n\n",
     "empty text": lambda kind: said(kind, ""),
-    "beginnings": begun,
-    "unknown events": lambda kind: event({"type": "odd", "choices": []}, named=kind == "anthropic"),
-    "counts": lambda kind: (
-        event({"type": "message_delta", "delta": {}, "usage": {"output_tokens": 9}})
-        if kind == "anthropic"
-        else event({"choices": [], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}, named=False)
-    ),
-    "empty blocks": lambda kind: (
-        event({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}})
-        if kind == "anthropic"
-        else delta(kind, reasoning="")
-    ),
 }
 
 

@@ -190,13 +190,6 @@ def test_a_foreign_server_learns_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
     assert not [name for name in server.headers[0] if name.startswith(("x-", "openai"))]
 
 
-def test_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the vendor's key no call is made, and the variable is named."""
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with pytest.raises(ProviderFailed, match="set OPENAI_API_KEY in the environment"):
-        ask()
-
-
 def test_the_library_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     """Importing this kind loads no library; where there is none, that is told before a debate is opened."""
     code = (

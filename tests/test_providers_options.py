@@ -39,13 +39,6 @@ def llama_cpp_python(body: dict[str, Any]) -> tuple[int, str] | None:
     return error(500, str([found, body]), type="internal_server_error")
 
 
-def llama_cpp(body: dict[str, Any]) -> tuple[int, str] | None:
-    """An older one, which knows plain JSON only."""
-    if body.get("response_format", {}).get("type") == "json_schema":
-        return error(500, 'response_format type must be one of "text" or "json_object", but got: json_schema')
-    return None
-
-
 def lm_studio(body: dict[str, Any]) -> tuple[int, str] | None:
     """An error that is a text, for all but a schema; here with a model that can't hold to one."""
     match body.get("response_format", {}).get("type"):
@@ -61,21 +54,6 @@ def vllm_before_limits(body: dict[str, Any]) -> tuple[int, str] | None:
     if unknown := next((name for name in ("stream_options", "max_completion_tokens") if name in body), None):
         found = {"type": "extra_forbidden", "loc": ("body", unknown), "msg": "Extra inputs are not permitted"}
         return 400, json.dumps({"object": "error", "message": str([found]), "code": 400})
-    return None
-
-
-def vllm_with_a_small_context(body: dict[str, Any]) -> tuple[int, str] | None:
-    """The limit and the prompt together are larger than its context."""
-    limit = body.get("max_tokens") or body.get("max_completion_tokens")
-    message = f"This model's maximum context length is 4096 tokens. However, you requested {limit} output tokens"
-    return error(400, f"{message} and your prompt contains at least 700 input tokens.") if limit else None
-
-
-def xgrammar(body: dict[str, Any]) -> tuple[int, str] | None:
-    """A schema with something that the library for grammars does not know."""
-    if body.get("response_format", {}).get("type") == "json_schema":
-        message = "The provided JSON schema contains features not supported by xgrammar."
-        return 400, json.dumps({"object": "error", "message": message, "code": 400})
     return None
 
 
@@ -120,11 +98,8 @@ def hello(body: dict[str, Any]) -> Answer:
     ("refuses", "calls", "taken", "lacked"),
     [
         (llama_cpp_python, 2, {"response_format", "stream_options", "max_tokens"}, ("structured output",)),
-        (llama_cpp, 2, {"response_format", "stream_options", "max_tokens"}, ("structured output",)),
         (lm_studio, 3, {"stream_options", "max_tokens"}, ("structured output",)),
         (vllm_before_limits, 2, {"response_format", "max_tokens"}, ()),
-        (vllm_with_a_small_context, 3, {"response_format", "stream_options"}, ("limit of tokens",)),
-        (xgrammar, 2, {"response_format", "stream_options", "max_tokens"}, ("structured output",)),
         (gemma, 2, {"response_format", "stream_options", "max_tokens"}, ()),
         (openrouter, 3, {"stream_options", "max_tokens"}, ("structured output",)),
         (openai_reasoning, 2, {"response_format", "stream_options", "max_completion_tokens"}, ()),

@@ -61,15 +61,6 @@ def test_what_is_no_server() -> None:
         assert spec_problem(spec), spec
 
 
-def test_a_vendors_key_goes_to_no_address_of_a_cast() -> None:
-    """An address from a cast gets the key that is named after its host, and no other."""
-    everything = dict.fromkeys(("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OLLAMA_API_KEY"), "k")
-
-    for kind in ("anthropic", "openai", "ollama"):
-        assert server(f"{kind}:m@https://evil.example").key(everything) is None
-    assert server("openai:m@https://evil.example").key({"DEBATE_KEY_EVIL_EXAMPLE": "k"}) == "k"
-
-
 HOSTS = [
     ("localhost", True), ("LOCALHOST:80", True), ("127.0.0.1", True), ("127.8.9.1:1", True), ("[::1]:1", True),
     ("[0:0::0:1]", True), ("127.1", False),

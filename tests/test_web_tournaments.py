@@ -203,12 +203,12 @@ def test_of_very_many_models_the_best_are_shown(debate: Run, monkeypatch: pytest
 
 def test_looking_at_a_tournament_changes_no_price(here: Path) -> None:
     """The prices in a stranger's folder count for none of the user's debates, whatever page is shown of it."""
-    before = pricing.known(contests.OPUS)
+    before = pricing.price_of(contests.OPUS)
     new = {"name": "new", "spec": "openai:new-9", "price": {"input": 0, "output": 0}}
     dear = {"name": "dear", "spec": contests.OPUS, "price": {"input": 9000, "output": 9000}}
     contests.ran(contests.tournament("stranger", topics=1, models=[new, dear]))
     with visiting() as visitor:
         assert "dear" in visitor.text("/tournaments/stranger")
 
-    assert before is not None and pricing.known(contests.OPUS) == before
-    assert pricing.known("openai:new-9") is None
+    assert before is not None and pricing.price_of(contests.OPUS) == before
+    assert pricing.price_of("openai:new-9") is None

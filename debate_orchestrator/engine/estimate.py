@@ -233,7 +233,7 @@ def _planned_call(debate: DebateState, turn: Turn, cached: int) -> _PlannedCall:
     """A call whose beginning has so many tokens that were sent before. Its last block is its own and never cached."""
     spec = spec_in(debate, turn.seat)
     code = code_for(debate, turn, model_spec.unrehearsed(spec), lambda: b"")
-    turn_brief, price = brief(debate, turn, code=code), pricing.known(spec)
+    turn_brief, price = brief(debate, turn, code=code), pricing.price_of(spec)
     *shared, own = _blocks(turn_brief)
     if price is None or not price.min_cacheable_tokens <= sum(shared) or not price.min_cacheable_tokens:
         sent = Usage(uncached_input=sum(shared) + own)

@@ -106,12 +106,12 @@ def _check_characters(url: str) -> None:
             raise Blocked(f"it holds {short_repr(char)}, which is not allowed in an address")
 
 
-def _host(given: str) -> str:
+def _host(name: str) -> str:
     """The host to connect to. Raises Blocked if it is not valid, or inside a network."""
-    ip = literal(given)
-    if ip is not None and "%" not in given:
+    ip = literal(name)
+    if ip is not None and "%" not in name:
         return str(ip)
-    host = given.lower().removesuffix(".")
+    host = name.lower().removesuffix(".")
     if not host.isascii():
         import idna
 

@@ -30,7 +30,7 @@ from urllib.parse import urlsplit
 
 from debate_orchestrator.core.values import FrozenModel
 from debate_orchestrator.evidence import match, reader
-from debate_orchestrator.evidence.fetch import Fetched, Fetcher, Kind
+from debate_orchestrator.evidence.fetch import FetchedPage, Fetcher, Kind
 from debate_orchestrator.evidence.states import EXTRA, NotFetched, State
 from debate_orchestrator.storage.files import make_folder, write_atomic, write_bytes_atomic, write_new
 from debate_orchestrator.util import coroutines, sanitize
@@ -41,7 +41,7 @@ _NEEDED = ("rapidfuzz", "lxml", "idna", "certifi", "protego")
 _SUFFIXES: dict[Kind, str] = {"html": ".html.txt", "plain": ".plain.txt", "pdf": ".pdf"}
 
 
-class Checked(FrozenModel):
+class QuoteCheck(FrozenModel):
     """The outcome for one quote. Every text in it is sanitized and has one line."""
 
     url: str
@@ -68,40 +68,40 @@ def libraries_missing() -> bool:
     return any(find_spec(name) is None for name in _NEEDED)
 
 
-async def check(url: str, quote: str, folder: Path | None, fetcher: Fetcher) -> Checked:
+async def check(url: str, quote: str, folder: Path | None, fetcher: Fetcher) -> QuoteCheck:
     """Whether the page at `url` holds `quote`. The page is kept in `folder`, if one is given.
 
     No address or page raises: all that goes wrong is an outcome. Raises BadFile if the folder can't be written.
     """
     if libraries_missing():
-        return _checked(url, "not checked", f"checking needs {EXTRA}")
+        return _outcome(url, "not checked", f"checking needs {EXTRA}")
     if why := match.why_unusable(quote):
-        return _checked(url, "not found", why)
+        return _outcome(url, "not found", why)
     try:
         page = await fetcher.fetch(url)
     except NotFetched as error:
-        return _checked(url, error.state, error.why, final_url=error.at)
-    return await _compared(url, quote, page, folder, fetcher)
+        return _outcome(url, error.state, error.why, final_url=error.at)
+    return await _compare_page(url, quote, page, folder, fetcher)
 
 
-async def _compared(url: str, quote: str, page: Fetched, folder: Path | None, fetcher: Fetcher) -> Checked:
+async def _compare_page(url: str, quote: str, page: FetchedPage, folder: Path | None, fetcher: Fetcher) -> QuoteCheck:
     archived = await asyncio.to_thread(keep, folder, page.body, page.kind) if folder else ""
     fields = {"final_url": page.url, "digest": digest(page.body), "archived": archived}
     if page.kind == "pdf":
-        return _checked(url, "not checked", "it is a PDF, which is not read here", None, **fields)
+        return _outcome(url, "not checked", "it is a PDF, which is not read here", None, **fields)
     try:
         async with fetcher.reading_slots:
             reading = await reader.read_page(page, quote, url)
     except NotFetched as error:
-        return _checked(url, error.state, error.why, None, **fields)
+        return _outcome(url, error.state, error.why, None, **fields)
     if folder:
         await asyncio.to_thread(keep_text, folder, archived, reading.text)
     fields |= {"title": reading.title, "date": reading.date, "passage": reading.passage}
-    return _checked(url, reading.state, reading.why, reading.similarity, **fields)
+    return _outcome(url, reading.state, reading.why, reading.similarity, **fields)
 
 
-def _checked(url: str, state: State, why: str, similarity: float | None = None, **fields: str) -> Checked:
-    return Checked(url=sanitize.one_line(url), state=state, why=why, similarity=similarity, **fields)
+def _outcome(url: str, state: State, why: str, similarity: float | None = None, **fields: str) -> QuoteCheck:
+    return QuoteCheck(url=sanitize.one_line(url), state=state, why=why, similarity=similarity, **fields)
 
 
 def digest(body: bytes) -> str:

@@ -45,7 +45,7 @@ _MOVED = (301, 302, 303, 307, 308)
 _CHARSET = re.compile(r"""charset\s*=\s*["']?([A-Za-z0-9._:-]{1,40})""", re.IGNORECASE)
 
 
-class Fetched(NamedTuple):
+class FetchedPage(NamedTuple):
     """A fetched page."""
 
     url: str
@@ -82,7 +82,7 @@ class Fetcher:
         self.reading_slots = asyncio.Semaphore(MAX_READERS)
         """Held while a fetched page is read, to limit the reader processes."""
 
-    async def fetch(self, url: str) -> Fetched:
+    async def fetch(self, url: str) -> FetchedPage:
         """The page at `url`.
 
         Raises Blocked if it, or an address on the way to it, is refused, and Unreachable if nothing readable comes.
@@ -101,7 +101,7 @@ class Fetcher:
         if kind is None:
             raise Unreachable(f"it is {_type_text(name)}, not text", str(final))
         charset = _CHARSET.search(rest)
-        return Fetched(str(final), kind, charset[1] if charset else "", answer.body)
+        return FetchedPage(str(final), kind, charset[1] if charset else "", answer.body)
 
     async def _follow(
         self, address: Address, accept: str, largest: int, *, obey_robots: bool

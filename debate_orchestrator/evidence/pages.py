@@ -17,7 +17,7 @@ MAX_LENGTH = 5_000_000
 _META = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([A-Za-z0-9._:-]{1,40})""", re.IGNORECASE)
 _BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _LATIN = {"ascii", "iso8859-1", "cp1252"}
-_KNOWN = re.compile(
+_ENCODINGS = re.compile(
     r"utf-8|utf-16(-[lb]e)?|iso8859-\d{1,2}|cp125\d|cp874|cp866|koi8-[ru]|mac-roman|shift_jis|cp932|euc_jp|iso2022_jp|"
     r"gb2312|gbk|gb18030|big5(hkscs)?|cp949|euc_kr|tis-620"
 )
@@ -57,14 +57,14 @@ class Page(NamedTuple):
 
 def plain(body: bytes, charset: str) -> Page:
     """A page of plain text."""
-    return Page(text=sanitize.sanitize(decoded(body, charset)[:MAX_LENGTH]))
+    return Page(text=sanitize.sanitize(decode(body, charset)[:MAX_LENGTH]))
 
 
 def html_page(body: bytes, charset: str) -> Page:
     """A page of HTML. Raises Unreadable where elements are nested too deep: the parser drops all that follows."""
     from lxml import etree, html  # type: ignore[import-untyped]
 
-    text = decoded(body, charset)[:MAX_LENGTH].replace("\x00", "")
+    text = decode(body, charset)[:MAX_LENGTH].replace("\x00", "")
     parser = html.HTMLParser(
         encoding="utf-8", remove_comments=True, remove_pis=True, collect_ids=False, no_network=True
     )
@@ -80,20 +80,20 @@ def html_page(body: bytes, charset: str) -> Page:
         metas.setdefault(name.lower(), meta.get("content") or "")
     title = metas.get("og:title") or tree.findtext(".//title") or ""
     visible = sanitize.sanitize(visible_text(tree))
-    return Page(sanitize.one_line(title)[:_TITLE].strip(), _published(tree, metas), visible)
+    return Page(sanitize.one_line(title)[:_TITLE].strip(), _publication_date(tree, metas), visible)
 
 
-def _published(tree: Any, metas: dict[str, str]) -> str:
+def _publication_date(tree: Any, metas: dict[str, str]) -> str:
     """The date of publication that the page itself gives; "" if it gives none."""
     for name in _DATES:
-        if found := _DATE.match(metas.get(name, "").strip().replace("/", "-")):
-            return found[0]
+        if match := _DATE.match(metas.get(name, "").strip().replace("/", "-")):
+            return match[0]
     for script in tree.iter("script"):
-        if script.get("type") == "application/ld+json" and (found := _DATE_IN_SCRIPT.search(script.text or "")):
-            return found[1]
+        if script.get("type") == "application/ld+json" and (match := _DATE_IN_SCRIPT.search(script.text or "")):
+            return match[1]
     times = tree.xpath("//time[@itemprop='datePublished' or @pubdate]/@datetime")
-    found = _DATE.match(times[0]) if times else None
-    return found[0] if found else ""
+    match = _DATE.match(times[0]) if times else None
+    return match[0] if match else ""
 
 
 def visible_text(tree: Any) -> str:
@@ -120,10 +120,10 @@ def _read(node: Any, pieces: list[str]) -> None:
         before, after = "[struck: ", "]"
     elif tag in ("sup", "sub"):
         before, after = _raised_marks(node, next((piece for piece in reversed(pieces) if piece), ""))
-    pieces += [before, _folded(node.text)]
+    pieces += [before, _fold_spaces(node.text)]
     for child in node:
         _read(child, pieces)
-        pieces.append(_folded(child.tail))
+        pieces.append(_fold_spaces(child.tail))
     pieces.append(after)
 
 
@@ -136,11 +136,11 @@ def _raised_marks(node: Any, preceding: str) -> tuple[str, str]:
     return ("^" if preceding[-1:].isdigit() else ""), (" " if (node.tail or "")[:1].isdigit() else "")
 
 
-def _folded(text: str | None) -> str:
+def _fold_spaces(text: str | None) -> str:
     return re.sub(r"\s+", " ", text or "")
 
 
-def decoded(body: bytes, charset: str) -> str:
+def decode(body: bytes, charset: str) -> str:
     """A page's text by its byte order mark, by what the server says, by what the page says, as UTF-8, or else as
     Windows-1252, which fits everything."""
     for begins, name in _BYTE_ORDER_MARKS:
@@ -159,9 +159,9 @@ def decoded(body: bytes, charset: str) -> str:
 def _codec(name: str) -> str:
     """Python's name of an encoding that pages have; "" where it is none."""
     try:
-        known = codecs.lookup(name).name if name else ""
+        codec = codecs.lookup(name).name if name else ""
     except (LookupError, ValueError):
         return ""
-    if known in _LATIN:
+    if codec in _LATIN:
         return "cp1252"
-    return known if _KNOWN.fullmatch(known) else ""
+    return codec if _ENCODINGS.fullmatch(codec) else ""

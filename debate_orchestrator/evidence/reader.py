@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationError
 
 from debate_orchestrator.core.values import FrozenModel
-from debate_orchestrator.evidence.fetch import Fetched
+from debate_orchestrator.evidence.fetch import FetchedPage
 from debate_orchestrator.evidence.states import Unreadable
 from debate_orchestrator.util import confine, sanitize
 from debate_orchestrator.util.redact import truncate
@@ -35,10 +35,10 @@ class PageReading(FrozenModel):
     """The text that stands on the page."""
 
 
-async def read_page(page: Fetched, quote: str, asked: str = "") -> PageReading:
+async def read_page(page: FetchedPage, quote: str, requested_url: str = "") -> PageReading:
     """Looks for a quote in a page, in a worker process. `asked` is the address that redirects began at. Raises
     Unreadable if the process fails or times out."""
-    task = {"kind": page.kind, "charset": page.charset, "quote": quote, "addresses": (asked, page.url)}
+    task = {"kind": page.kind, "charset": page.charset, "quote": quote, "addresses": (requested_url, page.url)}
     reader = await asyncio.create_subprocess_exec(
         *confine.command("debate_orchestrator.evidence.reader_process"),
         stdin=asyncio.subprocess.PIPE,
@@ -59,7 +59,7 @@ async def read_page(page: Fetched, quote: str, asked: str = "") -> PageReading:
             await reader.wait()
     if reader.returncode:
         raise Unreadable(_why(out), page.url)
-    return _checked(out, page.url)
+    return _parse_result(out, page.url)
 
 
 def _why(out: bytes) -> str:
@@ -70,7 +70,7 @@ def _why(out: bytes) -> str:
         return "it is too large for the page reader"
 
 
-def _checked(out: bytes, url: str) -> PageReading:
+def _parse_result(out: bytes, url: str) -> PageReading:
     try:
         reading = PageReading.model_validate_json(out)
     except ValidationError:

@@ -40,8 +40,8 @@ def main() -> None:
     except Unreadable as error:
         print(json.dumps({"unreadable": error.why}), flush=True)
         sys.exit(1)
-    found = match.compare(task["quote"], page.text, task["addresses"])
-    print(json.dumps(found._asdict() | page._asdict()), flush=True)
+    result = match.compare(task["quote"], page.text, task["addresses"])
+    print(json.dumps(result._asdict() | page._asdict()), flush=True)
 
 
 if __name__ == "__main__":

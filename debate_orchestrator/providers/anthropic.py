@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Literal
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from pydantic import model_validator
 
@@ -13,12 +14,13 @@ from debate_orchestrator.core.fold import CurrentState
 from debate_orchestrator.core.reply import FoundPage, Reply, Usage
 from debate_orchestrator.core.settings import MAX_COUNT
 from debate_orchestrator.prompting.briefs import Brief
-from debate_orchestrator.providers import api, batch_answers, call_errors, limits, pricing, profiles, servers
+from debate_orchestrator.providers import api, batch_answers, call_errors, limits, pricing, servers
 from debate_orchestrator.providers.caching import CachePlan, cache_plans, placed_breakpoints
 from debate_orchestrator.providers.options import Option, UnsupportedOptions
 from debate_orchestrator.providers.provider import OnPiece, Permissions
 from debate_orchestrator.util.data import strict_json
 from debate_orchestrator.util.errors import ExternalError, ProviderFailed, TransientError
+from debate_orchestrator.util.sanitize import one_line
 
 problem = servers.spec_problem
 _BATCHES = "/v1/messages/batches"
@@ -97,7 +99,7 @@ class Messages(api.ApiModel):
         """As `BatchApi` says. Each call has a line, whatever became of it."""
         data = await self.about_batches("get", f"{_BATCHES}/{quote(batch, safe='')}/results")
         lines = await batch_answers.result_lines(self.name, data, _Line)
-        return await batch_answers.batch_replies(self.name, lines, calls, _batched, whole=False)
+        return await batch_answers.batch_replies(self.name, lines, calls, _batch_answer, whole=False)
 
     def sdk(self) -> Any:
         import anthropic
@@ -116,7 +118,7 @@ class Messages(api.ApiModel):
         client = sdk.AsyncAnthropic(api_key=api_key, auth_token=None if api_key else key, **options)
         if client.credentials:
             url = str(client.base_url)
-            if problem := profiles.unsafe_route(client.credentials, server, url, insecure=self.insecure):
+            if problem := _unsafe_route(client.credentials, server, url, insecure=self.insecure):
                 raise ProviderFailed(problem)
         return client
 
@@ -130,6 +132,25 @@ class Messages(api.ApiModel):
             status = f" (HTTP {error.status_code})" if error.status_code else ""
             return call_errors.broken(self.name, f"no token: {type(error).__name__}{status}")
         return None
+
+
+def _unsafe_route(credentials: object, server: servers.ModelServer, url: str, *, insecure: bool) -> str | None:
+    """Why the tokens of these credentials may not be sent: to `url`, or to the profile's own address, where they are
+    renewed, they would go unencrypted to another machine or through a proxy. None if they may."""
+    for address in dict.fromkeys((url, getattr(credentials, "resolved_base_url", None) or url)):
+        if problem := servers.unencrypted(server, address, insecure=insecure):
+            return problem
+        if servers.is_loopback(address) and _proxied(address):
+            host = urlsplit(address).hostname
+            return f"A token for {one_line(address)} would go through a proxy. Try: add {host} to NO_PROXY."
+    return None
+
+
+def _proxied(url: str) -> bool:
+    """Whether the environment sends plain http to that address through a proxy."""
+    parts, proxies = urlsplit(url), getproxies()
+    proxy = proxies.get("http") or proxies.get("all")
+    return parts.scheme == "http" and bool(proxy) and not proxy_bypass(parts.hostname or "")
 
 
 class _Counts(batch_answers.Shape):
@@ -173,7 +194,7 @@ class _Line(batch_answers.ResultLine):
     result: _Result
 
 
-def _batched(line: _Line) -> MessagesReply | str:
+def _batch_answer(line: _Line) -> MessagesReply | str:
     """The answer in the line of one call; why there is none."""
     result = line.result
     if result.type != "succeeded" or result.message is None:
@@ -205,9 +226,9 @@ def options_of(brief: Brief, spec: str) -> list[Option]:
         options.append(Option(_STRUCTURED, (structured, {}), _STRUCTURED_SIGNS))
     if brief.search:
         options.append(Option(_SEARCH, ({"tools": [_SEARCH_TOOL]}, {}), ("web_search", "tool")))
-    known, wanted = pricing.known(spec), limits.reply_length(brief, spec).tokens
-    maximum = min(known.most_output or _MAX_UNKNOWN, _MAX_TOKENS) if known else _MAX_UNKNOWN
-    maximum = min(maximum, wanted or maximum)
+    price, asked_tokens = pricing.price_of(spec), limits.reply_length(brief, spec).tokens
+    maximum = min(price.most_output or _MAX_UNKNOWN, _MAX_TOKENS) if price else _MAX_UNKNOWN
+    maximum = min(maximum, asked_tokens or maximum)
     # The API wants a limit always. A server with a small context takes a lower one.
     forms = tuple({"max_tokens": max(1, maximum // share)} for share in (1, 2, 4))
     options.append(Option("limit of tokens", forms, _LIMIT_SIGNS, equal=len(forms), reported=False))
@@ -271,17 +292,17 @@ class MessagesReply(api.ApiReply):
 
     def _start(self, index: int, block: Any) -> list[str]:
         try:
-            kept = {name: value for name, value in block.items() if value is not None}
-            json.dumps(kept, ensure_ascii=False).encode()
+            fields = {name: value for name, value in block.items() if value is not None}
+            json.dumps(fields, ensure_ascii=False).encode()
         except (AttributeError, ValueError):
             self.invalid = "a block that is not plain data"
             return []
         self.begun = True
         if not self._has_room(index):
             return []
-        self._blocks[index], self._added[index] = kept, {}
-        self.received += sum(len(str(value)) for name, value in kept.items() if name != "type")
-        text = api.text_field(kept.get("text")) if kept.get("type") == "text" else ""
+        self._blocks[index], self._added[index] = fields, {}
+        self.received += sum(len(str(value)) for name, value in fields.items() if name != "type")
+        text = api.text_field(fields.get("text")) if fields.get("type") == "text" else ""
         self.length += len(text)
         return [text] if text else []
 
@@ -332,31 +353,31 @@ class MessagesReply(api.ApiReply):
 
     def _count(self, usage: Any) -> None:
         """Takes the counts of an event, each of which is the sum so far."""
-        kept, tools = api.field(usage, "cache_creation"), api.field(usage, "server_tool_use")
+        cache_creation, tools = api.field(usage, "cache_creation"), api.field(usage, "server_tool_use")
         for holder, name in (
             (usage, "input_tokens"),
             (usage, "output_tokens"),
             (usage, "cache_read_input_tokens"),
             (usage, "cache_creation_input_tokens"),
-            (kept, "ephemeral_1h_input_tokens"),
+            (cache_creation, "ephemeral_1h_input_tokens"),
             (tools, "web_search_requests"),
         ):
             if (number := api.count_field(holder, name)) is not None:
                 self._counts[name] = number
         counts = self._counts
-        written = counts.get("cache_creation_input_tokens", 0)
-        one_hour = min(counts.get("ephemeral_1h_input_tokens", 0), written)
-        own = Usage(
+        cache_writes = counts.get("cache_creation_input_tokens", 0)
+        one_hour = min(counts.get("ephemeral_1h_input_tokens", 0), cache_writes)
+        this_request = Usage(
             uncached_input=counts.get("input_tokens", 0),
             cached=counts.get("cache_read_input_tokens", 0),
-            cache_write_5m=written - one_hour,
+            cache_write_5m=cache_writes - one_hour,
             cache_write_1h=one_hour,
             output=counts.get("output_tokens", 0),
             searches=counts.get("web_search_requests", 0),
         )
-        self.usage = own if "input_tokens" in counts else None
+        self.usage = this_request if "input_tokens" in counts else None
         if self._before is not None:
-            self.usage = _sum(self._before.usage, own)
+            self.usage = _sum(self._before.usage, this_request)
 
     def incomplete(self) -> str | None:
         if self.invalid:
@@ -394,11 +415,11 @@ class MessagesReply(api.ApiReply):
         """The blocks as the server takes them back to go on: without citations, and with whole inputs."""
         resent = []
         for block in self._whole_blocks():
-            kept = {key: value for key, value in block.items() if key not in ("partial_json", "citations")}
+            fields = {key: value for key, value in block.items() if key not in ("partial_json", "citations")}
             if "partial_json" in block:
-                kept["input"] = _input(api.text_field(block["partial_json"]))
-            if kept.get("type") != "text" or kept.get("text"):
-                resent.append(kept)
+                fields["input"] = _input(api.text_field(block["partial_json"]))
+            if fields.get("type") != "text" or fields.get("text"):
+                resent.append(fields)
         return resent
 
 

@@ -164,7 +164,7 @@ class ApiModel(Provider):
         """A new client of the SDK with these options."""
         raise NotImplementedError
 
-    def _connected(self) -> Any:
+    def _new_client(self) -> Any:
         """A new client. ProviderFailed if a key is missing or would be sent unencrypted."""
         sdk, server = self.sdk(), self.server
         if server.needs_key and server.key() is None and not (server.url is None and server.api.profile):
@@ -187,7 +187,7 @@ class ApiModel(Provider):
             server = self.server
             loop = asyncio.get_running_loop()
             key = (loop, self.sdk_name, server.url is None, server.address, server.key(), self.insecure)
-            _clients[key] = _clients.get(key) or _Shared(self._connected())
+            _clients[key] = _clients.get(key) or _Shared(self._new_client())
             _clients[key].users += 1
             self._key = key
         return _clients[self._key].client

@@ -36,7 +36,7 @@ class CachePlan(NamedTuple):
     its own, so it sets one on that very block; one elsewhere would be paid for and never read."""
 
 
-class _Planned(NamedTuple):
+class _Call(NamedTuple):
     turn: str
     family: Hashable
     stage: int
@@ -44,7 +44,7 @@ class _Planned(NamedTuple):
     """False for a turn that is only taken if something is found."""
 
 
-class _Written(NamedTuple):
+class _CacheEntry(NamedTuple):
     """What a family has in the cache, as far as can be foreseen."""
 
     turn: str
@@ -54,24 +54,24 @@ class _Written(NamedTuple):
 
 def cache_plans(debate: DebateState) -> dict[str, CachePlan]:
     """Turn id to what its call does, for every turn that the debate may have."""
-    calls, starts = _planned(debate)
+    calls, starts = _plan_calls(debate)
     plans: dict[str, CachePlan] = {}
-    written: dict[Hashable, _Written] = {}
-    groups: dict[tuple[int, Hashable], list[_Planned]] = {}
+    cache_entries: dict[Hashable, _CacheEntry] = {}
+    groups: dict[tuple[int, Hashable], list[_Call]] = {}
     for call in calls:
         groups.setdefault((call.stage, call.family), []).append(call)
     for first, *others in groups.values():
         now = starts[first.stage]
-        before = written.get(first.family)
+        before = cache_entries.get(first.family)
         before = before if before is not None and before.until >= now else None
         shared = debate.opened.settings.share_cache and bool(others)
         plan = _plan(first, calls, starts, shared=shared)
         if plan.write:
             ttl = max(_lifetime(long_ttl=plan.long_ttl), before.ttl if before else 0.0)  # a read renews what it reads
-            written[first.family] = _Written(first.turn, now + ttl, ttl)
+            cache_entries[first.family] = _CacheEntry(first.turn, now + ttl, ttl)
         elif before is not None:
             plan = CachePlan(reads=before.turn)
-            written[first.family] = before._replace(until=now + before.ttl)
+            cache_entries[first.family] = before._replace(until=now + before.ttl)
         plans[first.turn] = plan
         # Without a cache writer the calls of a stage start together, so none can read what another writes.
         source = first.turn if shared and plan.write else before.turn if before else None
@@ -79,9 +79,9 @@ def cache_plans(debate: DebateState) -> dict[str, CachePlan]:
     return plans
 
 
-def _planned(debate: DebateState) -> tuple[list[_Planned], list[float]]:
+def _plan_calls(debate: DebateState) -> tuple[list[_Call], list[float]]:
     """Every call that the debate may make, and the seconds from its start at which each stage should begin."""
-    calls: list[_Planned] = []
+    calls: list[_Call] = []
     starts = [0.0]
     previous: Slot | None = None
     for slot in debate.plan.slots:
@@ -90,7 +90,7 @@ def _planned(debate: DebateState) -> tuple[list[_Planned], list[float]]:
         stages = slot.stages(debate.plan.speaking_order, debate.judges, mirror=debate.mirrors(slot.phase))
         for seats in stages:
             stage = len(starts) - (2 if joins else 1)
-            calls += [_Planned(slot.turn_id(seat), family(debate, slot.phase, seat), stage, certain) for seat in seats]
+            calls += [_Call(slot.turn_id(seat), family(debate, slot.phase, seat), stage, certain) for seat in seats]
             duration = max((seconds(spec_in(debate, seat), slot.phase) for seat in seats), default=0.0)
             ends = starts[stage] + (duration if certain else 0.0)
             starts[stage + 1 :] = [max(ends, *starts[stage + 1 :])] if joins else [ends]
@@ -98,7 +98,7 @@ def _planned(debate: DebateState) -> tuple[list[_Planned], list[float]]:
     return calls, starts
 
 
-def _plan(call: _Planned, calls: list[_Planned], starts: list[float], *, shared: bool) -> CachePlan:
+def _plan(call: _Call, calls: list[_Call], starts: list[float], *, shared: bool) -> CachePlan:
     """Whether the first call of a family in a stage writes: where a later stage reads it in time, or, where the
     cache is `shared`, other calls of its own stage do. Keeping it for an hour costs twice as much, which two reads pay
     for."""
@@ -138,12 +138,19 @@ def breakpoints(blocks: int) -> list[int]:
 def family(debate: DebateState, phase: Phase, seat: str) -> Hashable:
     """What calls must have in common to send the same beginning under the same cache rules."""
     role = JUDGE if seat.startswith(JUDGE) else seat
-    own = seat if debate.format.history == "dialogue" and role != JUDGE else ""
+    dialogue_seat = seat if debate.format.history == "dialogue" and role != JUDGE else ""
     speeches = [other for other in debate.format.phases() if other.reply == "text" or {*other.seats} - {JUDGE}]
     listener = JUDGE if role == RAPPORTEUR else role
     hears = tuple(listener in other.heard_by or (seat if role in other.seats else "") for other in speeches)
     mirrored = seat.endswith(MIRRORED)
-    return spec_in(debate, seat), phase.reply, own, listener in debate.format.context_heard_by, hears, mirrored
+    return (
+        spec_in(debate, seat),
+        phase.reply,
+        dialogue_seat,
+        listener in debate.format.context_heard_by,
+        hears,
+        mirrored,
+    )
 
 
 def seconds(spec: str, phase: Phase) -> float:

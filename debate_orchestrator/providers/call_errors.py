@@ -38,10 +38,10 @@ _TOO_LONG = ("prompt is too long", "context_length", "context length", "context 
 def quote(text: object, longest: int = _QUOTED, *, end: bool = False) -> str:
     """Text of a server or a program as it may stand in an error: one line, its beginning or its `end`. It is redacted
     before it is shortened."""
-    said = str(text)
-    if not end and len(said) >= LIMITS.error // 2:  # it may have been cut, in the middle of a key
-        said = redactor().cut(said[: LIMITS.error])
-    line = one_line(redact(said).encode("utf-8", "replace").decode())
+    content = str(text)
+    if not end and len(content) >= LIMITS.error // 2:  # it may have been cut, in the middle of a key
+        content = redactor().cut(content[: LIMITS.error])
+    line = one_line(redact(content).encode("utf-8", "replace").decode())
     if len(line) <= longest:
         return line
     return f"...{line[-longest:]}" if end else f"{line[:longest]}..."

@@ -31,8 +31,8 @@ def spec_problem(spec: str, seat: str = "") -> str | None:
     if spec == model_spec.HOST:
         return None
     if redact(spec) != spec:
-        shown = short_repr(redact(spec))
-        return f"{shown} contains a key, and a cast is written into journals. Try: set the key in the environment."
+        safe_spec = short_repr(redact(spec))
+        return f"{safe_spec} contains a key, and a cast is written into journals. Try: set the key in the environment."
     if not spec.isprintable():  # it stands in lines that a person reads before money is spent
         return f"{short_repr(spec)} is not a model spec: it has a line break or another unprintable character."
     real_entry, cast_entry = provider_entry(model_spec.unrehearsed(spec)), provider_entry(spec)
@@ -71,8 +71,8 @@ def key_problems(
 
 def _unencrypted(cast: Mapping[str, tuple[str, ...]], permissions: Permissions) -> list[str]:
     specs = (spec for spec in _api_specs(cast) if not servers.spec_problem(spec))
-    found = (servers.unencrypted(servers.server(spec), insecure=permissions.insecure) for spec in specs)
-    return list(dict.fromkeys(filter(None, found)))
+    problems = (servers.unencrypted(servers.server(spec), insecure=permissions.insecure) for spec in specs)
+    return list(dict.fromkeys(filter(None, problems)))
 
 
 def _api_specs(cast: Mapping[str, tuple[str, ...]]) -> list[str]:

@@ -37,42 +37,42 @@ class Clerk(Provider):
     async def reply(self, brief: Brief, on_text: OnPiece) -> Reply:
         """One check for each citation of the round. It never fails: an unreachable page is a result too."""
         cited = evidence(self._current.state, schedule.turn(self._current.state, brief.turn))
-        checks = await self._fetched(cited) if self.name == model_spec.FETCH else _unchecked(cited)
-        text = _written(checks, brief.json_schema)
+        checks = await self._check_pages(cited) if self.name == model_spec.FETCH else _skip_checks(cited)
+        text = _to_json(checks, brief.json_schema)
         on_text(text)
         return Reply(text=text, brief_digest=brief.digest, by=self.name, cost=0.0)
 
-    async def _fetched(self, cited: list[dict[str, str]]) -> list[dict[str, Any]]:
+    async def _check_pages(self, cited: list[dict[str, str]]) -> list[dict[str, Any]]:
         from debate_orchestrator.evidence.check import check
         from debate_orchestrator.evidence.fetch import Fetcher
 
         folder = None if self.pages_folder is None else Path(self.pages_folder)
         fetcher = (self._fetcher or Fetcher)()
-        found = await asyncio.gather(*(check(claim["url"], claim["quote"], folder, fetcher) for claim in cited))
+        results = await asyncio.gather(*(check(claim["url"], claim["quote"], folder, fetcher) for claim in cited))
         return [
             {"turn": claim["turn"]}
             | {name: None if value == "" else value for name, value in result.model_dump(mode="json").items()}
-            for claim, result in zip(cited, found, strict=True)
+            for claim, result in zip(cited, results, strict=True)
         ]
 
 
-def unchecked(debate: DebateState, turn: Turn) -> str:
+def offline_reply(debate: DebateState, turn: Turn) -> str:
     """The reply of an offline clerk."""
     shape = debate.shape(turn)
     schema = json_schema(shape, schedule.shape_context(debate, turn)) if shape is not None else None
-    return _written(_unchecked(evidence(debate, turn)), schema)
+    return _to_json(_skip_checks(evidence(debate, turn)), schema)
 
 
-def _unchecked(cited: list[dict[str, str]]) -> list[dict[str, Any]]:
-    found = {"state": "not checked", "why": "Not looked up: the clerk is offline."}
-    return [{"turn": claim["turn"], "url": claim["url"], **found} for claim in cited]
+def _skip_checks(cited: list[dict[str, str]]) -> list[dict[str, Any]]:
+    fields = {"state": "not checked", "why": "Not looked up: the clerk is offline."}
+    return [{"turn": claim["turn"], "url": claim["url"], **fields} for claim in cited]
 
 
-def _written(checks: list[dict[str, Any]], schema: dict[str, Any] | None) -> str:
+def _to_json(checks: list[dict[str, Any]], schema: dict[str, Any] | None) -> str:
     """Checks as JSON with the fields that the schema asks for; what is unknown is null."""
-    wanted = (schema or {}).get("properties", {}).get("checks", {}).get("items", {}).get("properties", {})
-    found = [{name: values.get(name) for name in wanted} for values in checks]
-    return json.dumps({"checks": found}, ensure_ascii=False, indent=1)
+    field_names = (schema or {}).get("properties", {}).get("checks", {}).get("items", {}).get("properties", {})
+    rows = [{name: values.get(name) for name in field_names} for values in checks]
+    return json.dumps({"checks": rows}, ensure_ascii=False, indent=1)
 
 
 def problem(spec: str) -> str | None:

@@ -81,7 +81,7 @@ class Command(Provider):
                     raise self._not_run(error) from None
             await self._finish(transport, run, document(brief, self._nonce).encode("utf-8", "replace"))
             code = transport.get_returncode()
-            if code == supervisor.NOT_RUN and (number := _received(own_end)):
+            if code == supervisor.NOT_RUN and (number := _read_available(own_end)):
                 raise self._not_run(OSError(int(number), os.strerror(int(number)), self._words[0]))
         return self._read(run, code)
 
@@ -196,17 +196,17 @@ async def _end(transport: asyncio.SubprocessTransport, run: _Run) -> None:
     waiting and kills them at once."""
     group, loop = transport.get_pid(), asyncio.get_running_loop()
     try:
-        left, until = _signalled(group, signal.SIGTERM), loop.time() + GRACE
+        left, until = _send_signal(group, signal.SIGTERM), loop.time() + GRACE
         while left and loop.time() < until:
             await asyncio.sleep(_POLL)
-            left = _signalled(group, 0)
+            left = _send_signal(group, 0)
     finally:
         await kill(transport, run)
 
 
 async def kill(transport: asyncio.SubprocessTransport, run: Program) -> None:
     """Ends a program and what it started at once, and closes its pipes."""
-    _signalled(transport.get_pid(), signal.SIGKILL)
+    _send_signal(transport.get_pid(), signal.SIGKILL)
     try:
         await run.exited.wait()
     finally:
@@ -217,7 +217,7 @@ async def kill(transport: asyncio.SubprocessTransport, run: Program) -> None:
         transport.close()
 
 
-def _signalled(group: int, number: int) -> bool:
+def _send_signal(group: int, number: int) -> bool:
     """Sends a signal to a process group; False if none of it is left."""
     try:
         os.killpg(group, number)
@@ -232,7 +232,7 @@ def environment(permissions: Permissions = NO_PERMISSIONS) -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if _ENVIRONMENT.fullmatch(name) or name in named}
 
 
-def _received(line: socket.socket) -> bytes:
+def _read_available(line: socket.socket) -> bytes:
     """What has come on a socket so far."""
     line.setblocking(False)
     try:

@@ -66,14 +66,14 @@ class Available(FrozenModel):
 
 def available(permissions: Permissions = NO_PERMISSIONS) -> list[Available]:
     """Every way to fill a seat, all servers asked at once. Takes up to `LIMITS.lookup` seconds."""
-    apis = [known for known in ENTRIES.values() if known.api is not None]
+    apis = [entry for entry in ENTRIES.values() if entry.api is not None]
     with ThreadPoolExecutor(len(apis)) as pool:
         lookups = [pool.submit(_server, api, permissions) for api in apis]
-        found = [lookup.result() for lookup in lookups]
-    found += _installed()
-    listed = {known.example: known.about for known in ENTRIES.values() if known.about}
-    listed["anthropic:MODEL@URL"] = _OTHER_SERVERS
-    return [*found, *(Available(spec=spec, ready=True, about=about) for spec, about in listed.items())]
+        ways = [lookup.result() for lookup in lookups]
+    ways += _installed()
+    others = {entry.example: entry.about for entry in ENTRIES.values() if entry.about}
+    others["anthropic:MODEL@URL"] = _OTHER_SERVERS
+    return [*ways, *(Available(spec=spec, ready=True, about=about) for spec, about in others.items())]
 
 
 def _installed() -> list[Available]:
@@ -104,10 +104,10 @@ def default(seat: str, choose: str = "Try: name them in `cast`.", otherwise: str
     with credentials that serves them. BadSettings, with what does work, where there is none."""
     if model := _default_if_found(seat):
         return model
-    others = (known for known in ENTRIES.values() if known.api is not None and known.api.defaults is None)
-    ready = [found for found in (_server(known, NO_PERMISSIONS) for known in others) if found.ready]
+    others = (entry for entry in ENTRIES.values() if entry.api is not None and entry.api.defaults is None)
+    ready = [way for way in (_server(entry, NO_PERMISSIONS) for entry in others) if way.ready]
     if ready:
-        ways = " and ".join(f"{found.spec} ({', '.join(found.models[:3])})" for found in ready)
+        ways = " and ".join(f"{way.spec} ({', '.join(way.models[:3])})" for way in ready)
         raise BadSettings(f"cast: no model is named, though there is {ways}. {choose}")
     raise BadSettings(f"cast: no model is named, and no key or server was found. {otherwise}")
 
@@ -119,9 +119,9 @@ def default_if_keyed(seat: str) -> str:
 
 def _default_if_found(seat: str) -> str | None:
     """The default model for a seat; None without credentials of a provider that serves it."""
-    for known in ENTRIES.values():
-        if known.api is not None and known.api.defaults is not None and servers.credentials(known.api):
-            return f"{known.kind}:{known.api.defaults(_default_model(seat))}"
+    for entry in ENTRIES.values():
+        if entry.api is not None and entry.api.defaults is not None and servers.credentials(entry.api):
+            return f"{entry.kind}:{entry.api.defaults(_default_model(seat))}"
     return None
 
 
@@ -139,23 +139,23 @@ class FoundModels(NamedTuple):
         """What needs nothing more than its name, with what was found of it: installed programs, and models of a server
         of the user's own."""
         programs = [way for way in self.ways if way.ready and model_spec.kind(way.spec) == model_spec.COMMAND]
-        found = [(way.spec, way.about) for way in programs if "PROGRAM" not in way.spec]
+        choices = [(way.spec, way.about) for way in programs if "PROGRAM" not in way.spec]
         for way in self.ways:
             if way.ready and way.spec == "ollama:MODEL":
-                found += [(way.spec.replace("MODEL", name), way.about) for name in way.models[:_MAX_LISTED_MODELS]]
-        return found
+                choices += [(way.spec.replace("MODEL", name), way.about) for name in way.models[:_MAX_LISTED_MODELS]]
+        return choices
 
     def callable_models(self, maximum: int) -> dict[str, str]:
         """What can be called, with what was found of it: installed programs, and the first models, `maximum` of them at
         most, of every API whose key or server was found."""
-        found: dict[str, str] = {}
+        choices: dict[str, str] = {}
         for way in self.ways:
             kind = model_spec.kind(way.spec)
             if way.ready and kind == model_spec.COMMAND and "PROGRAM" not in way.spec:
-                found[way.spec] = way.about
+                choices[way.spec] = way.about
             elif way.ready and way.spec.endswith(":MODEL"):
-                found |= {f"{kind}:{name}": kind for name in (way.models or pricing.models(kind))[:maximum]}
-        return found
+                choices |= {f"{kind}:{name}": kind for name in (way.models or pricing.models(kind))[:maximum]}
+        return choices
 
     def anything(self) -> bool:
         """Whether there is anything to call."""
@@ -165,9 +165,9 @@ class FoundModels(NamedTuple):
         """Every model that was found or is known, as a cast names it; and how the others begin."""
         names: list[str] = []
         for way in self.ways:
-            known = pricing.models(model_spec.kind(way.spec)) if way.spec.endswith(":MODEL") else ()
-            names += [f"{model_spec.kind(way.spec)}:{name}" for name in way.models or known]
-            names += [] if way.models or known or " " in way.spec else [way.spec]
+            models = pricing.models(model_spec.kind(way.spec)) if way.spec.endswith(":MODEL") else ()
+            names += [f"{model_spec.kind(way.spec)}:{name}" for name in way.models or models]
+            names += [] if way.models or models or " " in way.spec else [way.spec]
         return tuple(dict.fromkeys(names))
 
 
@@ -184,9 +184,9 @@ def _default_model(seat: str) -> str:
     return {JUDGE: defaults.judge, "moderator": defaults.moderator}.get(seat, defaults.debater)
 
 
-def _server(known: ProviderEntry, permissions: Permissions) -> Available:
+def _server(entry: ProviderEntry, permissions: Permissions) -> Available:
     """What is found of one API: its library, its key, and its server, which is asked for its models."""
-    api, spec = known.api, known.example
+    api, spec = entry.api, entry.example
     assert api is not None
 
     def unready(about: str) -> Available:
@@ -199,7 +199,7 @@ def _server(known: ProviderEntry, permissions: Permissions) -> Available:
         other = f", or name a server: {spec}@URL" if api.other_servers else ""
         other = ", or sign in with a profile" if api.profile else other
         return unready(f"no key: set {api.keys[0]}{other}")
-    server = servers.server(f"{known.kind}:x")
+    server = servers.server(f"{entry.kind}:x")
     if api.needs_key and (unencrypted := servers.unencrypted(server, insecure=permissions.insecure)):
         return unready(unencrypted)
     key = server.key() if api.needs_key else None
@@ -212,7 +212,7 @@ def _server(known: ProviderEntry, permissions: Permissions) -> Available:
     if not api.needs_key:
         if not isinstance(answer, dict) or api.list_fields[0] not in answer:
             return unready(f"no server answers at {url}")
-        about = f"a server answers at {url}" + ("" if names else f", and has no model: `{known.kind} pull` one")
+        about = f"a server answers at {url}" + ("" if names else f", and has no model: `{entry.kind} pull` one")
         return Available(spec=spec, ready=bool(names), about=about, models=names, more=more)
     about = f"{where} is set, for {url}"
     if problem is not None and (status_words := _status_words(*problem)):
@@ -232,10 +232,10 @@ def _status_words(status: int, why: str) -> str:
 def _names(answer: Any, key: str, name: str) -> tuple[tuple[str, ...], int]:
     """The first names in a server's list, whatever else it holds, and how many more there are. What is too long for a
     name is none."""
-    listed = answer.get(key) if isinstance(answer, dict) else None
-    items = listed if isinstance(listed, list) else []
-    found = (item.get(name) for item in items if isinstance(item, dict))
-    names = [text for text in found if isinstance(text, str) and len(text) <= _MAX_NAME_LENGTH]
+    entries = answer.get(key) if isinstance(answer, dict) else None
+    items = entries if isinstance(entries, list) else []
+    values = (item.get(name) for item in items if isinstance(item, dict))
+    names = [text for text in values if isinstance(text, str) and len(text) <= _MAX_NAME_LENGTH]
     return tuple(map(quote, names[:_MAX_KEPT_MODELS])), max(0, len(names) - _MAX_KEPT_MODELS)
 
 
@@ -262,10 +262,10 @@ def _get_in_time(url: str, headers: dict[str, str]) -> tuple[Any, _Problem | Non
 def corrected_spec(spec: str) -> str:
     """What to write in place of a spec of no known kind: its kind spelt right, or the vendor's model of that name."""
     kind, name = model_spec.kind(spec), model_spec.rest(spec)
-    known = [entry.kind for entry in ENTRIES.values() if name or entry.example == entry.kind]
-    if near := difflib.get_close_matches(kind, known, 1, 0.75):
-        return f"{near[0]}:{name}" if name else near[0]
-    if near_model := _near("anthropic", spec):
+    kinds = [entry.kind for entry in ENTRIES.values() if name or entry.example == entry.kind]
+    if matches := difflib.get_close_matches(kind, kinds, 1, 0.75):
+        return f"{matches[0]}:{name}" if name else matches[0]
+    if near_model := _closest_model("anthropic", spec):
         return f"anthropic:{near_model}"
     for beginning, vendor in (("claude-", "anthropic"), ("gpt-", "openai")):
         if spec.startswith(beginning):
@@ -280,19 +280,19 @@ def corrected_spec(spec: str) -> str:
 def misspelling_questions(cast: Mapping[str, tuple[str, ...]]) -> list[str]:
     """A question for every model in a cast that is spelt nearly like a known one of the same vendor. A model that
     differs from a known one in its version alone may be newer than the price list, and is not asked about."""
-    found = []
+    questions = []
     for spec in dict.fromkeys(model_spec.unrehearsed(spec) for specs in cast.values() for spec in specs):
         kind, (name, address) = model_spec.kind(spec), model_spec.split_address(model_spec.rest(spec))
-        if registry.api_of(spec) and address is None and (near := _near(kind, name)):
-            found.append(f"{spec} is not among the known models of {kind}. Did you mean {kind}:{near}?")
-    return found
+        if registry.api_of(spec) and address is None and (closest := _closest_model(kind, name)):
+            questions.append(f"{spec} is not among the known models of {kind}. Did you mean {kind}:{closest}?")
+    return questions
 
 
-def _near(kind: str, name: str) -> str:
+def _closest_model(kind: str, name: str) -> str:
     """The known model that is spelt nearly like this one; empty where there is none, or only another version."""
-    known = pricing.models(kind)
-    near = difflib.get_close_matches(name, known, 1, 0.85) if name not in known else []
-    return near[0] if near and _without_version(near[0]) != _without_version(name) else ""
+    models = pricing.models(kind)
+    matches = difflib.get_close_matches(name, models, 1, 0.85) if name not in models else []
+    return matches[0] if matches and _without_version(matches[0]) != _without_version(name) else ""
 
 
 def _without_version(name: str) -> str:

@@ -99,9 +99,9 @@ def reply_length(brief: Brief, spec: str) -> Length:
 
 def reasoning_tokens(spec: str) -> int:
     """Tokens of reasoning that a model may need before it answers, from the table of prices or the registry."""
-    known = pricing.known(spec)
-    if known is not None and known.thinking is not None:
-        return known.thinking
+    price = pricing.price_of(spec)
+    if price is not None and price.thinking is not None:
+        return price.thinking
     server = servers.server(spec)
     elsewhere = server.url is not None and server.api.other_servers
     return server.api.thinking_elsewhere if elsewhere else server.api.thinking

@@ -48,8 +48,8 @@ class Completions(api.ApiModel):
         answer, options = CompletionsReply(), self._options(brief)
         clock = limits.SilenceClock(self.current.state.retry_for)
         await self.listen({"model": self.server.model}, options, answer, brief, clock, on_text)
-        lacked = (*self.unsupported.lacking(options), *([_SEARCH] if brief.search else []))
-        return answer.reply(self.name, tuple(sorted(lacked)))
+        unsupported = (*self.unsupported.lacking(options), *([_SEARCH] if brief.search else []))
+        return answer.reply(self.name, tuple(sorted(unsupported)))
 
     def batch_body(self, brief: Brief) -> dict[str, Any]:
         options = [option for option in self._options(brief) if option.name != _USAGE]  # it is for streams
@@ -67,8 +67,8 @@ class Completions(api.ApiModel):
         return batch_answers.read(self.name, batch_answers.HasId, data).id
 
     async def create_batch(self, bodies: Mapping[str, dict[str, Any]], file: str) -> str:
-        asked = {"input_file_id": file, "endpoint": _ENDPOINT, "completion_window": "24h"}
-        data = await self.about_batches("post", _BATCHES, body=asked)
+        body = {"input_file_id": file, "endpoint": _ENDPOINT, "completion_window": "24h"}
+        data = await self.about_batches("post", _BATCHES, body=body)
         batch = batch_answers.read(self.name, _Batch, data)
         if batch.input_file_id != file:
             raise call_errors.broken(self.name, "a batch of another file than the one that was to be created")
@@ -80,14 +80,14 @@ class Completions(api.ApiModel):
     async def batch_results(self, batch: str, calls: Collection[str]) -> dict[str, Reply | TransientError]:
         """As `BatchApi` says. Calls that failed have a file of their own; a batch that was refused as a whole has
         no file."""
-        found = await self._batch(batch)
-        if found.status not in _ENDED:
+        state = await self._batch(batch)
+        if state.status not in _ENDED:
             raise call_errors.broken(self.name, "results of a batch that has not ended")
-        output, errors = [await self._lines(file) for file in (found.output_file_id, found.error_file_id)]
+        output, errors = [await self._lines(file) for file in (state.output_file_id, state.error_file_id)]
         if output.keys() & errors.keys():
             raise call_errors.broken(self.name, "results of a batch with two of one call")
-        early = found.status != "completed"  # then calls without a line have no answer
-        return await batch_answers.batch_replies(self.name, output | errors, calls, _batched, whole=early)
+        early = state.status != "completed"  # then calls without a line have no answer
+        return await batch_answers.batch_replies(self.name, output | errors, calls, _batch_answer, whole=early)
 
     async def _batch(self, id: str) -> _Batch:
         data = await self.about_batches("get", f"{_BATCHES}/{quote(id, safe='')}")
@@ -186,13 +186,13 @@ class CompletionsReply(api.ApiReply):
     def _choice(self, choice: Any) -> list[str]:
         pieces: list[str] = []
         delta = api.field(choice, "delta") or api.field(choice, "message")
-        for name, kept in (("content", self._content), ("refusal", self._refusal)):
+        for name, parts in (("content", self._content), ("refusal", self._refusal)):
             piece = api.field(delta, name)
             if piece is None or piece == "":
                 continue
             if not isinstance(piece, str):
                 return self._reject(f"{name} that is not text")
-            kept.append(piece)
+            parts.append(piece)
             pieces.append(piece)
             self.length += len(piece)
             self.received += len(piece)
@@ -269,7 +269,7 @@ class _Line(batch_answers.ResultLine):
         return self
 
 
-def _batched(line: _Line) -> CompletionsReply | str:
+def _batch_answer(line: _Line) -> CompletionsReply | str:
     """The answer in the line of one call; why there is none."""
     response = line.response
     if line.error is not None or response is None or response.status_code != 200:

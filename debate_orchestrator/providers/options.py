@@ -56,15 +56,15 @@ class UnsupportedOptions:
         once."""
         if status in _NOT_ABOUT_OPTIONS:
             return False
-        left = [option for option in options if self._variant(option) < len(option.variants) - 1]
+        candidates = [option for option in options if self._variant(option) < len(option.variants) - 1]
         lowered = error.lower()
         about = " ".join(_LOCATION.findall(lowered)) or lowered
-        named = [option for option in left if any(sign in about for sign in option.signs)]
-        if not named and any(sign in lowered for sign in _UNSPECIFIC):
-            named = left
-        if not named:
+        matches = [option for option in candidates if any(sign in about for sign in option.signs)]
+        if not matches and any(sign in lowered for sign in _UNSPECIFIC):
+            matches = candidates
+        if not matches:
             return False
-        self._variants[named[0].name] += 1
+        self._variants[matches[0].name] += 1
         return True
 
     def lacking(self, options: Sequence[Option]) -> tuple[str, ...]:

@@ -113,14 +113,14 @@ def declared(prices: Iterable[tuple[str, float, float]]) -> Iterator[None]:
     """Model specs with US dollars per million tokens of input and output, which count within this context and the tasks
     that begin there, and nowhere else. They come from files, which may be a stranger's: where a price is known already,
     the higher of both counts, so that no file weakens a cap."""
-    found: dict[str, ModelPrice] = {}
+    by_spec: dict[str, ModelPrice] = {}
     for spec, input, output in prices:
         real = model_spec.unrehearsed(spec)
-        price, before = ModelPrice(input=input, output=output), found.get(real) or _listed(real)
+        price, before = ModelPrice(input=input, output=output), by_spec.get(real) or _table_price(real)
         if before is not None:
             price = before.at_least(input, output)
-        found[real] = price
-    token = _declared.set(found)
+        by_spec[real] = price
+    token = _declared.set(by_spec)
     try:
         yield
     finally:
@@ -129,7 +129,7 @@ def declared(prices: Iterable[tuple[str, float, float]]) -> Iterator[None]:
 
 def in_table(spec: str) -> bool:
     """Whether the model that a spec names has a price of this installation, or costs nothing."""
-    return free(model_spec.unrehearsed(spec)) or _listed(spec) is not None
+    return free(model_spec.unrehearsed(spec)) or _table_price(spec) is not None
 
 
 def models(kind: str) -> tuple[str, ...]:
@@ -137,14 +137,14 @@ def models(kind: str) -> tuple[str, ...]:
     return tuple(table().vendors.get(kind, ()))
 
 
-def known(spec: str) -> ModelPrice | None:
+def price_of(spec: str) -> ModelPrice | None:
     """The prices of the model that a spec names; None if they are unknown, as for a model that is served from
     elsewhere than its vendor. A rehearsed model is priced as the real one."""
     spec = model_spec.unrehearsed(spec)
-    return _declared.get({}).get(spec) or _listed(spec)
+    return _declared.get({}).get(spec) or _table_price(spec)
 
 
-def _listed(spec: str) -> ModelPrice | None:
+def _table_price(spec: str) -> ModelPrice | None:
     """The prices in the table."""
     spec = model_spec.unrehearsed(spec)
     kind, model = model_spec.kind(spec), model_spec.rest(spec)
@@ -186,13 +186,13 @@ def cost(spec: str, usage: Usage | None, *, batch: bool = False) -> float | None
     """US dollars of a call with this usage, alone or in a batch; None if its price or its usage is unknown."""
     if free(spec) and spec not in _declared.get({}):
         return 0.0
-    model = known(spec)
+    model = price_of(spec)
     if model is None or usage is None:
         return None
     caching = table().cache
     rate = model.long if model.long is not None and usage.input > model.long.above else model
-    written = usage.cache_write_5m * caching.write + usage.cache_write_1h * caching.long_write
-    paid = usage.uncached_input + usage.cached * model.read + written
+    cache_writes = usage.cache_write_5m * caching.write + usage.cache_write_1h * caching.long_write
+    paid = usage.uncached_input + usage.cached * model.read + cache_writes
     price = (paid * rate.input + usage.output * rate.output) / _MILLION
     return price * (table().batch if batch else 1) + usage.searches * table().searches / 1000
 

@@ -139,8 +139,8 @@ def provider_entry(spec: str) -> ProviderEntry | None:
 
 def api_of(spec: str) -> Api | None:
     """The API of the model that a spec names; None if it names none of a server."""
-    known = provider_entry(spec)
-    return None if known is None else known.api
+    entry = provider_entry(spec)
+    return None if entry is None else entry.api
 
 
 def takes_batches(spec: str) -> bool:

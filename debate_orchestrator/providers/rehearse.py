@@ -98,7 +98,7 @@ def reply_for(debate: DebateState, turn: Turn, prefer: Mapping[str, str | bool] 
         first = f"This is a rehearsal: in {turn.id} a stand-in speaks for {name}, and no model was called."
         return _text(first, turn.phase.words or _WORDS)
     if turn.role == CLERK and "checks" in shape:
-        return clerk.unchecked(debate, turn)
+        return clerk.offline_reply(debate, turn)
     totals = tally.totals(debate)
     gap = score_gap(totals)
     strength = "decisive" if gap is not None and gap > DECISIVE else "narrow"
@@ -106,14 +106,14 @@ def reply_for(debate: DebateState, turn: Turn, prefer: Mapping[str, str | bool] 
     original = schedule.turn(debate, turn.id.removesuffix(MIRRORED))
     shape_context = schedule.shape_context(debate, original)
     if turn.role == RAPPORTEUR:
-        reply = _reported(debate, shape, shape_context, turn, prefer)
+        reply = _rapporteur_reply(debate, shape, shape_context, turn, prefer)
     else:
         ballot = Filler(shape_context, chosen).reply(shape, original.id)
         reply = debate.mirror.structured_reply(shape, ballot) if turn.mirrored else ballot
     return json.dumps(reply, ensure_ascii=False, indent=1)
 
 
-def _reported(
+def _rapporteur_reply(
     debate: DebateState,
     shape: Mapping[str, Field],
     shape_context: ShapeContext,
@@ -126,12 +126,12 @@ def _reported(
     if "findings" in reply and not prefer.get("findings"):
         reply["findings"] = []
     if "recommendation" in reply:
-        speeches = [heard for heard in schedule.heard(debate, turn) if heard.speaking]
+        speeches = [entry for entry in schedule.heard(debate, turn) if entry.speaking]
         for number, row in enumerate(reply["why"] if speeches else ()):  # a format may have none
             speech = speeches[number % len(speeches)]
             row |= {"side": speech.seat, "turns": [speech.id]}
             if rapporteur.mark_problems(debate, row):  # the dissent record says that it was disputed
-                row |= {"mark": "weakened", "turns": [found.id for found in speeches]}
+                row |= {"mark": "weakened", "turns": [speech.id for speech in speeches]}
     return reply
 
 

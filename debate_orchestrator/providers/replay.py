@@ -48,11 +48,11 @@ class Replay(Provider):
         if self._topic not in brief.messages[0].parts[0]:
             hint = "Try: `debate answers --from` prints the answers that it was recorded with."
             raise BadSettings(f"{self._path} is a recording of another debate. {hint}")
-        left = self._left.get(brief.turn)
-        if not left:
+        replies = self._left.get(brief.turn)
+        if not replies:
             hint = "Try: replay it with the setup that it was recorded with."
             raise ProviderFailed(f"{self._path} has no recorded reply to {brief.turn}. {hint}")
-        reply = left.pop(0)
+        reply = replies.pop(0)
         on_text(reply.text)
         return reply.model_copy(update={"usage": None, "cost": None})  # it was paid for once
 

@@ -65,8 +65,8 @@ def key(name: str, environment: Mapping[str, str] = os.environ) -> str | None:
 
 def credentials(api: Api) -> str | None:
     """Where credentials for an API are: the variable that holds them, or a profile; None if there are none."""
-    if found := next((name for name in (*api.keys, *api.profile) if key(name)), None):
-        return found
+    if name := next((name for name in (*api.keys, *api.profile) if key(name)), None):
+        return name
     if api.profile_folder is None:
         return None
     variable, folder = api.profile_folder
@@ -194,15 +194,15 @@ def _host_and_port(url: str) -> tuple[str, int | None] | None:
     """Host and port of an address; None unless the host is a plain ASCII name or an IP address. A name must not end in
     a number: a resolver would take it for an IPv4 address, and `key_name` for one with a port."""
     try:
-        found = _AUTHORITY.fullmatch(urlsplit(url).netloc)
-        if found is None:
+        match = _AUTHORITY.fullmatch(urlsplit(url).netloc)
+        if match is None:
             return None
-        port = int(found["port"]) if found["port"] else None
+        port = int(match["port"]) if match["port"] else None
         if port is not None and not 0 < port < 2**16:
             return None
-        if found["v6"]:
-            return ipaddress.IPv6Address(found["v6"]).exploded, port
-        host = found["host"].lower()
+        if match["v6"]:
+            return ipaddress.IPv6Address(match["v6"]).exploded, port
+        host = match["host"].lower()
         if host.rpartition(".")[2].isdigit():
             ipaddress.IPv4Address(host)
     except ValueError:

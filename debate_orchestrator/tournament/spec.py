@@ -364,7 +364,7 @@ def unlisted(spec: TournamentSpec) -> list[str]:
         for model in dict.fromkeys((*spec.models, *spec.judges.pool)):
             real = model_spec.unrehearsed(model.model_spec)
             known = pricing.models(model_spec.kind(real))
-            if known and "@" not in real and pricing.known(real) is None:
+            if known and "@" not in real and pricing.price_of(real) is None:
                 near = suggest(model_spec.rest(real), known)
                 found.append(f"{real} is not in the price table, so its cost is unknown. {near}".rstrip())
     return list(dict.fromkeys(found))

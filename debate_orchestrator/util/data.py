@@ -63,7 +63,7 @@ def parse_mapping_with_lines(text: str, where: str) -> tuple[dict[str, Any], dic
 
     try:
         value, lines = yaml.load_with_lines(text)
-        return _mapping(_whole(value), f"{where}:1"), lines
+        return _mapping(_reject_surrogates(value), f"{where}:1"), lines
     except (ValueError, RecursionError) as error:
         reason = _reason(error)
         line = getattr(error, "line", None) or 1
@@ -161,10 +161,10 @@ def strict_json(text: str) -> Any:
         raise ValueError("it is nested too deeply") from None
     if depth(value) > _MAX_DEPTH:
         raise ValueError(f"it is nested more than {_MAX_DEPTH} deep")
-    return _whole(value)
+    return _reject_surrogates(value)
 
 
-def _whole(value: Any) -> Any:
+def _reject_surrogates(value: Any) -> Any:
     """`value`, or ValueError if a text in it holds half a surrogate pair, which is not a character."""
     try:
         json.dumps(value, ensure_ascii=False).encode()

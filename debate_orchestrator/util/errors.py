@@ -52,7 +52,7 @@ def with_hint(problem: str, hint: str = "") -> str:
 
 def short_repr(value: object, max_length: int = 60) -> str:
     """`value` for a message: cut to about `max_length` characters, and with what is not printable or hides escaped."""
-    text = UNSEEN.sub(lambda found: ascii(found[0])[1:-1], repr(value))
+    text = UNSEEN.sub(lambda match: ascii(match[0])[1:-1], repr(value))
     # Redact before the cut: the remains of a secret behind it would not be recognised any more.
     text = redact(text) if len(text) > max_length else text
     return text if len(text) <= max_length else f"{text[:max_length]}... ({len(text)} characters)"
@@ -69,14 +69,14 @@ def suggest(word: object, known: Iterable[str]) -> str:
 def listed(names: Collection[str], between: str = ", ", most: int = MAX_NAMES_LENGTH, count: int | None = None) -> str:
     """Names as a sentence has them: up to `most`, or `MAX_NAMES_LENGTH` characters, and how many more there are. Where
     `names` are only the first, `count` is how many there are in all."""
-    told, length = list[str](), 0
+    parts, length = list[str](), 0
     for name in islice(names, most):
         length += len(between) + len(name)
-        if told and length > MAX_NAMES_LENGTH:
+        if parts and length > MAX_NAMES_LENGTH:
             break
-        told.append(name)
-    left = (len(names) if count is None else count) - len(told)
-    return between.join(told) + (f" and {left:,} more" if left else "")
+        parts.append(name)
+    left = (len(names) if count is None else count) - len(parts)
+    return between.join(parts) + (f" and {left:,} more" if left else "")
 
 
 def first_few(problems: Iterable[str], where: str) -> Iterator[str]:

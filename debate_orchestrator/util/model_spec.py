@@ -61,8 +61,8 @@ def is_stand_in(spec: str) -> bool:
 
 def split_address(rest: str) -> tuple[str, str | None]:
     """Model and server address of `MODEL@URL`; a model's name may contain an @ of its own."""
-    found = re.search(r"@(?=https?://)", rest)
-    return (rest[: found.start()], rest[found.end() :].rstrip("/")) if found else (rest, None)
+    match = re.search(r"@(?=https?://)", rest)
+    return (rest[: match.start()], rest[match.end() :].rstrip("/")) if match else (rest, None)
 
 
 def server(spec: str) -> str:

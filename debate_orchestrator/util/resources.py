@@ -53,9 +53,9 @@ def digests(*format_names: str) -> dict[str, str]:
     root = prompts()
     folders = {f"formats/{name}": format_folder(name) for name in format_names} | {"shared": root / "shared"}
     used = [(place, entry) for place, path in folders.items() for entry in os.scandir(path)]
-    found = {
+    by_path = {
         f"{place}/{entry.name}": hashlib.sha256(Path(entry.path).read_bytes()).hexdigest()
         for place, entry in used
         if entry.name.endswith(".j2")
     }
-    return dict(sorted(found.items()))
+    return dict(sorted(by_path.items()))

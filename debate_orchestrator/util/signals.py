@@ -1,4 +1,4 @@
-"""The signals that ask this process to end."""
+"""The signals that ask this process to end. The command line needs them before it imports asyncio."""
 
 from __future__ import annotations
 

@@ -49,8 +49,8 @@ def chosen(options: Sequence[str], answer: str, *, begun: bool = True) -> str | 
         return alike[0]
     if (n := numbered(answer, len(options))) is not None:
         return options[n - 1]
-    found = [option for option in options if begun and answer and option.lower().startswith(answer.lower())]
-    return found[0] if len(found) == 1 else None
+    matches = [option for option in options if begun and answer and option.lower().startswith(answer.lower())]
+    return matches[0] if len(matches) == 1 else None
 
 
 def numbered(answer: str, maximum: int) -> int | None:

@@ -39,12 +39,12 @@ class _Loader(yaml.SafeLoader):
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-        seen = set()
+        names = set()
         for key, _ in node.value:
             name = getattr(key, "value", None)
-            if isinstance(name, str) and name in seen:
+            if isinstance(name, str) and name in names:
                 raise yaml.MarkedYAMLError(problem=f"the key {name!r} appears twice", problem_mark=key.start_mark)
-            seen.add(name if isinstance(name, str) else id(key))
+            names.add(name if isinstance(name, str) else id(key))
         return super().construct_mapping(node, deep)
 
 
@@ -111,7 +111,7 @@ def load_with_lines(text: str) -> tuple[Any, dict[tuple[str, ...], int]]:
 
 def _lines(root: yaml.Node) -> dict[tuple[str, ...], int]:
     waiting: list[tuple[tuple[str, ...], yaml.Node]] = [((), root)]
-    found = {keys: node.start_mark.line + 1 for keys, node in waiting}
+    lines = {keys: node.start_mark.line + 1 for keys, node in waiting}
     while waiting:
         keys, node = waiting.pop()
         if isinstance(node, yaml.MappingNode):
@@ -120,9 +120,9 @@ def _lines(root: yaml.Node) -> dict[tuple[str, ...], int]:
             inner = [(str(n), value, value) for n, value in enumerate(node.value)]
         else:
             continue
-        found |= {(*keys, name): node.start_mark.line + 1 for name, node, _ in inner}
+        lines |= {(*keys, name): node.start_mark.line + 1 for name, node, _ in inner}
         waiting += [((*keys, name), value) for name, _, value in inner]
-    return found
+    return lines
 
 
 def dump(value: Mapping[str, Any], *, ascii_only: bool = False) -> str:
